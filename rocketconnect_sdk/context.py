@@ -1,0 +1,34 @@
+"""What the runtime gives to a running task."""
+
+from dataclasses import dataclass, field
+from logging import Logger, getLogger
+from threading import Event
+
+
+@dataclass(slots=True)
+class TaskContext:
+    """Of one run of one task.
+
+    Attributes:
+        connector: The name of the connector.
+        connector_uid: Its uid.
+        task: The number of the task in its plan.
+        generation: The plan generation.
+        epoch: The epoch of the assignment; sinks store it with their data (invariant 3).
+        stopping: Set when the task is to end; long calls look at it.
+        log: What is logged here at INFO and above is shown by `rocketconnect connector logs`.
+        batch_bytes: About how many bytes of values a batch should have at most.
+        batch_records: About how many records a batch should have at most.
+        max_record_bytes: A value longer than this cannot be sent in a message.
+    """
+
+    connector: str = "test"
+    connector_uid: str = "test"
+    task: int = 0
+    generation: int = 1
+    epoch: int = 1
+    stopping: Event = field(default_factory=Event)
+    log: Logger = field(default_factory=lambda: getLogger("rocketconnect.task"))
+    batch_bytes: int = 1 << 20
+    batch_records: int = 10_000
+    max_record_bytes: int = (4 << 20) - (64 << 10)

@@ -1,0 +1,1 @@
+"""Converters: records to message bytes and back."""

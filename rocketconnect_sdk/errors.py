@@ -1,0 +1,83 @@
+"""What a connector raises, grouped by what the runtime does about it.
+
+    ConnectorError
+    ├── ConfigError         the configuration is wrong; carries every problem at once; never retried
+    ├── RetriableError      try the same again after a backoff (a busy or restarting system)
+    ├── SystemAway          the other side does not answer: the task is WAITING, and tried again without a limit
+    ├── PermanentError      trying again cannot help (missing table, purged log): the task is FAILED until something changes
+    └── RecordError         one record is bad: the error policy decides (fail, skip, dead letter)
+        └── RecordRefused   a sink refuses single records of a batch and has staged the others
+
+Anything else that leaves a connector is a defect of it: the task fails, is restarted with a backoff, and in the end stays FAILED.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with a configuration.
+
+    Attributes:
+        key: The option; empty for the configuration as a whole.
+        value: What was given; never the value of a secret.
+        reason: What is wrong with it.
+        fix: What to do.
+    """
+
+    key: str
+    value: str
+    reason: str
+    fix: str
+
+    def __str__(self) -> str:
+        """One line for people."""
+        shown = f" (given: {self.value!r})" if self.value else ""
+        return f"{self.key or 'configuration'}: {self.reason}{shown}. {self.fix}"
+
+
+class ConnectorError(Exception):
+    """The root: everything that a connector raises on purpose."""
+
+
+class ConfigError(ConnectorError):
+    """The configuration is wrong. Carries all problems at once."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("; ".join(str(problem) for problem in problems))
+        self.problems = tuple(problems)
+
+
+class RetriableError(ConnectorError):
+    """The same call may succeed later; the runtime repeats it with a backoff, up to its limit."""
+
+    def __init__(self, message: str, *, wait: float | None = None) -> None:
+        super().__init__(message)
+        self.wait = wait
+
+
+class SystemAway(ConnectorError):
+    """The other side does not answer. The runtime says WAITING and goes on trying: there is nothing better to do."""
+
+
+class PermanentError(ConnectorError):
+    """Trying again cannot help. The task is FAILED until its configuration changes or a restart is asked for."""
+
+
+class RecordError(ConnectorError):
+    """One record cannot be converted, transformed or written; the others can."""
+
+
+class RecordRefused(RecordError):
+    """A sink writer could not write some records of a batch; all others were staged.
+
+    Attributes:
+        refused: By index into the batch: what is wrong with that record.
+        receipt: The receipt of those that were staged.
+    """
+
+    def __init__(self, refused: Mapping[int, str], receipt: object) -> None:
+        super().__init__(f"{len(refused)} record(s) refused: {next(iter(refused.values()), '')}")
+        self.refused = dict(refused)
+        self.receipt = receipt

@@ -1,0 +1,133 @@
+"""What flows: records, and batches of them as columns."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+
+from rocketconnect_sdk.schema import Schema
+
+Offset = tuple[int, ...]
+"""A place in a source partition: integers compared element by element. The offset of a record is the place just behind it, so
+that it is also where reading goes on when the record is done. Offsets of a partition grow strictly, and a replay gives the same."""
+
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+
+
+class Operation(Enum):
+    """What happened to the row that a record describes."""
+
+    SNAPSHOT = "snapshot"
+    CREATE = "create"
+    UPDATE = "update"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record: what row-wise transforms and record sinks see.
+
+    Attributes:
+        value: str, bytes, int, float, bool, dict, list or None (a tombstone), as the schema says.
+        key: The same for the key; None: no key.
+        schema: The schema of the value, where it is known.
+        key_schema: The schema of the key, where it is known.
+        headers: Extensions of RocketMQ Connect; user properties of RocketMQ. KEYS and TAGS keep their meaning there.
+        timestamp_ms: Milliseconds since 1970 UTC of the event; None: not known.
+        topic: Where a source sends it; empty: the topic of the configuration. Where a sink got it from.
+        queue: A sink's "topic/broker/queue"; empty in sources.
+        offset: The queue offset in sinks.
+    """
+
+    value: object
+    key: object = None
+    schema: Schema | None = None
+    key_schema: Schema | None = None
+    headers: Mapping[str, str] = NO_HEADERS
+    timestamp_ms: int | None = None
+    topic: str = ""
+    queue: str = ""
+    offset: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """Stands in the place of a value that could not be read; the error policy decides what becomes of it.
+
+    Attributes:
+        error: The class of the error, for dead letters: "InvalidUtf8".
+        reason: What is wrong and what can be done.
+        original: The original bytes, or their first part.
+        length: The length of the whole in bytes.
+        sha256: The hash of the whole as hexadecimal digits.
+    """
+
+    error: str
+    reason: str
+    original: bytes
+    length: int
+    sha256: str
+
+
+@dataclass(slots=True)
+class SourceBatch:
+    """Records of one source partition in their order, as columns of equal length.
+
+    Attributes:
+        partition: The source partition, at most 1,024 characters, without control characters.
+        values: The values; a Rejected stands for one that could not be read.
+        offsets: For each value the offset just behind it; strictly increasing.
+        keys: The keys; None: no record has one.
+        timestamps_ms: Times of the events; None: not known.
+        headers: Headers of each; None: no record has any.
+        topics: The topic of each; None: all go to the topic of the configuration.
+        schema: The schema of all values.
+        key_schema: The schema of all keys.
+        size: The size of the values in bytes, as far as the source knows it; rates and buffers are counted with it.
+    """
+
+    partition: str
+    values: Sequence[object]
+    offsets: Sequence[Offset]
+    keys: Sequence[object] | None = None
+    timestamps_ms: Sequence[int] | None = None
+    headers: Sequence[Mapping[str, str]] | None = None
+    topics: Sequence[str] | None = None
+    schema: Schema | None = None
+    key_schema: Schema | None = None
+    size: int = 0
+
+    def __len__(self) -> int:
+        """How many records it holds."""
+        return len(self.values)
+
+
+@dataclass(slots=True)
+class SinkBatch:
+    """Records of one queue in their order, as columns of equal length: what a record sink writes.
+
+    Attributes:
+        queue: "topic/broker/queue".
+        topic: The topic.
+        values: Decoded values.
+        offsets: Queue offsets, increasing, not always without gaps (filtered, dead-lettered and doubled messages are left out).
+        keys: Decoded keys; None: no record has one.
+        timestamps_ms: The times of the events, else when the messages were born.
+        headers: Headers of each; None: the sink did not ask for them.
+        schema: The schema of all values, where it is known.
+        size: The size of the message bodies in bytes.
+    """
+
+    queue: str
+    topic: str
+    values: Sequence[object]
+    offsets: Sequence[int]
+    keys: Sequence[object] | None = None
+    timestamps_ms: Sequence[int] | None = None
+    headers: Sequence[Mapping[str, str]] | None = None
+    schema: Schema | None = None
+    size: int = 0
+
+    def __len__(self) -> int:
+        """How many records it holds."""
+        return len(self.values)

@@ -1,0 +1,65 @@
+"""The types of values. Mapping to Arrow and Spark is in rocketconnect_sdk.arrow and rocketconnect_sdk.spark."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Type(Enum):
+    """The type of a value."""
+
+    BOOLEAN = "boolean"
+    INT8 = "int8"
+    INT16 = "int16"
+    INT32 = "int32"
+    INT64 = "int64"
+    FLOAT32 = "float32"
+    FLOAT64 = "float64"
+    STRING = "string"
+    BYTES = "bytes"
+    STRUCT = "struct"
+    ARRAY = "array"
+    MAP = "map"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A named part of a struct."""
+
+    name: str
+    schema: "Schema"
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The type of a value, with what it is made of. Schemas are compared by value and can be keys of dicts.
+
+    Attributes:
+        type: The type.
+        optional: None is allowed.
+        name: The name of the type, such as a logical type of RocketMQ Connect; empty: none.
+        version: Its version; None: not said.
+        doc: Documentation.
+        fields: Of a struct, in order.
+        items: Of the elements of an array, or of the values of a map.
+        keys: Of the keys of a map.
+    """
+
+    type: Type
+    optional: bool = False
+    name: str = ""
+    version: int | None = None
+    doc: str = ""
+    fields: tuple[Field, ...] = ()
+    items: "Schema | None" = None
+    keys: "Schema | None" = None
+
+
+def struct(fields: Sequence[tuple[str, Schema]], *, name: str = "", optional: bool = False) -> Schema:
+    """A struct of (name, schema) pairs."""
+    return Schema(Type.STRUCT, optional=optional, name=name, fields=tuple(Field(n, s) for n, s in fields))
+
+
+STRING = Schema(Type.STRING)
+OPTIONAL_STRING = Schema(Type.STRING, optional=True)
+BYTES = Schema(Type.BYTES)

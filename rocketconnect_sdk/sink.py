@@ -1,0 +1,215 @@
+"""The sink side of the connector API.
+
+A sink is a DataFrameSink (gets a Spark DataFrame and writes it with Spark) or a RecordSink (a small picklable writer that runs in
+Spark's partitions, or without Spark in the executor when the connector says engine=native). Both are given batches made of
+explicit queue ranges, and decide durability: when write() or commit() returns, the batch is durable (invariant 2).
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.options import Config, Option
+from rocketconnect_sdk.record import Offset, SinkBatch
+from rocketconnect_sdk.source import Plan
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class Guarantee(Enum):
+    """The delivery that a sink gives; the conformance suite holds it to that."""
+
+    EXACTLY_ONCE = "EXACTLY_ONCE"
+    IDEMPOTENT = "IDEMPOTENT"
+    AT_LEAST_ONCE = "AT_LEAST_ONCE"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceMark:
+    """The highest place of a source partition that was seen in a queue. What is not above it is a double and is dropped."""
+
+    epoch: int
+    incarnation: int
+    offset: Offset
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePosition:
+    """Where a sink is in one queue.
+
+    Attributes:
+        until: The offset of the next message to read.
+        incarnation: Raised by a deliberate reset; a position with a higher one wins over one stored with the data.
+        marks: By "connector uid/source partition id": the highest place seen.
+    """
+
+    until: int
+    incarnation: int = 0
+    marks: Mapping[str, SourceMark] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SinkCommit:
+    """What a batch is made of, and where the sink is when it is durable.
+
+    Attributes:
+        connector_uid: The connector.
+        task: The task.
+        epoch: The epoch of the owner: a target that has stored a higher one must refuse the batch.
+        before: By queue "topic/broker/queue": the stored position that this batch continues (compare-and-set on until).
+        after: By queue: the position when the batch is durable. Queues without messages in the batch are not in either.
+        rows: How many records are in the batch.
+        token: The same for the same ranges of the same connector: for targets that take an idempotency token.
+    """
+
+    connector_uid: str
+    task: int
+    epoch: int
+    before: Mapping[str, QueuePosition]
+    after: Mapping[str, QueuePosition]
+    rows: int
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class FlushPolicy:
+    """When a batch is closed: whichever comes first. A pause, a stop and a drain close it too.
+
+    Attributes:
+        rows: So many records; 0: no limit of its own.
+        bytes: So many bytes of values; 0: no limit of its own.
+        interval: Seconds since its first record; 0: as soon as there is anything.
+    """
+
+    rows: int = 0
+    bytes: int = 0
+    interval: float = 0.0
+
+
+class Sink(ABC):
+    """A kind of sink; stateless. See Source for the class attributes."""
+
+    name: ClassVar[str]
+    aliases: ClassVar[Sequence[str]] = ()
+    version: ClassVar[str] = "1"
+    options: ClassVar[Sequence[Option]] = ()
+    guarantee: ClassVar[Guarantee] = Guarantee.AT_LEAST_ONCE
+
+    def check(self, config: Config) -> Iterable[Problem]:
+        """What is wrong beyond single options. See Source.check."""
+        del config
+        return ()
+
+    def plan(self, config: Config, max_tasks: int) -> Plan:
+        """How many tasks. The runtime deals the queues of the topics out among them: task i of n takes every n-th queue."""
+        del config
+        return Plan([{} for _ in range(max_tasks)])
+
+
+class SinkTask(ABC):
+    """What both forms have. All methods are called by one thread."""
+
+    @property
+    def flush(self) -> FlushPolicy:
+        """When batches are closed; fixed for the life of the task."""
+        return FlushPolicy()
+
+    @abstractmethod
+    def start(self) -> Mapping[str, QueuePosition]:
+        """Opens the target, finishes or undoes what an earlier owner left half done, and claims the target for its epoch.
+
+        Returns the positions that are stored with the data, by queue (empty when the target can't store any); they win over
+        those of the position service, unless their incarnation is lower.
+
+        Raises:
+            SystemAway, RetriableError: called again after a backoff.
+            PermanentError: the task is FAILED.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Gives back what is held. Called once, also after an error, also without start."""
+
+
+class DataFrameSink(Sink):
+    """A sink that writes with Spark.
+
+    Class attributes:
+        columns: What the DataFrame must have, of: value, key, topic, queue, offset, timestamp, headers.
+    """
+
+    columns: ClassVar[Sequence[str]] = ("value",)
+
+    @abstractmethod
+    def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "DataFrameSinkTask":
+        """Makes the task. Must not block for long."""
+
+
+class DataFrameSinkTask(SinkTask):
+    """Writes DataFrames."""
+
+    @abstractmethod
+    def write(self, frame: "DataFrame", commit: SinkCommit) -> None:
+        """Writes all rows and, where the target can, commit.after with them in one transaction. Durable when it returns.
+
+        Rows are in the order of their queue within each Spark partition. The column value has the type of its schema: a string,
+        binary or a struct.
+
+        Raises:
+            SystemAway, RetriableError: nothing was written, or it was undone; called again with the same batch.
+            PermanentError: the task is FAILED. For instance another owner has claimed the target.
+        """
+
+
+Receipt = Any
+"""What a writer gives back for what it has staged: anything small that can be pickled."""
+
+
+class SinkWriter(ABC):
+    """Stages records; is pickled and sent to where the records are. Several may run at once, for different parts of a batch."""
+
+    @abstractmethod
+    def stage(self, batch: SinkBatch, part: str) -> Receipt:
+        """Writes the records so that nobody sees them yet (or, for AT_LEAST_ONCE and IDEMPOTENT sinks, writes them).
+
+        Args:
+            batch: The records, of one queue.
+            part: Unique within the target for this part of this attempt: a name for staged files.
+
+        Raises:
+            RecordRefused: some records can't be written; the others were.
+        """
+
+
+class RecordSink(Sink):
+    """A sink that writes records, in two phases: writers stage, the task commits."""
+
+    wants_headers: ClassVar[bool] = False
+
+    @abstractmethod
+    def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "RecordSinkTask":
+        """Makes the task. Must not block for long."""
+
+
+class RecordSinkTask(SinkTask):
+    """Commits what its writers staged."""
+
+    @abstractmethod
+    def writer(self) -> SinkWriter:
+        """A writer for this epoch, picklable."""
+
+    @abstractmethod
+    def commit(self, receipts: Sequence[Receipt], commit: SinkCommit) -> None:
+        """Makes what was staged visible and durable, in the order of the receipts, and stores commit.after with it where it can.
+
+        Raises: as DataFrameSinkTask.write.
+        """
+
+    def abort(self, receipts: Sequence[Receipt]) -> None:
+        """The batch will not be committed: removes what was staged. Called at most once for a batch."""
+        del receipts

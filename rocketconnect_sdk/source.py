@@ -1,0 +1,108 @@
+"""The source side of the connector API: a Source plans, its SourceTasks copy."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.options import Config, Option
+from rocketconnect_sdk.record import Offset, SourceBatch
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the work of a connector is split.
+
+    Attributes:
+        tasks: What each task is told, in order; at most max.tasks of them, at least one. Small: names, not data.
+        replan_after: Seconds until the split should be made again (new tables, say); None: only when the configuration changes.
+    """
+
+    tasks: Sequence[Mapping[str, str]]
+    replan_after: float | None = None
+
+
+class Source(ABC):
+    """A kind of source. Stateless: planning and opening may happen in different processes on different machines.
+
+    Class attributes:
+        name: What users write into connector.class; the name of the module.
+        aliases: Other names that it answers to.
+        version: Of the plugin.
+        options: Its own options; the runtime adds those that every source has.
+        replayable: After a restart from the same offset it gives the same records with the same offsets. If it cannot, it is
+            AT_LEAST_ONCE.
+    """
+
+    name: ClassVar[str]
+    aliases: ClassVar[Sequence[str]] = ()
+    version: ClassVar[str] = "1"
+    options: ClassVar[Sequence[Option]] = ()
+    replayable: ClassVar[bool] = True
+
+    def check(self, config: Config) -> Iterable[Problem]:
+        """What is wrong beyond single options: files that can't be read, options that exclude each other. Changes nothing.
+
+        Called in a fresh process before a configuration is stored, with a time limit. Every option is already valid.
+        """
+        del config
+        return ()
+
+    @abstractmethod
+    def plan(self, config: Config, max_tasks: int) -> Plan:
+        """Splits the work into at most max_tasks tasks. Called in a fresh process, with a time limit.
+
+        The same source partition must never be in two tasks of one plan.
+        """
+
+    @abstractmethod
+    def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "SourceTask":
+        """Makes the task that copies one share; task is what plan() gave it. Must not block for long: connect in start()."""
+
+
+class SourceTask(ABC):
+    """Copies. All methods are called by one thread, but stop() of the context can be seen from any.
+
+    Life: start once, poll again and again, committed between polls, close once (also after an error, also without start).
+    """
+
+    @abstractmethod
+    def start(self, positions: Mapping[str, Offset]) -> None:
+        """Begins behind the given offsets: of every partition of the connector that has one. Others begin at their beginning.
+
+        Raises:
+            SystemAway, RetriableError: called again after a backoff.
+            PermanentError: the task is FAILED.
+        """
+
+    @abstractmethod
+    def poll(self) -> SourceBatch | None:
+        """The next records of some partition, or None when there are none now.
+
+        Should return within 100 ms (the runtime waits idle_seconds before the next call after None), and at most about
+        context.batch_bytes of values. An empty batch is a None.
+        """
+
+    @property
+    def idle_seconds(self) -> float:
+        """After a poll that gave None: seconds until another is worth while. The runtime wakes earlier to stop."""
+        return 0.1
+
+    @property
+    def finished(self) -> bool:
+        """True when there will never be more; the task then stays IDLE without being polled."""
+        return False
+
+    def committed(self, positions: Mapping[str, Offset]) -> None:
+        """The broker has confirmed everything up to these offsets, and they are stored. For sources that must acknowledge."""
+        del positions
+
+    def remaining(self) -> int | None:
+        """How much is left to read, in bytes or rows; None: not known. For progress and lag; must be cheap."""
+        return None
+
+    @abstractmethod
+    def close(self) -> None:
+        """Gives back what is held. Must not raise for what is already gone."""
