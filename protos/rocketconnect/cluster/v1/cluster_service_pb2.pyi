@@ -105,6 +105,9 @@ class Assignment(_message.Message):
     PAUSED_FIELD_NUMBER: _builtins.int
     WORKER_ID_FIELD_NUMBER: _builtins.int
     REVOKED_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    UNOWNED_STATE_FIELD_NUMBER: _builtins.int
+    FAILURES_FIELD_NUMBER: _builtins.int
     unit: Global___Unit.ValueType
     """What kind."""
     connector_uid: _builtins.str
@@ -127,6 +130,14 @@ class Assignment(_message.Message):
     """The owner. Empty: nobody yet."""
     revoked: _builtins.bool
     """The owner has been told to stop, and has not released it yet."""
+    reason: _builtins.str
+    """Why nobody holds it, and what would change that. Empty while somebody does."""
+    unowned_state: _connector_pb2.State.ValueType
+    """What it is while nobody holds it: UNASSIGNED (no worker can take it now), RESTARTING (it failed and is given out again after a
+    backoff) or FAILED (not again before the configuration changes or a restart is asked for). Unspecified while somebody holds it.
+    """
+    failures: _builtins.int
+    """How often it failed in a row."""
     @_builtins.property
     def config(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """The configuration of the connector, secrets as references."""
@@ -151,10 +162,13 @@ class Assignment(_message.Message):
         paused: _builtins.bool = ...,
         worker_id: _builtins.str = ...,
         revoked: _builtins.bool = ...,
+        reason: _builtins.str = ...,
+        unowned_state: _connector_pb2.State.ValueType = ...,
+        failures: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "connector", b"connector", "connector_uid", b"connector_uid", "epoch", b"epoch", "generation", b"generation", "paused", b"paused", "revision", b"revision", "revoked", b"revoked", "task", b"task", "task_config", b"task_config", "type", b"type", "unit", b"unit", "worker_id", b"worker_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "connector", b"connector", "connector_uid", b"connector_uid", "epoch", b"epoch", "failures", b"failures", "generation", b"generation", "paused", b"paused", "reason", b"reason", "revision", b"revision", "revoked", b"revoked", "task", b"task", "task_config", b"task_config", "type", b"type", "unit", b"unit", "unowned_state", b"unowned_state", "worker_id", b"worker_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
