@@ -1,0 +1,1 @@
+"""The data plane: everything that a task does between being started and having ended."""

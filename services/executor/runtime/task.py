@@ -1,0 +1,289 @@
+"""What a host gives to a task, and what it gets back: the border between the executor's control side and the data plane."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pyspark.sql import SparkSession
+
+
+class Kind(Enum):
+    """What a task does."""
+
+    SOURCE = "SOURCE"
+    SINK = "SINK"
+    DIRECT = "DIRECT"
+
+
+class State(Enum):
+    """What a task says of itself; the names are those of rocketconnect.connector.v1.State."""
+
+    STARTING = "STARTING"
+    RUNNING = "RUNNING"
+    IDLE = "IDLE"
+    WAITING = "WAITING"
+    PAUSED = "PAUSED"
+    FAILED = "FAILED"
+    RESTARTING = "RESTARTING"
+    STOPPED = "STOPPED"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSpec:
+    """One run of one task.
+
+    Attributes:
+        kind: What it does.
+        connector: The name of its connector.
+        connector_uid: The uid of its connector.
+        revision: Of the configuration.
+        generation: Of the plan.
+        task: Its number in the plan.
+        epoch: Of the assignment.
+        tasks: How many tasks the plan has.
+        config: The configuration as it is stored: references to secrets are not resolved.
+        task_config: What the plan gave it.
+    """
+
+    kind: Kind
+    connector: str
+    connector_uid: str
+    revision: int
+    generation: int
+    task: int
+    epoch: int
+    tasks: int
+    config: Mapping[str, str]
+    task_config: Mapping[str, str] = field(default_factory=dict)
+
+
+class Lease:
+    """Until when this worker may write. One for all tasks of a host; safe to use from any thread.
+
+    It begins expired. Times are of the monotonic clock, which is the same in all processes of a machine.
+    """
+
+    def __init__(self) -> None:
+        self._until = float("-inf")
+
+    @property
+    def until(self) -> float:
+        """The monotonic time at which it ends."""
+        return self._until
+
+    def renew(self, until_monotonic: float) -> None:
+        """It now ends at this time; a renewal that arrives late does not shorten it."""
+        # One writer (the host's command loop) and a single assignment: readers see the old value or the new one.
+        self._until = max(self._until, until_monotonic)
+
+    def valid(self, margin: float = 0.0) -> bool:
+        """True while it lasts for at least so many seconds more."""
+        return time.monotonic() + margin < self._until
+
+
+class TaskControl:
+    """What is wanted of a running task. Set by the host's command loop, seen by the task; safe to use from any thread.
+
+    Attributes:
+        stopping: Set when the task is to end; it then ends clean if it can.
+    """
+
+    def __init__(self) -> None:
+        self.stopping = threading.Event()
+        self._fenced = False
+        self._paused = False
+        self._changed = threading.Condition()
+
+    @property
+    def paused(self) -> bool:
+        """True while the task shall move nothing."""
+        return self._paused
+
+    @property
+    def fenced(self) -> bool:
+        """True when somebody else owns the task: it ends at once and commits nothing (invariant 3)."""
+        return self._fenced
+
+    def pause(self) -> None:
+        """Move nothing from now on; what is on its way is finished."""
+        with self._changed:
+            self._paused = True
+            self._changed.notify_all()
+
+    def resume(self) -> None:
+        """Go on."""
+        with self._changed:
+            self._paused = False
+            self._changed.notify_all()
+
+    def stop(self) -> None:
+        """End clean."""
+        with self._changed:
+            self.stopping.set()
+            self._changed.notify_all()
+
+    def fence(self) -> None:
+        """End at once, without a commit: a report or commit was refused, or the lease is lost."""
+        with self._changed:
+            self._fenced = True
+            self.stopping.set()
+            self._changed.notify_all()
+
+    def wait(self, seconds: float) -> bool:
+        """Waits so long, or until something is wanted; true: the task is to end.
+
+        Wakes early on stop and fence, and when a pause begins or ends.
+        """
+        with self._changed:
+            if not self.stopping.is_set():
+                self._changed.wait(seconds)
+            return self.stopping.is_set()
+
+
+@dataclass(frozen=True, slots=True)
+class QueueLag:
+    """How far a sink is behind in one queue; see state/v1 QueueLag."""
+
+    queue: str
+    messages: int
+    position: int
+
+
+BATCH_BOUNDS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
+"""Upper bounds in seconds of TaskMetrics.batch_buckets."""
+
+
+@dataclass(slots=True)
+class TaskMetrics:
+    """Counters since the start of the task and gauges of now: the fields of state/v1 TaskMetrics.
+
+    Written by the task's threads, read by the host once a second. Each field is replaced as a whole (never changed in place), so
+    that a reader sees an old value or a new one.
+    """
+
+    records_in: int = 0
+    records_out: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
+    duplicates_skipped: int = 0
+    dead_letters: int = 0
+    records_skipped: int = 0
+    retries: int = 0
+    errors: int = 0
+    batches: int = 0
+    batch_seconds: float = 0.0
+    batch_seconds_max: float = 0.0
+    batch_bounds: tuple[float, ...] = BATCH_BOUNDS
+    batch_buckets: tuple[int, ...] = (0,) * len(BATCH_BOUNDS)
+    rate_in: float = 0.0
+    rate_out: float = 0.0
+    commits: int = 0
+    buffered_bytes: int = 0
+    lags: tuple[QueueLag, ...] = ()
+    source_remaining: int = 0
+
+
+class Reporter(Protocol):
+    """Where a task says what it does. Implemented by the host; called from the task's threads; cheap, never blocks.
+
+    Attributes:
+        metrics: Written by the task, sampled by the host.
+    """
+
+    metrics: TaskMetrics
+
+    def state(self, state: State, trace: str = "") -> None:
+        """It is in this state now; the trace says why, or what it waits for. Saying the same again changes nothing."""
+
+    def progress(self) -> None:
+        """Something moved."""
+
+    def work(self, has_work: bool) -> None:
+        """There is something to do, or there is not: with work and without progress a task is STALLED."""
+
+    def log(self, level: str, message: str) -> None:
+        """A line for people: level is INFO, WARNING or ERROR; without secrets."""
+
+
+@dataclass(frozen=True, slots=True)
+class PositionTls:
+    """TLS to the position service: PEM contents.
+
+    Attributes:
+        root_certificates: Of who signed the server's.
+        private_key: Of this client, for mutual TLS.
+        certificate_chain: Of this client, for mutual TLS.
+    """
+
+    root_certificates: bytes | None = None
+    private_key: bytes | None = None
+    certificate_chain: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """Where the other parts answer.
+
+    Attributes:
+        name_servers: Of RocketMQ, "host:port" separated by ";".
+        position_address: Of the position service, "host:port".
+        position_tls: How to speak to it; None: in the clear.
+        send_deadline: Seconds that a send may take at most; a new owner waits as long before it looks into the topic.
+    """
+
+    name_servers: str
+    position_address: str
+    position_tls: PositionTls | None = None
+    send_deadline: float = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a task ended.
+
+    Attributes:
+        clean: All that it moved is covered by its committed position.
+        failed: It cannot go on.
+        permanent: Starting it again cannot help until something changes.
+        fenced: Somebody else owns it, or the lease is lost.
+        error: For people: what, where, what to do. Without secrets.
+    """
+
+    clean: bool
+    failed: bool = False
+    permanent: bool = False
+    fenced: bool = False
+    error: str = ""
+
+
+def run_task(
+    spec: TaskSpec,
+    control: TaskControl,
+    lease: Lease,
+    reporter: Reporter,
+    endpoints: Endpoints,
+    *,
+    spark: Callable[[], SparkSession] | None = None,
+) -> Outcome:
+    """Runs a task for the whole of its life, in the calling thread. Never raises.
+
+    While broker, position service, source or target are away it waits and tries again (State.WAITING).
+
+    Args:
+        spec: The task.
+        control: What is wanted of it from now on.
+        lease: Looked at before every send and every commit.
+        reporter: Where it says what it does.
+        endpoints: Where the others are.
+        spark: Gives the session of the profile; only for sinks with engine=spark.
+    """
+    from services.executor.runtime.run import run
+
+    return run(spec, control, lease, reporter, endpoints, spark=spark)
