@@ -1,0 +1,73 @@
+"""The folder in which one embedded RocketMQ keeps everything: store, configuration, ports, logs, and a lock."""
+
+import fcntl
+import json
+import os
+from collections import deque
+from pathlib import Path
+
+from rocketconnect_cli.embedded.errors import DataDirectoryInUse
+
+
+class DataDirectory:
+    """One data directory, owned by one process at a time."""
+
+    def __init__(self, path: Path) -> None:
+        """Touch nothing yet."""
+        self.path = path
+        self._lock: int | None = None
+
+    def acquire(self) -> None:
+        """Make the folders and lock them until `release()` or the end of this process.
+
+        Raises DataDirectoryInUse when another process holds the lock.
+        """
+        for folder in ("logs", "name-server", "store"):
+            (self.path / folder).mkdir(parents=True, exist_ok=True)
+        lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as err:
+            os.close(lock)
+            message = f"{self.path}: another RocketMQ runs on this data directory: stop it, or choose another directory"
+            raise DataDirectoryInUse(message) from err
+        self._lock = lock
+
+    def release(self) -> None:
+        """Give the lock back; nothing happens without it."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def log_file(self, process: str) -> Path:
+        """Return the file that takes what this process writes to its standard output and error."""
+        return self.path / "logs" / f"{process}.out"
+
+    def log_tail(self, process: str, lines: int) -> str:
+        """Return the last lines of that file, or nothing when there is none."""
+        try:
+            with self.log_file(process).open(encoding="utf-8", errors="replace") as log:
+                return "".join(deque(log, maxlen=lines)).rstrip()
+        except FileNotFoundError:
+            return ""
+
+    def kept_ports(self) -> dict[str, int]:
+        """Return the ports of the last time, by process name; empty when there are none that can be read."""
+        try:
+            kept = json.loads((self.path / "ports.json").read_text(encoding="utf-8"))
+            return {str(name): int(port) for name, port in kept.items()}
+        except (OSError, ValueError, AttributeError):
+            # Only a preference: without it other ports are chosen.
+            return {}
+
+    def keep_ports(self, ports: dict[str, int]) -> None:
+        """Remember the ports for the next time."""
+        self.write("ports.json", json.dumps(ports))
+
+    def write(self, name: str, text: str) -> Path:
+        """Write a small file whole or not at all, and return its path."""
+        target = self.path / name
+        draft = target.with_name(f"{name}.new")
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(target)
+        return target
