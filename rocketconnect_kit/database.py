@@ -1,0 +1,166 @@
+"""Durable stores: SQLite files or PostgreSQL through SQLAlchemy Core, with versioned migrations.
+
+A transaction that has ended without an exception is on disk: SQLite runs in WAL mode with synchronous=FULL, PostgreSQL with
+synchronous_commit=on.
+"""
+
+import asyncio
+import hashlib
+import importlib.util
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import event
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from rocketconnect_kit.errors import FailedPrecondition, Unavailable
+from rocketconnect_kit.logs import hide_url_passwords
+
+_BUSY_SECONDS = 10
+_POSTGRES_OPTIONS = (
+    "-c synchronous_commit=on -c statement_timeout=15000 -c lock_timeout=10000 -c idle_in_transaction_session_timeout=30000"
+)
+
+
+def engine(url: str, *, pool_size: int = 8) -> sa.Engine:
+    """Return an engine for a SQLite file (its folder is made) or a PostgreSQL database. Connects to nothing yet.
+
+    Raises:
+        FailedPrecondition: STORE_URL_INVALID when the URL is neither, or the folder can't be made.
+    """
+    try:
+        parsed = sa.make_url(url)
+    except ArgumentError:
+        raise _invalid_url("it is no URL") from None
+    backend = parsed.get_backend_name()
+    if backend == "sqlite":
+        return _sqlite(parsed)
+    if backend in {"postgresql", "postgres"}:
+        return sa.create_engine(
+            parsed.set(drivername="postgresql+psycopg"),
+            pool_size=pool_size,
+            max_overflow=0,
+            pool_timeout=_BUSY_SECONDS,
+            pool_pre_ping=True,
+            hide_parameters=True,
+            connect_args={"connect_timeout": 5, "options": _POSTGRES_OPTIONS},
+        )
+    why = f"{backend!r} is not a store"
+    raise _invalid_url(why)
+
+
+@contextmanager
+def writing(bound: sa.Engine) -> Iterator[sa.Connection]:
+    """One transaction that writes: on disk when the block has ended, undone when it raises.
+
+    On SQLite it is the only writer (BEGIN IMMEDIATE); on PostgreSQL it is READ COMMITTED, so lock the rows that you decide on.
+
+    Raises:
+        Unavailable: STORE_UNAVAILABLE when the database is away, locked, or its disk full.
+    """
+    with _store_errors(), bound.begin() as connection:
+        yield connection
+
+
+@contextmanager
+def reading(bound: sa.Engine) -> Iterator[sa.Connection]:
+    """One transaction that only reads, from one snapshot: on SQLite beside any writer, on PostgreSQL REPEATABLE READ.
+
+    Raises:
+        Unavailable: STORE_UNAVAILABLE when the database is away.
+    """
+    options: dict[str, Any] = {"rocketconnect_reads": True}
+    if bound.dialect.name == "postgresql":
+        options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+    with _store_errors(), bound.connect() as connection, connection.execution_options(**options).begin():
+        yield connection
+
+
+async def check(bound: sa.Engine) -> None:
+    """Raise Unavailable when the store does not answer (a health check for `serve`)."""
+
+    def ask() -> None:
+        with reading(bound) as connection:
+            connection.execute(sa.text("SELECT 1"))
+
+    await asyncio.to_thread(ask)
+
+
+def migrate(bound: sa.Engine, service: str) -> None:
+    """Bring the tables of `service` to the newest form, with the Alembic versions in `services/<service>/migrations`.
+
+    All or nothing, and safe when several replicas start at once: the later ones wait, then find nothing to do.
+
+    Raises:
+        Unavailable: STORE_UNAVAILABLE when the database is away.
+    """
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    config.set_main_option("version_locations", str(_versions(service)).replace("%", "%%"))
+    config.set_main_option("path_separator", "newline")
+    with writing(bound) as connection:
+        if bound.dialect.name == "postgresql":
+            lock = int.from_bytes(hashlib.blake2b(f"migrate {service}".encode(), digest_size=8).digest(), signed=True)
+            connection.execute(sa.text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": lock})
+        config.attributes.update(connection=connection, version_table=f"{service}_schema_version")
+        command.upgrade(config, "head")
+
+
+def _sqlite(url: sa.URL) -> sa.Engine:
+    if url.database in {None, "", ":memory:"}:
+        raise _invalid_url("a store in memory forgets")
+    folder = Path(str(url.database)).parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"the folder of the store can't be made: {error}; create {folder} or choose another data_dir"
+        raise FailedPrecondition("STORE_URL_INVALID", message) from error
+    made = sa.create_engine(url, hide_parameters=True, connect_args={"timeout": _BUSY_SECONDS})
+    event.listen(made, "connect", _prepare_sqlite)
+    event.listen(made, "begin", _begin_sqlite)
+    return made
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    # The driver must not begin transactions by itself: _begin_sqlite decides which kind.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin_sqlite(connection: sa.Connection) -> None:
+    # A transaction that began by reading can't wait for the write lock, it fails; so writers take the lock first.
+    reads = connection.get_execution_options().get("rocketconnect_reads", False)
+    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+
+
+@contextmanager
+def _store_errors() -> Iterator[None]:
+    try:
+        yield
+    except (OperationalError, InterfaceError, PoolTimeout) as error:
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        message = f"the store does not answer: {hide_url_passwords(str(cause)).strip()}; the call may be repeated"
+        raise Unavailable("STORE_UNAVAILABLE", message) from error
+
+
+def _versions(service: str) -> Path:
+    spec = importlib.util.find_spec(f"services.{service}")
+    if spec is None or spec.origin is None:
+        msg = f"no package services.{service}"
+        raise ModuleNotFoundError(msg)
+    return Path(spec.origin).parent / "migrations"
+
+
+def _invalid_url(why: str) -> FailedPrecondition:
+    # The URL itself is not repeated: it may hold a password, even where it can't be parsed.
+    message = f"the store URL is wrong: {why}; use sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE"
+    return FailedPrecondition("STORE_URL_INVALID", message)

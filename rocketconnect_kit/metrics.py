@@ -1,0 +1,80 @@
+"""Prometheus metrics: counters of all calls, and the endpoint that shows everything the process counts."""
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from threading import Thread
+from wsgiref.simple_server import WSGIServer
+
+import grpc
+import prometheus_client
+
+from rocketconnect_kit.interception import AroundCalls, ServicerContext
+
+CALLS = prometheus_client.Counter(
+    "rocketconnect_rpc_calls", "Calls that were answered, by method and canonical code.", ["method", "code"]
+)
+SECONDS = prometheus_client.Histogram(
+    "rocketconnect_rpc_duration_seconds",
+    "Time to answer a call; watches are not in it.",
+    ["method"],
+    buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
+)
+RUNNING = prometheus_client.Gauge("rocketconnect_rpc_calls_running", "Calls and watches that are open.", ["method"])
+HEALTHY = prometheus_client.Gauge("rocketconnect_dependency_healthy", "1: it answers; 0: it does not.", ["dependency"])
+
+
+class MetricsInterceptor(AroundCalls):
+    """Counts and times every call."""
+
+    @asynccontextmanager
+    async def around(self, method: str, context: ServicerContext, *, streaming: bool) -> AsyncIterator[None]:
+        """Count one call."""
+        began = time.perf_counter()
+        running = RUNNING.labels(method)
+        running.inc()
+        code = "CANCELLED"
+        try:
+            yield
+            code = "OK"
+        except Exception:
+            code = _name(context.code())
+            raise
+        finally:
+            running.dec()
+            CALLS.labels(method, code).inc()
+            if not streaming:
+                SECONDS.labels(method).observe(time.perf_counter() - began)
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A running metrics endpoint."""
+
+    address: str
+    server: WSGIServer
+    thread: Thread
+
+    def close(self) -> None:
+        """Stop it and wait for its thread."""
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join()
+
+
+def start_endpoint(host: str, port: int) -> Endpoint:
+    """Serve `/metrics` of the process on a thread; port 0: a free one.
+
+    Raises:
+        OSError: when the port is taken.
+    """
+    server, thread = prometheus_client.start_http_server(port, host)
+    return Endpoint(f"{host}:{server.server_port}", server, thread)
+
+
+def _name(code: object) -> str:
+    # grpc.aio hands out an int when the status was set as one.
+    if isinstance(code, int):
+        return next((status.name for status in grpc.StatusCode if status.value[0] == code), "UNKNOWN")
+    return code.name if isinstance(code, grpc.StatusCode) else "UNKNOWN"

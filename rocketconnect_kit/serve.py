@@ -1,0 +1,244 @@
+"""Runs a gRPC server as every service runs: health, reflection, errors, deadlines, metrics, TLS, announcement, drain."""
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import grpc
+import grpc.aio
+from grpc_health.v1 import health as grpc_health
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from rocketconnect_kit import logs, metrics, tracing
+from rocketconnect_kit.errors import DeadlineExceeded, ServiceError, Unavailable
+from rocketconnect_kit.interception import AroundCalls, ServicerContext
+from rocketconnect_kit.settings import ServiceSettings
+from rocketconnect_kit.status import ServiceErrorInterceptor
+
+Check = Callable[[], Awaitable[None]]
+"""A dependency check: returns when the dependency answers, raises when it does not."""
+
+HEALTH_SECONDS = 2.0
+"""How often dependencies are checked, and how long a check may take."""
+
+_log = logs.get_logger(__name__)
+_OPTIONS: list[tuple[str, Any]] = [
+    # A port in use must be an error, not a second server that gets every other connection.
+    ("grpc.so_reuseport", 0),
+    ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.keepalive_time_ms", 30_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    ("grpc.max_receive_message_length", 16 * 1024 * 1024),
+]
+
+
+async def serve(
+    service_name: str,
+    add: Callable[[grpc.aio.Server], None],
+    settings: ServiceSettings,
+    *,
+    health: Mapping[str, Check] | None = None,
+    on_stop: Sequence[Callable[[], Awaitable[None]]] = (),
+) -> int:
+    """Serve until a signal; return the exit code for the process.
+
+    The first SIGTERM or SIGINT drains: health says NOT_SERVING, watches end (their callers reconnect elsewhere), running calls
+    get `settings.drain_seconds`, then `on_stop` runs, and the code is 0. A second signal ends at once with 128 + its number.
+    A port that is taken, or a setting that can't be used, is logged with what to do, and the code is 1.
+
+    Args:
+        service_name: such as "config"; the gRPC service is rocketconnect.config.v1.ConfigService.
+        add: registers the service with the server, such as `lambda s: add_ConfigServiceServicer_to_server(service, s)`.
+        settings: where to listen, TLS, logs.
+        health: checks of what the service needs; SERVING only while all of them pass.
+        on_stop: run in this order after the server has stopped.
+    """
+    logs.configure(service_name, settings.log_level, settings.log_format)
+    signals: asyncio.Queue[int] = asyncio.Queue()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, signals.put_nowait, int(number))
+    try:
+        end_tracing = tracing.start(service_name)
+        endpoint = metrics.start_endpoint(settings.host, settings.metrics_port)
+        limits = CallLimits(settings.call_seconds)
+        server = make_server(limits, traced=end_tracing is not None)
+        add(server)
+        port = _listen(server, settings)
+    except (OSError, RuntimeError, ServiceError) as error:
+        _log.error("can't start", cause=str(error), host=settings.host, port=settings.port)
+        return 1
+    full_name = f"rocketconnect.{service_name}.v1.{service_name.title()}Service"
+    servicer = grpc_health.aio.HealthServicer()
+    health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
+    reflection.enable_server_reflection((full_name, grpc_health.SERVICE_NAME, reflection.SERVICE_NAME), server)
+    try:
+        async with _checking(servicer, ("", full_name), health or {}):
+            await server.start()
+            address = f"{settings.host}:{port}"
+            _announce(settings.announce_fd, service_name, address, endpoint.address)
+            _log.info("serving", address=address, metrics=endpoint.address)
+            await signals.get()
+            _log.info("draining", seconds=settings.drain_seconds)
+            await servicer.enter_graceful_shutdown()
+        code = await _stop(server, limits, settings.drain_seconds, signals)
+        for stop in on_stop:
+            await stop()
+    finally:
+        endpoint.close()
+        if end_tracing is not None:
+            end_tracing()
+    _log.info("stopped")
+    return code
+
+
+def make_server(limits: "CallLimits", *, traced: bool = False) -> grpc.aio.Server:
+    """Return a server with the interceptors and options that all services have, listening nowhere yet."""
+    interceptors: list[grpc.aio.ServerInterceptor] = [metrics.MetricsInterceptor()]
+    if traced:
+        interceptors.append(tracing.TracingInterceptor())
+    interceptors += [ServiceErrorInterceptor(), limits]
+    return grpc.aio.server(interceptors=interceptors, options=_OPTIONS)
+
+
+class CallLimits(AroundCalls):
+    """Invariant 8: gives calls without a deadline one, and ends the endless ones (watches) when the server drains."""
+
+    def __init__(self, call_seconds: float) -> None:
+        self._call_seconds = call_seconds
+        self._streams: set[asyncio.Task[Any]] = set()
+        self._draining = asyncio.Event()
+
+    @asynccontextmanager
+    async def around(self, method: str, context: ServicerContext, *, streaming: bool) -> AsyncIterator[None]:
+        """Bound one call."""
+        if streaming:
+            async with self._stream():
+                yield
+        elif context.time_remaining() is None:
+            try:
+                async with asyncio.timeout(self._call_seconds):
+                    yield
+            except TimeoutError as error:
+                message = f"{method} did not end in {self._call_seconds:g} s, the limit for calls without a deadline"
+                raise DeadlineExceeded("CALL_TIMEOUT", message) from error
+        else:
+            yield
+
+    def end_streams(self) -> None:
+        """End all streams with UNAVAILABLE, so that their callers reconnect; later ones are refused."""
+        self._draining.set()
+        for task in self._streams:
+            task.cancel()
+
+    @asynccontextmanager
+    async def _stream(self) -> AsyncIterator[None]:
+        task = asyncio.current_task()
+        if task is None or self._draining.is_set():
+            raise _draining()
+        self._streams.add(task)
+        try:
+            yield
+        except asyncio.CancelledError:
+            if self._draining.is_set():
+                task.uncancel()
+                raise _draining() from None
+            raise
+        finally:
+            self._streams.discard(task)
+
+
+def _draining() -> Unavailable:
+    return Unavailable("DRAINING", "the service is stopping; connect again")
+
+
+def server_credentials(settings: ServiceSettings) -> grpc.ServerCredentials | None:
+    """Return the credentials that the settings name; None for plain text."""
+    if settings.tls_cert is None or settings.tls_key is None:
+        return None
+    pair = (settings.tls_key.read_bytes(), settings.tls_cert.read_bytes())
+    root = settings.tls_ca.read_bytes() if settings.tls_ca is not None else None
+    return grpc.ssl_server_credentials([pair], root, root is not None and settings.tls_verify_clients)
+
+
+def _listen(server: grpc.aio.Server, settings: ServiceSettings) -> int:
+    address = f"{settings.host}:{settings.port}"
+    credentials = server_credentials(settings)
+    try:
+        port = server.add_insecure_port(address) if credentials is None else server.add_secure_port(address, credentials)
+    except RuntimeError as error:
+        msg = f"can't listen on {address}: {error}; is the port in use? choose another --port, or 0 for a free one"
+        raise RuntimeError(msg) from error
+    return port
+
+
+def _announce(descriptor: int | None, service: str, address: str, metrics_address: str) -> None:
+    if descriptor is None:
+        return
+    with os.fdopen(descriptor, "w", encoding="utf-8") as pipe:
+        pipe.write(json.dumps({"service": service, "address": address, "metrics": metrics_address}) + "\n")
+
+
+async def _stop(server: grpc.aio.Server, limits: CallLimits, seconds: float, signals: "asyncio.Queue[int]") -> int:
+    limits.end_streams()
+    drained = asyncio.create_task(server.stop(seconds))
+    second = asyncio.create_task(signals.get())
+    await asyncio.wait([drained, second], return_when=asyncio.FIRST_COMPLETED)
+    if second.done():
+        _log.warning("second signal: ending at once")
+        await server.stop(0)
+        return 128 + second.result()
+    second.cancel()
+    await drained
+    return 0
+
+
+@asynccontextmanager
+async def _checking(
+    servicer: grpc_health.aio.HealthServicer, names: Sequence[str], checks: Mapping[str, Check]
+) -> AsyncIterator[None]:
+    """Keep the health of `names` true to the checks for as long as the block runs; the first round is done before it."""
+    failing: dict[str, str] = {}
+
+    async def one_round() -> None:
+        for name, result in zip(checks, await asyncio.gather(*(_passes(check) for check in checks.values())), strict=True):
+            metrics.HEALTHY.labels(name).set(result is None)
+            if result is None:
+                if failing.pop(name, None) is not None:
+                    _log.info("dependency answers again", dependency=name)
+            elif name not in failing:
+                failing[name] = result
+                _log.warning("dependency does not answer", dependency=name, cause=result)
+        serving = health_pb2.HealthCheckResponse.NOT_SERVING if failing else health_pb2.HealthCheckResponse.SERVING
+        for name in names:
+            await servicer.set(name, serving)
+
+    async def rounds() -> None:
+        while True:
+            await asyncio.sleep(HEALTH_SECONDS)
+            await one_round()
+
+    await one_round()
+    task = asyncio.create_task(rounds(), name="health")
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def _passes(check: Check) -> str | None:
+    try:
+        async with asyncio.timeout(HEALTH_SECONDS):
+            await check()
+    except TimeoutError:
+        return f"no answer in {HEALTH_SECONDS:g} s"
+    except Exception as error:
+        return logs.hide_url_passwords(str(error)) or type(error).__name__
+    return None
