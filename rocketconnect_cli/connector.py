@@ -1,0 +1,273 @@
+"""The commands `rocketconnect connector ...`."""
+
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from rocketconnect_cli import configuration
+from rocketconnect_cli.api import Api, Exit
+from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, table_of, with_api, without_prefix
+from rocketconnect_cli.states import DONE, counter, get_state, lag, state_name, wait_for
+
+app = typer.Typer(no_args_is_help=True, help="Create, watch and change connectors.")
+
+Name = Annotated[str, typer.Argument(help="The name of the connector.")]
+File = Annotated[Path | None, typer.Option("--file", "-f", help="A JSON object or a .properties file; - is standard input.")]
+Pairs = Annotated[list[str] | None, typer.Option("--set", "-s", help="KEY=VALUE; again for more.")]
+FOLLOW_SECONDS = 0.5
+
+
+@app.command()
+@with_api
+def create(
+    name: Name,
+    file: File = None,
+    pairs: Pairs = None,
+    paused: Annotated[bool, typer.Option("--paused", help="Create it paused.")] = False,
+    request_id: Annotated[str, typer.Option(help="The same id again is the same create.")] = "",
+    url: UrlOption = URL,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Check a configuration and create a connector."""
+    config = configuration.read(file, pairs or [])
+    wanted = "WANTED_STATE_PAUSED" if paused else "WANTED_STATE_RUNNING"
+    body = {"name": name, "config": config, "requestId": request_id, "wantedState": wanted}
+    with api(url) as client:
+        _show(client.request("POST", "/v1/connectors", body=body)["connector"], output)
+
+
+@app.command()
+@with_api
+def update(
+    name: Name,
+    file: File = None,
+    pairs: Pairs = None,
+    etag: Annotated[str, typer.Option(help="Refuse when somebody else changed it since this etag was read.")] = "",
+    url: UrlOption = URL,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Check a configuration and make it the connector's next revision."""
+    body = {"config": configuration.read(file, pairs or []), "etag": etag}
+    with api(url) as client:
+        _show(client.request("PUT", f"/v1/connectors/{name}", body=body)["connector"], output)
+
+
+@app.command(name="list")
+@with_api
+def list_connectors(url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
+    """List all connectors with their states."""
+    with api(url) as client:
+        connectors = list(client.pages("/v1/connectors", "connectors"))
+        states = {state["connector"]: state for state in client.pages("/v1/states", "states")}
+    rows = [{**connector, "state": state_name(states.get(connector["name"], {}))} for connector in connectors]
+    emit(output, {"connectors": rows}, lambda: _connectors_table(rows, states))
+
+
+@app.command()
+@with_api
+def get(name: Name, url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
+    """Show a connector's configuration."""
+    with api(url) as client:
+        _show(client.request("GET", f"/v1/connectors/{name}")["connector"], output)
+
+
+@app.command()
+@with_api
+def status(name: Name, url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
+    """Show what a connector and its tasks do. Exit code 1 when it is FAILED."""
+    with api(url) as client:
+        state = get_state(client, name)
+    emit(output, state, lambda: _state_table(state))
+    if state_name(state) == "FAILED":
+        raise typer.Exit(int(Exit.FAILED))
+
+
+@app.command()
+@with_api
+def pause(name: Name, url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
+    """Let its tasks move nothing for now."""
+    _order(url, name, "pause", output)
+
+
+@app.command()
+@with_api
+def resume(name: Name, url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
+    """Let it go on, after pause or stop."""
+    _order(url, name, "resume", output)
+
+
+@app.command()
+@with_api
+def restart(name: Name, url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
+    """Stop its tasks and start them again from their positions."""
+    _order(url, name, "restart", output)
+
+
+@app.command()
+@with_api
+def stop(name: Name, url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
+    """End its tasks; configuration, revisions and positions stay."""
+    _order(url, name, "stop", output)
+
+
+@app.command()
+@with_api
+def delete(name: Name, url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
+    """Remove a connector; its revisions stay."""
+    with api(url) as client:
+        connector = client.request("DELETE", f"/v1/connectors/{name}")["connector"]
+    emit(output, connector, lambda: f"{name} deleted (uid {connector['uid']})")
+
+
+@app.command()
+@with_api
+def rollback(
+    name: Name,
+    revision: Annotated[int, typer.Argument(help="The revision whose configuration is wanted again.")],
+    url: UrlOption = URL,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Make an earlier configuration the next revision."""
+    with api(url) as client:
+        _show(client.request("POST", f"/v1/connectors/{name}:rollback", body={"revision": revision})["connector"], output)
+
+
+@app.command()
+@with_api
+def revisions(name: Name, url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
+    """List the configurations that a name has and had, the newest first."""
+    with api(url) as client:
+        rows = list(client.pages(f"/v1/connectors/{name}/revisions", "revisions"))
+    cells = (
+        (row["revision"], _time(row.get("createTime", "")), row["connectorUid"], _joined(row.get("config", {}))) for row in rows
+    )
+    emit(output, {"revisions": rows}, lambda: table_of(("REVISION", "CREATED", "UID", "CONFIGURATION"), cells))
+
+
+@app.command()
+@with_api
+def positions(name: Name, url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
+    """Show where a connector is in each source partition or queue."""
+    with api(url) as client:
+        rows = list(client.pages(f"/v1/connectors/{name}/positions", "positions"))
+    cells = ((row["partition"], row["offset"], row.get("incarnation", 0), _time(row.get("updateTime", ""))) for row in rows)
+    emit(output, {"positions": rows}, lambda: table_of(("PARTITION", "OFFSET", "INCARNATION", "COMMITTED"), cells))
+
+
+@app.command()
+@with_api
+def validate(file: File = None, pairs: Pairs = None, url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
+    """Check a configuration and store nothing. Exit code 2 when something is wrong with it."""
+    with api(url) as client:
+        answer = client.request("POST", "/v1/connectors:validate", body={"config": configuration.read(file, pairs or [])})
+    problems = answer.get("problems", [])
+    cells = ((p.get("key", ""), p.get("value", ""), p.get("reason", ""), p.get("fix", "")) for p in problems)
+    emit(output, answer, lambda: table_of(("KEY", "VALUE", "WRONG", "FIX"), cells) if problems else "nothing is wrong with it")
+    if problems:
+        raise typer.Exit(int(Exit.WRONG))
+
+
+@app.command()
+@with_api
+def wait(
+    name: Name,
+    states: Annotated[
+        list[str] | None, typer.Option("--state", help="Wait for this state; again for more. Default: RUNNING or IDLE.")
+    ] = None,
+    timeout: Annotated[float, typer.Option(help="Seconds.")] = 60.0,
+    url: UrlOption = URL,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Wait for a state. Exit code 1 when it FAILED, 6 when the time is over."""
+    wanted = {state.upper() for state in states or DONE}
+    with api(url) as client:
+        state = wait_for(client, name, wanted, timeout)
+    emit(output, state, lambda: f"{name} is {state_name(state)}")
+
+
+@app.command()
+@with_api
+def logs(
+    name: Name,
+    follow: Annotated[bool, typer.Option("--follow", help="Go on with what comes, until Ctrl-C.")] = False,
+    lines: Annotated[int, typer.Option("--lines", "-n", help="So many of the last lines.", min=1, max=1000)] = 100,
+    url: UrlOption = URL,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show what its tasks logged: starts, stops, warnings, errors."""
+    with api(url) as client:
+        token = _print_logs(client, name, {"pageSize": lines}, output)
+        try:
+            while follow:
+                time.sleep(FOLLOW_SECONDS)
+                token = _print_logs(client, name, {"pageSize": 1000, "pageToken": token}, output)
+        except KeyboardInterrupt:
+            raise typer.Exit(int(Exit.OK)) from None
+
+
+def _print_logs(client: Api, name: str, query: dict[str, str | int], output: Output) -> str:
+    answer = client.request("GET", f"/v1/connectors/{name}/logs", query=query)
+    for line in answer.get("logs", []):
+        task = "plan" if line.get("task", 0) < 0 else f"task {line.get('task', 0)}"
+        text = f"{line.get('time', '')} {line.get('level', ''):7} {task} {line.get('workerId', '')}: {line.get('message', '')}"
+        emit(output, line, lambda text=text: text)  # type: ignore[misc]
+    return str(answer.get("nextPageToken", ""))
+
+
+def _order(url: str, name: str, verb: str, output: Output) -> None:
+    with api(url) as client:
+        connector = client.request("POST", f"/v1/connectors/{name}:{verb}", body={})["connector"]
+    emit(output, connector, lambda: f"{name} is wanted {without_prefix(connector['wantedState'], 'WANTED_STATE_')}")
+
+
+def _show(connector: dict[str, Any], output: Output) -> None:
+    def table() -> Table:
+        facts = (
+            ("name", connector["name"]),
+            ("uid", connector["uid"]),
+            ("type", without_prefix(connector.get("type"), "CONNECTOR_TYPE_")),
+            ("revision", connector.get("revision", "")),
+            ("wanted", without_prefix(connector.get("wantedState"), "WANTED_STATE_")),
+            ("etag", connector.get("etag", "")),
+        )
+        config = sorted(connector.get("config", {}).items())
+        return table_of(("FIELD", "VALUE"), [*facts, *((f"config {key}", value) for key, value in config)])
+
+    emit(output, connector, table)
+
+
+def _connectors_table(rows: list[dict[str, Any]], states: dict[str, dict[str, Any]]) -> Table:
+    def cells(row: dict[str, Any]) -> tuple[object, ...]:
+        tasks = states.get(row["name"], {}).get("tasks", [])
+        running = sum(state_name(task) in DONE for task in tasks)
+        kind = without_prefix(row.get("type"), "CONNECTOR_TYPE_")
+        wanted = without_prefix(row.get("wantedState"), "WANTED_STATE_")
+        trace = states.get(row["name"], {}).get("trace", "").partition("\n")[0][:80]
+        return row["name"], kind, row["state"], wanted, f"{running}/{len(tasks)}", row.get("revision", ""), trace
+
+    return table_of(("NAME", "TYPE", "STATE", "WANTED", "TASKS", "REVISION", "WHY"), map(cells, rows))
+
+
+def _state_table(state: dict[str, Any]) -> Table:
+    columns = ("TASK", "STATE", "WORKER", "SINCE", "IN", "OUT", "PER SECOND", "LAG", "ERRORS", "RESTARTS", "WHY")
+
+    def cells(task: dict[str, Any]) -> tuple[object, ...]:
+        rate = task.get("metrics", {}).get("rateOut", 0)
+        moved = counter(task, "recordsIn"), counter(task, "recordsOut"), f"{rate:,.0f}"
+        problems = lag(task), counter(task, "errors"), task.get("restarts", 0), task.get("trace", "")
+        return task.get("task", 0), state_name(task), task.get("workerId", "-"), _time(task.get("since", "")), *moved, *problems
+
+    first = ("*", state_name(state), state.get("workerId", "-"), "", "", "", "", "", "", "", state.get("trace", ""))
+    return table_of(columns, [first, *map(cells, state.get("tasks", []))])
+
+
+def _time(text: str) -> str:
+    return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M:%S") if text else "-"
+
+
+def _joined(config: dict[str, str]) -> str:
+    return " ".join(f"{key}={value}" for key, value in sorted(config.items()))

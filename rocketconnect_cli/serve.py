@@ -1,0 +1,32 @@
+"""`rocketconnect serve SERVICE`: one service alone, as a container runs it."""
+
+import importlib
+import sys
+from typing import Annotated
+
+import typer
+
+from rocketconnect_cli.api import Exit
+from rocketconnect_cli.output import err
+from rocketconnect_cli.topology import SERVICES
+
+
+def serve(
+    context: typer.Context,
+    service: Annotated[str, typer.Argument(help=f"One of {', '.join(SERVICES)}.", show_default=False)],
+) -> None:
+    """Run one service alone. Its settings are environment variables ROCKETCONNECT_* and flags: `serve config --help`."""
+    if service not in SERVICES:
+        err.print(f"Error: there is no service {service!r}. Give one of {', '.join(SERVICES)}.", style="red", markup=False)
+        raise typer.Exit(int(Exit.WRONG))
+    try:
+        main = importlib.import_module(f"services.{service}.__main__").main
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("services"):
+            raise
+        need = f"the service {service} needs the package {error.name}: pip install 'rocketconnect[{service}]'"
+        err.print(f"Error: {need}", style="red", markup=False)
+        raise typer.Exit(int(Exit.WRONG)) from None
+    # The service reads its flags itself, and names itself in its messages.
+    sys.argv = [f"rocketconnect serve {service}", *context.args]
+    raise typer.Exit(int(main(context.args)))

@@ -1,0 +1,62 @@
+"""Connector states as the command line shows them, and waiting for one."""
+
+import time
+from collections.abc import Callable, Collection
+from typing import Any
+
+from rocketconnect_cli.api import Api, ApiError, Exit
+from rocketconnect_cli.output import without_prefix
+
+POLL_SECONDS = 0.25
+DONE = ("RUNNING", "IDLE")
+
+
+def state_name(item: dict[str, Any]) -> str:
+    """RUNNING for {"state": "STATE_RUNNING"}."""
+    return without_prefix(item.get("state"), "STATE_") or "UNKNOWN"
+
+
+def get_state(api: Api, name: str) -> dict[str, Any]:
+    """The state of a connector with its tasks."""
+    return dict(api.request("GET", f"/v1/connectors/{name}/state")["state"])
+
+
+def counter(task: dict[str, Any], field: str) -> int:
+    """A counter of a task. 64-bit numbers are texts in JSON."""
+    return int(task.get("metrics", {}).get(field, 0))
+
+
+def lag(task: dict[str, Any]) -> int:
+    """How many messages a sink task is behind, over all its queues."""
+    return sum(int(queue.get("messages", 0)) for queue in task.get("metrics", {}).get("lags", []))
+
+
+def wait_for(
+    api: Api, name: str, wanted: Collection[str], timeout: float, seen: Callable[[dict[str, Any]], None] = lambda _: None
+) -> dict[str, Any]:
+    """Waits until the connector is in one of the wanted states.
+
+    Args:
+        api: The client.
+        name: The connector.
+        wanted: State names.
+        timeout: Seconds.
+        seen: Called with each state that was read.
+
+    Raises:
+        ApiError: FAILED when it is FAILED and that is not wanted; TIMEOUT.
+    """
+    deadline = time.monotonic() + timeout
+    while True:
+        state = get_state(api, name)
+        seen(state)
+        now = state_name(state)
+        if now in wanted:
+            return state
+        trace = state.get("trace", "")
+        if now == "FAILED":
+            raise ApiError(Exit.FAILED, {"detail": f"{name} is FAILED: {trace}"})
+        if time.monotonic() > deadline:
+            text = f"{name} is {now} after {timeout:g} s, not {' or '.join(sorted(wanted))}" + (f": {trace}" if trace else "")
+            raise ApiError(Exit.TIMEOUT, {"detail": text})
+        time.sleep(POLL_SECONDS)

@@ -1,0 +1,88 @@
+"""Runs a group of processes as one: starts them, starts again what dies, stops all in order."""
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from types import FrameType
+
+from rocketconnect_cli.process import Process
+
+POLL_SECONDS = 0.1
+
+
+class Supervisor:
+    """A group of processes. For the main thread only: signals arrive there, and children die with it.
+
+    Args:
+        processes: In the order in which they are started.
+        tell: Called with a line for people at each death and each forced end.
+    """
+
+    def __init__(self, processes: Iterable[Process], tell: Callable[[str], None]) -> None:
+        self.processes = tuple(processes)
+        self._tell = tell
+        self._stop = threading.Event()
+        self._now = threading.Event()
+
+    def catch_signals(self) -> None:
+        """From now on a first SIGINT or SIGTERM asks run() to drain and stop, and a second one to stop at once."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._on_signal)
+
+    def start(self) -> None:
+        """Starts all, without waiting for any to be ready."""
+        for process in self.processes:
+            process.start()
+
+    @property
+    def stopping(self) -> bool:
+        """Somebody asked for the end."""
+        return self._stop.is_set()
+
+    def look_after(self) -> None:
+        """Starts again what has died; waits a moment. Call it in a loop."""
+        now = time.monotonic()
+        for process in self.processes:
+            code = process.revive(now)
+            if code is not None:
+                how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+                self._tell(f"{process.name} {how}; starting it again (its log: {process.log})")
+        self._stop.wait(POLL_SECONDS)
+
+    def run(self) -> None:
+        """Looks after them until the end is asked for."""
+        while not self.stopping:
+            self.look_after()
+
+    def stop(self) -> None:
+        """Stops all: stage by stage, each process within its time, at once after a second signal. Nothing is left running."""
+        self._stop.set()
+        for stage in self._stages():
+            for process in stage:
+                process.terminate()
+            self._await(stage)
+        for process in self.processes:
+            process.kill()
+
+    def _await(self, stage: list[Process]) -> None:
+        begin = time.monotonic()
+        left = list(stage)
+        while left and not self._now.is_set():
+            late = [process for process in left if time.monotonic() - begin > process.stop_seconds]
+            for process in late:
+                self._tell(f"{process.name} did not stop within {process.stop_seconds:g} s and is ended now")
+                process.kill()
+            left = [process for process in left if not process.wait(time.monotonic())]
+            if left:
+                self._now.wait(POLL_SECONDS / 5)
+
+    def _stages(self) -> Iterator[list[Process]]:
+        ordered = sorted(self.processes, key=lambda process: process.stage)
+        return (list(group) for _, group in groupby(ordered, key=lambda process: process.stage))
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        if self._stop.is_set():
+            self._now.set()
+        self._stop.set()

@@ -1,0 +1,94 @@
+"""What `rocketconnect up` runs: the services, their ports and their environments. Pure: nothing is started here."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+STORES = ("config", "position", "state", "cluster")
+SERVICES = (*STORES, "executor", "gateway", "exporter")
+"""Everything that `rocketconnect serve` can start."""
+
+# Who is asked stops last: the gateway takes no more orders, tasks end and commit, then the services they commit to.
+STAGES = {"gateway": 0, "executor": 1, "exporter": 2, "cluster": 3, "state": 3, "position": 3, "config": 3}
+BROKER_STAGE = 4
+NAME_SERVER_STAGE = 5
+
+EXECUTOR_DRAIN_SECONDS = 45.0
+SERVICE_DRAIN_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One process of one service.
+
+    Attributes:
+        name: Unique: "config", "executor-2".
+        kind: One of SERVICES.
+        port: Its port on the bind address.
+        environment: What it is told, besides what it inherits.
+    """
+
+    name: str
+    kind: str
+    port: int
+    environment: Mapping[str, str]
+
+    @property
+    def command(self) -> list[str]:
+        """The command line."""
+        return [sys.executable, "-m", f"services.{self.kind}"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The ports of one instance."""
+
+    rest: int
+    metrics: int
+    stores: Mapping[str, int]
+    executors: tuple[int, ...]
+
+
+def services(
+    ports: Ports,
+    *,
+    data: Path,
+    name_server: str,
+    host: str = "127.0.0.1",
+    log_level: str = "INFO",
+    extra: Mapping[str, str] | None = None,
+) -> list[Service]:
+    """All services of one instance, in the order in which they are started.
+
+    Args:
+        ports: Where each listens.
+        data: The data directory of the instance.
+        name_server: RocketMQ's name servers, "host:port" separated by semicolons.
+        host: Where REST and metrics listen; everything else is on 127.0.0.1.
+        log_level: For all of them.
+        extra: Further settings for all of them, by environment variable.
+    """
+    common = {
+        "ROCKETCONNECT_HOST": "127.0.0.1",
+        "ROCKETCONNECT_DATA_DIR": str(data),
+        "ROCKETCONNECT_LOG_LEVEL": log_level,
+        "ROCKETCONNECT_NAME_SERVER": name_server,
+        **{f"ROCKETCONNECT_{kind.upper()}_ADDRESS": f"127.0.0.1:{port}" for kind, port in ports.stores.items()},
+        **(extra or {}),
+    }
+
+    def service(kind: str, port: int, name: str = "", **environment: str) -> Service:
+        own = {f"ROCKETCONNECT_{key.upper()}": value for key, value in environment.items()}
+        return Service(name or kind, kind, port, {**common, "ROCKETCONNECT_PORT": str(port), **own})
+
+    drain = str(EXECUTOR_DRAIN_SECONDS - 5)
+    return [
+        *(service(kind, ports.stores[kind]) for kind in STORES),
+        *(
+            service("executor", port, f"executor-{number}", worker_id=f"worker-{number}", spark_warm="true", drain_seconds=drain)
+            for number, port in enumerate(ports.executors, 1)
+        ),
+        service("gateway", ports.rest, host=host),
+        service("exporter", ports.metrics, host=host),
+    ]

@@ -1,0 +1,228 @@
+"""`rocketconnect up`: everything on one machine."""
+
+import importlib.util
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import httpx
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from rocketconnect_cli import topology
+from rocketconnect_cli.api import Exit
+from rocketconnect_cli.embedded import ports
+from rocketconnect_cli.embedded.data_directory import DataDirectory
+from rocketconnect_cli.embedded.errors import EmbeddedRocketMQError
+from rocketconnect_cli.embedded.jars import rocketmq_jars
+from rocketconnect_cli.embedded.java import find_java
+from rocketconnect_cli.embedded.rocketmq import BROKER, NAME_SERVER, EmbeddedRocketMQ
+from rocketconnect_cli.embedded.tethered import tethered
+from rocketconnect_cli.output import Output, OutputOption, err
+from rocketconnect_cli.process import Process
+from rocketconnect_cli.supervisor import Supervisor
+
+NEEDED = ("grpc", "msgspec", "pyspark", "sqlalchemy", "starlette", "uvicorn", "structlog")
+START_SECONDS = 120.0
+LOG_TAIL_BYTES = 4000
+
+
+class StartFailed(Exception):
+    """It can't start; the text says why and what to do."""
+
+
+def up(
+    data: Annotated[Path, typer.Option(help="Keeps everything that must outlive a stop.")] = Path("rocketconnect-data"),
+    rest_port: Annotated[int, typer.Option(help="Where REST answers; 0: any free port.", min=0, max=65535)] = 8082,
+    metrics_port: Annotated[int, typer.Option(help="Where Prometheus finds /metrics; 0: any free port.", min=0, max=65535)] = 0,
+    executors: Annotated[int, typer.Option(help="How many executors.", min=1, max=64)] = 1,
+    namesrv: Annotated[str, typer.Option(help="Use this RocketMQ (HOST:PORT, several with ;) instead of an embedded one.")] = "",
+    host: Annotated[
+        str, typer.Option(help="Where REST and metrics listen. They ask for no password: keep them on a trusted network.")
+    ] = "127.0.0.1",
+    log_level: Annotated[str, typer.Option(help="DEBUG, INFO, WARNING or ERROR, for the logs in DATA/logs.")] = "INFO",
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Run everything on this machine: RocketMQ, the services, executors with local Spark. Ctrl-C drains and stops all."""
+    try:
+        _check_installation()
+        instance = _Instance(data.absolute(), rest_port, metrics_port, executors, namesrv, host, log_level)
+        code = instance.run(output)
+    except (StartFailed, EmbeddedRocketMQError) as error:
+        err.print(f"Error: {error}", style="red", markup=False)
+        raise typer.Exit(int(Exit.FAILED)) from None
+    raise typer.Exit(code)
+
+
+def _check_installation() -> None:
+    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        msg = f"`rocketconnect up` runs every service and needs {', '.join(missing)}: pip install 'rocketconnect[up]'"
+        raise StartFailed(msg)
+
+
+class _Instance:
+    """One running `rocketconnect up`."""
+
+    def __init__(
+        self, data: Path, rest_port: int, metrics_port: int, executors: int, namesrv: str, host: str, log_level: str
+    ) -> None:
+        self._data, self._host, self._log_level, self._namesrv = data, host, log_level, namesrv
+        self._wanted = rest_port, metrics_port, executors
+        self._rocketmq: EmbeddedRocketMQ | None = None
+
+    def run(self, output: Output) -> int:
+        java = find_java()
+        os.environ.setdefault("JAVA_HOME", str(java.resolve().parent.parent))
+        directory = DataDirectory(self._data)
+        directory.acquire()
+        try:
+            return self._run(output)
+        finally:
+            if self._rocketmq is not None:
+                self._rocketmq.stop()
+            directory.release()
+
+    def _run(self, output: Output) -> int:
+        chosen = self._choose_ports()
+        processes: list[Process] = []
+        if not self._namesrv:
+            processes += self._embedded_rocketmq()
+        name_server = self._namesrv or self._embedded.name_server
+        services = topology.services(chosen, data=self._data, name_server=name_server, host=self._host, log_level=self._log_level)
+        processes += [self._process(service) for service in services]
+        supervisor = Supervisor(processes, lambda line: err.print(line, style="yellow", markup=False))
+        supervisor.catch_signals()
+        try:
+            supervisor.start()
+            if self._await_ready(supervisor, chosen):
+                self._say_ready(output, chosen, name_server, supervisor)
+                supervisor.run()
+                err.print("Draining and stopping; Ctrl-C again to stop at once.", style="dim")
+        finally:
+            supervisor.stop()
+        return int(Exit.OK)
+
+    @property
+    def _embedded(self) -> EmbeddedRocketMQ:
+        if self._rocketmq is None:
+            msg = "no embedded RocketMQ"
+            raise RuntimeError(msg)
+        return self._rocketmq
+
+    def _choose_ports(self) -> topology.Ports:
+        rest, metrics, executors = self._wanted
+        for what, port, option in (("REST", rest, "--rest-port"), ("metrics", metrics, "--metrics-port")):
+            if port and not ports.is_free(port):
+                msg = f"port {port} for {what} is in use: stop what listens there, or give another with {option} (0: any free one)"
+                raise StartFailed(msg)
+        taken: set[int] = {rest, metrics}
+
+        def free() -> int:
+            while (port := ports.choose()) in taken:
+                pass
+            taken.add(port)
+            return port
+
+        stores = {kind: free() for kind in topology.STORES}
+        return topology.Ports(rest or free(), metrics or free(), stores, tuple(free() for _ in range(executors)))
+
+    def _embedded_rocketmq(self) -> list[Process]:
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        with Progress(*columns, console=err, transient=True) as progress:
+            task = progress.add_task("Downloading RocketMQ (once)", total=None, visible=False)
+            jars = rocketmq_jars(lambda done, total: progress.update(task, completed=done, total=total, visible=True))
+        rocketmq = EmbeddedRocketMQ(self._data / "rocketmq", jars=jars)
+        rocketmq.prepare()
+        self._rocketmq = rocketmq
+        return [
+            Process(
+                NAME_SERVER,
+                rocketmq.name_server_command,
+                rocketmq.environment,
+                self._log(NAME_SERVER),
+                topology.NAME_SERVER_STAGE,
+                10.0,
+            ),
+            Process(BROKER, rocketmq.broker_command, rocketmq.environment, self._log(BROKER), topology.BROKER_STAGE, 20.0),
+        ]
+
+    def _process(self, service: topology.Service) -> Process:
+        drain = topology.EXECUTOR_DRAIN_SECONDS if service.kind == "executor" else topology.SERVICE_DRAIN_SECONDS
+        return Process(
+            service.name,
+            lambda: tethered(service.command),
+            {**os.environ, **service.environment},
+            self._log(service.name),
+            topology.STAGES[service.kind],
+            drain,
+        )
+
+    def _log(self, name: str) -> Path:
+        return self._data / "logs" / f"{name}.log"
+
+    def _await_ready(self, supervisor: Supervisor, chosen: topology.Ports) -> bool:
+        """True when everything answers, False when the end was asked for before."""
+        deadline = time.monotonic() + START_SECONDS
+        with httpx.Client(base_url=f"http://{self._reachable}:{chosen.rest}", timeout=2.0) as client:
+            while not supervisor.stopping:
+                supervisor.look_after()
+                broken = [process for process in supervisor.processes if process.starts > 5]
+                if broken or time.monotonic() > deadline:
+                    raise StartFailed(self._why(broken))
+                if self._broker_ready() and _ready(client, len(chosen.executors)):
+                    return True
+        return False
+
+    def _broker_ready(self) -> bool:
+        return self._rocketmq is None or self._rocketmq.is_ready()
+
+    def _why(self, broken: list[Process]) -> str:
+        if not broken:
+            return f"it was not ready within {START_SECONDS:g} s; see the logs in {self._data / 'logs'}"
+        log = broken[0].log
+        tail = log.read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace") if log.exists() else ""
+        return f"{broken[0].name} does not stay up. Its log {log} ends:\n{tail}"
+
+    @property
+    def _reachable(self) -> str:
+        return "127.0.0.1" if self._host in ("0.0.0.0", "::") else self._host  # noqa: S104 - compared, not bound
+
+    def _say_ready(self, output: Output, chosen: topology.Ports, name_server: str, supervisor: Supervisor) -> None:
+        facts = {
+            "rest": f"http://{self._reachable}:{chosen.rest}",
+            "metrics": f"http://{self._reachable}:{chosen.metrics}/metrics",
+            "nameServer": name_server,
+            "data": str(self._data),
+            "logs": str(self._data / "logs"),
+            "services": {
+                **{kind: f"127.0.0.1:{port}" for kind, port in chosen.stores.items()},
+                **{f"executor-{number}": f"127.0.0.1:{port}" for number, port in enumerate(chosen.executors, 1)},
+            },
+            "pids": {process.name: process.pid for process in supervisor.processes},
+        }
+        if output is Output.JSON:
+            sys.stdout.write(json.dumps(facts) + "\n")
+        else:
+            sys.stdout.write(
+                "RocketConnect is ready.\n"
+                f"  REST         {facts['rest']}\n  Metrics      {facts['metrics']}\n  Name server  {name_server}\n"
+                f"  Data         {facts['data']}\n  Logs         {facts['logs']}\nCtrl-C drains and stops everything.\n"
+            )
+        sys.stdout.flush()
+
+
+def _ready(client: httpx.Client, executors: int) -> bool:
+    """The gateway and what it asks answer, and the executors have joined and said what they offer."""
+    try:
+        answers = [client.get(path) for path in ("/readyz", "/v1/workers", "/v1/plugins")]
+        if not all(answer.is_success for answer in answers):
+            return False
+        alive = [worker for worker in answers[1].json().get("workers", []) if worker.get("alive")]
+        return len(alive) >= executors and bool(answers[2].json().get("plugins"))
+    except httpx.HTTPError:
+        # Not there yet; whoever calls has a deadline.
+        return False
