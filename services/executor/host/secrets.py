@@ -1,0 +1,146 @@
+"""References to secrets, `${env:NAME}` and `${file:PATH:KEY}`: resolved here, in the process of the plugin, and nowhere else.
+
+Invariant 6: what was resolved is remembered, so that `hide` can take it out of everything that leaves the process as text.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from urllib.parse import quote
+
+from rocketconnect_sdk.errors import ConfigError, Problem
+from rocketconnect_sdk.options import REFERENCE, Config
+
+HIDDEN = "***"
+_SHORTEST = 3
+"""Shorter values are no secrets; hiding them would only make texts unreadable."""
+
+
+class Redactor:
+    """Knows values that must not be shown. Safe to use from any thread."""
+
+    def __init__(self) -> None:
+        self._pattern: re.Pattern[str] | None = None
+        self._forms: frozenset[str] = frozenset()
+
+    def add(self, value: str) -> None:
+        """From now on hide this value, in the forms in which errors and tracebacks quote it."""
+        parts = (value, *(line.strip() for line in value.splitlines()))
+        forms = {form for part in parts for form in (part, quote(part, safe=""), repr(part)[1:-1]) if len(form) >= _SHORTEST}
+        if forms <= self._forms:
+            return
+        self._forms |= forms
+        # The longest first: a secret may begin with another one.
+        ordered = sorted(self._forms, key=len, reverse=True)
+        self._pattern = re.compile("|".join(re.escape(form) for form in ordered))
+
+    def hide(self, text: str) -> str:
+        """Return the text without any of the values."""
+        pattern = self._pattern
+        return text if pattern is None else pattern.sub(HIDDEN, text)
+
+
+_redactor = Redactor()
+
+
+def hide(text: str) -> str:
+    """Return the text without any secret that this process has resolved."""
+    return _redactor.hide(text)
+
+
+def resolve(config: Config, environment: Mapping[str, str] = os.environ) -> Config:
+    """Return a parsed configuration with every reference in it replaced by what it stands for.
+
+    Parse first, resolve then: an option that is a secret takes only references.
+
+    Raises:
+        ConfigError: names every reference that stands for nothing, and never a value.
+    """
+    problems: list[Problem] = []
+
+    def text(key: str, value: str) -> str:
+        return REFERENCE.sub(lambda match: one(key, match[0]), value)
+
+    def one(key: str, reference: str) -> str:
+        try:
+            value = _look_up(reference, environment)
+        except _Unresolved as error:
+            problems.append(Problem(key, reference, error.reason, error.fix))
+            return ""
+        _redactor.add(value)
+        return value
+
+    def parsed(key: str, value: object) -> object:
+        if isinstance(value, str):
+            return text(key, value)
+        return tuple(text(key, item) for item in value) if isinstance(value, tuple) else value
+
+    values = {key: parsed(key, value) for key, value in config.items()}
+    seen = len(problems)
+    raw = {key: text(key, value) for key, value in config.raw.items()}
+    # The same reference stands in both; keys that no option claims (of converters, say) are only among the raw ones.
+    known = {(problem.key, problem.value) for problem in problems[:seen]}
+    found = problems[:seen] + [problem for problem in problems[seen:] if (problem.key, problem.value) not in known]
+    if found:
+        raise ConfigError(found)
+    return Config(values, raw)
+
+
+def resolve_values(raw: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return unparsed values, such as the keys of a Spark profile, with every reference replaced.
+
+    Raises:
+        ConfigError: as resolve().
+    """
+    return resolve(Config({}, raw), environment).raw
+
+
+class _Unresolved(Exception):
+    def __init__(self, *, reason: str, fix: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.fix = fix
+
+
+def _look_up(reference: str, environment: Mapping[str, str]) -> str:
+    source, _, name = reference[2:-1].partition(":")
+    match source:
+        case "env" if name in environment:
+            return environment[name]
+        case "env":
+            raise _Unresolved(
+                reason="stands for an environment variable that the executor does not have",
+                fix=f"Set {name} where the executor is started, and start it again.",
+            )
+        case "file":
+            return _from_file(name)
+        case _:
+            raise _Unresolved(
+                reason="is a kind of reference that this version cannot resolve", fix="Use ${env:NAME} or ${file:PATH:KEY}."
+            )
+
+
+def _from_file(name: str) -> str:
+    path, _, key = name.rpartition(":")
+    if not path or not key:
+        raise _Unresolved(reason="does not name a file and a key", fix="Write ${file:PATH:KEY}.")
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise _Unresolved(
+            reason=f"stands for a file that cannot be read: {why}",
+            fix=f"Put a readable file with lines KEY=VALUE at {path} on the executor.",
+        ) from error
+    values = dict(_entries(lines))
+    if key not in values:
+        raise _Unresolved(reason="stands for a key that is not in the file", fix=f"Add a line {key}=VALUE to {path}.")
+    return values[key]
+
+
+def _entries(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
+    for line in lines:
+        key, sign, value = line.partition("=")
+        if sign and not line.lstrip().startswith("#"):
+            yield key.strip(), value.strip()

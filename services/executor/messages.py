@@ -1,0 +1,215 @@
+"""What executor and host say to each other: one JSON object a line, in both directions, over a socket pair.
+
+The executor sends orders, the host answers with events. A run is one start of one task, numbered by the executor.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from services.executor.runtime.task import Endpoints, Outcome, State, TaskMetrics
+
+LINE_LIMIT = 64 << 20
+"""Bytes of the longest line: a plan of 1,000 tasks with long lists of files is below it."""
+
+
+class Begin(msgspec.Struct, tag=True, frozen=True):
+    """The first order: where the others answer."""
+
+    endpoints: Endpoints
+
+
+class Renew(msgspec.Struct, tag=True, frozen=True):
+    """The lease ends at this monotonic time."""
+
+    until: float
+
+
+class StartTask(msgspec.Struct, tag=True, frozen=True):
+    """Start a task."""
+
+    run: int
+    kind: Literal["SOURCE", "SINK", "DIRECT"]
+    connector: str
+    connector_uid: str
+    revision: int
+    generation: int
+    task: int
+    epoch: int
+    tasks: int
+    config: dict[str, str]
+    task_config: dict[str, str]
+    paused: bool
+
+
+class DirectTask(msgspec.Struct, tag=True, frozen=True):
+    """What is wanted of a running task from now on."""
+
+    run: int
+    wish: Literal["stop", "pause", "resume", "fence"]
+
+
+class StartSpark(msgspec.Struct, tag=True, frozen=True):
+    """This host is the driver of a Spark profile: the session is made now, before the first task asks for it."""
+
+    profile: dict[str, str]
+
+
+class CheckConnector(msgspec.Struct, tag=True, frozen=True):
+    """Check a configuration, answer and end."""
+
+    config: dict[str, str]
+
+
+class PlanConnector(msgspec.Struct, tag=True, frozen=True):
+    """Split a connector into tasks, answer and end."""
+
+    config: dict[str, str]
+
+
+class FindPlugins(msgspec.Struct, tag=True, frozen=True):
+    """Look for plugins, answer and end."""
+
+
+Order = Begin | Renew | StartTask | DirectTask | StartSpark | CheckConnector | PlanConnector | FindPlugins
+
+
+class LogLine(msgspec.Struct, frozen=True):
+    """A line for people. The time is in seconds since 1970 UTC."""
+
+    time: float
+    level: str
+    message: str
+
+
+class TaskPulse(msgspec.Struct, frozen=True):
+    """What a run does now; times are in seconds since 1970 UTC."""
+
+    run: int
+    state: State
+    trace: str
+    since: float
+    last_progress: float
+    has_work: bool
+    metrics: TaskMetrics
+    logs: list[LogLine] = []
+
+
+class Pulse(msgspec.Struct, tag=True, frozen=True):
+    """All runs of the host: once a second (a host that is silent is hung) and soon after each change."""
+
+    tasks: list[TaskPulse]
+
+
+class TaskEnded(msgspec.Struct, tag=True, frozen=True):
+    """A run is over; its thread is gone. A pulse with its last words came before."""
+
+    run: int
+    outcome: Outcome
+
+
+class SparkReady(msgspec.Struct, tag=True, frozen=True):
+    """The session is there, after so many seconds."""
+
+    seconds: float
+
+
+class SparkFailed(msgspec.Struct, tag=True, frozen=True):
+    """The session could not be made. A task that needs it will try again and say so itself."""
+
+    error: str
+
+
+class FoundProblem(msgspec.Struct, frozen=True):
+    """Something wrong with a configuration; see connector/v1 Problem."""
+
+    key: str
+    value: str
+    reason: str
+    fix: str
+
+
+class Checked(msgspec.Struct, tag=True, frozen=True):
+    """The answer to CheckConnector. direction is the name of a ConnectorType without its prefix, or empty."""
+
+    plugin: str
+    direction: str
+    problems: list[FoundProblem]
+    secret_keys: list[str]
+
+
+class Planned(msgspec.Struct, tag=True, frozen=True):
+    """The answer to PlanConnector: what each task is told."""
+
+    tasks: list[dict[str, str]]
+    replan_after: float | None = None
+
+
+class PlanFailed(msgspec.Struct, tag=True, frozen=True):
+    """The other answer to PlanConnector."""
+
+    error: str
+    permanent: bool
+
+
+class PluginOption(msgspec.Struct, frozen=True):
+    """See connector/v1 Option."""
+
+    key: str
+    type: str
+    default: str
+    required: bool
+    secret: bool
+    doc: str
+    choices: list[str]
+
+
+class Plugin(msgspec.Struct, frozen=True):
+    """See connector/v1 Plugin."""
+
+    name: str
+    aliases: list[str]
+    type: str
+    version: str
+    summary: str
+    options: list[PluginOption]
+    guarantee: str
+
+
+class PluginsFound(msgspec.Struct, tag=True, frozen=True):
+    """The answer to FindPlugins; broken ones are named with what is wrong with them."""
+
+    plugins: list[Plugin]
+    broken: list[str]
+
+
+Event = Pulse | TaskEnded | SparkReady | SparkFailed | Checked | Planned | PlanFailed | PluginsFound
+
+_encoder = msgspec.json.Encoder()
+_orders: msgspec.json.Decoder[Order] = msgspec.json.Decoder(Order)
+_events: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
+
+
+def encode(message: Order | Event) -> bytes:
+    """Return a message as a line, its end included."""
+    return _encoder.encode(message) + b"\n"
+
+
+def decode_order(line: bytes) -> Order:
+    """Return the order in a line.
+
+    Raises:
+        msgspec.MsgspecError: it is none; both ends come from the same release, so this is a defect.
+    """
+    return _orders.decode(line)
+
+
+def decode_event(line: bytes) -> Event:
+    """Return the event in a line.
+
+    Raises:
+        msgspec.MsgspecError: it is none.
+    """
+    return _events.decode(line)
