@@ -1,0 +1,184 @@
+"""The decisions of the cluster service: `step(state, event, now, random) -> effects`.
+
+Synchronous, without I/O, clock or randomness of its own: the same events at the same times give the same effects, so that a
+simulation can run it bit for bit. Times are seconds of one monotonic clock.
+
+How one owner of each task at any time comes about: a unit is given only when nobody holds it; who holds one keeps it until it
+releases it itself, its session ends in good order, its process is replaced, or its lease and the send deadline have passed.
+"""
+
+from dataclasses import replace
+from random import Random
+
+from rocketconnect_kit.errors import FailedPrecondition, ServiceError
+from services.cluster import plans
+from services.cluster.assign import demand_of, why_nobody
+from services.cluster.events import ConnectorsChanged, Deregister, Effects, Event, Register, Release, ReportPlan, Tick
+from services.cluster.model import PLAN, Changes, Key, Unit, Worker
+from services.cluster.state import Backoff, State
+from services.cluster.view import view_of
+
+TICK_SECONDS = 1.0
+"""A Tick is due at least so often."""
+
+_AWAY_SECONDS = 3.0
+
+
+def step(state: State, event: Event, now: float, random: Random) -> Effects:
+    """Let an event happen to the state and return what follows. Never raises for a bad event: the reply is then the error."""
+    _catch_up(state, now)
+    try:
+        reply: int | ServiceError = _handle(state, event, now, random)
+    except ServiceError as error:
+        reply = error
+    plans.settle(state)
+    spoken_of = _distribute(state, now)
+    changes = state.tables.take_changes()
+    views = {key: view_of(state, key) for key in sorted(spoken_of | _shown_by(state, changes))}
+    return Effects(reply, changes, views, min(state.next_event(now), now + TICK_SECONDS))
+
+
+def heartbeat(state: State, worker_id: str, session: int, now: float) -> None:
+    """Renew the lease of a worker. Changes nothing durable, so it needs no step.
+
+    Raises:
+        FailedPrecondition: WORKER_FENCED.
+    """
+    check_session(state, worker_id, session)
+    # Also when the lease has ended meanwhile: as long as the worker has not been judged, nothing was taken from it.
+    state.leases.renew(worker_id, now)
+
+
+def check_session(state: State, worker_id: str, session: int) -> None:
+    """Return if the session of the worker holds.
+
+    Raises:
+        FailedPrecondition: WORKER_FENCED.
+    """
+    worker = state.tables.workers.get(worker_id)
+    if worker is None or worker.ended or worker.session != session:
+        message = f"session {session} of worker {worker_id} has ended: stop everything and register again"
+        raise FailedPrecondition("WORKER_FENCED", message, worker_id=worker_id, session=str(session))
+
+
+def _catch_up(state: State, now: float) -> None:
+    """Let pass what time alone has brought about since the last step."""
+    if now - state.last_step > _AWAY_SECONDS:
+        # This process itself was not scheduled; the heartbeats of that time may still wait to be read.
+        state.leases.restart([worker.id for worker in state.tables.workers.values() if not worker.ended], now)
+    state.last_step = now
+    for worker in state.leases.over(now):
+        state.end_worker(worker, now)
+    for worker in [id_ for id_, at in state.ended_at.items() if now >= at + state.policy.forget_workers_after]:
+        state.forget_worker(worker)
+    plans.replan_due(state, now)
+
+
+def _handle(state: State, event: Event, now: float, random: Random) -> int:
+    match event:
+        case Register():
+            return _register(state, event, now)
+        case Deregister():
+            check_session(state, event.worker_id, event.session)
+            state.free_units_of(event.worker_id)
+            state.forget_worker(event.worker_id)
+        case Release():
+            _release(state, event, now, random)
+        case ReportPlan():
+            return _report_plan(state, event, now)
+        case ConnectorsChanged():
+            plans.take_connectors(state, event)
+        case Tick():
+            pass
+    return 0
+
+
+def _register(state: State, event: Register, now: float) -> int:
+    session = state.tables.next_number()
+    # The units of the session before are free at once, without waiting for its lease. A worker registers when its process has
+    # just started, or after it was fenced and has stopped everything. In the first case the process that had the id has ended
+    # (a supervisor starts the next one after the death of the last), and its hosts died with it: by the parent-death signal
+    # and by the end of their pipe. Should two machines be given the same id by mistake, they fence each other here again and
+    # again, and the fences of the position service and the epochs in the sinks keep the older one from writing.
+    state.free_units_of(event.worker_id)
+    worker = Worker(event.worker_id, session, event.address, event.labels, event.plugins)
+    state.tables.workers.put(worker.id, worker)
+    state.ended_at.pop(worker.id, None)
+    state.leases.renew(worker.id, now)
+    return session
+
+
+def _release(state: State, event: Release, now: float, random: Random) -> None:
+    check_session(state, event.worker_id, event.session)
+    unit = _held(state, event.key, event.epoch, event.worker_id)
+    lasted = now - state.given_at.get(unit.key, now)
+    free = state.take_back(unit)
+    retry = state.policy.retry
+    if event.permanent:
+        state.put_unit(replace(free, failures=free.failures + 1, given_up=True))
+    elif event.failed:
+        failures = retry.count(free.failures, lasted)
+        state.put_unit(replace(free, failures=failures, given_up=failures >= retry.limit))
+        state.backoffs[unit.key] = Backoff(now + retry.delay(failures, random), event.worker_id)
+    elif not unit.revoked:
+        # It ended by itself and without an error, which no task does for good: not again in a tight loop.
+        state.backoffs[unit.key] = Backoff(now + retry.first, event.worker_id)
+
+
+def _report_plan(state: State, event: ReportPlan, now: float) -> int:
+    check_session(state, event.worker_id, event.session)
+    plan = state.tables.plans.get(event.connector_uid)
+    if plan is not None and plan.epoch == event.epoch:
+        # The same report again: its answer was lost.
+        return plan.generation
+    unit = _held(state, Key(event.connector_uid, PLAN), event.epoch, event.worker_id)
+    return plans.take_plan(state, event, unit, now)
+
+
+def _held(state: State, key: Key, epoch: int, worker_id: str) -> Unit:
+    """Return a unit that the worker holds under the epoch.
+
+    Invariant 3: whoever speaks under another epoch is refused.
+    """
+    unit = state.tables.units.get(key)
+    if unit is None or unit.worker != worker_id or unit.epoch != epoch:
+        what = f"the planning of {key.connector_uid}" if key.task == PLAN else f"task {key.task} of {key.connector_uid}"
+        message = f"worker {worker_id} does not hold {what} under epoch {epoch}: drop it"
+        raise FailedPrecondition("FENCED", message, connector_uid=key.connector_uid, task=str(key.task), epoch=str(epoch))
+    return unit
+
+
+def _distribute(state: State, now: float) -> set[Key]:
+    """Give out what can be given, take back what must move, and return the units whose reason to wait has changed."""
+    units = state.tables.units
+    candidates = state.candidates(now)
+    waiting = {key for key, backoff in state.backoffs.items() if now < backoff.until}
+    current: dict[Key, str] = {}
+    demands = []
+    for key, unit in units.items():
+        if unit.given_up or not state.is_wanted(unit):
+            continue
+        demands.append(demand_of(key, state.config_of(unit)))
+        if unit.is_held and not unit.revoked:
+            current[key] = unit.worker
+        elif key in waiting and state.leases.is_alive(state.backoffs[key].worker, now):
+            current[key] = state.backoffs[key].worker
+    moves = state.policy.strategy(candidates, demands, current)
+    for move in moves:
+        unit = units[move.key]
+        if not unit.is_held and move.key not in waiting:
+            state.give(unit, move.target, now)
+        elif unit.is_held and not unit.revoked:
+            state.revoke(unit)
+    plans.settle(state)
+    placed = {move.key for move in moves} | set(current)
+    reasons = {demand.key: why_nobody(demand, candidates) for demand in demands if demand.key not in placed}
+    changed = {key for key in reasons.keys() | state.reasons.keys() if reasons.get(key) != state.reasons.get(key)}
+    state.reasons = reasons
+    return changed
+
+
+def _shown_by(state: State, changes: Changes) -> set[Key]:
+    """Return the units whose view the changes touch."""
+    connectors = changes.connectors.keys() | changes.plans.keys()
+    return set(changes.units) | {unit.key for uid in connectors for unit in state.units_of(uid)}

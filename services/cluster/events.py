@@ -1,0 +1,83 @@
+"""What happens to the cluster service, and what follows from it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from rocketconnect_kit.errors import ServiceError
+from services.cluster.model import Changes, Connector, Key
+from services.cluster.view import AssignmentView
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """A worker joins. Answered with its session."""
+
+    worker_id: str
+    address: str
+    labels: Mapping[str, str]
+    plugins: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Deregister:
+    """A worker has stopped everything and leaves."""
+
+    worker_id: str
+    session: int
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A worker has stopped a unit."""
+
+    worker_id: str
+    session: int
+    key: Key
+    epoch: int
+    failed: bool = False
+    permanent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReportPlan:
+    """A worker has planned a connector. Answered with the generation that holds now."""
+
+    worker_id: str
+    session: int
+    connector_uid: str
+    epoch: int
+    tasks: tuple[Mapping[str, str], ...]
+    replan_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorsChanged:
+    """The config service tells connectors: all there are (`snapshot`), or those that changed and those that are gone."""
+
+    snapshot: bool
+    connectors: Sequence[Connector] = ()
+    deleted: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Time has passed."""
+
+
+Event: TypeAlias = Register | Deregister | Release | ReportPlan | ConnectorsChanged | Tick
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What follows from an event.
+
+    `changes` must be durable before anybody sees `reply` or `views`.
+    """
+
+    reply: int | ServiceError
+    changes: Changes
+    views: Mapping[Key, AssignmentView | None]
+    """Assignments that are to be shown anew; None: gone."""
+    wake_at: float
+    """When the next Tick is due at the latest, on the clock of the event."""

@@ -1,0 +1,60 @@
+"""Leases: how long a worker may be believed to run what it holds.
+
+All times are seconds of one monotonic clock. The worker counts its lease from the moment that it sent the renewal, this service
+from the moment that it received it, so here a lease always ends later than there (as long as both clocks run at the same rate;
+the send deadline on top is far longer than what two clocks drift apart within a lease).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds: how long a heartbeat holds, how often to send one, and how long a send may be under way after the lease."""
+
+    lease: float = 5.0
+    heartbeat_interval: float = 1.0
+    send_deadline: float = 2.0
+
+
+class Leases:
+    """The leases of the workers that have not been judged. In memory only: see `restart`."""
+
+    def __init__(self, timing: Timing) -> None:
+        self.timing = timing
+        self._until: dict[str, float] = {}
+
+    def renew(self, worker: str, now: float) -> None:
+        """Let the lease of a worker run for its full length from now."""
+        self._until[worker] = now + self.timing.lease
+
+    def restart(self, workers: Iterable[str], now: float) -> None:
+        """Give each of the workers a full lease.
+
+        After this service was away (not started, or not scheduled) it cannot know who renewed meanwhile, so nobody is judged
+        before a full lease has passed.
+        """
+        for worker in workers:
+            self.renew(worker, now)
+
+    def forget(self, worker: str) -> None:
+        """End the lease of a worker whose session is over."""
+        self._until.pop(worker, None)
+
+    def until(self, worker: str) -> float | None:
+        """Return when the lease ends or ended; None: the worker has none."""
+        return self._until.get(worker)
+
+    def is_alive(self, worker: str, now: float) -> bool:
+        """Return whether the lease has not ended: the worker can take units."""
+        return now < self._until.get(worker, now)
+
+    def over(self, now: float) -> list[str]:
+        """Return the workers that surely do nothing any more: lease and send deadline have passed. By id."""
+        return sorted(worker for worker, until in self._until.items() if now >= until + self.timing.send_deadline)
+
+    def next_event(self, now: float) -> float:
+        """Return when the next lease ends or the next worker is to be judged."""
+        ends = [until if now < until else until + self.timing.send_deadline for until in self._until.values()]
+        return min(ends, default=float("inf"))

@@ -1,0 +1,164 @@
+"""The whole state of the cluster service: durable tables, and what is made anew after a start."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from services.cluster.assign import Candidate, Strategy, assign
+from services.cluster.leases import Leases, Timing
+from services.cluster.model import PLAN, Connector, Key, PlanState, Unit
+from services.cluster.retry import RetryPolicy
+from services.cluster.tables import Tables
+
+FOREVER = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How the service decides."""
+
+    timing: Timing = field(default_factory=Timing)
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    strategy: Strategy = assign
+    forget_workers_after: float = 600.0
+    """Seconds for which a worker whose session ended is still listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Not to be given out before `until`; counted for `worker`, who had it, so that nothing else moves meanwhile."""
+
+    until: float
+    worker: str
+
+
+class State:
+    """What the service knows at a moment. Only `core.step` and what it calls change it; not for several threads.
+
+    Made from the tables of a store: every worker that was not ended gets a full lease, and every replanning its full time.
+    """
+
+    def __init__(self, tables: Tables, policy: Policy, now: float) -> None:
+        self.tables = tables
+        self.policy = policy
+        self.leases = Leases(policy.timing)
+        self.leases.restart((worker.id for worker in tables.workers.values() if not worker.ended), now)
+        self.ended_at = {worker.id: now for worker in tables.workers.values() if worker.ended}
+        self.given_at = {unit.key: now for unit in tables.units.values() if unit.is_held}
+        self.backoffs: dict[Key, Backoff] = {}
+        self.replan_at: dict[str, float] = {}
+        self.reasons: dict[Key, str] = {}
+        self.unsettled: set[str] = set(tables.connectors)
+        self.last_step = now
+        self._tasks_of: dict[str, set[int]] = {}
+        for key in tables.units:
+            self._tasks_of.setdefault(key.connector_uid, set()).add(key.task)
+        for uid in tables.plans:
+            self.schedule_replan(uid, now)
+
+    def units_of(self, uid: str) -> list[Unit]:
+        """Return the units of a connector, by task; its PLAN first."""
+        return [self.tables.units[Key(uid, task)] for task in sorted(self._tasks_of.get(uid, ()))]
+
+    def put_unit(self, unit: Unit) -> None:
+        """Store a unit."""
+        if self.tables.units.get(unit.key) != unit:
+            self.tables.units.put(unit.key, unit)
+            self._tasks_of.setdefault(unit.key.connector_uid, set()).add(unit.key.task)
+            self.unsettled.add(unit.key.connector_uid)
+
+    def drop_unit(self, key: Key) -> None:
+        """Forget a unit and everything about it."""
+        self.tables.units.drop(key)
+        tasks = self._tasks_of.get(key.connector_uid, set())
+        tasks.discard(key.task)
+        if not tasks:
+            self._tasks_of.pop(key.connector_uid, None)
+        for notes in (self.backoffs, self.reasons, self.given_at):
+            notes.pop(key, None)
+        self.unsettled.add(key.connector_uid)
+
+    def put_connector(self, connector: Connector) -> None:
+        """Store a connector."""
+        self.tables.connectors.put(connector.uid, connector)
+        self.unsettled.add(connector.uid)
+
+    def give(self, unit: Unit, worker: str, now: float) -> None:
+        """Let a worker own a unit that nobody holds, under a new epoch (higher than every one before, never used again)."""
+        self.backoffs.pop(unit.key, None)
+        self.given_at[unit.key] = now
+        self.put_unit(replace(unit, worker=worker, epoch=self.tables.next_number(), revoked=False))
+        self.tables.count_assignment()
+
+    def take_back(self, unit: Unit) -> Unit:
+        """Let nobody own a unit any more; return it as it is now. Only when its owner surely has stopped it."""
+        self.given_at.pop(unit.key, None)
+        free = replace(unit, worker="", revoked=False)
+        self.put_unit(free)
+        return free
+
+    def revoke(self, unit: Unit) -> None:
+        """Tell the owner of a unit to stop it. It stays the owner until it has released it, or is known to have ended."""
+        self.put_unit(replace(unit, revoked=True))
+
+    def free_units_of(self, worker: str) -> None:
+        """Let nobody own what a worker held."""
+        for unit in [unit for unit in self.tables.units.values() if unit.worker == worker]:
+            self.take_back(unit)
+
+    def end_worker(self, worker: str, now: float) -> None:
+        """End the session of a worker that surely does nothing any more, and free what it held."""
+        self.tables.workers.put(worker, replace(self.tables.workers[worker], ended=True))
+        self.leases.forget(worker)
+        self.ended_at[worker] = now
+        self.free_units_of(worker)
+
+    def forget_worker(self, worker: str) -> None:
+        """Remove a worker that holds nothing."""
+        self.tables.workers.drop(worker)
+        self.leases.forget(worker)
+        self.ended_at.pop(worker, None)
+
+    def candidates(self, now: float) -> list[Candidate]:
+        """Return the workers that can take units now, by id."""
+        workers = [worker for worker in self.tables.workers.values() if self.leases.is_alive(worker.id, now)]
+        return [Candidate(worker.id, worker.labels, worker.plugins) for worker in sorted(workers, key=lambda w: w.id)]
+
+    def schedule_replan(self, uid: str, now: float) -> None:
+        """Note when a connector is to be planned again, as its plan says."""
+        plan = self.tables.plans.get(uid)
+        if plan is None or plan.replan_after is None:
+            self.replan_at.pop(uid, None)
+        else:
+            self.replan_at[uid] = now + plan.replan_after
+
+    def is_wanted(self, unit: Unit) -> bool:
+        """Whether the unit, as it is, shall have an owner. One that is not is dropped as soon as nobody holds it."""
+        uid = unit.key.connector_uid
+        connector = self.tables.connectors[uid]
+        if not connector.is_active:
+            return False
+        if unit.key.task == PLAN:
+            return connector.plan_state is not PlanState.CURRENT and unit.revision == connector.revision
+        plan = self.tables.plans.get(uid)
+        return connector.plan_state is not PlanState.VOID and plan is not None and unit.generation == plan.generation
+
+    def config_of(self, unit: Unit) -> Mapping[str, str]:
+        """Return the configuration that a unit runs with; empty for one of an older generation, which is being stopped."""
+        if unit.key.task == PLAN:
+            return self.tables.connectors[unit.key.connector_uid].config
+        plan = self.tables.plans.get(unit.key.connector_uid)
+        return plan.config if plan is not None and plan.generation == unit.generation else {}
+
+    def task_config_of(self, unit: Unit) -> Mapping[str, str]:
+        """Return what its plan gave a task; empty for a PLAN, and for a task of an older generation."""
+        plan = self.tables.plans.get(unit.key.connector_uid)
+        is_of_plan = unit.key.task != PLAN and plan is not None and plan.generation == unit.generation
+        return plan.tasks[unit.key.task] if plan is not None and is_of_plan else {}
+
+    def next_event(self, now: float) -> float:
+        """Return when time alone changes something next."""
+        return min(
+            self.leases.next_event(now),
+            min((backoff.until for backoff in self.backoffs.values() if backoff.until > now), default=FOREVER),
+            min(self.replan_at.values(), default=FOREVER),
+        )

@@ -1,0 +1,77 @@
+"""An assignment as workers and the other services see it."""
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from services.cluster.model import Key, Wanted
+
+if TYPE_CHECKING:
+    from services.cluster.state import State
+
+
+class Unowned(enum.Enum):
+    """What a unit is while nobody holds it."""
+
+    UNASSIGNED = "UNASSIGNED"
+    RESTARTING = "RESTARTING"
+    FAILED = "FAILED"
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentView:
+    """A unit with all that its owner needs to run it."""
+
+    key: Key
+    connector: str
+    revision: int
+    generation: int
+    epoch: int
+    type: int
+    config: Mapping[str, str]
+    task_config: Mapping[str, str]
+    paused: bool
+    worker: str
+    revoked: bool
+    failures: int
+    unowned: Unowned | None
+    reason: str
+
+
+def view_of(state: "State", key: Key) -> AssignmentView | None:
+    """Return the assignment as it is now; None: there is none."""
+    unit = state.tables.units.get(key)
+    if unit is None:
+        return None
+    connector = state.tables.connectors[key.connector_uid]
+    unowned, reason = (None, "") if unit.is_held else _why_unowned(state, key)
+    return AssignmentView(
+        key=key,
+        connector=connector.name,
+        revision=unit.revision,
+        generation=unit.generation,
+        epoch=unit.epoch,
+        type=connector.type,
+        config=state.config_of(unit),
+        task_config=state.task_config_of(unit),
+        paused=connector.wanted is Wanted.PAUSED,
+        worker=unit.worker,
+        revoked=unit.revoked,
+        failures=unit.failures,
+        unowned=unowned,
+        reason=reason,
+    )
+
+
+def _why_unowned(state: "State", key: Key) -> tuple[Unowned, str]:
+    unit = state.tables.units[key]
+    if unit.given_up:
+        times = f"{unit.failures} times in a row" if unit.failures > 1 else "for good"
+        fix = "change the configuration or restart the connector to try again"
+        return Unowned.FAILED, f"failed {times}: {fix}"
+    reason = state.reasons.get(key, "")
+    if key in state.backoffs and unit.failures and not reason:
+        times = "once" if unit.failures == 1 else f"{unit.failures} times in a row"
+        return Unowned.RESTARTING, f"failed {times}; it is started again after a while"
+    return Unowned.UNASSIGNED, reason
