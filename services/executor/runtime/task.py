@@ -99,6 +99,7 @@ class TaskControl:
         self.stopping = threading.Event()
         self._fenced = False
         self._paused = False
+        self._woken = False
         self._changed = threading.Condition()
 
     @property
@@ -136,14 +137,21 @@ class TaskControl:
             self.stopping.set()
             self._changed.notify_all()
 
+    def wake(self) -> None:
+        """Ends the wait under way, or the next one: the task's own business, such as an answer that has come."""
+        with self._changed:
+            self._woken = True
+            self._changed.notify_all()
+
     def wait(self, seconds: float) -> bool:
         """Waits so long, or until something is wanted; true: the task is to end.
 
-        Wakes early on stop and fence, and when a pause begins or ends.
+        One thread waits at a time. Wakes early on stop, fence and wake, and when a pause begins or ends.
         """
         with self._changed:
-            if not self.stopping.is_set():
+            if not self._woken and not self.stopping.is_set():
                 self._changed.wait(seconds)
+            self._woken = False
             return self.stopping.is_set()
 
 
@@ -213,34 +221,23 @@ class Reporter(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class PositionTls:
-    """TLS to the position service: PEM contents.
-
-    Attributes:
-        root_certificates: Of who signed the server's.
-        private_key: Of this client, for mutual TLS.
-        certificate_chain: Of this client, for mutual TLS.
-    """
-
-    root_certificates: bytes | None = None
-    private_key: bytes | None = None
-    certificate_chain: bytes | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Endpoints:
     """Where the other parts answer.
 
     Attributes:
         name_servers: Of RocketMQ, "host:port" separated by ";".
         position_address: Of the position service, "host:port".
-        position_tls: How to speak to it; None: in the clear.
+        tls_ca: PEM file of who signed the position service's certificate; None: in the clear.
+        tls_cert: PEM file of our own certificate, for mutual TLS.
+        tls_key: PEM file of its key.
         send_deadline: Seconds that a send may take at most; a new owner waits as long before it looks into the topic.
     """
 
     name_servers: str
     position_address: str
-    position_tls: PositionTls | None = None
+    tls_ca: str | None = None
+    tls_cert: str | None = None
+    tls_key: str | None = None
     send_deadline: float = 2.0
 
 
