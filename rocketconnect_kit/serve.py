@@ -66,11 +66,11 @@ async def serve(
         loop.add_signal_handler(number, signals.put_nowait, int(number))
     try:
         end_tracing = tracing.start(service_name)
-        endpoint = metrics.start_endpoint(settings.host, settings.metrics_port)
         limits = CallLimits(settings.call_seconds)
         server = make_server(limits, traced=end_tracing is not None)
         add(server)
         port = _listen(server, settings)
+        endpoint = metrics.start_endpoint(settings.host, settings.metrics_port)
     except (OSError, RuntimeError, ServiceError) as error:
         _log.error("can't start", cause=str(error), host=settings.host, port=settings.port)
         return 1

@@ -29,7 +29,13 @@ def test_json_logs_carry_service_level_and_fields(capsys: pytest.CaptureFixture[
     logs.get_logger("a.b").info("stored", connector="c", revision=3)
     logs.get_logger("a.b").debug("not shown")
     (line,) = lines(capsys)
-    assert (line["event"], line["service"], line["level"], line["connector"], line["revision"]) == ("stored", "config", "info", "c", 3)
+    assert (line["event"], line["service"], line["level"], line["connector"], line["revision"]) == (
+        "stored",
+        "config",
+        "info",
+        "c",
+        3,
+    )
 
 
 def test_logs_of_libraries_come_out_in_the_same_form(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import grpc
 import pytest
-
 from rocketconnect.config.v1 import config_service_pb2 as pb
 from rocketconnect.config.v1 import config_service_pb2_grpc as rpc
+
 from rocketconnect_kit import errors
 from rocketconnect_kit.errors import FieldProblem
 from rocketconnect_kit.status import decode, remote_errors
@@ -57,7 +57,10 @@ async def test_a_domain_error_arrives_as_the_same_error(error: errors.ServiceErr
 
 
 async def test_all_problems_of_an_invalid_argument_arrive_with_value_and_fix() -> None:
-    problems = [FieldProblem("name", "a/b", "has a slash", "use letters"), FieldProblem("config[max.tasks]", "x", "is no number", "1")]
+    problems = [
+        FieldProblem("name", "a/b", "has a slash", "use letters"),
+        FieldProblem("config[max.tasks]", "x", "is no number", "1"),
+    ]
     arrived = await answer(errors.InvalidArgument("CONFIG_INVALID", "2 problems", problems))
     assert isinstance(arrived, errors.InvalidArgument)
     assert list(arrived.problems) == problems
@@ -107,7 +110,7 @@ async def test_a_lost_connection_decodes_to_unavailable() -> None:
 
 async def test_a_method_that_nobody_implements_is_not_an_internal_error_of_ours() -> None:
     async with serve_for_test(lambda server: rpc.add_ConfigServiceServicer_to_server(Raising(ValueError()), server)) as channel:
-        unknown = channel.unary_unary("/rocketconnect.config.v1.ConfigService/Nonsense")
+        unknown: Any = channel.unary_unary("/rocketconnect.config.v1.ConfigService/Nonsense")
         with pytest.raises(grpc.RpcError) as caught:
             await unknown(b"", timeout=2)
     assert isinstance(caught.value, grpc.aio.AioRpcError)

@@ -1,0 +1,138 @@
+import asyncio
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from rocketconnect.config.v1 import config_service_pb2 as pb
+from rocketconnect.config.v1 import config_service_pb2_grpc as rpc
+
+from rocketconnect_kit import channel as channel_module
+from rocketconnect_kit import errors
+from rocketconnect_kit.channel import channel, sync_channel, target
+from rocketconnect_kit.serve import CallLimits, make_server, server_credentials
+from rocketconnect_kit.settings import ServiceSettings
+from rocketconnect_kit.status import remote_errors
+from rocketconnect_kit.testing import server_for_test
+
+
+class Service(rpc.ConfigServiceServicer):
+    def __init__(self, name: str = "one") -> None:
+        self.name = name
+        self.calls = 0
+
+    async def GetConnector(self, request: pb.GetConnectorRequest, context: Any) -> pb.GetConnectorResponse:
+        self.calls += 1
+        if request.name == "slow":
+            await asyncio.sleep(30)
+        if request.name == "away":
+            raise errors.Unavailable("NO_CAPABLE_EXECUTOR", "start one")
+        answer = pb.GetConnectorResponse()
+        answer.connector.name = self.name
+        return answer
+
+
+def add(service: Service) -> Any:
+    return lambda server: rpc.add_ConfigServiceServicer_to_server(service, server)
+
+
+async def test_call_without_a_timeout_gets_the_default_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(channel_module, "DEADLINE_SECONDS", 0.3)
+    async with server_for_test(add(Service())) as address, channel(address, ServiceSettings()) as opened:
+        began = time.monotonic()
+        with pytest.raises(errors.DeadlineExceeded), remote_errors():
+            await rpc.ConfigServiceStub(opened).GetConnector(pb.GetConnectorRequest(name="slow"))
+        assert time.monotonic() - began < 3
+
+
+async def test_blocking_channel_works_from_a_thread_and_has_the_default_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(channel_module, "DEADLINE_SECONDS", 0.3)
+
+    def calls(address: str) -> str:
+        with sync_channel(address, ServiceSettings()) as opened:
+            stub: Any = rpc.ConfigServiceStub(opened)
+            with pytest.raises(errors.DeadlineExceeded), remote_errors():
+                stub.GetConnector(pb.GetConnectorRequest(name="slow"))
+            name: str = stub.GetConnector(pb.GetConnectorRequest(name="x"), timeout=5).connector.name
+            return name
+
+    async with server_for_test(add(Service())) as address:
+        assert await asyncio.to_thread(calls, address) == "one"
+
+
+async def test_a_call_outlives_a_restart_of_the_service_within_its_deadline() -> None:
+    async with server_for_test(add(Service())) as address:
+        opened = channel(address, ServiceSettings())
+        stub = rpc.ConfigServiceStub(opened)
+        await stub.GetConnector(pb.GetConnectorRequest(name="x"))
+    call = asyncio.ensure_future(stub.GetConnector(pb.GetConnectorRequest(name="x"), timeout=5))
+    await asyncio.sleep(0.15)
+    async with server_for_test(add(Service("two")), port=int(address.rpartition(":")[2])):
+        assert (await call).connector.name == "two"
+    await opened.close()
+
+
+async def test_unavailable_that_a_service_answered_itself_is_not_repeated() -> None:
+    service = Service()
+    async with server_for_test(add(service)) as address, channel(address, ServiceSettings()) as opened:
+        with pytest.raises(errors.Unavailable) as caught, remote_errors():
+            await rpc.ConfigServiceStub(opened).GetConnector(pb.GetConnectorRequest(name="away"))
+    assert caught.value.reason == "NO_CAPABLE_EXECUTOR"
+    assert service.calls == 1
+
+
+async def test_replicas_take_turns_and_one_that_is_away_is_left_out() -> None:
+    async with server_for_test(add(Service("a"))) as first, server_for_test(add(Service("b"))) as second:
+        async with server_for_test(add(Service("gone"))) as third:
+            pass
+        async with channel(f"{first},{second},{third}", ServiceSettings()) as opened:
+            stub = rpc.ConfigServiceStub(opened)
+            names = set()
+            for _ in range(40):
+                names.add((await stub.GetConnector(pb.GetConnectorRequest(name="x"))).connector.name)
+                await asyncio.sleep(0.01)
+    assert names == {"a", "b"}
+
+
+def test_targets() -> None:
+    assert target("config.local:8090") == "dns:///config.local:8090"
+    assert target("10.0.0.1:1,10.0.0.2:2") == "ipv4:10.0.0.1:1,10.0.0.2:2"
+    with pytest.raises(ValueError, match="empty"):
+        target("")
+
+
+def openssl(*words: str) -> None:
+    subprocess.run(["openssl", *words], check=True, capture_output=True)
+
+
+@pytest.fixture
+def certificates(tmp_path: Path) -> Path:
+    ca = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=ca"]
+    openssl("req", *ca, "-keyout", f"{tmp_path}/ca.key", "-out", f"{tmp_path}/ca.pem")
+    (tmp_path / "san").write_text("subjectAltName=IP:127.0.0.1,DNS:localhost")
+    openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=s", "-keyout", f"{tmp_path}/s.key", "-out", f"{tmp_path}/s.csr")
+    signing = ["-CA", f"{tmp_path}/ca.pem", "-CAkey", f"{tmp_path}/ca.key", "-CAcreateserial", "-days", "2"]
+    openssl("x509", "-req", "-in", f"{tmp_path}/s.csr", *signing, "-extfile", f"{tmp_path}/san", "-out", f"{tmp_path}/s.pem")
+    return tmp_path
+
+
+async def test_mutual_tls_lets_in_who_shows_a_certificate_and_nobody_else(certificates: Path) -> None:
+    own = {"tls_cert": certificates / "s.pem", "tls_key": certificates / "s.key", "tls_ca": certificates / "ca.pem"}
+    settings = ServiceSettings(**own)  # type: ignore[arg-type]
+    credentials = server_credentials(settings)
+    assert credentials is not None
+    server = make_server(CallLimits(30))
+    add(Service())(server)
+    address = f"127.0.0.1:{server.add_secure_port('127.0.0.1:0', credentials)}"
+    await server.start()
+    try:
+        async with channel(address, settings) as opened:
+            assert (await rpc.ConfigServiceStub(opened).GetConnector(pb.GetConnectorRequest(name="x"))).connector.name == "one"
+        for stranger in (ServiceSettings(), ServiceSettings(tls_ca=certificates / "ca.pem")):
+            async with channel(address, stranger) as opened:
+                with pytest.raises(grpc.RpcError):
+                    await rpc.ConfigServiceStub(opened).GetConnector(pb.GetConnectorRequest(name="x"), timeout=2)
+    finally:
+        await server.stop(0)
