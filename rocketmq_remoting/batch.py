@@ -1,0 +1,372 @@
+"""Many messages at once, as columns: what is sent in one request and what one pull brings.
+
+No object is made for each message on the fast path; `PulledMessage` is built when somebody asks for it.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import compress as compress_columns
+from typing import TYPE_CHECKING
+
+from rocketmq_remoting.errors import InvalidMessage, MessageTooLarge
+from rocketmq_remoting.protocol.compression import COMPRESSED_FLAG, compress
+from rocketmq_remoting.protocol.properties import KEYS, MAX_PROPERTIES_BYTES, TAGS, decode_properties
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from rocketmq_remoting.model import Compression, MessageQueue
+
+# Size, magic, checksum and flag (unused in a request), length of the body.
+_BATCH_HEAD = struct.Struct(">iiiii")
+_PROPERTIES_LENGTH = struct.Struct(">H")
+BATCH_OVERHEAD_BYTES = _BATCH_HEAD.size + _PROPERTIES_LENGTH.size
+# The count of a batch topic's unit (INNER_NUM) is a signed short.
+MAX_BATCH_MESSAGES = 32_767
+# A broker's default `maxMessageSize`, which bounds a whole batch.
+MAX_BATCH_BYTES = 4 << 20
+
+IPV6_BORN_FLAG = 1 << 4
+IPV6_STORE_FLAG = 1 << 5
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedBatch:
+    """Messages ready for one send request.
+
+    Attributes:
+        payload: the encoded messages.
+        count: how many.
+        sys_flag: how the bodies are compressed.
+    """
+
+    payload: bytes
+    count: int
+    sys_flag: int = 0
+
+
+def encode_batch(
+    bodies: Sequence[bytes],
+    properties: Sequence[bytes] | bytes = b"",
+    *,
+    compression: Compression | None = None,
+    max_bytes: int = MAX_BATCH_BYTES,
+) -> EncodedBatch:
+    """Encode messages for one send request.
+
+    Args:
+        bodies: the payloads.
+        properties: encoded properties (`encode_properties`), one for each body or the same for all.
+        compression: compress every body; not for batch topics.
+        max_bytes: the broker's `maxMessageSize`.
+
+    Raises:
+        InvalidMessage: no messages, or bodies and properties differ in number.
+        MessageTooLarge: over 32,767 messages, 32,767 bytes of properties in one, or `max_bytes` in all.
+    """
+    if not bodies:
+        raise InvalidMessage("a batch needs at least one message")
+    if len(bodies) > MAX_BATCH_MESSAGES:
+        msg = f"a batch of {len(bodies)} messages: RocketMQ takes {MAX_BATCH_MESSAGES} at most, split it"
+        raise MessageTooLarge(msg)
+    sys_flag = 0
+    if compression is not None:
+        bodies = [compress(body, compression) for body in bodies]
+        sys_flag = COMPRESSED_FLAG | compression.value
+    if isinstance(properties, bytes):
+        payload = _encode_same_properties(bodies, properties)
+    else:
+        payload = _encode_own_properties(bodies, properties)
+    if len(payload) > max_bytes:
+        msg = (
+            f"a batch of {len(bodies)} messages takes {len(payload)} bytes and the limit is {max_bytes}: split it, or "
+            "raise the broker's maxMessageSize and max_bytes"
+        )
+        raise MessageTooLarge(msg)
+    return EncodedBatch(payload, len(bodies), sys_flag)
+
+
+def _encode_same_properties(bodies: Sequence[bytes], properties: bytes) -> bytes:
+    _check_properties(len(properties))
+    tail = _PROPERTIES_LENGTH.pack(len(properties)) + properties
+    overhead = _BATCH_HEAD.size + len(tail)
+    pack = _BATCH_HEAD.pack
+    parts: list[bytes] = []
+    append = parts.append
+    # Real data repeats lengths, and a look-up is cheaper than packing five numbers.
+    heads: dict[int, bytes] = {}
+    for body in bodies:
+        size = len(body)
+        head = heads.get(size)
+        if head is None:
+            head = heads[size] = pack(size + overhead, 0, 0, 0, size)
+        append(head)
+        append(body)
+        append(tail)
+    return b"".join(parts)
+
+
+def _encode_own_properties(bodies: Sequence[bytes], properties: Sequence[bytes]) -> bytes:
+    if len(bodies) != len(properties):
+        msg = f"{len(bodies)} bodies and {len(properties)} properties: give as many, or one for all"
+        raise InvalidMessage(msg)
+    _check_properties(max(map(len, properties)))
+    pack = _BATCH_HEAD.pack
+    pack_length = _PROPERTIES_LENGTH.pack
+    parts: list[bytes] = []
+    append = parts.append
+    for body, own in zip(bodies, properties, strict=True):
+        size = len(body)
+        length = len(own)
+        append(pack(size + length + BATCH_OVERHEAD_BYTES, 0, 0, 0, size))
+        append(body)
+        append(pack_length(length))
+        append(own)
+    return b"".join(parts)
+
+
+def _check_properties(length: int) -> None:
+    if length > MAX_PROPERTIES_BYTES:
+        msg = f"properties of {length} bytes: RocketMQ allows {MAX_PROPERTIES_BYTES} for a message"
+        raise MessageTooLarge(msg)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The bytes of one answer and, for each of its messages, where the stored unit that holds it begins."""
+
+    buffer: bytes
+    unit_positions: list[int]
+
+
+class DecodedBatch:
+    """Messages of one queue in the order of their offsets, as columns of equal length.
+
+    Immutable by convention; safe to share between threads.
+
+    Attributes:
+        queue: where they come from.
+        bodies: the payloads, unpacked.
+        offsets: their offsets in the queue.
+        raw_properties: their encoded properties.
+        store_timestamps_ms: when the broker stored them, milliseconds since 1970.
+        units: in how many stored units they came: fewer than messages on a batch topic.
+    """
+
+    __slots__ = ("_sources", "_starts", "bodies", "offsets", "queue", "raw_properties", "store_timestamps_ms", "units")
+
+    def __init__(
+        self,
+        queue: MessageQueue,
+        bodies: list[bytes],
+        offsets: list[int],
+        raw_properties: list[bytes],
+        store_timestamps_ms: list[int],
+        sources: list[Source],
+        units: int,
+    ) -> None:
+        self.queue = queue
+        self.bodies = bodies
+        self.offsets = offsets
+        self.raw_properties = raw_properties
+        self.store_timestamps_ms = store_timestamps_ms
+        self.units = units
+        self._sources = sources
+        self._starts = _running_starts(sources)
+
+    @classmethod
+    def empty(cls, queue: MessageQueue) -> DecodedBatch:
+        """Return a batch without messages."""
+        return cls(queue, [], [], [], [], [], 0)
+
+    @classmethod
+    def concat(cls, batches: Sequence[DecodedBatch]) -> DecodedBatch:
+        """Join batches of one queue that follow each other; at least one."""
+        if len(batches) == 1:
+            return batches[0]
+        return cls(
+            batches[0].queue,
+            [body for batch in batches for body in batch.bodies],
+            [offset for batch in batches for offset in batch.offsets],
+            [raw for batch in batches for raw in batch.raw_properties],
+            [time for batch in batches for time in batch.store_timestamps_ms],
+            [source for batch in batches for source in batch._sources],  # noqa: SLF001
+            sum(batch.units for batch in batches),
+        )
+
+    def __len__(self) -> int:
+        """How many messages."""
+        return len(self.bodies)
+
+    def __iter__(self) -> Iterator[PulledMessage]:
+        """Iterate over the messages as objects."""
+        return (self[index] for index in range(len(self.bodies)))
+
+    def __getitem__(self, index: int) -> PulledMessage:
+        """Return one message as an object; raise IndexError outside of [0, length)."""
+        if not 0 <= index < len(self.bodies):
+            raise IndexError(index)
+        number = bisect_right(self._starts, index) - 1
+        source = self._sources[number]
+        return PulledMessage(
+            queue=self.queue,
+            queue_offset=self.offsets[index],
+            body=self.bodies[index],
+            raw_properties=self.raw_properties[index],
+            store_timestamp_ms=self.store_timestamps_ms[index],
+            _buffer=source.buffer,
+            _at=source.unit_positions[index - self._starts[number]],
+        )
+
+    def messages(self) -> list[PulledMessage]:
+        """Return all messages as objects; their properties are decoded when asked for."""
+        return list(self)
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes this holds in memory: the answers and the bodies cut from them."""
+        return sum(len(source.buffer) for source in self._sources) * 2
+
+    def between(self, start: int, end: int | None = None) -> DecodedBatch:
+        """Return the messages with offsets in [start, end)."""
+        first = bisect_left(self.offsets, start)
+        last = len(self.offsets) if end is None else bisect_left(self.offsets, end)
+        if first == 0 and last == len(self.offsets):
+            return self
+        if first >= last:
+            return DecodedBatch.empty(self.queue)
+        sources = []
+        for begin, source in zip(self._starts, self._sources, strict=True):
+            positions = source.unit_positions[max(first - begin, 0) : max(last - begin, 0)]
+            if positions:
+                sources.append(Source(source.buffer, positions))
+        return DecodedBatch(
+            self.queue,
+            self.bodies[first:last],
+            self.offsets[first:last],
+            self.raw_properties[first:last],
+            self.store_timestamps_ms[first:last],
+            sources,
+            sum(len(set(source.unit_positions)) for source in sources),
+        )
+
+    def select(self, keep: Sequence[bool]) -> DecodedBatch:
+        """Return the messages whose place in `keep` is true."""
+        sources = []
+        for begin, source in zip(self._starts, self._sources, strict=True):
+            flags = keep[begin : begin + len(source.unit_positions)]
+            positions = list(compress_columns(source.unit_positions, flags))
+            if positions:
+                sources.append(Source(source.buffer, positions))
+        return DecodedBatch(
+            self.queue,
+            list(compress_columns(self.bodies, keep)),
+            list(compress_columns(self.offsets, keep)),
+            list(compress_columns(self.raw_properties, keep)),
+            list(compress_columns(self.store_timestamps_ms, keep)),
+            sources,
+            sum(len(set(source.unit_positions)) for source in sources),
+        )
+
+
+def _running_starts(sources: Sequence[Source]) -> list[int]:
+    starts = []
+    total = 0
+    for source in sources:
+        starts.append(total)
+        total += len(source.unit_positions)
+    return starts
+
+
+_PHYSICAL_OFFSET_AT = 28
+_SYS_FLAG_AT = 36
+_BORN_TIMESTAMP_AT = 40
+_BORN_HOST_AT = 48
+_LONG = struct.Struct(">q")
+_INT = struct.Struct(">i")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PulledMessage:
+    """A message as a broker stores it. What is seldom needed is read from the answer's bytes when asked for.
+
+    Attributes:
+        queue: where it comes from.
+        queue_offset: its place there.
+        body: the payload, unpacked.
+        raw_properties: its encoded properties.
+        store_timestamp_ms: when the broker stored it, milliseconds since 1970.
+    """
+
+    queue: MessageQueue
+    queue_offset: int
+    body: bytes
+    raw_properties: bytes
+    store_timestamp_ms: int
+    _buffer: bytes
+    _at: int
+
+    @cached_property
+    def properties(self) -> Mapping[str, str]:
+        """All properties, RocketMQ's own (upper case) among them."""
+        return decode_properties(self.raw_properties)
+
+    @property
+    def tags(self) -> str:
+        """The tag, or an empty string."""
+        return self.properties.get(TAGS, "")
+
+    @property
+    def keys(self) -> str:
+        """The keys, or an empty string."""
+        return self.properties.get(KEYS, "")
+
+    @property
+    def sys_flag(self) -> int:
+        """The system flag as stored."""
+        return int(_INT.unpack_from(self._buffer, self._at + _SYS_FLAG_AT)[0])
+
+    @property
+    def born_timestamp_ms(self) -> int:
+        """When the producer made it, milliseconds since 1970 of the producer's clock."""
+        return int(_LONG.unpack_from(self._buffer, self._at + _BORN_TIMESTAMP_AT)[0])
+
+    @property
+    def born_host(self) -> str:
+        """The producer's `address:port`."""
+        return _host(self._buffer, self._at + _BORN_HOST_AT, ipv6=bool(self.sys_flag & IPV6_BORN_FLAG))
+
+    @property
+    def store_host(self) -> str:
+        """The broker's `address:port`."""
+        return _host(self._buffer, self._store_host_at, ipv6=bool(self.sys_flag & IPV6_STORE_FLAG))
+
+    @property
+    def reconsume_times(self) -> int:
+        """How often a consumer group sent it back."""
+        length = 20 if self.sys_flag & IPV6_STORE_FLAG else 8
+        return int(_INT.unpack_from(self._buffer, self._store_host_at + length)[0])
+
+    @property
+    def message_id(self) -> str:
+        """The broker's id: its address and the place in its log; on a batch topic the id of the whole unit."""
+        length = 20 if self.sys_flag & IPV6_STORE_FLAG else 8
+        host = self._buffer[self._store_host_at : self._store_host_at + length]
+        physical = self._buffer[self._at + _PHYSICAL_OFFSET_AT : self._at + _PHYSICAL_OFFSET_AT + 8]
+        return (host + physical).hex().upper()
+
+    @property
+    def _store_host_at(self) -> int:
+        return self._at + _BORN_HOST_AT + (20 if self.sys_flag & IPV6_BORN_FLAG else 8) + 8
+
+
+def _host(buffer: bytes, at: int, *, ipv6: bool) -> str:
+    length = 16 if ipv6 else 4
+    address = socket.inet_ntop(socket.AF_INET6 if ipv6 else socket.AF_INET, buffer[at : at + length])
+    (port,) = _INT.unpack_from(buffer, at + length)
+    return f"[{address}]:{port}" if ipv6 else f"{address}:{port}"

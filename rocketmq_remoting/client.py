@@ -1,0 +1,518 @@
+"""The client: send, pull, offsets, topics."""
+
+from __future__ import annotations
+
+import os
+import random
+import socket
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Self, TypeVar
+
+from rocketmq_remoting.batch import EncodedBatch, encode_batch
+from rocketmq_remoting.errors import (
+    GroupNotFound,
+    InvalidRequest,
+    NotSent,
+    OutcomeUnknown,
+    Refused,
+    RequestTimeout,
+    TopicNotFound,
+)
+from rocketmq_remoting.heartbeat import Heartbeat
+from rocketmq_remoting.model import Message, MessageQueue, Permission
+from rocketmq_remoting.network import Lane, Network
+from rocketmq_remoting.protocol.codes import RequestCode, ResponseCode
+from rocketmq_remoting.protocol.properties import UniqueKeys, message_properties
+from rocketmq_remoting.protocol.requests import (
+    Request,
+    check,
+    filter_expression,
+    number,
+    pull_request,
+    queue_fields,
+    read_pull,
+    read_receipt,
+    send_batch_request,
+    send_request,
+)
+from rocketmq_remoting.protocol.signature import Credentials
+from rocketmq_remoting.routes import Routes
+from rocketmq_remoting.topics import Topics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from types import TracebackType
+
+    from rocketmq_remoting.connection import Connection
+    from rocketmq_remoting.model import (
+        PullResult,
+        SendReceipt,
+        SqlFilter,
+        TagFilter,
+        TlsOptions,
+        TopicConfig,
+        TopicRoute,
+    )
+    from rocketmq_remoting.pending import Pending
+    from rocketmq_remoting.protocol.frame import Frame
+
+T = TypeVar("T")
+
+BARRIER_TOPIC = "rocketmq_remoting_barrier"
+DEFAULT_GROUP = "rocketmq_remoting"
+_HEARTBEAT_INTERVAL = 30.0
+_FIRST_PAUSE = 0.02
+_LONGEST_PAUSE = 1.0
+# Beyond the time that the broker may hold a pull.
+_PULL_SLACK = 5.0
+
+
+class Client:
+    """A RocketMQ client over the remoting protocol; one for a process is enough. Safe for concurrent use.
+
+    All times are seconds unless a name says `_ms`. Every call ends by its timeout. What can be raised is in
+    `rocketmq_remoting.errors`; each call may raise `RetriableError` in its forms and `NoPermission`.
+
+    Order within a queue holds only with at most one send under way for it: a broker runs several send threads.
+
+    Args:
+        name_servers: `host:port` addresses; a string separates them by semicolons.
+        access_key: for brokers with ACL; needs `secret_key`.
+        secret_key: its secret; kept out of every message and log.
+        tls: for servers that speak TLS.
+        group: the producer group, and the consumer group of pulls that name none.
+        timeout: for a call that gives none.
+    """
+
+    def __init__(
+        self,
+        name_servers: Sequence[str] | str,
+        *,
+        access_key: str | None = None,
+        secret_key: str | None = None,
+        tls: TlsOptions | None = None,
+        group: str = DEFAULT_GROUP,
+        timeout: float = 3.0,
+    ) -> None:
+        if (access_key is None) != (secret_key is None):
+            msg = "access_key and secret_key belong together: give both or none"
+            raise InvalidRequest(msg)
+        credentials = Credentials(access_key, secret_key) if access_key is not None and secret_key is not None else None
+        self.group = group
+        self.client_id = f"{socket.gethostname()}@{os.getpid()}@{random.getrandbits(32):08x}"
+        self._timeout = timeout
+        self._network = Network(credentials, tls, connect_timeout=timeout)
+        try:
+            self._routes = Routes(self._network, name_servers, timeout, max_age=_HEARTBEAT_INTERVAL * 2)
+        except BaseException:
+            self._network.close()
+            raise
+        self._topics = Topics(self._network, self._routes, max(timeout, 5.0))
+        self._heartbeat = Heartbeat(self._network, self._routes, self.client_id, group, _HEARTBEAT_INTERVAL)
+        self._unique_keys = UniqueKeys()
+        self._barrier_brokers: set[str] = set()
+
+    def close(self) -> None:
+        """End all connections. Requests under way fail; calls after it raise `ClientClosed`."""
+        self._heartbeat.close()
+        self._network.close()
+
+    def __enter__(self) -> Self:
+        """Return the client; it is closed at the end of the block."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        """Close it."""
+        self.close()
+
+    # --- routes
+
+    def route(self, topic: str, *, fresh: bool = False) -> TopicRoute:
+        """Return where a topic's queues are; remembered for a minute unless `fresh`.
+
+        Raises:
+            TopicNotFound: no broker has announced it.
+        """
+        return self._routes.topic(topic, fresh=fresh)
+
+    def queues(self, topic: str, *, writable: bool = False) -> list[MessageQueue]:
+        """Return the queues of a topic that can be read (or, if `writable`, written), sorted.
+
+        Raises:
+            TopicNotFound: no broker has announced it.
+        """
+        return self.route(topic).message_queues(Permission.WRITE if writable else Permission.READ)
+
+    # --- send
+
+    def send(
+        self, queue: MessageQueue, message: Message, timeout: float | None = None, *, not_after: float | None = None
+    ) -> SendReceipt:
+        """Send one message and wait until the broker confirms it; arguments and errors as `send_batch`."""
+
+        def request() -> Request:
+            return send_request(queue, message, self.group, self._unique_keys.next())
+
+        return self._confirmed(queue, request, 1, timeout, not_after, retry=False)
+
+    def send_batch(
+        self,
+        queue: MessageQueue,
+        messages: Sequence[Message] | EncodedBatch,
+        timeout: float | None = None,
+        *,
+        not_after: float | None = None,
+        retry: bool = False,
+    ) -> SendReceipt:
+        """Send messages in one request and wait until the broker confirms them: all or none are stored, in order.
+
+        A refusal (busy, no connection) is tried again with a growing pause until the timeout, always on the same
+        queue: it had no effect.
+
+        Args:
+            queue: where to.
+            messages: the messages, or what `encode_batch` made of them.
+            timeout: for everything together, seconds.
+            not_after: monotonic time after which nothing may be written.
+            retry: try again after an unknown outcome as well; the messages may then be stored twice.
+
+        Raises:
+            Refused: the last refusal, when the timeout has come; nothing is stored.
+            OutcomeUnknown: the messages may or may not be stored.
+            MessageTooLarge, InvalidMessage, TopicNotFound, NoPermission: nothing is stored.
+        """
+        batch = messages if isinstance(messages, EncodedBatch) else encode_messages(messages)
+        unique_key = self._unique_keys.next()
+        return self._confirmed(
+            queue,
+            lambda: send_batch_request(queue, batch, self.group, unique_key),
+            batch.count,
+            timeout,
+            not_after,
+            retry=retry,
+        )
+
+    def send_batch_async(
+        self,
+        queue: MessageQueue,
+        messages: Sequence[Message] | EncodedBatch,
+        timeout: float | None = None,
+        *,
+        not_after: float | None = None,
+    ) -> Pending[SendReceipt]:
+        """Write a batch and return its future receipt, for sends to many queues at once; nothing is tried again.
+
+        Raises:
+            Refused: it could not be written; nothing is stored. All else is raised by the receipt's `result()`.
+        """
+        batch = messages if isinstance(messages, EncodedBatch) else encode_messages(messages)
+        request = send_batch_request(queue, batch, self.group, self._unique_keys.next())
+        return self._send(queue, request, batch.count, self._timeout if timeout is None else timeout, not_after)
+
+    def _send(
+        self, queue: MessageQueue, request: Request, count: int, timeout: float, not_after: float | None
+    ) -> Pending[SendReceipt]:
+        def read(frame: Frame) -> SendReceipt:
+            if frame.code == ResponseCode.TOPIC_NOT_EXIST:
+                self._routes.forget_topic(queue.topic)
+            return read_receipt(frame, queue, count)
+
+        return self._submit(queue, request, read, timeout, f"send to {_name(queue)}", not_after=not_after)
+
+    def _confirmed(
+        self,
+        queue: MessageQueue,
+        request: Callable[[], Request],
+        count: int,
+        timeout: float | None,
+        not_after: float | None,
+        *,
+        retry: bool,
+    ) -> SendReceipt:
+        # Invariant 8: pauses grow to a second, and the timeout ends them.
+        deadline = time.monotonic() + (self._timeout if timeout is None else timeout)
+        pause = _FIRST_PAUSE
+        while True:
+            left = deadline - time.monotonic()
+            try:
+                return self._send(queue, request(), count, left, not_after).result()
+            except (Refused, OutcomeUnknown) as error:
+                may_retry = retry or isinstance(error, Refused)
+                wait = pause * random.uniform(0.5, 1.0)  # noqa: S311 (spreads the retries of many clients)
+                if not may_retry or time.monotonic() + wait >= min(deadline, not_after or deadline):
+                    raise
+            time.sleep(wait)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+
+    # --- pull
+
+    def pull(
+        self,
+        queue: MessageQueue,
+        offset: int,
+        *,
+        max_messages: int = 1024,
+        max_bytes: int = 4 << 20,
+        suspend: float = 0.0,
+        message_filter: TagFilter | SqlFilter | None = None,
+        group: str | None = None,
+    ) -> PullResult:
+        """Pull messages from a queue, beginning at an offset.
+
+        Args:
+            queue: where from.
+            offset: of the first message.
+            max_messages: at most so many; a broker has its own limit (32 by default). A batch topic's unit comes whole.
+            max_bytes: at most so many bytes; a broker has its own limit (256 KiB by default).
+            suspend: how long the broker waits for a message while there is none; 0: answer at once.
+            message_filter: deliver only these; the broker skips the others.
+            group: the consumer group in whose name the pull is made.
+
+        Raises:
+            TopicNotFound, GroupNotFound, InvalidFilter, InvalidRequest: see the message.
+        """
+        return self.pull_async(
+            queue,
+            offset,
+            max_messages=max_messages,
+            max_bytes=max_bytes,
+            suspend=suspend,
+            message_filter=message_filter,
+            group=group,
+        ).result()
+
+    def pull_async(
+        self,
+        queue: MessageQueue,
+        offset: int,
+        *,
+        max_messages: int = 1024,
+        max_bytes: int = 4 << 20,
+        suspend: float = 0.0,
+        message_filter: TagFilter | SqlFilter | None = None,
+        group: str | None = None,
+        connection: Connection | None = None,
+    ) -> Pending[PullResult]:
+        """Pull without waiting; several may be under way for one queue. Errors as `pull`.
+
+        Args:
+            queue: as `pull`.
+            offset: as `pull`.
+            max_messages: as `pull`.
+            max_bytes: as `pull`.
+            suspend: as `pull`.
+            message_filter: as `pull`.
+            group: as `pull`.
+            connection: what `pull_connection` returned: then no call is made on the way, so that this may be called
+                in a callback.
+        """
+        group = group or self.group
+        request = pull_request(
+            queue,
+            offset,
+            group=group,
+            max_messages=max_messages,
+            max_bytes=max_bytes,
+            suspend=suspend,
+            message_filter=message_filter,
+        )
+        if connection is None:
+            connection = self.pull_connection(queue)
+        self._heartbeat.subscribe(group, queue.topic, filter_expression(message_filter))
+        return connection.submit(
+            request,
+            partial(read_pull, queue=queue, offset=offset, message_filter=message_filter),
+            timeout=suspend + max(self._timeout, _PULL_SLACK),
+            what=f"pull from {_name(queue)}",
+        )
+
+    def pull_connection(self, queue: MessageQueue) -> Connection:
+        """Return the open connection that pulls from this queue use.
+
+        Raises:
+            NotSent: the broker can't be reached.
+        """
+        address = self._routes.master(queue.broker, queue.topic)
+        try:
+            return self._network.connection(address, Lane.PULL)
+        except NotSent:
+            self._routes.forget(queue.broker)
+            raise
+
+    # --- offsets
+
+    def min_offset(self, queue: MessageQueue) -> int:
+        """Return the offset of the first message that the queue still has."""
+        return self._offset(queue, RequestCode.GET_MIN_OFFSET, "minimum offset of")
+
+    def max_offset(self, queue: MessageQueue) -> int:
+        """Return the offset that the next message will get; it lags behind sends by the broker's dispatch."""
+        return self._offset(queue, RequestCode.GET_MAX_OFFSET, "maximum offset of")
+
+    def offset_by_time(self, queue: MessageQueue, timestamp_ms: int) -> int:
+        """Return the offset of the first message stored at or after a time, in milliseconds since 1970."""
+        return self._offset(queue, RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, "offset by time of", timestamp=str(timestamp_ms))
+
+    def committed_offset(self, group: str, queue: MessageQueue) -> int | None:
+        """Return the offset that a consumer group goes on from, None if it never committed one."""
+        what = f"offset of group {group} in {_name(queue)}"
+
+        def read(frame: Frame) -> int | None:
+            return None if frame.code == ResponseCode.QUERY_NOT_FOUND else number(check(frame, what), "offset")
+
+        fields = queue_fields(queue, consumerGroup=group, setZeroIfNotFound="false")
+        request = Request(RequestCode.QUERY_CONSUMER_OFFSET, fields)
+        return self._submit(queue, request, read, self._timeout, what).result()
+
+    def commit_offset(self, group: str, queue: MessageQueue, offset: int) -> None:
+        """Set the offset that a consumer group goes on from; RocketMQ's tools show lag by it."""
+        self._heartbeat.subscribe(group, queue.topic)
+        what = f"commit of group {group} in {_name(queue)}"
+        fields = queue_fields(queue, consumerGroup=group, commitOffset=str(offset))
+        request = Request(RequestCode.UPDATE_CONSUMER_OFFSET, fields)
+
+        def commit() -> None:
+            self._submit(queue, request, lambda frame: check(frame, what), self._timeout, what).result()
+
+        try:
+            commit()
+        except GroupNotFound:
+            # A broker that creates groups on its own does so at the first heartbeat or pull.
+            self._heartbeat.beat()
+            commit()
+
+    def _offset(self, queue: MessageQueue, code: RequestCode, of: str, **more: str) -> int:
+        what = f"{of} {_name(queue)}"
+        request = Request(code, queue_fields(queue, **more))
+        return self._submit(queue, request, lambda frame: number(check(frame, what), "offset"), self._timeout, what).result()
+
+    # --- topics
+
+    def create_topic(
+        self,
+        topic: str,
+        *,
+        queues: int = 8,
+        topic_type: str = "normal",
+        permission: Permission = Permission.READ | Permission.WRITE,
+        brokers: Sequence[str] | None = None,
+        attributes: Mapping[str, str] | None = None,
+    ) -> None:
+        """Create a topic, or change one that exists, and wait until the name server announces it.
+
+        Args:
+            topic: its name.
+            queues: on each broker.
+            topic_type: `normal`, or `batch` for the fast form that only RocketMQ 5 clients read; can't be changed.
+            permission: what it allows.
+            brokers: names of broker groups; default: all.
+            attributes: RocketMQ's topic attributes, such as {"cleanup.policy": "COMPACTION"}.
+
+        Raises:
+            InvalidRequest: a name or value that RocketMQ doesn't take, or another type than the topic has.
+        """
+        self._topics.create(
+            topic,
+            queues=queues,
+            topic_type=topic_type,
+            permission=permission,
+            brokers=brokers,
+            attributes=attributes,
+        )
+
+    def delete_topic(self, topic: str) -> None:
+        """Delete a topic on all its brokers and name servers; one that doesn't exist is no error."""
+        self._topics.delete(topic)
+
+    def topics(self) -> list[str]:
+        """Return the names of all topics, RocketMQ's own among them, sorted."""
+        return self._routes.topics()
+
+    def topic_exists(self, topic: str) -> bool:
+        """Whether a broker has announced this topic."""
+        try:
+            self.route(topic, fresh=True)
+        except TopicNotFound:
+            return False
+        return True
+
+    def topic_config(self, topic: str) -> TopicConfig:
+        """Return a topic's configuration as its first broker has it.
+
+        Raises:
+            TopicNotFound: there is none.
+        """
+        return self._topics.describe(topic)
+
+    def create_group(self, group: str) -> None:
+        """Create a consumer group on all brokers, for those that don't create groups on their own."""
+        self._topics.create_group(group)
+
+    # --- barrier
+
+    def barrier(self, broker: str, timeout: float | None = None) -> None:
+        """Return when everything that this broker had stored before the call can be pulled and counts in `max_offset`.
+
+        A broker makes stored messages readable a moment later, in the order in which it stored them, whatever their
+        topic: so a message is sent to a topic of the client's own, and when that one is readable, all before it are.
+
+        Raises:
+            RequestTimeout: the broker did not get that far in time.
+        """
+        deadline = time.monotonic() + (self._timeout if timeout is None else timeout)
+        queue = MessageQueue(BARRIER_TOPIC, broker, 0)
+        if broker not in self._barrier_brokers:
+            if queue not in (self.queues(BARRIER_TOPIC) if self.topic_exists(BARRIER_TOPIC) else ()):
+                self.create_topic(BARRIER_TOPIC, queues=1, brokers=[broker])
+            self._barrier_brokers.add(broker)
+        receipt = self.send(queue, Message(b"barrier"), max(deadline - time.monotonic(), 0.001))
+        pause = 0.001
+        while self.max_offset(queue) <= receipt.queue_offset:
+            if time.monotonic() + pause > deadline:
+                msg = f"barrier on broker {broker}: stored messages are not readable yet; the broker's dispatch lags"
+                raise RequestTimeout(msg)
+            time.sleep(pause)
+            pause = min(pause * 2, 0.05)
+
+    def _submit(
+        self,
+        queue: MessageQueue,
+        request: Request,
+        read: Callable[[Frame], T],
+        timeout: float,
+        what: str,
+        *,
+        not_after: float | None = None,
+    ) -> Pending[T]:
+        address = self._routes.master(queue.broker, queue.topic)
+        try:
+            return self._network.submit(address, request, read, timeout=timeout, what=what, not_after=not_after)
+        except NotSent:
+            self._routes.forget(queue.broker)
+            raise
+
+
+def encode_messages(messages: Sequence[Message]) -> EncodedBatch:
+    """Encode message objects for one send request.
+
+    Raises:
+        InvalidMessage: as `encode_batch`; also if they are to be compressed differently or delayed, which RocketMQ
+            can't do within a batch.
+    """
+    compressions = {message.compression for message in messages}
+    if len(compressions) > 1:
+        msg = "the messages of one batch are compressed alike or not at all: send them apart"
+        raise InvalidRequest(msg)
+    if any(message.delay_level or message.deliver_at_ms for message in messages):
+        msg = "delayed messages can't be sent in a batch: send them one by one"
+        raise InvalidRequest(msg)
+    return encode_batch(
+        [message.body for message in messages],
+        [message_properties(message) for message in messages],
+        compression=compressions.pop() if compressions else None,
+    )
+
+
+def _name(queue: MessageQueue) -> str:
+    return f"{queue.topic}/{queue.broker}/{queue.queue_id}"

@@ -1,0 +1,210 @@
+"""What callers hand in and get back: queues, messages, receipts, filters, routes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum, IntFlag
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Mapping, Sequence
+
+    from rocketmq_remoting.batch import DecodedBatch, PulledMessage
+
+
+class MessageQueue(NamedTuple):
+    """One queue of a topic. Tuples sort by topic, broker and number."""
+
+    topic: str
+    broker: str
+    queue_id: int
+
+
+class Permission(IntFlag):
+    """What a topic allows."""
+
+    WRITE = 2
+    READ = 4
+
+
+class Compression(Enum):
+    """How a body is compressed, with its bits in the system flag."""
+
+    LZ4 = 1 << 8
+    ZSTD = 2 << 8
+    ZLIB = 3 << 8
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message to be sent.
+
+    Attributes:
+        body: the payload, not compressed.
+        tags: one tag, by which consumers can filter.
+        keys: business keys for look-ups with RocketMQ's tools, separated by spaces.
+        properties: names and values of your own; neither may be empty or hold the characters U+0001 and U+0002.
+        delay_level: RocketMQ's delay level, 1 (1 s) to 18 (2 h); 0: none.
+        deliver_at_ms: deliver at this time, milliseconds since 1970; 0: at once.
+        compression: compress the body; a body that doesn't get smaller is sent as it is.
+    """
+
+    body: bytes
+    tags: str = ""
+    keys: str = ""
+    properties: Mapping[str, str] = field(default_factory=dict)
+    delay_level: int = 0
+    deliver_at_ms: int = 0
+    compression: Compression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SendReceipt:
+    """The broker's confirmation, at the flush and replication that the broker is configured for.
+
+    Attributes:
+        queue: where the messages are.
+        queue_offset: offset of the first one; the others follow without a gap.
+        count: how many messages.
+        raw_message_ids: the broker's ids of the stored units, separated by commas.
+    """
+
+    queue: MessageQueue
+    queue_offset: int
+    count: int
+    raw_message_ids: str
+
+    @property
+    def message_ids(self) -> list[str]:
+        """The broker's ids: one for each message, on a batch topic one for each stored unit."""
+        return self.raw_message_ids.split(",")
+
+
+class PullStatus(Enum):
+    """How a pull ended."""
+
+    FOUND = "FOUND"
+    NO_NEW = "NO_NEW"
+    NO_MATCHED = "NO_MATCHED"
+    OFFSET_ILLEGAL = "OFFSET_ILLEGAL"
+
+
+@dataclass(frozen=True, slots=True)
+class PullResult:
+    """The answer to a pull.
+
+    Attributes:
+        status: FOUND; NO_NEW: the offset is the queue's end; NO_MATCHED: nothing here fits the filter (or it is being
+            deleted), go on at `next_offset`; OFFSET_ILLEGAL: the offset is outside [min_offset, max_offset].
+        next_offset: where to pull next; for OFFSET_ILLEGAL the broker's proposal, which skips messages.
+        min_offset: first offset that the queue still has.
+        max_offset: offset that the next message will get.
+        batch: the messages at or above the offset asked for, as columns.
+    """
+
+    status: PullStatus
+    next_offset: int
+    min_offset: int
+    max_offset: int
+    batch: DecodedBatch
+
+    @property
+    def messages(self) -> Sequence[PulledMessage]:
+        """The messages as objects."""
+        return self.batch.messages()
+
+
+@dataclass(frozen=True, slots=True)
+class TagFilter:
+    """Deliver messages that have one of these tags. The broker compares hashes, the client the tags themselves."""
+
+    tags: frozenset[str]
+
+    @classmethod
+    def of(cls, *tags: str) -> TagFilter:
+        """Make a filter from tags."""
+        return cls(frozenset(tags))
+
+
+@dataclass(frozen=True, slots=True)
+class SqlFilter:
+    """Deliver messages whose properties fit an SQL92 expression; the broker needs `enablePropertyFilter=true`."""
+
+    expression: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueueData:
+    """How many queues of a topic a broker has, and what they allow."""
+
+    broker: str
+    read_queues: int
+    write_queues: int
+    permission: Permission
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerData:
+    """A broker group: addresses by broker id; id 0 is the master."""
+
+    cluster: str
+    name: str
+    addresses: Mapping[int, str]
+
+    @property
+    def master(self) -> str | None:
+        """The master's address, if one is alive."""
+        return self.addresses.get(0)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRoute:
+    """Where a topic's queues are."""
+
+    topic: str
+    queues: tuple[QueueData, ...]
+    brokers: tuple[BrokerData, ...]
+
+    def message_queues(self, needed: Permission) -> list[MessageQueue]:
+        """Return the queues that allow this, sorted."""
+        found = []
+        for data in self.queues:
+            if needed in data.permission:
+                count = data.write_queues if needed is Permission.WRITE else data.read_queues
+                found += [MessageQueue(self.topic, data.broker, number) for number in range(count)]
+        return sorted(found)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicConfig:
+    """A topic as a broker has it.
+
+    Attributes:
+        attributes: without the sign, such as {"queue.type": "BatchCQ"}.
+    """
+
+    topic: str
+    read_queues: int
+    write_queues: int
+    permission: Permission
+    attributes: Mapping[str, str]
+
+    @property
+    def topic_type(self) -> str:
+        """`batch` or `normal`."""
+        return "batch" if self.attributes.get("queue.type") == "BatchCQ" else "normal"
+
+
+@dataclass(frozen=True, slots=True)
+class TlsOptions:
+    """TLS to name servers and brokers.
+
+    Attributes:
+        context: certificates and checks, made with the standard library.
+        server_hostname: the name to check certificates against; default: the host of each address. Brokers announce
+            themselves by IP address, for which certificates are rarely made out.
+    """
+
+    context: ssl.SSLContext
+    server_hostname: str | None = None

@@ -1,0 +1,1 @@
+"""The remoting protocol without I/O: frames, headers, messages, routes, signatures as pure functions."""

@@ -1,0 +1,324 @@
+"""Reads one queue from an offset on, ahead of its user and within a memory limit."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from rocketmq_remoting.batch import DecodedBatch
+from rocketmq_remoting.errors import ClientClosed, ProtocolError, QueueGap, RetriableError, RocketMQError
+from rocketmq_remoting.model import PullResult, PullStatus
+from rocketmq_remoting.protocol.requests import number
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from rocketmq_remoting.client import Client
+    from rocketmq_remoting.connection import Connection
+    from rocketmq_remoting.model import MessageQueue, SqlFilter, TagFilter
+    from rocketmq_remoting.pending import Pending
+
+_PROBE_MESSAGES = 8192
+# Every so many pulls a larger one asks whether the broker gives more by now.
+_GROW_EVERY = 32
+_DELETION_PAUSE = 0.05
+
+
+@dataclass(slots=True)
+class _Window:
+    """One pull: the offsets [start, end) that it should bring; `end` is None if that is not known beforehand."""
+
+    start: int
+    end: int | None
+    pending: Pending[PullResult]
+    max_messages: int
+
+
+class PullStream:
+    """The messages of a queue in order, none left out.
+
+    Several pulls are kept under way. A broker answers at most 32 messages by default, so the next pulls begin where
+    answers of that size would end; what an answer lacks is pulled again before anything after it is given out. Where
+    answers are large (batch topics, brokers with higher limits) the next pull is sent when the header of the last
+    answer is there, before its messages are decoded.
+
+    One thread may use `next` at a time; `close` may come from any.
+
+    Args:
+        client: the client.
+        queue: where from.
+        start_offset: of the first message.
+        max_bytes_buffered: no new pull is sent while answers that wait hold more (Invariant 7); one answer can be
+            larger than this (a unit of a batch topic: 4 MiB).
+        pulls_in_flight: at most so many at once.
+        suspend: how long the broker holds a pull at the end of the queue, seconds.
+        message_filter: deliver only these.
+        group: the consumer group in whose name it pulls.
+        holes_allowed: offsets in the middle may be missing, as in topics with `cleanup.policy=COMPACTION`.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        queue: MessageQueue,
+        start_offset: int,
+        *,
+        max_bytes_buffered: int = 16 << 20,
+        pulls_in_flight: int = 8,
+        suspend: float = 15.0,
+        message_filter: TagFilter | SqlFilter | None = None,
+        group: str | None = None,
+        holes_allowed: bool = False,
+    ) -> None:
+        self.queue = queue
+        self._client = client
+        self._position = start_offset
+        self._max_bytes = max_bytes_buffered
+        self._pulls_in_flight = pulls_in_flight
+        self._suspend = suspend
+        self._filter = message_filter
+        self._group = group
+        # With a filter the number of messages in a range is unknown, so gaps between them mean nothing.
+        self._holes_allowed = holes_allowed or message_filter is not None
+        self._lock = threading.RLock()
+        self._windows: deque[_Window] = deque()
+        self._connection: Connection | None = None
+        # How many messages an answer brings; 0: not known yet, or too varied to foresee.
+        self._step = 0
+        self._known_end = 0
+        self._answer_bytes = 0
+        self._pulls = 0
+        self._closed = False
+
+    @property
+    def position(self) -> int:
+        """The offset of the next message that `next` gives out."""
+        return self._position
+
+    @property
+    def known_end(self) -> int:
+        """The queue's end as the last answer told it, 0 before the first."""
+        return self._known_end
+
+    def seek(self, offset: int) -> None:
+        """Go on at another offset, such as `QueueGap.resume_at`."""
+        with self._lock:
+            self._restart()
+            self._position = offset
+
+    def next(self, timeout: float, *, max_bytes: int = 1 << 20) -> DecodedBatch | None:
+        """Return the next messages, or None if there are none within `timeout` seconds.
+
+        Args:
+            timeout: how long to wait, seconds.
+            max_bytes: answers that have already arrived are joined up to about this size.
+
+        Raises:
+            QueueGap: messages are missing; with its exact range. Asked again, it says so again: `seek` past it.
+            RetriableError: the broker can't be reached or is busy. Call again after a pause; nothing is skipped.
+            PermanentError: as `Client.pull`.
+        """
+        deadline = time.monotonic() + timeout
+        found: list[DecodedBatch] = []
+        size = 0
+        while size < max_bytes:
+            head = self._head()
+            wait = 0.0 if found else deadline - time.monotonic()
+            try:
+                result = head.pending.result(timeout=max(wait, 0.0))
+            except TimeoutError:
+                break
+            except RocketMQError:
+                self._drop(head)
+                if found:
+                    break
+                raise
+            try:
+                batch = self._accept(head, result)
+            except QueueGap:
+                if found:
+                    break
+                self._drop(head)
+                raise
+            if batch:
+                found.append(batch)
+                size += batch.nbytes
+            elif result.status is PullStatus.NO_MATCHED and self._filter is None:
+                # The broker is deleting these messages: its minimum will rise past them in a moment.
+                time.sleep(_DELETION_PAUSE)
+        return DecodedBatch.concat(found) if found else None
+
+    def close(self) -> None:
+        """Stop; answers still under way are thrown away."""
+        with self._lock:
+            self._closed = True
+            self._windows.clear()
+
+    def __enter__(self) -> Self:
+        """Return the stream; it is closed at the end of the block."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        """Close it."""
+        self.close()
+
+    def _head(self) -> _Window:
+        """Return the pull whose answer comes next, a new one if needed."""
+        if self._connection is None or not self._connection.is_open:
+            connection = self._client.pull_connection(self.queue)
+            with self._lock:
+                self._restart()
+                self._connection = connection
+        with self._lock:
+            if self._closed:
+                raise ClientClosed("the stream is closed")
+            if not self._windows:
+                self._pull(self._position, None)
+            self._fill()
+            return self._windows[0]
+
+    def _restart(self) -> None:
+        self._windows.clear()
+        self._step = 0
+        self._connection = None
+
+    def _drop(self, head: _Window) -> None:
+        """Forget everything under way after a failed pull; the next call begins anew at the position."""
+        with self._lock:
+            if self._windows and self._windows[0] is head:
+                self._restart()
+
+    def _accept(self, head: _Window, result: PullResult) -> DecodedBatch | None:
+        """Take an answer into account and return what of it is new."""
+        self._check_range(result)
+        batch = result.batch.between(self._position)
+        if not self._holes_allowed:
+            self._check_contiguous(batch)
+        with self._lock:
+            if not self._windows or self._windows[0] is not head:
+                return None
+            self._windows.popleft()
+            self._known_end = result.max_offset
+            if result.status is PullStatus.FOUND and not self._holes_allowed:
+                # An answer to an old window may end before what a unit has already brought.
+                self._position = max(self._position, result.batch.offsets[-1] + 1 if result.batch else 0)
+            elif result.status in {PullStatus.FOUND, PullStatus.NO_MATCHED} and self._holes_allowed:
+                self._position = max(self._position, result.next_offset)
+            self._learn(head, result)
+            self._skip_covered()
+            if self._windows and self._windows[0].start > self._position:
+                # The answer was shorter than foreseen.
+                self._pull(self._position, self._windows[0].start, first=True)
+            self._fill()
+        return batch
+
+    def _check_range(self, result: PullResult) -> None:
+        """Invariant 5: a position outside of the queue is reported with the exact range, never corrected in silence."""
+        if result.min_offset > self._position:
+            raise QueueGap(self.queue, self._position, result.min_offset, result.min_offset, "expired")
+        if result.status is PullStatus.OFFSET_ILLEGAL and self._position > result.max_offset:
+            raise QueueGap(self.queue, result.max_offset, self._position, result.max_offset, "lost")
+
+    def _check_contiguous(self, batch: DecodedBatch) -> None:
+        if not batch or (batch.offsets[0] == self._position and batch.offsets[-1] - self._position == len(batch.offsets) - 1):
+            return
+        expected = self._position
+        for offset in batch.offsets:
+            if offset != expected:
+                break
+            expected += 1
+        if offset < expected:
+            msg = f"{self.queue}: offset {offset} after {expected - 1}: the queue is out of order"
+            raise ProtocolError(msg)
+        raise QueueGap(self.queue, expected, offset, offset, "hole")
+
+    def _learn(self, head: _Window, result: PullResult) -> None:
+        """Adapt to how much the broker gives at once."""
+        count = len(result.batch)
+        if result.status is not PullStatus.FOUND or self._filter is not None:
+            self._step = 0
+        elif result.batch.units != count:
+            # Units of a batch topic are large and vary: foreseen ends would miss, and miss every time.
+            self._step = 0
+        elif self._position < self._known_end and (count < head.max_messages or head.max_messages > self._step):
+            self._step = count
+
+    def _skip_covered(self) -> None:
+        while self._windows and self._windows[0].end is not None and self._windows[0].end <= self._position:
+            self._windows.popleft()
+
+    def _fill(self) -> None:
+        """Send the pulls that can be foreseen, within the limits."""
+        while (
+            self._windows
+            and len(self._windows) < self._pulls_in_flight
+            and (self._buffered() + self._answer_bytes <= self._max_bytes)
+        ):
+            last = self._windows[-1]
+            if last.end is None and not self._resolve(last):
+                return
+            start = last.end
+            if start is None or start > self._known_end:
+                return
+            self._pulls += 1
+            step = self._step * 2 if self._pulls % _GROW_EVERY == 0 else self._step
+            # At the queue's end one pull waits for what comes, however much that is.
+            if not self._pull(start, start + step if step and start < self._known_end else None):
+                return
+
+    def _resolve(self, window: _Window) -> bool:
+        """Learn from the header of an answer where a pull of unknown size ended."""
+        frame = window.pending.frame
+        if frame is None or not window.pending.done() or frame.code != 0:
+            return False
+        try:
+            window.end = number(frame, "nextBeginOffset")
+            self._known_end = max(self._known_end, number(frame, "maxOffset"))
+        except ProtocolError:
+            # `next` meets the same answer and raises.
+            return False
+        return True
+
+    def _buffered(self) -> int:
+        return sum(
+            len(window.pending.frame.body) if window.pending.frame is not None else self._answer_bytes for window in self._windows
+        )
+
+    def _pull(self, start: int, end: int | None, *, first: bool = False) -> bool:
+        connection = self._connection
+        if connection is None:
+            return False
+        max_messages = _PROBE_MESSAGES if end is None else end - start
+        try:
+            pending = self._client.pull_async(
+                self.queue,
+                start,
+                max_messages=max_messages,
+                max_bytes=self._max_bytes,
+                suspend=self._suspend,
+                message_filter=self._filter,
+                group=self._group,
+                connection=connection,
+            )
+        except RetriableError:
+            # The connection is gone: `next` makes a new one, and raises if it can't.
+            return False
+        window = _Window(start, end, pending, max_messages)
+        if first:
+            self._windows.appendleft(window)
+        else:
+            self._windows.append(window)
+        pending.add_done_callback(self._arrived)
+        return True
+
+    def _arrived(self, pending: Pending[PullResult]) -> None:
+        """Send the next pulls from the connection's thread: the user may be busy with what came before."""
+        with self._lock:
+            if self._closed:
+                return
+            if pending.frame is not None:
+                self._answer_bytes = max(len(pending.frame.body), self._answer_bytes // 2)
+            self._fill()
