@@ -1,0 +1,55 @@
+"""How the command line reads configurations."""
+
+from pathlib import Path
+
+import pytest
+
+from rocketconnect_cli.api import ApiError, Exit
+from rocketconnect_cli.configuration import read
+
+
+def test_a_json_file_becomes_texts(tmp_path: Path) -> None:
+    file = tmp_path / "c.json"
+    file.write_text('{"connector.class": "file_source", "max.tasks": 2, "follow": true}')
+    assert read(file, []) == {"connector.class": "file_source", "max.tasks": "2", "follow": "true"}
+
+
+def test_a_properties_file_is_read_with_comments_and_spaces(tmp_path: Path) -> None:
+    file = tmp_path / "c.properties"
+    file.write_text("# mine\n\nconnector.class = file_source\nfilename=/a=b\n")
+    assert read(file, []) == {"connector.class": "file_source", "filename": "/a=b"}
+
+
+def test_pairs_win_over_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "c.json"
+    file.write_text('{"a": "1", "b": "2"}')
+    assert read(file, ["b=3", "c=x=y"]) == {"a": "1", "b": "3", "c": "x=y"}
+
+
+def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "c.json"
+    file.write_text('{"a": null, "b": [1], "c": "fine"}')
+    with pytest.raises(ApiError) as caught:
+        read(file, ["nonsense"])
+    assert caught.value.exit_code == Exit.WRONG
+    assert [problem["key"] for problem in caught.value.problems] == ["a", "b", "nonsense"]
+
+
+@pytest.mark.parametrize("text", ["{", '{"a": ' + "[" * 100_000, "just words"])
+def test_text_that_is_no_configuration_is_a_problem_and_not_a_crash(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "c"
+    file.write_text(text)
+    with pytest.raises(ApiError) as caught:
+        read(file, [])
+    assert caught.value.problems[0]["fix"]
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ApiError) as caught:
+        read(tmp_path / "none.json", [])
+    assert "none.json" in caught.value.problems[0]["key"]
+
+
+def test_nothing_at_all_is_a_problem() -> None:
+    with pytest.raises(ApiError, match="can't be read"):
+        read(None, [])

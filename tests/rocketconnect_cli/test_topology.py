@@ -1,0 +1,32 @@
+"""What `rocketconnect up` would start."""
+
+from pathlib import Path
+
+from rocketconnect_cli.topology import SERVICES, STAGES, Ports, services
+
+PORTS = Ports(rest=1, metrics=2, stores={"config": 3, "position": 4, "state": 5, "cluster": 6}, executors=(7, 8))
+
+
+def test_every_service_runs_and_each_executor_is_a_worker_of_its_own() -> None:
+    found = services(PORTS, data=Path("/d"), name_server="127.0.0.1:9876")
+    assert {service.kind for service in found} == set(SERVICES)
+    workers = [service.environment["ROCKETCONNECT_WORKER_ID"] for service in found if service.kind == "executor"]
+    assert workers == ["worker-1", "worker-2"]
+
+
+def test_everybody_knows_the_stores_and_the_name_server() -> None:
+    for service in services(PORTS, data=Path("/d"), name_server="127.0.0.1:9876"):
+        assert service.environment["ROCKETCONNECT_POSITION_ADDRESS"] == "127.0.0.1:4"
+        assert service.environment["ROCKETCONNECT_NAME_SERVER"] == "127.0.0.1:9876"
+        assert service.environment["ROCKETCONNECT_PORT"] == str(service.port)
+
+
+def test_only_rest_and_metrics_listen_on_the_given_address() -> None:
+    hosts = {
+        s.name: s.environment["ROCKETCONNECT_HOST"] for s in services(PORTS, data=Path("/d"), name_server="n:1", host="0.0.0.0")
+    }
+    assert {name for name, host in hosts.items() if host == "0.0.0.0"} == {"gateway", "exporter"}
+
+
+def test_tasks_end_before_the_services_that_they_commit_to() -> None:
+    assert STAGES["gateway"] < STAGES["executor"] < min(STAGES[kind] for kind in ("position", "state", "cluster", "config"))
