@@ -106,13 +106,16 @@ class Config(Mapping[str, Any]):
         return {key[len(prefix) :]: value for key, value in self.raw.items() if key.startswith(prefix)}
 
 
-def parse(options: Iterable[Option], raw: Mapping[str, str], *, known_prefixes: Sequence[str] = ()) -> Config:
+def parse(
+    options: Iterable[Option], raw: Mapping[str, str], *, known_prefixes: Sequence[str] = (), resolved: bool = False
+) -> Config:
     """Reads a configuration.
 
     Args:
         options: All options of the connector, the runtime's included.
         raw: The configuration as the user wrote it.
         known_prefixes: Keys that begin with one of these belong to somebody else (converters, transforms).
+        resolved: References have been replaced by what they stand for, so that a secret is a literal now.
 
     Raises:
         ConfigError: with every problem: unknown keys (with the nearest known one), missing and wrong values, secrets given as
@@ -128,14 +131,14 @@ def parse(options: Iterable[Option], raw: Mapping[str, str], *, known_prefixes: 
         given = [key for key in keys if key in raw]
         if len(given) > 1:
             problems.append(Problem(given[1], "", f"means the same as {given[0]}", f"Give only one of {', '.join(given)}."))
-        values[option.key] = _value(option, given[0] if given else "", raw, problems)
+        values[option.key] = _value(option, given[0] if given else "", raw, problems, resolved=resolved)
     problems += [_unknown(key, raw[key], known) for key in raw if key not in known and not key.startswith(tuple(known_prefixes))]
     if problems:
         raise ConfigError(problems)
     return Config(values, raw)
 
 
-def _value(option: Option, key: str, raw: Mapping[str, str], problems: list[Problem]) -> Any:
+def _value(option: Option, key: str, raw: Mapping[str, str], problems: list[Problem], *, resolved: bool) -> Any:
     text = raw[key] if key else option.default
     if text is None:
         if option.required:
@@ -145,7 +148,7 @@ def _value(option: Option, key: str, raw: Mapping[str, str], problems: list[Prob
         problems.append(Problem(key, "", "is required and is empty", f"Give a value: {option.doc}"))
         return None
     if option.secret:
-        if key and not REFERENCE.search(text):
+        if key and not resolved and not REFERENCE.fullmatch(text.strip()):
             fix = "Give a reference instead: ${env:NAME}, ${file:PATH:KEY} or ${keystore:NAME}."
             problems.append(Problem(key, "", "is a secret and was given as a literal value", fix))
         return text

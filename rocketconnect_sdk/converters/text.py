@@ -1,0 +1,114 @@
+"""Strings and bytes: what StringConverter and ByteArrayConverter of RocketMQ Connect write and read."""
+
+import codecs
+import json
+from collections.abc import Sequence
+
+from rocketconnect_sdk.converters.base import Converter
+from rocketconnect_sdk.errors import RecordError
+from rocketconnect_sdk.options import Config, Option
+from rocketconnect_sdk.schema import BYTES, STRING, Schema
+
+
+def _unknown_encoding(name: str) -> str | None:
+    try:
+        codecs.lookup(name)
+        "".encode(name)
+    except LookupError:
+        return "is not a text encoding that Python knows, such as utf-8 or iso-8859-1"
+    return None
+
+
+class StringConverter(Converter):
+    """Text. Numbers, booleans, dicts and lists are written as JSON writes them; bytes must be text already.
+
+    Unlike RocketMQ Connect it never replaces what it can't read: bytes that are not of the encoding are a RecordError.
+    """
+
+    name = "string"
+    options = (
+        Option("serializer.encoding", "How text becomes bytes.", default="utf-8", check=_unknown_encoding),
+        Option("deserializer.encoding", "How bytes become text.", default="utf-8", check=_unknown_encoding),
+    )
+
+    def __init__(self, config: Config, *, is_key: bool) -> None:
+        super().__init__(config, is_key=is_key)
+        self._written = codecs.lookup(config["serializer.encoding"]).name
+        self._read = codecs.lookup(config["deserializer.encoding"]).name
+
+    def encode(self, value: object, schema: Schema | None) -> bytes:
+        """The text of a value as bytes."""
+        del schema
+        try:
+            return (value if isinstance(value, str) else _text(value)).encode(self._written)
+        except UnicodeEncodeError as error:
+            msg = f"the text cannot be written as {self._written}: {error.reason} at character {error.start}"
+            raise RecordError(msg) from None
+
+    def decode(self, data: bytes) -> tuple[object, Schema | None]:
+        """The text that the bytes are."""
+        try:
+            return data.decode(self._read), STRING
+        except UnicodeDecodeError as error:
+            msg = f"the bytes are not {self._read}: {error.reason} at byte {error.start}"
+            raise RecordError(msg) from None
+
+    def encode_many(self, values: Sequence[object], schema: Schema | None) -> list[bytes]:
+        """The same bytes as encode."""
+        try:
+            return [value.encode(self._written) for value in values]  # type: ignore[attr-defined]  # mostly str; else below
+        except (AttributeError, UnicodeEncodeError):
+            return super().encode_many(values, schema)
+
+    def decode_many(self, data: Sequence[bytes]) -> tuple[list[object], Schema | None]:
+        """The same values as decode."""
+        try:
+            encoding = self._read
+            return [item.decode(encoding) for item in data], STRING
+        except UnicodeDecodeError as error:
+            msg = f"some bytes are not {self._read}: {error.reason} at byte {error.start}"
+            raise RecordError(msg) from None
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError as error:
+            msg = f"the bytes are not text: {error.reason} at byte {error.start}; use the converter bytes"
+            raise RecordError(msg) from None
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError) as error:
+        msg = f"a {type(value).__name__} has no text form: {error}"
+        raise RecordError(msg) from None
+
+
+class BytesConverter(Converter):
+    """Bytes as they are. A string is taken as its UTF-8."""
+
+    name = "bytes"
+
+    def encode(self, value: object, schema: Schema | None) -> bytes:
+        """The value itself."""
+        del schema
+        if isinstance(value, bytes):
+            return value
+        if isinstance(value, (bytearray, memoryview)):
+            return bytes(value)
+        if isinstance(value, str):
+            try:
+                return value.encode()
+            except UnicodeEncodeError as error:
+                msg = f"the text cannot be written as UTF-8: {error.reason} at character {error.start}"
+                raise RecordError(msg) from None
+        msg = f"a {type(value).__name__} is neither bytes nor text; use another converter, such as json"
+        raise RecordError(msg)
+
+    def decode(self, data: bytes) -> tuple[object, Schema | None]:
+        """The bytes themselves."""
+        return data, BYTES
+
+    def decode_many(self, data: Sequence[bytes]) -> tuple[list[object], Schema | None]:
+        """The bytes themselves."""
+        return list(data), BYTES
