@@ -10,14 +10,19 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from demo import flights
-from demo.instance import DemoFailed, running
 from rocketconnect_cli.api import Api, ApiError
+from rocketconnect_cli.instance import InstanceFailed, running
 from rocketconnect_cli.states import counter, get_state, state_name, wait_for
 
 HOME = Path(".demo")
 TOPIC = "demo-flights"
 STALL_SECONDS = 180.0
 POLL_SECONDS = 0.2
+
+
+class DemoFailed(Exception):
+    """A pipeline FAILED or moves nothing; the text says which and where to look."""
+
 
 console = Console(highlight=False, soft_wrap=True)
 
@@ -57,7 +62,7 @@ def main() -> int:
     except KeyboardInterrupt:
         console.print("Interrupted; everything is stopped. Run it again at any time.")
         return 130
-    except (DemoFailed, ApiError, FileNotFoundError) as error:
+    except (DemoFailed, InstanceFailed, ApiError, FileNotFoundError) as error:
         console.print(f"The demo failed: {error}", style="red", markup=False)
         return 1
 

@@ -1,4 +1,4 @@
-"""A `rocketconnect up` of the demo's own."""
+"""A `rocketconnect up` as a child process: for the demo, the benchmarks and the tests."""
 
 import json
 import select
@@ -14,19 +14,23 @@ START_SECONDS = 300.0
 STOP_SECONDS = 90.0
 
 
-class DemoFailed(Exception):
-    """The demo can't go on, or its check found something; the text says what."""
+class InstanceFailed(Exception):
+    """It did not start, or did not stop cleanly; the text says what to look at."""
 
 
 @contextmanager
-def running(data: Path) -> Iterator[dict[str, Any]]:
+def running(data: Path, *options: str) -> Iterator[dict[str, Any]]:
     """Everything on free ports, until the end of the block; then drained and stopped.
+
+    Args:
+        data: Its data directory.
+        options: More options of `rocketconnect up`.
 
     Yields:
         What `rocketconnect up --output json` says when it is ready.
 
     Raises:
-        DemoFailed: it did not start, or did not stop cleanly.
+        InstanceFailed: it did not start, or did not stop cleanly.
     """
     command = [
         str(Path(sys.executable).with_name("rocketconnect")),
@@ -38,7 +42,7 @@ def running(data: Path) -> Iterator[dict[str, Any]]:
         "--output",
         "json",
     ]
-    # In a session of its own: Ctrl-C comes to the demo alone, which then stops it in good order.
+    # In a session of its own: Ctrl-C comes to the caller alone, who then stops it in good order.
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
         try:
             yield _ready(process)
@@ -51,16 +55,16 @@ def running(data: Path) -> Iterator[dict[str, Any]]:
                 code = process.wait()
         if code != 0:
             msg = f"`rocketconnect up` did not stop cleanly: exit code {code}; see {data / 'logs'}"
-            raise DemoFailed(msg)
+            raise InstanceFailed(msg)
 
 
 def _ready(process: subprocess.Popen[str]) -> dict[str, Any]:
     if process.stdout is None:
         msg = "no pipe to `rocketconnect up`"
-        raise DemoFailed(msg)
+        raise InstanceFailed(msg)
     readable, _, _ = select.select([process.stdout], [], [], START_SECONDS)
     line = process.stdout.readline() if readable else ""
     if not line:
         msg = f"`rocketconnect up` was not ready within {START_SECONDS:g} s" if not readable else "`rocketconnect up` did not start"
-        raise DemoFailed(msg)
+        raise InstanceFailed(msg)
     return dict(json.loads(line))
