@@ -1,7 +1,7 @@
 """What flows: records, and batches of them as columns."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
 
@@ -43,7 +43,7 @@ class Record:
     key: object = None
     schema: Schema | None = None
     key_schema: Schema | None = None
-    headers: Mapping[str, str] = NO_HEADERS
+    headers: Mapping[str, str] = field(default_factory=lambda: NO_HEADERS)
     timestamp_ms: int | None = None
     topic: str = ""
     queue: str = ""
