@@ -1,0 +1,34 @@
+"""The host's end of the socket to its executor."""
+
+import os
+import socket
+import threading
+from collections.abc import Iterator
+
+from services.executor.host.parent import PARENT_GONE
+from services.executor.messages import Event, Order, decode_order, encode
+
+
+class Line:
+    """Orders in, events out. Sending is safe from any thread."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._sending = threading.Lock()
+
+    def orders(self) -> Iterator[Order]:
+        """Every order, until the executor closes its end."""
+        with self._connection.makefile("rb") as lines:
+            for line in lines:
+                # A line without its end is what was in the socket when the executor died.
+                if line.endswith(b"\n"):
+                    yield decode_order(line)
+
+    def send(self, *events: Event) -> None:
+        """Send events together, in order. Blocks while the executor does not read; ends the process when it is gone."""
+        data = b"".join(map(encode, events))
+        try:
+            with self._sending:
+                self._connection.sendall(data)
+        except OSError:
+            os._exit(PARENT_GONE)

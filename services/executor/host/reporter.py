@@ -1,0 +1,91 @@
+"""What a task says of itself, kept until the next pulse."""
+
+import threading
+import time
+from collections import deque
+
+from services.executor.host.secrets import hide
+from services.executor.messages import LogLine, TaskPulse
+from services.executor.runtime.task import State, TaskMetrics
+
+LOG_LINES = 500
+"""Lines kept between two pulses; older ones are dropped, and counted."""
+
+MESSAGE_CHARACTERS = 16_384
+"""Longer messages and traces are cut."""
+
+
+class TaskReporter:
+    """The newest state of one run (services.executor.runtime.task.Reporter). Safe to use from any thread, never blocks.
+
+    Args:
+        run: The number of the run.
+        changed: Set at each change, so that the executor hears of it at once.
+    """
+
+    def __init__(self, run: int, changed: threading.Event) -> None:
+        self.metrics = TaskMetrics()
+        self._run = run
+        self._changed = changed
+        self._lock = threading.Lock()
+        self._state = State.STARTING
+        self._trace = ""
+        self._since = time.time()
+        self._last_progress = self._since
+        self._has_work = False
+        self._logs: deque[LogLine] = deque()
+        self._dropped = 0
+
+    def state(self, state: State, trace: str = "") -> None:
+        """See Reporter.state."""
+        trace = _shown(trace)
+        with self._lock:
+            if (state, trace) == (self._state, self._trace):
+                return
+            if state is not self._state:
+                self._since = time.time()
+            self._state, self._trace = state, trace
+        self._changed.set()
+
+    def progress(self) -> None:
+        """See Reporter.progress."""
+        self._last_progress = time.time()
+
+    def work(self, has_work: bool) -> None:
+        """See Reporter.work."""
+        self._has_work = has_work
+
+    def log(self, level: str, message: str) -> None:
+        """See Reporter.log."""
+        line = LogLine(time.time(), level, _shown(message))
+        with self._lock:
+            if len(self._logs) == LOG_LINES:
+                self._logs.popleft()
+                self._dropped += 1
+            self._logs.append(line)
+        self._changed.set()
+
+    def pulse(self) -> TaskPulse:
+        """Return the newest state, and hand over the log lines since the last pulse."""
+        with self._lock:
+            logs = list(self._logs)
+            if self._dropped:
+                told = f"{self._dropped} log lines before this one were dropped: more than {LOG_LINES} came between two reports"
+                logs.insert(0, LogLine(logs[0].time, "WARNING", told))
+            self._logs.clear()
+            self._dropped = 0
+            return TaskPulse(
+                run=self._run,
+                state=self._state,
+                trace=self._trace,
+                since=self._since,
+                last_progress=self._last_progress,
+                has_work=self._has_work,
+                metrics=self.metrics,
+                logs=logs,
+            )
+
+
+def _shown(text: str) -> str:
+    text = hide(text)
+    return text if len(text) <= MESSAGE_CHARACTERS else f"{text[:MESSAGE_CHARACTERS]}… (cut, {len(text)} characters)"

@@ -1,0 +1,149 @@
+"""The tasks of a host: a thread each, under one lease."""
+
+import dataclasses
+import os
+import threading
+import time
+import traceback
+from typing import TYPE_CHECKING
+
+from services.executor.host.line import Line
+from services.executor.host.output import flush_output
+from services.executor.host.reporter import TaskReporter
+from services.executor.host.secrets import hide
+from services.executor.messages import DirectTask, Pulse, StartTask, TaskEnded
+from services.executor.runtime.task import Endpoints, Kind, Lease, Outcome, TaskControl, TaskSpec, run_task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+
+LEASE_LOST = 91
+"""The exit status of a host whose lease ended and whose tasks did not."""
+
+PULSE_SECONDS = 1.0
+_COALESCE_SECONDS = 0.05
+_GUARD_SECONDS = 0.1
+_FENCE_SECONDS = 1.0
+"""How long tasks may take to end when they are fenced; then the process ends under them."""
+
+
+class Tasks:
+    """Starts, directs and reports tasks. `start` and `direct` are for the thread that reads the orders."""
+
+    def __init__(self, line: Line) -> None:
+        self.lease = Lease()
+        self.endpoints: Endpoints | None = None
+        self.spark: Callable[[], SparkSession] | None = None
+        self._line = line
+        self._changed = threading.Event()
+        self._lock = threading.Lock()
+        # Held over making and sending a pulse, so that none arrives behind the end of its run.
+        self._telling = threading.Lock()
+        self._running: dict[int, _Run] = {}
+
+    def begin(self) -> None:
+        """Start the threads that report and that watch the lease."""
+        for job in (self._pulse, self._guard):
+            threading.Thread(target=job, name=job.__name__.strip("_"), daemon=True).start()
+
+    def start(self, order: StartTask) -> None:
+        """Start a task in a thread of its own."""
+        if self.endpoints is None:
+            msg = "a task was ordered before the endpoints were told"
+            raise RuntimeError(msg)
+        run = _Run(order, TaskControl(), TaskReporter(order.run, self._changed))
+        if order.paused:
+            run.control.pause()
+        with self._lock:
+            self._running[order.run] = run
+        name = f"{order.connector}/{order.task}"
+        threading.Thread(target=self._run, args=(run, self.endpoints), name=name, daemon=True).start()
+
+    def direct(self, order: DirectTask) -> None:
+        """Pass a wish on. A run that is over does not need it."""
+        with self._lock:
+            run = self._running.get(order.run)
+        if run is None:
+            return
+        match order.wish:
+            case "stop":
+                run.control.stop()
+            case "pause":
+                run.control.pause()
+            case "resume":
+                run.control.resume()
+            case "fence":
+                run.control.fence()
+
+    def _run(self, run: "_Run", endpoints: Endpoints) -> None:
+        try:
+            outcome = run_task(run.spec, run.control, self.lease, run.reporter, endpoints, spark=self.spark)
+        except BaseException:
+            # The last frame of the thread: whatever it is, also a SystemExit, the executor must hear of it.
+            outcome = Outcome(clean=False, failed=True, error=f"a defect of the executor's runtime: {traceback.format_exc()}")
+        run.over.set()
+        flush_output()
+        ended = TaskEnded(run.order.run, dataclasses.replace(outcome, error=hide(outcome.error)))
+        with self._telling:
+            with self._lock:
+                del self._running[run.order.run]
+            self._line.send(Pulse([run.reporter.pulse()]), ended)
+
+    def _pulse(self) -> None:
+        while True:
+            if self._changed.wait(PULSE_SECONDS):
+                # Changes come in groups; one pulse tells them all.
+                time.sleep(_COALESCE_SECONDS)
+                self._changed.clear()
+            with self._telling:
+                self._line.send(Pulse([run.reporter.pulse() for run in self._runs()]))
+
+    def _guard(self) -> None:
+        """Invariant 3: without a lease nothing runs, also when the executor itself is stopped and can say nothing.
+
+        A thread of its own: the one that reports may be blocked by an executor that does not read.
+        """
+        while True:
+            left = self.lease.until - time.monotonic()
+            time.sleep(min(max(left, _GUARD_SECONDS), PULSE_SECONDS))
+            if not self.lease.valid():
+                self._fence_all()
+
+    def _fence_all(self) -> None:
+        runs = self._runs()
+        for run in runs:
+            run.reporter.log("WARNING", "the lease of the worker ended: the task stops without a commit")
+            run.control.fence()
+        deadline = time.monotonic() + _FENCE_SECONDS
+        if not all(run.over.wait(max(0.0, deadline - time.monotonic())) for run in runs):
+            os._exit(LEASE_LOST)
+
+    def _runs(self) -> list["_Run"]:
+        with self._lock:
+            return list(self._running.values())
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Run:
+    order: StartTask
+    control: TaskControl
+    reporter: TaskReporter
+    over: threading.Event = dataclasses.field(default_factory=threading.Event)
+
+    @property
+    def spec(self) -> TaskSpec:
+        order = self.order
+        return TaskSpec(
+            kind=Kind[order.kind],
+            connector=order.connector,
+            connector_uid=order.connector_uid,
+            revision=order.revision,
+            generation=order.generation,
+            task=order.task,
+            epoch=order.epoch,
+            tasks=order.tasks,
+            config=order.config,
+            task_config=order.task_config,
+        )
