@@ -32,16 +32,8 @@ def running(data: Path, *options: str) -> Iterator[dict[str, Any]]:
     Raises:
         InstanceFailed: it did not start, or did not stop cleanly.
     """
-    command = [
-        str(Path(sys.executable).with_name("rocketconnect")),
-        "up",
-        "--data",
-        str(data),
-        "--rest-port",
-        "0",
-        "--output",
-        "json",
-    ]
+    executable = str(Path(sys.executable).with_name("rocketconnect"))
+    command = [executable, "up", "--data", str(data), "--rest-port", "0", "--output", "json", *options]
     # In a session of its own: Ctrl-C comes to the caller alone, who then stops it in good order.
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
         try:
