@@ -1,0 +1,101 @@
+"""Benchmarks: `python -m bench [NAME ...] [--json FILE]`. Every figure is only given when count, content and order are right."""
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from bench import workloads
+from bench.rocketmq_raw import raw_limit
+
+console = Console(soft_wrap=True, highlight=False)
+SIZE = 100
+
+
+def rate(repeats: int, count: int) -> dict[str, Any]:
+    """File -> topic -> file, natively and through Spark, beside the raw limit of the same broker in the same run."""
+    runs: list[dict[str, Any]] = []
+    for number in range(repeats):
+        with workloads.instance() as it:
+            raw = raw_limit(it.name_server, messages=count, size=SIZE, topic_type="normal")
+        found: dict[str, Any] = {"raw_records_per_second": raw.pulled_per_second}
+        for engine in workloads.ENGINES:
+            found[engine] = workloads.file_to_file(engine, count)
+            console.print(_line(number, found[engine], raw.pulled_per_second))
+        runs.append(found)
+    summary = {engine: _spread([run[engine]["records_per_second"] for run in runs]) for engine in workloads.ENGINES}
+    return {"records": count, "raw": _spread([run["raw_records_per_second"] for run in runs]), **summary, "runs": runs}
+
+
+def latency(repeats: int, count: int) -> dict[str, Any]:
+    """Single lines at a fixed rate: 50 a second natively, 5 through Spark."""
+    del repeats, count
+    found = {"native": workloads.latency("native", 50.0, 20.0), "spark": workloads.latency("spark", 5.0, 40.0)}
+    for engine, result in found.items():
+        console.print(f"latency {engine:6}  p50 {result['p50_ms']:.1f} ms, p99 {result['p99_ms']:.1f} ms, {result['lines']} lines")
+    return found
+
+
+def start(repeats: int, count: int) -> dict[str, Any]:
+    """From `rocketconnect up` to ready and to the first delivered record."""
+    del repeats, count
+    found = workloads.start_up()
+    console.print("start   " + ", ".join(f"{key} {value:.1f}" for key, value in found.items()))
+    return found
+
+
+WORKLOADS: dict[str, Callable[[int, int], dict[str, Any]]] = {"rate": rate, "latency": latency, "start": start}
+
+
+def main(
+    names: Annotated[list[str] | None, typer.Argument(help=f"Which of {', '.join(WORKLOADS)}; all by default.")] = None,
+    target: Annotated[Path | None, typer.Option("--json", help="Also write the results to this file.")] = None,
+    repeats: Annotated[int, typer.Option(help="Repetitions of the rates.", min=1)] = 3,
+    records: Annotated[int, typer.Option(help="Lines of 100 bytes.", min=1000)] = 1_000_000,
+) -> None:
+    """Measure RocketConnect on this machine."""
+    unknown = [name for name in names or [] if name not in WORKLOADS]
+    if unknown:
+        console.print(f"there is no workload {', '.join(unknown)}; there are {', '.join(WORKLOADS)}", style="red")
+        raise typer.Exit(2)
+    results: dict[str, Any] = {"machine": _machine(), "commit": _commit()}
+    try:
+        for name in names or WORKLOADS:
+            results[name] = WORKLOADS[name](repeats, records)
+    except workloads.BenchFailed as error:
+        console.print(f"no figure: {error}", style="red", markup=False)
+        raise typer.Exit(1) from None
+    if target:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(json.dumps(results, indent=1), encoding="utf-8")
+
+
+def _line(number: int, result: dict[str, Any], raw: float) -> str:
+    worst = ", ".join(f"{p['role']} {p['cpu_seconds']:.1f} s {p['peak_mib']:.0f} MiB" for p in result["processes"][:8])
+    speed = result["records_per_second"]
+    head = f"run {number + 1} {result['engine']:6}  {speed:,.0f} records/s ({speed / raw:.0%} of the raw {raw:,.0f}/s), exact, in order"
+    return f"{head}; {result['cpu_seconds_per_million']:.1f} CPU s a million: {worst}"
+
+
+def _spread(values: list[float]) -> dict[str, float]:
+    return {"minimum": min(values), "median": statistics.median(values), "maximum": max(values)}
+
+
+def _machine() -> str:
+    return f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+
+
+def _commit() -> str:
+    answer = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    return answer.stdout.strip() or "unknown"
+
+
+if __name__ == "__main__":
+    typer.run(main)
