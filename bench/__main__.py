@@ -80,7 +80,8 @@ def main(
 def _line(number: int, result: dict[str, Any], raw: float) -> str:
     worst = ", ".join(f"{p['role']} {p['cpu_seconds']:.1f} s {p['peak_mib']:.0f} MiB" for p in result["processes"][:8])
     speed = result["records_per_second"]
-    head = f"run {number + 1} {result['engine']:6}  {speed:,.0f} records/s ({speed / raw:.0%} of the raw {raw:,.0f}/s), exact, in order"
+    share = f"{speed / raw:.0%} of the raw {raw:,.0f}/s"
+    head = f"run {number + 1} {result['engine']:6}  {speed:,.0f} records/s ({share}), exact, in order"
     return f"{head}; {result['cpu_seconds_per_million']:.1f} CPU s a million: {worst}"
 
 
