@@ -6,7 +6,6 @@ import os
 import random
 import socket
 import time
-from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from rocketmq_remoting.batch import EncodedBatch, encode_batch
@@ -29,14 +28,13 @@ from rocketmq_remoting.protocol.requests import (
     check,
     filter_expression,
     number,
-    pull_request,
     queue_fields,
-    read_pull,
     read_receipt,
     send_batch_request,
     send_request,
 )
 from rocketmq_remoting.protocol.signature import Credentials
+from rocketmq_remoting.pulling import PullLane
 from rocketmq_remoting.routes import Routes
 from rocketmq_remoting.topics import Topics
 
@@ -44,7 +42,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from types import TracebackType
 
-    from rocketmq_remoting.connection import Connection
     from rocketmq_remoting.model import (
         PullResult,
         SendReceipt,
@@ -64,8 +61,6 @@ DEFAULT_GROUP = "rocketmq_remoting"
 _HEARTBEAT_INTERVAL = 30.0
 _FIRST_PAUSE = 0.02
 _LONGEST_PAUSE = 1.0
-# Beyond the time that the broker may hold a pull.
-_PULL_SLACK = 5.0
 
 
 class Client:
@@ -272,15 +267,8 @@ class Client:
         Raises:
             TopicNotFound, GroupNotFound, InvalidFilter, InvalidRequest: see the message.
         """
-        return self.pull_async(
-            queue,
-            offset,
-            max_messages=max_messages,
-            max_bytes=max_bytes,
-            suspend=suspend,
-            message_filter=message_filter,
-            group=group,
-        ).result()
+        lane = self.pull_lane(queue, max_bytes=max_bytes, suspend=suspend, message_filter=message_filter, group=group)
+        return lane.pull([(offset, max_messages)])[0].result()
 
     def pull_async(
         self,
@@ -292,53 +280,34 @@ class Client:
         suspend: float = 0.0,
         message_filter: TagFilter | SqlFilter | None = None,
         group: str | None = None,
-        connection: Connection | None = None,
     ) -> Pending[PullResult]:
-        """Pull without waiting; several may be under way for one queue. Errors as `pull`.
+        """Pull without waiting; several may be under way for one queue. Arguments and errors as `pull`."""
+        lane = self.pull_lane(queue, max_bytes=max_bytes, suspend=suspend, message_filter=message_filter, group=group)
+        return lane.pull([(offset, max_messages)])[0]
 
-        Args:
-            queue: as `pull`.
-            offset: as `pull`.
-            max_messages: as `pull`.
-            max_bytes: as `pull`.
-            suspend: as `pull`.
-            message_filter: as `pull`.
-            group: as `pull`.
-            connection: what `pull_connection` returned: then no call is made on the way, so that this may be called
-                in a callback.
-        """
-        group = group or self.group
-        request = pull_request(
-            queue,
-            offset,
-            group=group,
-            max_messages=max_messages,
-            max_bytes=max_bytes,
-            suspend=suspend,
-            message_filter=message_filter,
-        )
-        if connection is None:
-            connection = self.pull_connection(queue)
-        self._heartbeat.subscribe(group, queue.topic, filter_expression(message_filter))
-        return connection.submit(
-            request,
-            partial(read_pull, queue=queue, offset=offset, message_filter=message_filter),
-            timeout=suspend + max(self._timeout, _PULL_SLACK),
-            what=f"pull from {_name(queue)}",
-        )
-
-    def pull_connection(self, queue: MessageQueue) -> Connection:
-        """Return the open connection that pulls from this queue use.
+    def pull_lane(
+        self,
+        queue: MessageQueue,
+        *,
+        max_bytes: int,
+        suspend: float,
+        message_filter: TagFilter | SqlFilter | None,
+        group: str | None,
+    ) -> PullLane:
+        """Return what many pulls from one queue can be made with; arguments as `pull`.
 
         Raises:
             NotSent: the broker can't be reached.
         """
+        group = group or self.group
+        self._heartbeat.subscribe(group, queue.topic, filter_expression(message_filter))
         address = self._routes.master(queue.broker, queue.topic)
         try:
-            return self._network.connection(address, Lane.PULL)
+            connection = self._network.connection(address, Lane.PULL)
         except NotSent:
             self._routes.forget(queue.broker)
             raise
+        return PullLane(connection, queue, group, suspend, max_bytes, message_filter, self._timeout)
 
     # --- offsets
 

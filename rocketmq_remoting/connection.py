@@ -28,7 +28,7 @@ from rocketmq_remoting.protocol.frame import (
 from rocketmq_remoting.protocol.signature import Credentials, sign
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from rocketmq_remoting.protocol.requests import Request
     from rocketmq_remoting.transport import Transport
@@ -83,35 +83,53 @@ class Connection:
             NotSent: the connection is closed, or broke before the last byte; the request had no effect.
             DeadlinePassed: `not_after` had passed; nothing was written.
         """
-        opaque = next(self._opaques) % _OPAQUE_LIMIT
-        fields = request.fields if self._credentials is None else sign(self._credentials, request.fields, request.body)
-        head = encode_head(request.code, opaque, fields, len(request.body))
+        return self.submit_all([(request, read)], timeout=timeout, what=what, not_after=not_after)[0]
+
+    def submit_all(
+        self,
+        calls: Sequence[tuple[Request, Callable[[Frame], T]]],
+        *,
+        timeout: float,
+        what: str,
+        not_after: float | None = None,
+    ) -> list[Pending[T]]:
+        """Write requests in one go and return their future answers, in order; arguments and errors as `submit`."""
         deadline = time.monotonic() + timeout
         give_up_at = deadline if not_after is None else min(deadline, not_after)
-        pending = Pending(read, deadline, f"{what} at {self.address}")
+        what_where = f"{what} at {self.address}"
+        under_way: dict[int, Pending[T]] = {}
+        buffers: list[bytes] = []
+        for request, read in calls:
+            opaque = next(self._opaques) % _OPAQUE_LIMIT
+            fields = request.fields
+            if self._credentials is not None:
+                fields = sign(self._credentials, fields, request.body)
+            buffers += (encode_head(request.code, opaque, fields, len(request.body)), request.body)
+            under_way[opaque] = Pending(read, deadline, what_where)
         with self._write_lock:
             if self._fault is not None:
-                msg = f"{what}: the connection to {self.address} is closed ({self._fault})"
-                raise NotSent(msg)
+                message = f"{what}: the connection to {self.address} is closed ({self._fault})"
+                raise NotSent(message)
             if not_after is not None and time.monotonic() > not_after:
-                msg = f"{what}: not written, its time had passed"
-                raise DeadlinePassed(msg)
-            self._pending[opaque] = pending
-            broken = self._write(head, request.body, give_up_at)
+                message = f"{what}: not written, its time had passed"
+                raise DeadlinePassed(message)
+            self._pending.update(under_way)
+            broken = self._write(buffers, give_up_at)
         if broken is not None:
-            # The server drops a request whose last byte never came, so this one had no effect.
-            self._pending.pop(opaque, None)
+            # The server drops a request whose last byte never came, so a single one had no effect.
+            for opaque in under_way:
+                self._pending.pop(opaque, None)
             self._end(f"writing failed: {broken}")
-            msg = f"{what}: the connection to {self.address} broke while writing: {broken}"
-            raise NotSent(msg) from broken
+            message = f"{what}: the connection to {self.address} broke while writing: {broken}"
+            raise NotSent(message) from broken
         if not self.is_open:
-            # The reading thread may have ended between the check and the entry, and would not see this one.
+            # The reading thread may have ended between the check and the entry, and would not see these.
             self._fail_all(str(self._fault))
-        return pending
+        return list(under_way.values())
 
-    def _write(self, head: bytes, body: bytes, give_up_at: float) -> OSError | None:
+    def _write(self, buffers: Sequence[bytes], give_up_at: float) -> OSError | None:
         try:
-            self._transport.write(head, body, give_up_at)
+            self._transport.write(buffers, give_up_at)
         except OSError as error:
             # Nobody may write after half a frame. What is under way is failed later, without the lock.
             self._fault = f"writing failed: {error}"
@@ -162,7 +180,7 @@ class Connection:
             ResponseCode.REQUEST_CODE_NOT_SUPPORTED, frame.opaque, {}, 0, response=True, serialization=Serialization.JSON
         )
         with self._write_lock:
-            self._transport.write(head, b"", time.monotonic() + 1)
+            self._transport.write([head], time.monotonic() + 1)
 
     def _end(self, fault: str) -> None:
         if self._fault is None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from rocketmq_remoting.batch import DecodedBatch
-from rocketmq_remoting.errors import ClientClosed, ProtocolError, QueueGap, RetriableError, RocketMQError
+from rocketmq_remoting.errors import ClientClosed, NotSent, ProtocolError, QueueGap, RocketMQError
 from rocketmq_remoting.model import PullResult, PullStatus
 from rocketmq_remoting.protocol.requests import number
 
@@ -17,9 +19,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from rocketmq_remoting.client import Client
-    from rocketmq_remoting.connection import Connection
     from rocketmq_remoting.model import MessageQueue, SqlFilter, TagFilter
     from rocketmq_remoting.pending import Pending
+    from rocketmq_remoting.pulling import PullLane
 
 _PROBE_MESSAGES = 8192
 # Every so many pulls a larger one asks whether the broker gives more by now.
@@ -33,8 +35,8 @@ class _Window:
 
     start: int
     end: int | None
-    pending: Pending[PullResult]
     max_messages: int
+    pending: Pending[PullResult]
 
 
 class PullStream:
@@ -67,7 +69,7 @@ class PullStream:
         start_offset: int,
         *,
         max_bytes_buffered: int = 16 << 20,
-        pulls_in_flight: int = 8,
+        pulls_in_flight: int = 16,
         suspend: float = 15.0,
         message_filter: TagFilter | SqlFilter | None = None,
         group: str | None = None,
@@ -85,7 +87,11 @@ class PullStream:
         self._holes_allowed = holes_allowed or message_filter is not None
         self._lock = threading.RLock()
         self._windows: deque[_Window] = deque()
-        self._connection: Connection | None = None
+        self._lane: PullLane | None = None
+        # Answers to pulls of an earlier generation are ignored.
+        self._generation = 0
+        self._in_flight = 0
+        self._waiting_bytes = 0
         # How many messages an answer brings; 0: not known yet, or too varied to foresee.
         self._step = 0
         self._known_end = 0
@@ -155,7 +161,7 @@ class PullStream:
         """Stop; answers still under way are thrown away."""
         with self._lock:
             self._closed = True
-            self._windows.clear()
+            self._restart()
 
     def __enter__(self) -> Self:
         """Return the stream; it is closed at the end of the block."""
@@ -167,23 +173,33 @@ class PullStream:
 
     def _head(self) -> _Window:
         """Return the pull whose answer comes next, a new one if needed."""
-        if self._connection is None or not self._connection.is_open:
-            connection = self._client.pull_connection(self.queue)
+        lane = self._lane
+        if lane is None or not lane.connection.is_open:
+            lane = self._client.pull_lane(
+                self.queue,
+                max_bytes=self._max_bytes,
+                suspend=self._suspend,
+                message_filter=self._filter,
+                group=self._group,
+            )
             with self._lock:
                 self._restart()
-                self._connection = connection
+                self._lane = lane
         with self._lock:
             if self._closed:
-                raise ClientClosed("the stream is closed")
+                message = "the stream is closed"
+                raise ClientClosed(message)
             if not self._windows:
-                self._pull(self._position, None)
-            self._fill()
+                self._pull(lane, [(self._position, None)])
             return self._windows[0]
 
     def _restart(self) -> None:
         self._windows.clear()
+        self._generation += 1
+        self._in_flight = 0
+        self._waiting_bytes = 0
         self._step = 0
-        self._connection = None
+        self._lane = None
 
     def _drop(self, head: _Window) -> None:
         """Forget everything under way after a failed pull; the next call begins anew at the position."""
@@ -200,7 +216,7 @@ class PullStream:
         with self._lock:
             if not self._windows or self._windows[0] is not head:
                 return None
-            self._windows.popleft()
+            self._forget(self._windows.popleft())
             self._known_end = result.max_offset
             if result.status is PullStatus.FOUND and not self._holes_allowed:
                 # An answer to an old window may end before what a unit has already brought.
@@ -209,10 +225,12 @@ class PullStream:
                 self._position = max(self._position, result.next_offset)
             self._learn(head, result)
             self._skip_covered()
-            if self._windows and self._windows[0].start > self._position:
-                # The answer was shorter than foreseen.
-                self._pull(self._position, self._windows[0].start, first=True)
-            self._fill()
+            # If the connection is gone, the next call makes a new one; what this answer brought is not lost by it.
+            with suppress(NotSent):
+                if self._lane is not None and self._windows and self._windows[0].start > self._position:
+                    # The answer was shorter than foreseen.
+                    self._pull(self._lane, [(self._position, self._windows[0].start)], first=True)
+                self._fill()
         return batch
 
     def _check_range(self, result: PullResult) -> None:
@@ -248,31 +266,40 @@ class PullStream:
 
     def _skip_covered(self) -> None:
         while self._windows and self._windows[0].end is not None and self._windows[0].end <= self._position:
-            self._windows.popleft()
+            self._forget(self._windows.popleft())
+
+    def _forget(self, window: _Window) -> None:
+        if window.pending.frame is not None:
+            self._waiting_bytes -= len(window.pending.frame.body)
 
     def _fill(self) -> None:
-        """Send the pulls that can be foreseen, within the limits."""
-        while (
-            self._windows
-            and len(self._windows) < self._pulls_in_flight
-            and (self._buffered() + self._answer_bytes <= self._max_bytes)
-        ):
-            last = self._windows[-1]
-            if last.end is None and not self._resolve(last):
-                return
-            start = last.end
-            if start is None or start > self._known_end:
-                return
+        """Send the pulls that can be foreseen, within the limits; several with one write where that is possible."""
+        # Not for each answer: half of what may be under way at once is written together.
+        if self._lane is None or not self._windows or self._in_flight > self._pulls_in_flight // 2:
+            return
+        last = self._windows[-1]
+        if last.end is None and not self._resolve(last):
+            return
+        start = last.end
+        ranges: list[tuple[int, int | None]] = []
+        expected = self._waiting_bytes + self._in_flight * self._answer_bytes
+        while start is not None and start <= self._known_end and self._in_flight + len(ranges) < self._pulls_in_flight:
+            expected += self._answer_bytes
+            if expected > self._max_bytes:
+                break
             self._pulls += 1
             step = self._step * 2 if self._pulls % _GROW_EVERY == 0 else self._step
             # At the queue's end one pull waits for what comes, however much that is.
-            if not self._pull(start, start + step if step and start < self._known_end else None):
-                return
+            end = start + step if step and start < self._known_end else None
+            ranges.append((start, end))
+            start = end
+        if ranges:
+            self._pull(self._lane, ranges)
 
     def _resolve(self, window: _Window) -> bool:
         """Learn from the header of an answer where a pull of unknown size ended."""
         frame = window.pending.frame
-        if frame is None or not window.pending.done() or frame.code != 0:
+        if frame is None or frame.code != 0:
             return False
         try:
             window.end = number(frame, "nextBeginOffset")
@@ -282,43 +309,34 @@ class PullStream:
             return False
         return True
 
-    def _buffered(self) -> int:
-        return sum(
-            len(window.pending.frame.body) if window.pending.frame is not None else self._answer_bytes for window in self._windows
-        )
-
-    def _pull(self, start: int, end: int | None, *, first: bool = False) -> bool:
-        connection = self._connection
-        if connection is None:
-            return False
-        max_messages = _PROBE_MESSAGES if end is None else end - start
-        try:
-            pending = self._client.pull_async(
-                self.queue,
-                start,
-                max_messages=max_messages,
-                max_bytes=self._max_bytes,
-                suspend=self._suspend,
-                message_filter=self._filter,
-                group=self._group,
-                connection=connection,
-            )
-        except RetriableError:
-            # The connection is gone: `next` makes a new one, and raises if it can't.
-            return False
-        window = _Window(start, end, pending, max_messages)
+    def _pull(self, lane: PullLane, ranges: list[tuple[int, int | None]], *, first: bool = False) -> None:
+        """Send pulls and queue their windows; raise NotSent if the connection is gone."""
+        asked = [(start, _PROBE_MESSAGES if end is None else end - start) for start, end in ranges]
+        generation = self._generation
+        windows = [
+            _Window(start, end, most, pending)
+            for (start, end), (_, most), pending in zip(ranges, asked, lane.pull(asked), strict=True)
+        ]
+        self._in_flight += len(windows)
         if first:
-            self._windows.appendleft(window)
+            self._windows.extendleft(reversed(windows))
         else:
-            self._windows.append(window)
-        pending.add_done_callback(self._arrived)
-        return True
+            self._windows.extend(windows)
+        for window in windows:
+            window.pending.add_done_callback(partial(self._arrived, generation))
 
-    def _arrived(self, pending: Pending[PullResult]) -> None:
+    def _arrived(self, generation: int, pending: Pending[PullResult]) -> None:
         """Send the next pulls from the connection's thread: the user may be busy with what came before."""
         with self._lock:
-            if self._closed:
+            if self._closed or generation != self._generation:
                 return
-            if pending.frame is not None:
-                self._answer_bytes = max(len(pending.frame.body), self._answer_bytes // 2)
-            self._fill()
+            self._in_flight -= 1
+            if pending.frame is None:
+                # `next` raises what went wrong.
+                return
+            size = len(pending.frame.body)
+            self._waiting_bytes += size
+            self._answer_bytes = max(size, self._answer_bytes * 7 // 8)
+            # If the connection is gone, `next` makes a new one, and raises if it can't.
+            with suppress(NotSent):
+                self._fill()

@@ -14,6 +14,8 @@ import time
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rocketmq_remoting.model import TlsOptions
 
 _READ_BUFFER = 1 << 16
@@ -26,7 +28,7 @@ class Transport(Protocol):
     def read(self, size: int) -> bytes:
         """Return exactly `size` bytes, or fewer at the end of the stream. Raises OSError."""
 
-    def write(self, head: bytes, body: bytes, give_up_at: float) -> None:
+    def write(self, buffers: Sequence[bytes], give_up_at: float) -> None:
         """Hand all bytes to the operating system.
 
         Raises:
@@ -92,14 +94,14 @@ class TcpTransport:
             missing -= self._at
         return b"".join(parts)
 
-    def write(self, head: bytes, body: bytes, give_up_at: float) -> None:
+    def write(self, buffers: Sequence[bytes], give_up_at: float) -> None:
         """See `Transport.write`."""
         try:
-            sent = self._sock.sendmsg((head, body), (), socket.MSG_DONTWAIT)
+            sent = self._sock.sendmsg(buffers, (), socket.MSG_DONTWAIT)
         except BlockingIOError:
             sent = 0
-        if sent < len(head) + len(body):
-            _write_rest(self._sock, memoryview(head + body)[sent:], give_up_at)
+        if sent < sum(map(len, buffers)):
+            _write_rest(self._sock, memoryview(b"".join(buffers))[sent:], give_up_at)
 
     def close(self) -> None:
         """See `Transport.close`."""
@@ -167,9 +169,9 @@ class TlsTransport:
         except ssl.SSLZeroReturnError:
             return b""
 
-    def write(self, head: bytes, body: bytes, give_up_at: float) -> None:
+    def write(self, buffers: Sequence[bytes], give_up_at: float) -> None:
         """See `Transport.write`."""
-        plain = memoryview(head + body)
+        plain = memoryview(b"".join(buffers))
         for start in range(0, len(plain), _TLS_RECORD * 16):
             with self._lock:
                 self._tls.write(plain[start : start + _TLS_RECORD * 16])
