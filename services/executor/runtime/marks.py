@@ -1,0 +1,178 @@
+"""The property RCPOS, by which doubles are known: who sent a message, and where in its source it came from. Pure.
+
+    RCPOS = <connector uid>|<epoch>|<source partition id>|<incarnation>|<offset>
+
+Numbers are decimal; the offset is the integers of the source offset joined by ".".
+"""
+
+import base64
+import hashlib
+import re
+from collections.abc import MutableMapping, Sequence
+from itertools import islice
+from operator import lt
+from typing import NamedTuple
+
+from rocketconnect_sdk.record import Offset
+from rocketconnect_sdk.sink import SourceMark
+
+PROPERTY = "RCPOS"
+_NAME = b"RCPOS\x01"
+_END = b"\x02"
+_PLAIN_PARTITION = re.compile(r"[A-Za-z0-9_./:-]{1,32}")
+_PLACE = re.compile(rb"(?:^|\x02)RCPOS\x01([^|\x01\x02]+)\|(\d{1,19})\|([^|\x01\x02]+)\|(\d{1,19})\|(\d{1,19}(?:\.\d{1,19})*)\x02")
+
+_MOST_DIGITS = 20
+
+Marks = MutableMapping[str, SourceMark]
+"""By "connector uid/source partition id": the highest place seen in a queue."""
+
+
+class Place(NamedTuple):
+    """What a message's RCPOS says: the key is "connector uid/source partition id"."""
+
+    key: str
+    epoch: int
+    incarnation: int
+    offset: Offset
+
+
+def partition_id(partition: str) -> str:
+    """The name of a source partition in a message: itself when short and plain, else 22 characters of its SHA-256."""
+    if _PLAIN_PARTITION.fullmatch(partition):
+        return partition
+    return base64.urlsafe_b64encode(hashlib.sha256(partition.encode()).digest()).decode()[:22]
+
+
+def mark_key(uid: str, partition: str) -> str:
+    """The key of a source partition in marks."""
+    return f"{uid}/{partition_id(partition)}"
+
+
+class Stamper:
+    """Makes the RCPOS properties of one source partition, encoded as they stand in a message."""
+
+    def __init__(self, uid: str, epoch: int, partition: str, incarnation: int) -> None:
+        self._head = _NAME + f"{uid}|{epoch}|{partition_id(partition)}|{incarnation}|".encode()
+
+    def stamp(self, offsets: Sequence[Offset]) -> list[bytes]:
+        """One for each offset; all of them have as many integers as the first."""
+        if not offsets:
+            return []
+        pattern = self._head.replace(b"%", b"%%") + b".".join([b"%d"] * len(offsets[0])) + _END
+        return [pattern % offset for offset in offsets]
+
+
+def parse(raw: bytes) -> Place | None:
+    """The place that encoded properties hold; None: the message is of another producer."""
+    match = _PLACE.search(raw)
+    if match is None:
+        return None
+    uid, epoch, partition, incarnation, offset = match.groups()
+    key = f"{uid.decode(errors='replace')}/{partition.decode(errors='replace')}"
+    return Place(key, int(epoch), int(incarnation), tuple(map(int, offset.split(b"."))))
+
+
+class Run(NamedTuple):
+    """Messages [start, stop) of one producer, epoch, partition and incarnation that follow each other.
+
+    Of another producer: key is empty and offsets are None. Offsets are compared as they are: all have the same length.
+    """
+
+    start: int
+    stop: int
+    key: str
+    epoch: int
+    incarnation: int
+    offsets: list[Offset] | None
+
+
+def runs(raws: Sequence[bytes]) -> list[Run]:
+    """Splits the encoded properties of messages into runs; about 0.3 us a message where runs are long."""
+    found: list[Run] = []
+    start = 0
+    count = len(raws)
+    while start < count:
+        first = raws[start]
+        place = parse(first)
+        if place is None:
+            stop = start + 1
+            while stop < count and _NAME not in raws[stop]:
+                stop += 1
+            found.append(Run(start, stop, "", 0, 0, None))
+        elif not first.startswith(_NAME):
+            stop = start + 1
+            found.append(Run(start, stop, place.key, place.epoch, place.incarnation, [place.offset]))
+        else:
+            end = first.index(_END)
+            head = first[: first.rindex(b"|", 0, end) + 1]
+            stop = start + 1
+            while stop < count and raws[stop].startswith(head):
+                stop += 1
+            offsets = _offsets(raws[start:stop], head, first[end:])
+            found.append(Run(start, start + len(offsets), place.key, place.epoch, place.incarnation, offsets))
+            stop = start + len(offsets)
+        start = stop
+    return found
+
+
+def _offsets(raws: Sequence[bytes], head: bytes, tail: bytes) -> list[Offset]:
+    """The offsets of messages that all begin with head; fewer when one is malformed or has another number of integers."""
+    # When all of them end alike too, what is between is found in one step: as many pieces as messages, each a plain number,
+    # is only possible when every message is head + number + tail.
+    pieces = b"".join(raws)[len(head) : -len(tail)].split(tail + head)
+    if len(pieces) == len(raws) and all(map(bytes.isdigit, pieces)) and max(map(len, pieces)) < _MOST_DIGITS:
+        return [(number,) for number in map(int, pieces)]
+    at = len(head)
+    offsets: list[Offset] = []
+    for raw in raws:
+        place = raw[at : raw.find(_END, at)].split(b".")
+        if not all(number.isdigit() and len(number) < _MOST_DIGITS for number in place) or (
+            offsets and len(place) != len(offsets[0])
+        ):
+            break
+        offsets.append(tuple(map(int, place)))
+    # The first was parsed by its caller, so there is at least one.
+    return offsets
+
+
+def select(raws: Sequence[bytes], marks: Marks) -> Sequence[int] | None:
+    """Which messages of a queue are new, by index; None: all are. Moves the marks up to what it has let pass.
+
+    A message is a double when it is not above the mark of its source partition, and it is late when its epoch is below the
+    mark's: a producer that had lost its lease sent it, and its successor sends it again (invariant 3). Messages of other
+    producers are always new.
+    """
+    kept: list[int] = []
+    everything = True
+    for run in runs(raws):
+        if run.offsets is None:
+            kept.extend(range(run.start, run.stop))
+            continue
+        fresh = _fresh(run, run.offsets, marks)
+        everything = everything and len(fresh) == run.stop - run.start
+        kept.extend(fresh)
+    return None if everything else kept
+
+
+def _fresh(run: Run, offsets: list[Offset], marks: Marks) -> Sequence[int]:
+    mark = marks.get(run.key)
+    if mark is not None and run.epoch < mark.epoch:
+        return ()
+    if mark is None or run.incarnation > mark.incarnation:
+        highest: Offset = ()
+    elif run.incarnation < mark.incarnation:
+        return ()
+    else:
+        highest = mark.offset
+    if offsets[0] > highest and all(map(lt, offsets, islice(offsets, 1, None))):
+        marks[run.key] = SourceMark(run.epoch, run.incarnation, offsets[-1])
+        return range(run.start, run.stop)
+    fresh = []
+    for index, offset in enumerate(offsets, run.start):
+        if offset > highest:
+            highest = offset
+            fresh.append(index)
+    if fresh:
+        marks[run.key] = SourceMark(run.epoch, run.incarnation, highest)
+    return fresh

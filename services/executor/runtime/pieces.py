@@ -1,0 +1,170 @@
+"""What a source task has on its way: batches that were read, cut into pieces for queues. Pure."""
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rocketconnect_sdk.record import Offset
+from rocketmq_remoting.batch import BATCH_OVERHEAD_BYTES
+from rocketmq_remoting.model import MessageQueue
+from services.executor.runtime.positions import Stored
+
+
+@dataclass(slots=True, eq=False)
+class ReadBatch:
+    """A batch that was read from one source partition, until its last record is confirmed.
+
+    Attributes:
+        partition: The source partition.
+        end: The offset of its last record.
+        read_at: Monotonic time.
+        open_pieces: How many pieces are not yet confirmed.
+        covered: The position is past it: it and all before it in the partition are confirmed.
+    """
+
+    partition: str
+    end: Offset
+    read_at: float
+    open_pieces: int = 0
+    covered: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Piece:
+    """Messages for one queue, out of one batch, in their order.
+
+    Attributes:
+        batch: What they belong to.
+        queue: Where they go.
+        key: The mark key of their source partition.
+        offsets: Their source offsets.
+        bodies: Their payloads.
+        properties: Their encoded properties, RCPOS first.
+        dead: They are dead letters.
+        size: Bytes as they are sent.
+        values: Bytes of bodies.
+    """
+
+    batch: ReadBatch
+    queue: MessageQueue
+    key: str
+    offsets: Sequence[Offset]
+    bodies: Sequence[bytes]
+    properties: Sequence[bytes]
+    dead: bool = False
+    size: int = field(init=False)
+    values: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Counts it."""
+        self.values = sum(map(len, self.bodies))
+        self.size = self.values + sum(map(len, self.properties)) + BATCH_OVERHEAD_BYTES * len(self.bodies)
+
+    def __len__(self) -> int:
+        """How many messages."""
+        return len(self.bodies)
+
+    def part(self, start: int, stop: int) -> "Piece":
+        """Some of its messages; it belongs to the same batch, without being counted there."""
+        return Piece(
+            self.batch,
+            self.queue,
+            self.key,
+            self.offsets[start:stop],
+            self.bodies[start:stop],
+            self.properties[start:stop],
+            dead=self.dead,
+        )
+
+    def split(self, size: int, count: int) -> list["Piece"]:
+        """Cut so that each has at most so many bytes (or one message) and so many messages; see `part`."""
+        if self.size <= size and len(self) <= count:
+            return [self]
+        parts = []
+        start = held = 0
+        for index, (body, properties) in enumerate(zip(self.bodies, self.properties, strict=True)):
+            length = len(body) + len(properties) + BATCH_OVERHEAD_BYTES
+            if index > start and (held + length > size or index - start >= count):
+                parts.append(self.part(start, index))
+                start, held = index, 0
+            held += length
+        parts.append(self.part(start, len(self)))
+        return parts
+
+    def above(self, mark: Offset) -> int:
+        """How many of its first messages are not above a mark."""
+        return bisect_right(self.offsets, mark)
+
+
+class Progress:
+    """Which positions are safe, and from where a successor has to look into the queues."""
+
+    def __init__(self, floors: Mapping[MessageQueue, int], incarnations: Mapping[str, int], incarnation: int) -> None:
+        self._floors = dict(floors)
+        self._incarnations = dict(incarnations)
+        self._incarnation = incarnation
+        self._open: dict[str, deque[ReadBatch]] = {}
+        self._confirmed: dict[MessageQueue, deque[tuple[int, ReadBatch]]] = {}
+        self._ends: dict[MessageQueue, int] = dict(floors)
+        self._moved: dict[str, Stored] = {}
+
+    def incarnation(self, partition: str) -> int:
+        """The incarnation of a source partition."""
+        return self._incarnations.get(partition, self._incarnation)
+
+    @property
+    def in_flight(self) -> bool:
+        """True while anything is not confirmed."""
+        return any(self._open.values())
+
+    def add_queue(self, queue: MessageQueue, end: int) -> None:
+        """A queue is written to from now on; nothing of ours is at or above `end`."""
+        self._floors.setdefault(queue, end)
+        self._ends.setdefault(queue, end)
+
+    def read(self, batch: ReadBatch) -> None:
+        """A batch was read; its pieces are already counted."""
+        self._open.setdefault(batch.partition, deque()).append(batch)
+        self._advance(batch.partition)
+
+    def confirmed(self, piece: Piece, queue_offset: int | None, end: int) -> None:
+        """The broker has confirmed a piece, or it was there already.
+
+        Args:
+            piece: The piece.
+            queue_offset: Of its first message; None: it was found, and the floor of its queue already stands before it.
+            end: The queue offset behind its last message.
+        """
+        if queue_offset is not None:
+            self._confirmed.setdefault(piece.queue, deque()).append((queue_offset, piece.batch))
+        self._ends[piece.queue] = max(self._ends.get(piece.queue, 0), end)
+        piece.batch.open_pieces -= 1
+        self._advance(piece.batch.partition)
+
+    def _advance(self, partition: str) -> None:
+        # Invariant 1: the position moves only over batches of which the broker has confirmed every message.
+        batches = self._open[partition]
+        while batches and not batches[0].open_pieces:
+            batch = batches.popleft()
+            batch.covered = True
+            self._moved[partition] = Stored(batch.end, self.incarnation(partition))
+
+    def take_moved(self) -> dict[str, Stored]:
+        """The positions that have moved since the last call."""
+        moved, self._moved = self._moved, {}
+        return moved
+
+    def floors(self, held: frozenset[MessageQueue] = frozenset()) -> dict[MessageQueue, int]:
+        """For each queue the offset from which on messages above the positions can be: all others are covered by them.
+
+        Args:
+            held: Queues whose floor stays where it is.
+        """
+        for queue, end in self._ends.items():
+            waiting = self._confirmed.get(queue)
+            while waiting and waiting[0][1].covered:
+                waiting.popleft()
+            if queue not in held:
+                self._floors[queue] = waiting[0][0] if waiting else end
+        return dict(self._floors)

@@ -1,0 +1,249 @@
+"""The position service as a task sees it: open, then commits in the background, one under way at a time."""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import grpc
+from rocketconnect.position.v1 import position_service_pb2 as wire
+from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceStub
+
+from rocketconnect_kit.channel import sync_channel
+from rocketconnect_kit.errors import ServiceError
+from rocketconnect_kit.settings import ServiceSettings
+from rocketconnect_kit.status import decode
+from rocketconnect_sdk.record import Offset
+from services.executor.runtime.retry import Backoff
+from services.executor.runtime.task import Endpoints, TaskSpec
+
+_CALL_SECONDS = 5.0
+
+
+class Fenced(Exception):
+    """A newer owner has opened the task: this one ends at once and commits nothing (invariant 3)."""
+
+
+class PositionsAway(Exception):
+    """The position service does not answer, or not now; try again after a pause."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A stored position.
+
+    Attributes:
+        offset: Of the next record.
+        incarnation: Raised by each deliberate reset.
+        resume: What the task stored with it.
+    """
+
+    offset: Offset
+    incarnation: int = 0
+    resume: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What OpenTask tells.
+
+    Attributes:
+        positions: Of the connector, by partition.
+        wait: Seconds before the first send: an older owner may be confirmed until then.
+        clean: Nothing has to be looked for in the topic.
+        incarnation: That partitions without a position start with.
+    """
+
+    positions: Mapping[str, Stored]
+    wait: float
+    clean: bool
+    incarnation: int
+
+
+class PositionClient:
+    """Speaks for one task. Safe to use from any thread."""
+
+    def __init__(self, endpoints: Endpoints, spec: TaskSpec) -> None:
+        # Only what is given here counts: a host is told by its executor, not by its environment.
+        settings = ServiceSettings.model_validate(
+            {"tls_ca": endpoints.tls_ca, "tls_cert": endpoints.tls_cert, "tls_key": endpoints.tls_key}
+        )
+        self._channel = sync_channel(endpoints.position_address, settings)
+        self._stub = PositionServiceStub(self._channel)
+        self._fence = wire.TaskFence(connector_uid=spec.connector_uid, task=spec.task, generation=spec.generation, epoch=spec.epoch)
+
+    def open(self) -> Opened:
+        """Raises the fence and returns the positions.
+
+        Raises:
+            Fenced: there is a newer owner.
+            PositionsAway: try again.
+        """
+        with _errors():
+            answer = self._stub.OpenTask(wire.OpenTaskRequest(fence=self._fence), timeout=_CALL_SECONDS)
+        positions = {
+            position.partition: Stored(
+                tuple(json.loads(position.offset or "[]")), position.incarnation, json.loads(position.resume or "{}")
+            )
+            for position in answer.positions
+        }
+        return Opened(positions, answer.wait.ToTimedelta() / timedelta(seconds=1), answer.clean, answer.incarnation)
+
+    def commit(self, updates: Mapping[str, Stored], *, clean: bool = False) -> "grpc.Future[wire.CommitPositionsResponse]":
+        """Begins to store positions: all or none. See `outcome` for how it ended."""
+        request = wire.CommitPositionsRequest(fence=self._fence, clean=clean)
+        for partition, stored in updates.items():
+            update = request.updates.add()
+            update.position.partition = partition
+            update.position.offset = json.dumps(stored.offset, separators=(",", ":"))
+            update.position.incarnation = stored.incarnation
+            if stored.resume:
+                update.position.resume = json.dumps(stored.resume, separators=(",", ":"))
+        return self._stub.CommitPositions.future(request, timeout=_CALL_SECONDS)
+
+    def close(self) -> None:
+        """Ends the connection; commits under way are given up."""
+        self._channel.close()
+
+
+def outcome(call: "grpc.Future[wire.CommitPositionsResponse]") -> None:
+    """Waits for a commit.
+
+    Raises:
+        Fenced: refused, there is a newer owner.
+        PositionsAway: not known, or not now: the same may be stored again.
+    """
+    with _errors():
+        call.result()
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    try:
+        yield
+    except grpc.RpcError as error:
+        raise _meaning(decode(error)) from error
+    except grpc.FutureCancelledError as error:
+        msg = "the call was given up"
+        raise PositionsAway(msg) from error
+
+
+def _meaning(error: ServiceError) -> Exception:
+    if error.reason == "FENCED":
+        return Fenced(error.message)
+    # A connector that was just created or deleted may not be known yet or any more, an internal error may pass: the task can
+    # only wait, and says for what.
+    return PositionsAway(f"the position service: {error.message}")
+
+
+class Committer:
+    """Stores positions in the background: what is new is merged, and one commit is under way at a time.
+
+    Used by one thread. Positions that could not be stored yet stay here: one value for each partition, so that memory is bounded
+    by the number of partitions.
+
+    Args:
+        client: The position service.
+        interval: Seconds from one commit to the next.
+        woken: Called from another thread when a commit has ended.
+        stored: Called in `poll` and `flush` with what is stored now.
+    """
+
+    def __init__(
+        self,
+        client: PositionClient,
+        interval: float,
+        woken: Callable[[], None],
+        stored: Callable[[Mapping[str, Stored]], None],
+    ) -> None:
+        self._client = client
+        self._interval = interval
+        self._woken = woken
+        self._stored = stored
+        self._waiting: dict[str, Stored] = {}
+        self._under_way: dict[str, Stored] = {}
+        self._call: grpc.Future[wire.CommitPositionsResponse] | None = None
+        self._backoff = Backoff(0.1, 2.0)
+        self._not_before = 0.0
+        self.trouble = ""
+
+    @property
+    def idle(self) -> bool:
+        """True when everything is stored."""
+        return self._call is None and not self._waiting
+
+    def put(self, positions: Mapping[str, Stored]) -> None:
+        """These are to be stored; what was put before for the same partitions is out of date."""
+        self._waiting.update(positions)
+
+    def poll(self, *, soon: bool = False) -> float:
+        """Ends a commit that was answered and begins the next one when it is due.
+
+        Args:
+            soon: It is due now, whatever the interval: nothing else is going on.
+
+        Returns: seconds until it should be called again; it wakes by itself for an answer.
+
+        Raises:
+            Fenced: refused.
+        """
+        now = time.monotonic()
+        if self._call is not None:
+            if not self._call.done():
+                return self._interval
+            self._finish()
+        if not self._waiting:
+            return self._interval
+        due = self._not_before - (0.0 if self.trouble or not soon else self._interval * 0.8)
+        if now < due:
+            return due - now
+        self._begin()
+        return self._interval
+
+    def flush(self, until: float, *, clean: bool = False) -> bool:
+        """Stores all there is, now; true when everything is stored before the monotonic time `until`.
+
+        Args:
+            until: Monotonic time.
+            clean: Say that the task has ended and everything that it sent is covered.
+
+        Raises:
+            Fenced: refused.
+        """
+        finished = False
+        while True:
+            if self._call is not None:
+                self._finish()
+            if not self._waiting and not self.trouble and (finished or not clean):
+                return True
+            if time.monotonic() >= until:
+                return False
+            if self.trouble:
+                time.sleep(min(self._backoff.pause(), max(0.0, until - time.monotonic())))
+            finished = self._begin(clean=clean)
+
+    def _begin(self, *, clean: bool = False) -> bool:
+        self._under_way, self._waiting = self._waiting, {}
+        self._not_before = time.monotonic() + self._interval
+        self._call = self._client.commit(self._under_way, clean=clean)
+        self._call.add_done_callback(lambda _call: self._woken())
+        return True
+
+    def _finish(self) -> None:
+        call, self._call = self._call, None
+        if call is None:
+            return
+        try:
+            outcome(call)
+        except PositionsAway as error:
+            self.trouble = str(error)
+            self._waiting = {**self._under_way, **self._waiting}
+            self._not_before = time.monotonic() + self._backoff.pause()
+            return
+        finally:
+            under_way, self._under_way = self._under_way, {}
+        self.trouble = ""
+        self._backoff.reset()
+        self._stored(under_way)
