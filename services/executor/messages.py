@@ -5,6 +5,7 @@ The executor sends orders, the host answers with events. A run is one start of o
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Literal
 
 import msgspec
@@ -13,6 +14,17 @@ from services.executor.runtime.task import Endpoints, Outcome, State, TaskMetric
 
 LINE_LIMIT = 64 << 20
 """Bytes of the longest line: a plan of 1,000 tasks with long lists of files is below it."""
+
+
+class Exit(IntEnum):
+    """Exit statuses by which a host says why it ended itself."""
+
+    PARENT_GONE = 90
+    """Its executor is gone."""
+    LEASE_LOST = 91
+    """Its lease ended, and a task did not."""
+    SPARK_GONE = 92
+    """The Java process of its Spark driver died."""
 
 
 class Begin(msgspec.Struct, tag=True, frozen=True):

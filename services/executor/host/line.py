@@ -5,8 +5,7 @@ import socket
 import threading
 from collections.abc import Iterator
 
-from services.executor.host.parent import PARENT_GONE
-from services.executor.messages import Event, Order, decode_order, encode
+from services.executor.messages import Event, Exit, Order, decode_order, encode
 
 
 class Line:
@@ -31,4 +30,4 @@ class Line:
             with self._sending:
                 self._connection.sendall(data)
         except OSError:
-            os._exit(PARENT_GONE)
+            os._exit(Exit.PARENT_GONE)

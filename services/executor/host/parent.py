@@ -5,8 +5,7 @@ import os
 import signal
 import sys
 
-PARENT_GONE = 90
-"""The exit status of a host whose executor is gone."""
+from services.executor.messages import Exit
 
 _PR_SET_PDEATHSIG = 1
 
@@ -28,7 +27,7 @@ def end_with_parent(parent: int) -> None:
         raise OSError(number, os.strerror(number))
     # It may have died before the call above, and then nobody sends the signal.
     if os.getppid() != parent:
-        os._exit(PARENT_GONE)
+        os._exit(Exit.PARENT_GONE)
 
 
 def ignore_signals() -> None:

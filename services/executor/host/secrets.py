@@ -6,12 +6,11 @@ Invariant 6: what was resolved is remembered, so that `hide` can take it out of 
 import os
 import re
 from collections.abc import Iterable, Mapping
-from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
 from rocketconnect_sdk.errors import ConfigError, Problem
-from rocketconnect_sdk.options import REFERENCE
+from rocketconnect_sdk.options import REFERENCE, Config
 
 HIDDEN = "***"
 _SHORTEST = 3
@@ -50,27 +49,51 @@ def hide(text: str) -> str:
     return _redactor.hide(text)
 
 
-def resolve(raw: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return a configuration with every reference in it replaced by what it stands for: to be parsed with resolved=True.
+def resolve(config: Config, environment: Mapping[str, str] = os.environ) -> Config:
+    """Return a parsed configuration with every reference in it replaced by what it stands for.
+
+    Parse first, resolve then: an option that is a secret takes only references.
 
     Raises:
         ConfigError: names every reference that stands for nothing, and never a value.
     """
     problems: list[Problem] = []
 
-    def value_of(key: str, reference: re.Match[str]) -> str:
+    def text(key: str, value: str) -> str:
+        return REFERENCE.sub(lambda match: one(key, match[0]), value)
+
+    def one(key: str, reference: str) -> str:
         try:
-            value = _look_up(reference[0], environment)
+            value = _look_up(reference, environment)
         except _Unresolved as error:
-            problems.append(Problem(key, reference[0], error.reason, error.fix))
+            problems.append(Problem(key, reference, error.reason, error.fix))
             return ""
         _redactor.add(value)
         return value
 
-    config = {key: REFERENCE.sub(partial(value_of, key), text) for key, text in raw.items()}
-    if problems:
-        raise ConfigError(problems)
-    return config
+    def parsed(key: str, value: object) -> object:
+        if isinstance(value, str):
+            return text(key, value)
+        return tuple(text(key, item) for item in value) if isinstance(value, tuple) else value
+
+    values = {key: parsed(key, value) for key, value in config.items()}
+    seen = len(problems)
+    raw = {key: text(key, value) for key, value in config.raw.items()}
+    # The same reference stands in both; keys that no option claims (of converters, say) are only among the raw ones.
+    known = {(problem.key, problem.value) for problem in problems[:seen]}
+    found = problems[:seen] + [problem for problem in problems[seen:] if (problem.key, problem.value) not in known]
+    if found:
+        raise ConfigError(found)
+    return Config(values, raw)
+
+
+def resolve_values(raw: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return unparsed values, such as the keys of a Spark profile, with every reference replaced.
+
+    Raises:
+        ConfigError: as resolve().
+    """
+    return resolve(Config({}, raw), environment).raw
 
 
 class _Unresolved(Exception):

@@ -11,16 +11,13 @@ from services.executor.host.line import Line
 from services.executor.host.output import flush_output
 from services.executor.host.reporter import TaskReporter
 from services.executor.host.secrets import hide
-from services.executor.messages import DirectTask, Pulse, StartTask, TaskEnded
+from services.executor.messages import DirectTask, Exit, Pulse, StartTask, TaskEnded
 from services.executor.runtime.task import Endpoints, Kind, Lease, Outcome, TaskControl, TaskSpec, run_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import SparkSession
-
-LEASE_LOST = 91
-"""The exit status of a host whose lease ended and whose tasks did not."""
 
 PULSE_SECONDS = 1.0
 _COALESCE_SECONDS = 0.05
@@ -34,8 +31,8 @@ class Tasks:
 
     def __init__(self, line: Line) -> None:
         self.lease = Lease()
-        self.endpoints: Endpoints | None = None
         self.spark: Callable[[], SparkSession] | None = None
+        self._endpoints: Endpoints | None = None
         self._line = line
         self._changed = threading.Event()
         self._lock = threading.Lock()
@@ -43,14 +40,15 @@ class Tasks:
         self._telling = threading.Lock()
         self._running: dict[int, _Run] = {}
 
-    def begin(self) -> None:
-        """Start the threads that report and that watch the lease."""
+    def begin(self, endpoints: Endpoints) -> None:
+        """Take the addresses, and start the threads that report and that watch the lease."""
+        self._endpoints = endpoints
         for job in (self._pulse, self._guard):
             threading.Thread(target=job, name=job.__name__.strip("_"), daemon=True).start()
 
     def start(self, order: StartTask) -> None:
         """Start a task in a thread of its own."""
-        if self.endpoints is None:
+        if self._endpoints is None:
             msg = "a task was ordered before the endpoints were told"
             raise RuntimeError(msg)
         run = _Run(order, TaskControl(), TaskReporter(order.run, self._changed))
@@ -59,7 +57,7 @@ class Tasks:
         with self._lock:
             self._running[order.run] = run
         name = f"{order.connector}/{order.task}"
-        threading.Thread(target=self._run, args=(run, self.endpoints), name=name, daemon=True).start()
+        threading.Thread(target=self._run, args=(run, self._endpoints), name=name, daemon=True).start()
 
     def direct(self, order: DirectTask) -> None:
         """Pass a wish on. A run that is over does not need it."""
@@ -118,7 +116,7 @@ class Tasks:
             run.control.fence()
         deadline = time.monotonic() + _FENCE_SECONDS
         if not all(run.over.wait(max(0.0, deadline - time.monotonic())) for run in runs):
-            os._exit(LEASE_LOST)
+            os._exit(Exit.LEASE_LOST)
 
     def _runs(self) -> list["_Run"]:
         with self._lock:

@@ -1,0 +1,114 @@
+"""What is asked of plugins before there are tasks: what there is, whether a configuration is right, how its work is split.
+
+Each answer comes from a process that was made for it: whatever the plugin's code does there ends with that process.
+"""
+
+import traceback
+from collections.abc import Mapping
+
+from rocketconnect_sdk import loader
+from rocketconnect_sdk.connector_options import (
+    CLASS,
+    Checked,
+    check_connector,
+    direct_options,
+    parse_direct,
+    parse_sink,
+    parse_source,
+    sink_options,
+    source_options,
+)
+from rocketconnect_sdk.errors import ConfigError, ConnectorError, PermanentError, Problem
+from rocketconnect_sdk.loader import PluginInfo, PluginType
+from rocketconnect_sdk.options import Option
+from rocketconnect_sdk.source import Plan, Source
+from services.executor import messages
+from services.executor.host.secrets import hide, resolve
+
+TASKS = "tasks"
+"""The key under which every task is told how many there are."""
+
+
+def check(config: Mapping[str, str]) -> messages.Checked:
+    """Everything that is wrong with a configuration. A plugin that fails while it checks is a problem, too."""
+    try:
+        found = check_connector(config)
+        problems = list(found.problems)
+    except Exception as error:
+        traceback.print_exc()
+        found = Checked("", None, (), ())
+        reason = hide(f"the check of the plugin itself failed: {type(error).__name__}: {error}")
+        fix = "This is a defect of the plugin; the executor's log has the traceback."
+        problems = [Problem(CLASS.key, config.get(CLASS.key, ""), reason, fix)]
+    return messages.Checked(
+        plugin=found.plugin,
+        direction=found.type.value if found.type else "",
+        problems=[messages.FoundProblem(problem.key, problem.value, problem.reason, problem.fix) for problem in problems],
+        secret_keys=list(found.secret_keys),
+    )
+
+
+def plan(config: Mapping[str, str]) -> messages.Planned | messages.PlanFailed:
+    """Split the work of a connector, or say why that is not possible now (or, permanent, with this configuration)."""
+    try:
+        made = _plan(config)
+    except (ConfigError, PermanentError) as error:
+        return messages.PlanFailed(hide(str(error)), permanent=True)
+    except ConnectorError as error:
+        return messages.PlanFailed(hide(str(error)), permanent=False)
+    except Exception:
+        return messages.PlanFailed(hide(f"a defect of the plugin: {traceback.format_exc()}"), permanent=False)
+    if not made.tasks:
+        return messages.PlanFailed("a defect of the plugin: it planned no task", permanent=True)
+    tasks = [{**task, TASKS: str(len(made.tasks))} for task in made.tasks]
+    return messages.Planned(tasks, made.replan_after)
+
+
+def find_plugins() -> messages.PluginsFound:
+    """All plugins that can be loaded, and those that can't."""
+    broken = [f"{where}: {why}" for where, why in loader.catalogue().broken.items()]
+    return messages.PluginsFound([_plugin(info) for info in loader.plugins()], broken)
+
+
+def _plan(config: Mapping[str, str]) -> Plan:
+    name = config.get(CLASS.key, "")
+    if name == loader.DIRECT:
+        own, source_config, _ = parse_direct(config)
+        source = loader.find(own["source.connector.class"])
+        if not isinstance(source, Source):
+            raise ConfigError([Problem("source.connector.class", source.name, "is no source", "Name a source.")])
+        return source.plan(resolve(source_config), own["max.tasks"])
+    plugin = loader.find(name)
+    parsed = parse_source(plugin, config) if isinstance(plugin, Source) else parse_sink(plugin, config)
+    return plugin.plan(resolve(parsed), parsed["max.tasks"])
+
+
+def _plugin(info: PluginInfo) -> messages.Plugin:
+    return messages.Plugin(
+        name=info.name,
+        aliases=list(info.aliases),
+        type=info.type.value,
+        version=info.version,
+        summary=info.summary,
+        options=[_option(option) for option in _all_options(info)],
+        guarantee=info.guarantee,
+    )
+
+
+def _all_options(info: PluginInfo) -> tuple[Option, ...]:
+    if info.type is PluginType.DIRECT:
+        return direct_options()
+    plugin = loader.find(info.name)
+    return source_options(plugin) if isinstance(plugin, Source) else sink_options(plugin)
+
+
+def _option(option: Option) -> messages.PluginOption:
+    return messages.PluginOption(
+        key=option.key,
+        type=option.kind.value,
+        default=option.default or "",
+        required=option.required,
+        secret=option.secret,
+        doc=option.doc,
+        choices=list(option.choices),
+    )

@@ -1,0 +1,185 @@
+"""One host process, as the executor holds it: started, told, listened to, and ended together with all that it started."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+
+import msgspec
+
+from rocketconnect_kit.logs import get_logger
+from services.executor.messages import LINE_LIMIT, Event, Exit, Order, decode_event, encode
+from services.executor.output import copy_lines
+
+_GRACE_SECONDS = 3.0
+"""How long what a host started (Spark's Java process) may take to clean up and end after it."""
+
+_REASONS = {
+    Exit.LEASE_LOST: "it ended itself: the lease of the worker was over and a task did not stop",
+    Exit.SPARK_GONE: "the Java process of its Spark driver died",
+    Exit.PARENT_GONE: "it lost its connection to the executor",
+}
+
+_log = get_logger(__name__)
+
+
+class HostProcess:
+    """A running host. Make it in the main thread of a running loop: hosts die with the thread that started them.
+
+    Args:
+        on_event: Gets every event, in order.
+        on_exit: Called once, after the last event: the process is gone, and why.
+    """
+
+    def __init__(self, on_event: Callable[[Event], None], on_exit: Callable[[str], None]) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            msg = "hosts must be started from the main thread"
+            raise RuntimeError(msg)
+        self.on_event = on_event
+        self.on_exit = on_exit
+        self.label = "no task"
+        self._silent = 0
+        self._killed = ""
+        self._orders: asyncio.Queue[bytes] = asyncio.Queue()
+        self._socket, theirs = socket.socketpair()
+        self._socket.setblocking(False)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "services.executor.host", str(theirs.fileno()), str(os.getpid())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                pass_fds=[theirs.fileno()],
+                # Signals to the executor's terminal or group are the executor's to handle, and the group can be ended as a whole.
+                start_new_session=True,
+            )
+        loop = asyncio.get_running_loop()
+        exited = asyncio.Event()
+        threading.Thread(target=_wait, args=(self.pid, loop, exited), name=f"wait for host {self.pid}", daemon=True).start()
+        self._reading = asyncio.create_task(self._read())
+        self._writing = asyncio.create_task(self._write())
+        self._copying = asyncio.create_task(self._copy_output())
+        self._watching = asyncio.create_task(self._watch(exited))
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    def send(self, *orders: Order) -> None:
+        """Send orders; what a process that is gone does not read is lost, and on_exit tells."""
+        self._orders.put_nowait(b"".join(map(encode, orders)))
+
+    def missed(self) -> int:
+        """Count one more interval in which nothing was heard from it; return how many there were in a row."""
+        self._silent += 1
+        return self._silent
+
+    def kill(self, why: str) -> None:
+        """End it and all that it started, at once. `why` becomes the reason that on_exit gets."""
+        self._killed = self._killed or why
+        _kill_group(self.pid)
+
+    def close(self) -> None:
+        """Let it end: it sees that its socket is closed, and what it started can clean up."""
+        self._writing.cancel()
+        self._socket.shutdown(socket.SHUT_RDWR)
+
+    async def wait(self) -> None:
+        """Return when it is gone."""
+        await asyncio.wait([self._watching])
+
+    async def _write(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            data = await self._orders.get()
+            try:
+                await loop.sock_sendall(self._socket, data)
+            except OSError:
+                # It is ending; on_exit tells why.
+                return
+
+    async def _read(self) -> None:
+        loop = asyncio.get_running_loop()
+        rest = b""
+        while True:
+            try:
+                data = await loop.sock_recv(self._socket, 1 << 18)
+            except OSError:
+                data = b""
+            if not data:
+                return None
+            self._silent = 0
+            *lines, rest = (rest + data).split(b"\n")
+            if len(rest) > LINE_LIMIT:
+                return self.kill(f"it sent more than {LINE_LIMIT} bytes as one message")
+            try:
+                for line in lines:
+                    self.on_event(decode_event(line))
+            except msgspec.MsgspecError as error:
+                return self.kill(f"it sent what is no message: {error}")
+
+    async def _copy_output(self) -> None:
+        if self._process.stdout is not None:
+            await copy_lines(self._process.stdout, lambda text: _log.info(text, host=self.pid, of=self.label))
+
+    async def _watch(self, exited: asyncio.Event) -> None:
+        await exited.wait()
+        code = self._process.wait()
+        # What it said last is still to be read. A process that it left behind may hold its ends open, hence the limit.
+        await asyncio.wait([self._reading, self._copying], timeout=0.5)
+        for task in (self._reading, self._writing, self._copying):
+            task.cancel()
+        await asyncio.wait([self._reading, self._writing, self._copying])
+        self._socket.close()
+        self.on_exit(self._killed or _reason(self.pid, code))
+        await self._end_group()
+
+    async def _end_group(self) -> None:
+        for _ in range(int(_GRACE_SECONDS / 0.1)):
+            if self._killed or not _group_lives(self.pid):
+                break
+            await asyncio.sleep(0.1)
+        _kill_group(self.pid)
+
+
+def _wait(pid: int, loop: asyncio.AbstractEventLoop, exited: asyncio.Event) -> None:
+    # Without reaping it: as long as it is not reaped, its id is not given to another process.
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    try:
+        loop.call_soon_threadsafe(exited.set)
+    except RuntimeError:
+        # The loop has ended, and with it everybody who wanted to know.
+        return
+
+
+def _kill_group(pid: int) -> None:
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        # Nothing of it is left.
+        return
+
+
+def _group_lives(pid: int) -> bool:
+    try:
+        os.killpg(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _reason(pid: int, code: int) -> str:
+    what = f"the host process (pid {pid}) of the task is gone: "
+    if code in _REASONS:
+        return what + _REASONS[Exit(code)]
+    if code >= 0:
+        return f"{what}it ended with exit status {code}; what it printed is in the log of the executor"
+    name = signal.Signals(-code).name
+    if name == "SIGKILL":
+        return f"{what}it was killed (SIGKILL); if nobody did that, the machine ran out of memory: see the log of its kernel"
+    return f"{what}it was ended by {name}; what it printed is in the log of the executor"
