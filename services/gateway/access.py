@@ -1,0 +1,82 @@
+"""Who may ask: guards against pages of other sites that reach this port through a browser (DNS rebinding, forged requests).
+
+A browser sends the name that it believes to talk to in Host, and the site of the page in Origin and Sec-Fetch-Site. Programs that
+are no browsers send neither Origin nor Sec-Fetch-Site, and pass.
+"""
+
+import ipaddress
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from urllib.parse import urlsplit
+
+from services.gateway.problems import Problem, Refused
+
+_SAME_SITE = ("", "same-origin", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What is let in.
+
+    Attributes:
+        bind_host: The address that is listened on.
+        hosts: Further names that requests may be addressed to; "*.example.org" stands for all below it, "*" for any.
+        origins: Further origins ("https://console.example.org") whose pages may change something.
+    """
+
+    bind_host: str
+    hosts: Sequence[str] = ()
+    origins: Sequence[str] = ()
+
+    def check_host(self, host: str | None) -> None:
+        """Refuse a request that is addressed to a name that is not ours.
+
+        Raises:
+            Refused: 403 HOST_NOT_ALLOWED.
+        """
+        try:
+            name = _hostname(f"//{host}")
+        except ValueError:
+            name = None
+        if not host or name is None or not self._ours(name):
+            shown = f"the name {host[:100]!r}" if host else "no name"
+            fix = "use the address it listens on, or name it in ROCKETCONNECT_ALLOWED_HOSTS"
+            raise Refused(
+                Problem(403, "HOST_NOT_ALLOWED", f"the request is addressed to {shown} (Host), which is not let in; {fix}")
+            )
+
+    def check_origin(self, origin: str | None, fetch_site: str | None, host: str | None) -> None:
+        """Refuse a change that a page of another origin asks for.
+
+        Raises:
+            Refused: 403 ORIGIN_NOT_ALLOWED.
+        """
+        if origin is None and (fetch_site or "") in _SAME_SITE:
+            return
+        # The Host is known to be ours, so a page from the same host and port is our own.
+        if origin is not None and (origin in self.origins or origin in (f"http://{host}", f"https://{host}")):
+            return
+        shown = repr(origin[:100]) if origin is not None else f"another site ({fetch_site})"
+        fix = "if it is yours, name it in ROCKETCONNECT_ALLOWED_ORIGINS"
+        raise Refused(Problem(403, "ORIGIN_NOT_ALLOWED", f"a page of {shown} may change nothing here; {fix}"))
+
+    def _ours(self, name: str) -> bool:
+        if name in ("localhost", self.bind_host.lower()) or any(fnmatchcase(name, each.lower()) for each in self.hosts):
+            return True
+        bound, asked = _ip(self.bind_host), _ip(name)
+        # Rebinding needs a name: a number can't be pointed elsewhere. So where all addresses are listened on, any number is ours.
+        return asked is not None and (asked.is_loopback or (bound is not None and (bound.is_unspecified or bound == asked)))
+
+
+def _hostname(url: str) -> str | None:
+    parts = urlsplit(url)
+    # Reading the port checks it.
+    return None if parts.port == 0 or parts.username or parts.path else parts.hostname
+
+
+def _ip(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return None

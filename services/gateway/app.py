@@ -1,0 +1,156 @@
+"""The HTTP application: guards, body limit, dispatch, and one place where everything that goes wrong becomes an answer."""
+
+import asyncio
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl
+
+import prometheus_client
+from opentelemetry import propagate, trace
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from rocketconnect_kit.errors import ServiceError
+from rocketconnect_kit.logs import get_logger
+from services.gateway.access import Access
+from services.gateway.answers import problem_answer
+from services.gateway.bodies import LIMIT_BYTES
+from services.gateway.problems import Problem, Refused, malformed, of_service_error
+from services.gateway.routing import Call, Render, RouteTable
+
+BODY_SECONDS = 30.0
+_DISCARDED_BYTES = 16 * LIMIT_BYTES
+_PARAMETERS = 100
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+    ),
+}
+
+REQUESTS = prometheus_client.Counter(
+    "rocketconnect_rest_requests", "REST requests that were answered, by route and HTTP status.", ["method", "route", "status"]
+)
+SECONDS = prometheus_client.Histogram(
+    "rocketconnect_rest_request_duration_seconds",
+    "Time to the beginning of the answer of a REST request.",
+    ["method", "route"],
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60),
+)
+
+_log = get_logger(__name__)
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How far a request has come: what its answer looks like and what it is counted as."""
+
+    render: Render = problem_answer
+    route: str = "none"
+    began: float = field(default_factory=time.perf_counter)
+
+
+class Gateway:
+    """The ASGI application over a table of routes. For any number of requests at once."""
+
+    def __init__(self, table: RouteTable, access: Access) -> None:
+        self._table = table
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            msg = f"only HTTP is served, not {scope['type']}"
+            raise ValueError(msg)
+        progress = _Progress()
+        request = Request(scope, receive)
+        with _span(request):
+            try:
+                response = await self._answer(request, progress)
+            except ClientDisconnect:
+                # Nobody is left to read an answer.
+                return
+        method = request.method if request.method in _METHODS else "other"
+        REQUESTS.labels(method, progress.route, str(response.status_code)).inc()
+        SECONDS.labels(method, progress.route).observe(time.perf_counter() - progress.began)
+        response.headers.update({name: value for name, value in _HEADERS.items() if name not in response.headers})
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request, progress: _Progress) -> Response:
+        try:
+            return await self._dispatch(request, progress)
+        except Refused as refused:
+            return progress.render(refused.problem)
+        except ServiceError as error:
+            return progress.render(of_service_error(error))
+        except ClientDisconnect:
+            raise
+        except Exception:
+            error_id = uuid.uuid4().hex[:12]
+            _log.exception("unexpected error", method=request.method, route=progress.route, error_id=error_id)
+            detail = f"internal error of the gateway; its log has the details under error_id={error_id}"
+            return progress.render(Problem(500, "INTERNAL", detail, metadata={"error_id": error_id}))
+
+    async def _dispatch(self, request: Request, progress: _Progress) -> Response:
+        host = request.headers.get("host")
+        self._access.check_host(host)
+        match = self._table.match(request.method, request.scope["raw_path"])
+        progress.render, progress.route = match.route.render, match.route.template
+        if match.route.changes:
+            self._access.check_origin(request.headers.get("origin"), request.headers.get("sec-fetch-site"), host)
+        query = _query(request.scope["query_string"])
+        body = await _body(request)
+        response = await match.route.handle(Call(match.path, query, body, request.headers.get("content-type", "")))
+        if match.route.changes:
+            _log.info("changed", method=request.method, route=match.route.template, status=response.status_code, **match.path)
+        return response
+
+
+@contextmanager
+def _span(request: Request) -> Iterator[None]:
+    """Trace the request, below the caller's own span when it sent one; costs nothing while tracing is off."""
+    tracer = trace.get_tracer("rocketconnect")
+    parent = propagate.extract(request.headers)
+    with tracer.start_as_current_span(f"{request.method} REST", context=parent, kind=trace.SpanKind.SERVER):
+        yield
+
+
+def _query(query_string: bytes) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(query_string.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_PARAMETERS)
+    except UnicodeDecodeError:
+        raise malformed("QUERY_ENCODING", "the query is not UTF-8; percent-encode its values as UTF-8") from None
+    except ValueError:
+        raise malformed("QUERY_TOO_LONG", f"the query has more than {_PARAMETERS} parameters") from None
+
+
+async def _body(request: Request) -> bytes:
+    """Return the whole body.
+
+    Raises:
+        Refused: 413 BODY_TOO_LARGE, 408 BODY_TOO_SLOW.
+    """
+    # Invariant 7: what is beyond the limit is read (a client sends all before it reads the answer) but not kept.
+    chunks: list[bytes] = []
+    received = 0
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for chunk in request.stream():
+                received += len(chunk)
+                if received <= LIMIT_BYTES:
+                    chunks.append(chunk)
+                elif received > _DISCARDED_BYTES:
+                    break
+    except TimeoutError:
+        detail = f"the body did not arrive in {BODY_SECONDS:g} s"
+        raise Refused(Problem(408, "BODY_TOO_SLOW", detail, headers={"Connection": "close"})) from None
+    if received > LIMIT_BYTES:
+        detail = f"the body has more than {LIMIT_BYTES} bytes; no configuration is that large"
+        raise Refused(Problem(413, "BODY_TOO_LARGE", detail, headers={"Connection": "close"}))
+    return b"".join(chunks)

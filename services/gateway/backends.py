@@ -1,0 +1,148 @@
+"""The services behind the gateway: one channel to each, every call with a deadline, their errors as domain errors."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, TypeVar
+
+import grpc.aio
+from google.protobuf.descriptor import MethodDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from rocketconnect_kit.channel import channel
+from rocketconnect_kit.errors import DeadlineExceeded, ServiceError, Unavailable
+from rocketconnect_kit.settings import ServiceSettings
+from rocketconnect_kit.status import decode
+
+SERVICES = ("config", "position", "state", "cluster")
+PROBE_SECONDS = 2.0
+WATCH_SECONDS = 3600.0
+PAGE_SIZE = 500
+
+M = TypeVar("M", bound=Message)
+
+
+class Backends:
+    """Calls services by descriptor. For any number of tasks of one event loop at once.
+
+    Args:
+        settings: The addresses.
+        read_seconds: The deadline of calls that only read.
+        write_seconds: The deadline of calls that change or check something.
+    """
+
+    def __init__(self, settings: ServiceSettings, *, read_seconds: float, write_seconds: float) -> None:
+        self._read_seconds = read_seconds
+        self._write_seconds = write_seconds
+        self._channels = {name: channel(getattr(settings, f"{name}_address"), settings) for name in SERVICES}
+        self._watches: set[grpc.aio.UnaryStreamCall[Message, Message]] = set()
+
+    async def close(self) -> None:
+        """Close all channels."""
+        await asyncio.gather(*(each.close() for each in self._channels.values()))
+
+    def end_watches(self) -> None:
+        """End all streams: their readers see a clean end and connect again."""
+        for call in self._watches:
+            call.cancel()
+
+    async def unary(self, method: MethodDescriptor, request: Message, *, reads: bool) -> Message:
+        """Return the answer to one call.
+
+        Raises:
+            ServiceError: the service's answer; SERVICE_AWAY or SERVICE_TIMEOUT when it gave none, with its name.
+        """
+        service = _service_of(method)
+        call = self._channels[service].unary_unary(
+            _path(method),
+            request_serializer=type(request).SerializeToString,
+            response_deserializer=GetMessageClass(method.output_type).FromString,
+        )
+        seconds = self._read_seconds if reads else self._write_seconds
+        try:
+            answer: Message = await call(request, timeout=seconds)
+        except grpc.aio.AioRpcError as error:
+            raise _explained(decode(error), service, seconds) from error
+        return answer
+
+    async def ask(self, method: MethodDescriptor, request: Message, answer: type[M], *, reads: bool = True) -> M:
+        """Return the answer to one call as a message of the class `answer`; raises as `unary` does."""
+        reply = await self.unary(method, request, reads=reads)
+        if not isinstance(reply, answer):
+            msg = f"{method.full_name} answers {type(reply).__name__}, not {answer.__name__}"
+            raise TypeError(msg)
+        return reply
+
+    async def pages(self, method: MethodDescriptor, request: Message, answer: type[M]) -> AsyncIterator[M]:
+        """Yield every page of a list."""
+        page_request: Any = type(request)()
+        page_request.CopyFrom(request)
+        page_request.page_size = PAGE_SIZE
+        while True:
+            page: Any = await self.ask(method, page_request, answer)
+            yield page
+            if not page.next_page_token:
+                return
+            page_request.page_token = page.next_page_token
+
+    async def stream(self, method: MethodDescriptor, request: Message) -> AsyncIterator[Message]:
+        """Yield the answers of a watch until it ends, its hour is over, or `end_watches` is called.
+
+        Raises:
+            ServiceError: as `unary` does.
+        """
+        service = _service_of(method)
+        multi = self._channels[service].unary_stream(
+            _path(method),
+            request_serializer=type(request).SerializeToString,
+            response_deserializer=GetMessageClass(method.output_type).FromString,
+        )
+        call = multi(request, timeout=WATCH_SECONDS)
+        self._watches.add(call)
+        try:
+            async for answer in call:
+                yield answer
+        except grpc.aio.AioRpcError as error:
+            if error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED:
+                raise _explained(decode(error), service, WATCH_SECONDS) from error
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            # Either the call was ended here, which is a clean end, or the task that reads it was.
+            if task is None or task.cancelling():
+                raise
+        finally:
+            self._watches.discard(call)
+            call.cancel()
+
+    async def health(self) -> Mapping[str, str]:
+        """Return what each service says of its health: SERVING, NOT_SERVING, or AWAY."""
+        said = await asyncio.gather(*(self._probe(name) for name in SERVICES))
+        return dict(zip(SERVICES, said, strict=True))
+
+    async def _probe(self, service: str) -> str:
+        request = health_pb2.HealthCheckRequest()
+        stub: Any = health_pb2_grpc.HealthStub(self._channels[service])
+        try:
+            answer = await stub.Check(request, timeout=PROBE_SECONDS)
+        except grpc.aio.AioRpcError:
+            return "AWAY"
+        return str(health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status))
+
+
+def _service_of(method: MethodDescriptor) -> str:
+    return str(method.containing_service.full_name.split(".")[1])
+
+
+def _path(method: MethodDescriptor) -> str:
+    return f"/{method.containing_service.full_name}/{method.name}"
+
+
+def _explained(error: ServiceError, service: str, seconds: float) -> ServiceError:
+    # An error without a reason of ours comes from the channel: nobody answered.
+    if isinstance(error, Unavailable) and error.reason == error.code:
+        return Unavailable("SERVICE_AWAY", f"the {service} service does not answer; try again in a moment", service=service)
+    if isinstance(error, DeadlineExceeded) and error.reason == error.code:
+        message = f"the {service} service did not answer in {seconds:g} s; whether the request was carried out is not known"
+        return DeadlineExceeded("SERVICE_TIMEOUT", message, service=service)
+    return error

@@ -1,0 +1,208 @@
+"""What RocketMQ Connect's REST paths do, done by the services of this system."""
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+from google.protobuf.message import Message
+from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
+from rocketconnect.config.v1 import config_service_pb2 as config
+from rocketconnect.connector.v1 import connector_pb2
+from rocketconnect.state.v1 import state_service_pb2 as state
+
+from rocketconnect_kit.errors import Aborted, AlreadyExists, NotFound
+from services.gateway.backends import Backends
+from services.gateway.compat import shapes
+from services.gateway.compat.shapes import Json
+
+_CONFIG = config.DESCRIPTOR.services_by_name["ConfigService"].methods_by_name
+_STATE = state.DESCRIPTOR.services_by_name["StateService"].methods_by_name
+_CLUSTER = cluster.DESCRIPTOR.services_by_name["ClusterService"].methods_by_name
+_PUT_ATTEMPTS = 4
+
+
+class Connectors:
+    """Answers in the shapes of RocketMQ Connect; raises ServiceError with its words where it had some."""
+
+    def __init__(self, backends: Backends) -> None:
+        self._backends = backends
+
+    async def workers(self) -> list[str]:
+        """Return the ids of the living workers."""
+        pages = self._backends.pages(_CLUSTER["ListWorkers"], cluster.ListWorkersRequest(), cluster.ListWorkersResponse)
+        return [worker.worker_id async for page in pages for worker in page.workers if worker.alive]
+
+    async def everything(self) -> Mapping[str, Json]:
+        """Return status and info of each connector, by name."""
+        connectors, states = await asyncio.gather(self._connectors(), self._states())
+        found = {each.name: (each, states.get(each.uid) or shapes.unknown_state(each)) for each in connectors}
+        return {
+            name: {"status": shapes.connector_state_info(said), "info": shapes.connector_info(each, said)}
+            for name, (each, said) in found.items()
+        }
+
+    async def allocated_connectors(self) -> Mapping[str, Mapping[str, str]]:
+        """Return the configurations of all connectors that are not stopped, by name."""
+        stopped = connector_pb2.WANTED_STATE_STOPPED
+        return {each.name: dict(each.config) for each in await self._connectors() if each.wanted_state != stopped}
+
+    async def allocated_tasks(self) -> Mapping[str, list[Json]]:
+        """Return all tasks in five lists."""
+        return shapes.allocated_tasks((await self._states()).values())
+
+    async def info(self, name: str) -> Json:
+        """Return the configuration of a connector."""
+        connector = await self._connector(name)
+        return shapes.connector_info(connector, await self._state_of(connector))
+
+    async def status(self, name: str) -> Json:
+        """Return what a connector and its tasks do."""
+        return shapes.connector_state_info(await self._known_state(name))
+
+    async def tasks(self, name: str) -> list[Json]:
+        """Return what each task of a connector was given."""
+        return shapes.task_configs(await self._known_state(name))
+
+    async def task_status(self, name: str, number: int) -> Json:
+        """Return what one task does."""
+        for task in (await self._known_state(name)).tasks:
+            if task.task == number:
+                return shapes.task_state(task)
+        message = f"No status found for task {name}-{number}; /connectors/{name}/tasks lists the tasks it has"
+        raise NotFound("TASK_NOT_FOUND", message, connector=name, task=str(number))
+
+    async def put(self, name: str, wanted: Mapping[str, str]) -> Mapping[str, str]:
+        """Create a connector or give it a new configuration; return the configuration when it is stored.
+
+        Raises:
+            AlreadyExists: SAME_CONFIG when it has exactly this configuration.
+            Aborted: others keep changing it at the same time.
+        """
+        request_id = uuid.uuid4().hex
+        for attempt in range(_PUT_ATTEMPTS):
+            there = await self._find(name)
+            if there is not None and dict(there.config) == wanted:
+                if attempt:
+                    # Stored since the first look: by the attempt before, whose answer was lost, or by somebody with the same wish.
+                    return wanted
+                message = "Connector with same config already exist."
+                raise AlreadyExists("SAME_CONFIG", message, connector=name)
+            try:
+                if there is None:
+                    create = config.CreateConnectorRequest(name=name, config=wanted, request_id=request_id)
+                    await self._backends.ask(_CONFIG["CreateConnector"], create, config.CreateConnectorResponse, reads=False)
+                else:
+                    update = config.UpdateConnectorRequest(name=name, config=wanted, etag=there.etag)
+                    await self._backends.ask(_CONFIG["UpdateConnector"], update, config.UpdateConnectorResponse, reads=False)
+            except (AlreadyExists, Aborted, NotFound):
+                # It came, changed or went between the look and the write: look again.
+                continue
+            return wanted
+        message = f"Connector [{name}] is being changed by others at the same time; try again"
+        raise Aborted("CONCURRENT_CHANGES", message, connector=name)
+
+    async def stop(self, name: str) -> str:
+        """Delete a connector; its revisions stay."""
+        await self._change("DeleteConnector", config.DeleteConnectorRequest(name=name), config.DeleteConnectorResponse, name)
+        return f"Connector [{name}] deleted successfully"
+
+    async def pause(self, name: str) -> str:
+        """Want a connector PAUSED."""
+        await self._change("PauseConnector", config.PauseConnectorRequest(name=name), config.PauseConnectorResponse, name)
+        return f"Connector [{name}] paused successfully"
+
+    async def resume(self, name: str) -> str:
+        """Want a connector RUNNING."""
+        await self._change("ResumeConnector", config.ResumeConnectorRequest(name=name), config.ResumeConnectorResponse, name)
+        return f"Connector [{name}] resumed successfully"
+
+    async def stop_all(self) -> str:
+        """Delete all connectors."""
+        done = await self._all(self.stop)
+        names = f"[{', '.join(done)}]"
+        return f"{names} connectors are deleted" if done else "No connector needs to be deleted, please add connector first"
+
+    async def pause_all(self) -> str:
+        """Want all connectors PAUSED."""
+        done = await self._all(self.pause)
+        return f"{len(done)} connectors are suspended" if done else "No connector needs to be paused, please add connector first"
+
+    async def resume_all(self) -> str:
+        """Want all connectors RUNNING."""
+        done = await self._all(self.resume)
+        return f"{len(done)} connectors are resumed" if done else "No connector needs to be resumed, please add connector first"
+
+    async def plugins(self, *, connectors_only: bool) -> list[Json]:
+        """Return the plugins that executors offer."""
+        pages = self._backends.pages(_CONFIG["ListPlugins"], config.ListPluginsRequest(), config.ListPluginsResponse)
+        found = [plugin async for page in pages for plugin in page.plugins]
+        return list(shapes.plugin_infos(found, connectors_only=connectors_only))
+
+    async def reload_plugins(self) -> str:
+        """Make every executor look for plugins again."""
+        request = config.ReloadPluginsRequest()
+        await self._backends.ask(_CONFIG["ReloadPlugins"], request, config.ReloadPluginsResponse, reads=False)
+        return "Plugin reload succeeded"
+
+    async def _connectors(self) -> list[connector_pb2.Connector]:
+        pages = self._backends.pages(_CONFIG["ListConnectors"], config.ListConnectorsRequest(), config.ListConnectorsResponse)
+        return [connector async for page in pages for connector in page.connectors]
+
+    async def _states(self) -> dict[str, state.ConnectorState]:
+        pages = self._backends.pages(
+            _STATE["ListConnectorStates"], state.ListConnectorStatesRequest(), state.ListConnectorStatesResponse
+        )
+        return {said.connector_uid: said async for page in pages for said in page.states}
+
+    async def _connector(self, name: str) -> connector_pb2.Connector:
+        found = await self._find(name)
+        if found is None:
+            raise _no_connector(name)
+        return found
+
+    async def _find(self, name: str) -> connector_pb2.Connector | None:
+        request = config.GetConnectorRequest(name=name)
+        try:
+            return (await self._backends.ask(_CONFIG["GetConnector"], request, config.GetConnectorResponse)).connector
+        except NotFound:
+            return None
+
+    async def _known_state(self, name: str) -> state.ConnectorState:
+        try:
+            return await self._state(name)
+        except NotFound as error:
+            found = await self._find(name)
+            if found is None:
+                raise NotFound("CONNECTOR_NOT_FOUND", f"No status found for connector {name}", connector=name) from error
+            return shapes.unknown_state(found)
+
+    async def _state_of(self, connector: connector_pb2.Connector) -> state.ConnectorState:
+        try:
+            return await self._state(connector.name)
+        except NotFound:
+            return shapes.unknown_state(connector)
+
+    async def _state(self, name: str) -> state.ConnectorState:
+        request = state.GetConnectorStateRequest(connector=name)
+        return (await self._backends.ask(_STATE["GetConnectorState"], request, state.GetConnectorStateResponse)).state
+
+    async def _change(self, method: str, request: Message, answer: type[Message], name: str) -> None:
+        try:
+            await self._backends.ask(_CONFIG[method], request, answer, reads=False)
+        except NotFound as error:
+            raise _no_connector(name) from error
+
+    async def _all(self, change: Callable[[str], Awaitable[str]]) -> Sequence[str]:
+        """Change every connector; one that goes meanwhile is not there to be changed."""
+        done = []
+        for connector in await self._connectors():
+            try:
+                await change(connector.name)
+            except NotFound:
+                continue
+            done.append(connector.name)
+        return done
+
+
+def _no_connector(name: str) -> NotFound:
+    return NotFound("CONNECTOR_NOT_FOUND", f"Connector [{name}] does not exist", connector=name)

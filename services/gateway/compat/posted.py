@@ -1,0 +1,43 @@
+"""The configuration that a client posts, as RocketMQ Connect's clients write it. Pure."""
+
+from typing import Any
+
+from rocketconnect_kit.errors import FieldProblem
+from services.gateway import bodies
+from services.gateway.problems import Problem, Refused, malformed
+
+_FIX = "send a string, a number, or true or false"
+
+
+def configuration(text: bytes) -> dict[str, str]:
+    """Return the configuration in a JSON object. Numbers and truth values count as their text, as there.
+
+    Raises:
+        Refused: 400, with the words of RocketMQ Connect first; every value that can't be used is named.
+    """
+    if not text.strip():
+        raise malformed("BODY_MISSING", "Failed! query param 'config' is required ")
+    try:
+        value = bodies.parse(text, numbers_as_text=True)
+    except Refused as refused:
+        raise _malformed(refused.problem) from None
+    if not isinstance(value, dict):
+        raise _malformed(Problem(400, "BODY_NOT_AN_OBJECT", "send a JSON object of keys and values"))
+    problems = [problem for key, item in value.items() if (problem := _problem(key, item))]
+    if problems:
+        raise _malformed(Problem(400, "CONFIG_INVALID", "; ".join(map(str, problems)), problems))
+    return {key: _text(item) for key, item in value.items()}
+
+
+def _malformed(problem: Problem) -> Refused:
+    return malformed(problem.reason, f"Failed! query param 'config' is malformed: {problem.detail}", problem.problems)
+
+
+def _problem(key: str, value: Any) -> FieldProblem | None:
+    kinds = {type(None): "is null", dict: "is an object", list: "is an array"}
+    reason = kinds.get(type(value))
+    return FieldProblem(key[:200], "", reason, _FIX) if reason else None
+
+
+def _text(value: str | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else value

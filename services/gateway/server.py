@@ -1,0 +1,130 @@
+"""Puts the gateway together and runs it until a signal."""
+
+import asyncio
+import signal
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+from rocketconnect_kit import logs, metrics, tracing
+from rocketconnect_kit.errors import ServiceError
+from rocketconnect_kit.serve import announce
+from services.gateway import health, pages, v1
+from services.gateway.access import Access
+from services.gateway.app import Gateway
+from services.gateway.backends import Backends
+from services.gateway.compat import routes as compat
+from services.gateway.compat.connectors import Connectors
+from services.gateway.routing import RouteTable
+from services.gateway.settings import GatewaySettings, listed
+
+_CONNECTIONS = 1000
+_log = logs.get_logger(__name__)
+
+
+async def run(settings: GatewaySettings) -> int:
+    """Serve until a signal; return the exit code for the process.
+
+    The first SIGTERM or SIGINT drains: no new connections, watches end, running requests get `settings.drain_seconds`; code 0.
+    A second one ends at once with 128 + its number. A port that is taken is logged with what to do; code 1.
+    """
+    signals: asyncio.Queue[int] = asyncio.Queue()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, signals.put_nowait, int(number))
+    try:
+        end_tracing = tracing.start("gateway")
+        listener = _listen(settings.host, settings.port)
+        endpoint = metrics.start_endpoint(settings.host, settings.metrics_port)
+    except (OSError, ServiceError) as error:
+        _log.error("can't start", cause=str(error), host=settings.host, port=settings.port)
+        return 1
+    backends = Backends(settings, read_seconds=settings.read_seconds, write_seconds=settings.call_seconds)
+    try:
+        server = _Server(_configuration(gateway(settings, backends), settings))
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        address = _address(listener)
+        announce(settings.announce_fd, "gateway", address, endpoint.address)
+        _log.info("serving", address=address, metrics=endpoint.address)
+        code = await _until_signal(server, serving, backends, signals, settings.drain_seconds)
+    finally:
+        await backends.close()
+        endpoint.close()
+        if end_tracing is not None:
+            end_tracing()
+    _log.info("stopped")
+    return code
+
+
+def gateway(settings: GatewaySettings, backends: Backends) -> Gateway:
+    """Return the application with all its routes."""
+    originals = list(compat.routes(Connectors(backends), status=settings.compat_status, changing_gets=settings.compat_get))
+    table = RouteTable([*v1.routes(backends), *health.routes(backends), *originals, *pages.routes(originals)])
+    return Gateway(table, Access(settings.host, listed(settings.allowed_hosts), listed(settings.allowed_origins)))
+
+
+class _Server(uvicorn.Server):
+    """Leaves the signals to us: uvicorn would raise them again after its end, and the exit code would not be ours."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Capture none."""
+        yield
+
+
+async def _until_signal(
+    server: _Server, serving: "asyncio.Task[None]", backends: Backends, signals: "asyncio.Queue[int]", seconds: float
+) -> int:
+    await signals.get()
+    _log.info("draining", seconds=seconds)
+    server.should_exit = True
+    backends.end_watches()
+    second = asyncio.create_task(signals.get())
+    await asyncio.wait([serving, second], return_when=asyncio.FIRST_COMPLETED)
+    if second.done():
+        _log.warning("second signal: ending at once")
+        server.force_exit = True
+        serving.cancel()
+        await asyncio.wait([serving])
+        return 128 + second.result()
+    second.cancel()
+    await serving
+    return 0
+
+
+def _configuration(app: Gateway, settings: GatewaySettings) -> uvicorn.Config:
+    verify = settings.tls_ca is not None and settings.tls_verify_clients
+    return uvicorn.Config(
+        app,
+        http="h11",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=_CONNECTIONS,
+        timeout_graceful_shutdown=max(1, round(settings.drain_seconds)),
+        ssl_certfile=settings.tls_cert,
+        ssl_keyfile=settings.tls_key,
+        ssl_ca_certs=str(settings.tls_ca) if verify else None,
+        ssl_cert_reqs=ssl.CERT_REQUIRED if verify else ssl.CERT_NONE,
+    )
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=256)
+    except OSError as error:
+        advice = "is the port in use? choose another --port, or 0 for a free one"
+        msg = f"can't listen on {host}:{port}: {error.strerror or error}; {advice}"
+        raise OSError(msg) from error
+
+
+def _address(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
