@@ -44,19 +44,21 @@ _OPTIONS: list[tuple[str, Any]] = [
 ]
 
 
-def channel(address: str, settings: ServiceSettings) -> grpc.aio.Channel:
+def channel(address: str, settings: ServiceSettings, *, retry: bool = True) -> grpc.aio.Channel:
     """Return a channel to "host:port" or "ip:port,ip:port" (replicas, in turn). It connects when it is first used.
 
-    Unary calls without a timeout get 5 s. Close it with `await channel.close()`.
+    Unary calls without a timeout get 5 s. `retry=False`: a call is tried once, for callers that have another address to try.
+    Close it with `await channel.close()`.
 
     Raises:
         ValueError: when the address is wrong or empty.
     """
     interceptors: list[grpc.aio.ClientInterceptor] = [_DeadlineInterceptor()]
+    options = [*_OPTIONS, ("grpc.enable_retries", int(retry))]
     credentials = client_credentials(settings)
     if credentials is None:
-        return grpc.aio.insecure_channel(target(address), options=_OPTIONS, interceptors=interceptors)
-    return grpc.aio.secure_channel(target(address), credentials, options=_OPTIONS, interceptors=interceptors)
+        return grpc.aio.insecure_channel(target(address), options=options, interceptors=interceptors)
+    return grpc.aio.secure_channel(target(address), credentials, options=options, interceptors=interceptors)
 
 
 def sync_channel(address: str, settings: ServiceSettings) -> grpc.Channel:

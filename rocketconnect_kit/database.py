@@ -7,15 +7,17 @@ synchronous_commit=on.
 import asyncio
 import hashlib
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+import tenacity
 from alembic import command
 from alembic.config import Config
 from sqlalchemy import event
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
@@ -23,6 +25,7 @@ from rocketconnect_kit.errors import FailedPrecondition, Unavailable
 from rocketconnect_kit.logs import hide_url_passwords
 
 _BUSY_SECONDS = 10
+_START_SECONDS = 30
 _POSTGRES_OPTIONS = (
     "-c synchronous_commit=on -c statement_timeout=15000 -c lock_timeout=10000 -c idle_in_transaction_session_timeout=30000"
 )
@@ -82,6 +85,16 @@ def reading(bound: sa.Engine) -> Iterator[sa.Connection]:
         yield connection
 
 
+def upsert(connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows; one whose primary key is there already replaces the other columns that it names. All name the same columns."""
+    if not rows:
+        return
+    insert = postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
+    keys = [column.name for column in table.primary_key]
+    replaced = {name: insert.excluded[name] for name in rows[0] if name not in keys}
+    connection.execute(insert.on_conflict_do_update(index_elements=keys, set_=replaced), list(rows))
+
+
 async def check(bound: sa.Engine) -> None:
     """Raise Unavailable when the store does not answer (a health check for `serve`)."""
 
@@ -110,6 +123,24 @@ def migrate(bound: sa.Engine, service: str) -> None:
             connection.execute(sa.text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": lock})
         config.attributes.update(connection=connection, version_table=f"{service}_schema_version")
         command.upgrade(config, "head")
+
+
+async def open_store(url: str, service: str) -> sa.Engine:
+    """Return a migrated engine; waits up to 30 s for a database that is still starting.
+
+    Raises:
+        Unavailable: STORE_UNAVAILABLE when it is still away then.
+        FailedPrecondition: STORE_URL_INVALID.
+    """
+    bound = engine(url)
+    attempts = tenacity.AsyncRetrying(
+        retry=tenacity.retry_if_exception_type(Unavailable),
+        wait=tenacity.wait_exponential_jitter(initial=0.2, max=3),
+        stop=tenacity.stop_after_delay(_START_SECONDS),
+        reraise=True,
+    )
+    await attempts(asyncio.to_thread, migrate, bound, service)
+    return bound
 
 
 def _sqlite(url: sa.URL) -> sa.Engine:

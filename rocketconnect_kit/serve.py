@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -82,7 +82,7 @@ async def serve(
         async with _checking(servicer, ("", full_name), health or {}):
             await server.start()
             address = f"{settings.host}:{port}"
-            _announce(settings.announce_fd, service_name, address, endpoint.address)
+            announce(settings.announce_fd, service_name, address, endpoint.address)
             _log.info("serving", address=address, metrics=endpoint.address)
             await signals.get()
             _log.info("draining", seconds=settings.drain_seconds)
@@ -96,6 +96,19 @@ async def serve(
             end_tracing()
     _log.info("stopped")
     return code
+
+
+def run(service_name: str, settings: ServiceSettings, main: Callable[[], Coroutine[Any, Any, int]]) -> int:
+    """Run a service's `main` in a new event loop; return its exit code, or 1 with a log line when it can't start."""
+    logs.configure(service_name, settings.log_level, settings.log_format)
+    try:
+        return asyncio.run(main())
+    except ServiceError as error:
+        _log.error("can't start", cause=error.message, reason=error.reason)
+        return 1
+    except KeyboardInterrupt:
+        # Only before `serve` has taken the signals over.
+        return 128 + signal.SIGINT
 
 
 def make_server(limits: "CallLimits", *, traced: bool = False) -> grpc.aio.Server:
@@ -178,7 +191,8 @@ def _listen(server: grpc.aio.Server, settings: ServiceSettings) -> int:
     return port
 
 
-def _announce(descriptor: int | None, service: str, address: str, metrics_address: str) -> None:
+def announce(descriptor: int | None, service: str, address: str, metrics_address: str) -> None:
+    """Write one line of JSON with the addresses to this file descriptor and close it; with None do nothing."""
     if descriptor is None:
         return
     with os.fdopen(descriptor, "w", encoding="utf-8") as pipe:

@@ -9,6 +9,7 @@ import urllib.request
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import grpc
 import grpc.aio
@@ -49,6 +50,12 @@ PROGRAM = textwrap.dedent(
         load(ServiceSettings, sys.argv[1:]), health={"store": dependency}, on_stop=[stopped])))
     """
 )
+
+
+# Their published types describe only synchronous channels.
+health_stub: Any = health_pb2_grpc.HealthStub
+reflection_stub: Any = reflection_pb2_grpc.ServerReflectionStub
+reflection: Any = reflection_pb2
 
 
 @dataclass
@@ -93,16 +100,16 @@ async def running(*flags: str, broken: str = "/nonexistent") -> AsyncIterator[Ru
 
 async def test_announces_its_addresses_and_serves_health_reflection_and_metrics() -> None:
     async with running() as service, grpc.aio.insecure_channel(service.address) as channel:
-        health = await health_pb2_grpc.HealthStub(channel).Check(
+        health = await health_stub(channel).Check(
             health_pb2.HealthCheckRequest(service="rocketconnect.config.v1.ConfigService"), timeout=5
         )
         assert health.status == health_pb2.HealthCheckResponse.SERVING
         await rpc.ConfigServiceStub(channel).GetConnector(pb.GetConnectorRequest(name="0"), timeout=5)
 
-        async def ask() -> AsyncIterator[reflection_pb2.ServerReflectionRequest]:
-            yield reflection_pb2.ServerReflectionRequest(list_services="")
+        async def ask() -> AsyncIterator[Any]:
+            yield reflection.ServerReflectionRequest(list_services="")
 
-        answers = reflection_pb2_grpc.ServerReflectionStub(channel).ServerReflectionInfo(ask(), timeout=5)
+        answers = reflection_stub(channel).ServerReflectionInfo(ask(), timeout=5)
         names = [service.name async for answer in answers for service in answer.list_services_response.service]
         assert "rocketconnect.config.v1.ConfigService" in names
         text = await asyncio.to_thread(
@@ -119,7 +126,7 @@ async def test_health_follows_the_dependency_and_its_log_shows_no_password(tmp_p
     broken = f"{tmp_path}/broken"
     open(broken, "w").close()  # noqa: PTH123, ASYNC230
     async with running(broken=broken) as service, grpc.aio.insecure_channel(service.address) as channel:
-        stub = health_pb2_grpc.HealthStub(channel)
+        stub = health_stub(channel)
         assert (await stub.Check(health_pb2.HealthCheckRequest(), timeout=5)).status == health_pb2.HealthCheckResponse.NOT_SERVING
         os.unlink(broken)  # noqa: PTH108
         async with asyncio.timeout(8):

@@ -1,0 +1,118 @@
+"""What can be said of a configuration without its plugin: names, sizes, secrets. Pure; always all problems at once."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from rocketconnect_kit.errors import FieldProblem
+
+CLASS_KEY = "connector.class"
+MAXIMUM_KEYS = 1_000
+MAXIMUM_KEY_BYTES = 256
+MAXIMUM_VALUE_BYTES = 64 * 1024
+MAXIMUM_CONFIG_BYTES = 256 * 1024
+MAXIMUM_NAME = 128
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}", re.ASCII)
+_TOKEN = re.compile(r"[\x21-\x7e]{1,128}")
+_REFERENCE = re.compile(r"\$\{(env|file|keystore):[^${}]+\}")
+_HIDDEN = "***"
+
+
+def name_problems(name: str) -> list[FieldProblem]:
+    """Return what is wrong with the name of a connector."""
+    if _NAME.fullmatch(name):
+        return []
+    rule = 'use 1 to 128 letters, digits, "_" and "-", beginning with a letter or a digit'
+    if not name:
+        return [FieldProblem("name", "", "is empty", rule)]
+    shown = name if len(name) <= MAXIMUM_NAME else f"{name[:MAXIMUM_NAME]}..."
+    reasons = []
+    if len(name) > MAXIMUM_NAME:
+        reasons.append(f"is {len(name)} characters long")
+    wrong = sorted(set(re.findall(r"[^A-Za-z0-9_-]", name)))
+    if wrong:
+        reasons.append("has " + ", ".join(_character(character) for character in wrong[:5]))
+    elif name[0] in "_-":
+        reasons.append(f"begins with {name[0]!r}")
+    return [FieldProblem("name", shown, " and ".join(reasons), rule)]
+
+
+def token_problems(field: str, value: str) -> list[FieldProblem]:
+    """Return what is wrong with an id that a caller chose (request id, uid, worker id)."""
+    if not value or _TOKEN.fullmatch(value):
+        return []
+    return [FieldProblem(field, value[:128], "is not an id", "use 1 to 128 printable ASCII characters without spaces")]
+
+
+def config_problems(config: Mapping[str, str]) -> list[FieldProblem]:
+    """Return what is wrong with the sizes and keys of a configuration, and whether it names its plugin.
+
+    Values are never repeated: which of them are secrets is not known here.
+    """
+    problems = []
+    if len(config) > MAXIMUM_KEYS:
+        problems.append(FieldProblem("", "", f"has {len(config):,} keys", f"use at most {MAXIMUM_KEYS:,}"))
+    total = 0
+    for key, value in config.items():
+        key_bytes, value_bytes = len(key.encode()), len(value.encode())
+        total += key_bytes + value_bytes
+        if not key.strip() or not key.isprintable() or key_bytes > MAXIMUM_KEY_BYTES:
+            fix = f"use 1 to {MAXIMUM_KEY_BYTES} printable characters"
+            problems.append(FieldProblem(key[:MAXIMUM_KEY_BYTES], "", "is not a key", fix))
+        if value_bytes > MAXIMUM_VALUE_BYTES:
+            fix = f"use at most {MAXIMUM_VALUE_BYTES:,}; put what is longer into a file and give its path"
+            problems.append(FieldProblem(key[:MAXIMUM_KEY_BYTES], "", f"has a value of {value_bytes:,} bytes", fix))
+    if total > MAXIMUM_CONFIG_BYTES:
+        problems.append(FieldProblem("", "", f"holds {total:,} bytes", f"use at most {MAXIMUM_CONFIG_BYTES:,}"))
+    if not config.get(CLASS_KEY, "").strip():
+        fix = f"set {CLASS_KEY} to the name of a plugin, such as file_source (rocketconnect plugins lists them)"
+        problems.append(FieldProblem(CLASS_KEY, "", f"Request config key: {CLASS_KEY}", fix))
+    return problems
+
+
+def unknown_class(class_name: str, available: Iterable[str]) -> FieldProblem:
+    """Return the problem of a class that no executor offers."""
+    names = ", ".join(sorted(available)) or "none"
+    return FieldProblem(CLASS_KEY, class_name[:200], "no executor offers a plugin of this name", f"use one of: {names}")
+
+
+def secret_problems(config: Mapping[str, str], secret_keys: Iterable[str]) -> list[FieldProblem]:
+    """Return the secrets that are given as values (invariant 6: only references are stored)."""
+    return [
+        FieldProblem(
+            key,
+            _HIDDEN,
+            "is a secret and was given as a value",
+            "give a reference: ${env:NAME}, ${file:PATH:KEY} or ${keystore:NAME}",
+        )
+        for key in sorted(set(secret_keys) & config.keys())
+        if config[key] and not _REFERENCE.fullmatch(config[key])
+    ]
+
+
+def without_secrets(problems: Iterable[FieldProblem], config: Mapping[str, str], secret_keys: Iterable[str]) -> list[FieldProblem]:
+    """Return the problems with every literal secret hidden, in whatever field it was repeated (invariant 6)."""
+    keys = set(secret_keys)
+    # The longest first, so that no rest of a longer secret stays when a shorter one is a part of it.
+    secrets = sorted((config[key] for key in keys if config.get(key)), key=len, reverse=True)
+    literals = [secret for secret in secrets if not _REFERENCE.fullmatch(secret)]
+
+    def clean(text: str) -> str:
+        for secret in literals:
+            text = text.replace(secret, _HIDDEN)
+        return text
+
+    return [
+        FieldProblem(
+            problem.field,
+            _HIDDEN if problem.field in keys and problem.value else clean(problem.value),
+            clean(problem.reason),
+            clean(problem.fix),
+        )
+        for problem in problems
+    ]
+
+
+def _character(character: str) -> str:
+    names = {"/": "a slash", ".": "a dot", " ": "a space", "\\": "a backslash", "\n": "a line break", "\t": "a tab"}
+    return names.get(character) or (repr(character) if character.isprintable() else f"the character U+{ord(character):04X}")

@@ -1,0 +1,84 @@
+"""What the config service speaks of, free of wire and store."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class WantedState(StrEnum):
+    """What the user wants of a connector."""
+
+    RUNNING = "RUNNING"
+    PAUSED = "PAUSED"
+    STOPPED = "STOPPED"
+
+
+class ConnectorType(StrEnum):
+    """The direction of a connector, as its plugin says."""
+
+    UNSPECIFIED = "UNSPECIFIED"
+    SOURCE = "SOURCE"
+    SINK = "SINK"
+    DIRECT = "DIRECT"
+
+
+@dataclass(frozen=True, slots=True)
+class Connector:
+    """A living connector. Times are microseconds since 1970."""
+
+    uid: str
+    name: str
+    revision: int
+    etag: str
+    config: dict[str, str]
+    wanted_state: WantedState
+    type: ConnectorType
+    create_time: int
+    update_time: int
+    restarts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A configuration that a connector has or had; `sequence` orders all revisions of all connectors."""
+
+    sequence: int
+    connector_uid: str
+    connector: str
+    revision: int
+    config: dict[str, str]
+    create_time: int
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A connector that is to be created."""
+
+    name: str
+    config: dict[str, str]
+    wanted_state: WantedState
+    request_id: str
+    adopt_uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """An executor and what it said last; `plugins` maps each plugin's name to its description as JSON."""
+
+    worker_id: str
+    address: str
+    plugins: dict[str, str]
+    aliases: dict[str, str]
+    update_time: int
+
+    def plugin(self, class_name: str) -> str | None:
+        """Return the own name of the plugin that answers to `class_name`, or None."""
+        return class_name if class_name in self.plugins else self.aliases.get(class_name)
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Connectors that changed up to and including `sequence`, and uids of those that were deleted."""
+
+    sequence: int
+    connectors: tuple[Connector, ...]
+    deleted_uids: tuple[str, ...]

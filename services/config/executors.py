@@ -1,0 +1,118 @@
+"""Who checks configurations: executors, tried in turn until one answers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from rocketconnect.executor.v1 import executor_service_pb2 as pb
+from rocketconnect.executor.v1 import executor_service_pb2_grpc as rpc
+
+from rocketconnect_kit.channel import channel
+from rocketconnect_kit.errors import DeadlineExceeded, FieldProblem, ServiceError, Unavailable
+from rocketconnect_kit.settings import ServiceSettings
+from rocketconnect_kit.status import remote_errors
+from services.config.domain import ConnectorType, Worker
+from services.config.wire import connector_type
+
+if TYPE_CHECKING:
+    import grpc.aio
+
+VALIDATE_SECONDS = 10.0
+"""How long one executor may take to check a configuration."""
+
+RELOAD_SECONDS = 30.0
+"""How long one executor may take to look for its plugins again."""
+
+_MAXIMUM_CHANNELS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What an executor says of a configuration."""
+
+    problems: tuple[FieldProblem, ...]
+    plugin: str
+    type: ConnectorType
+    secret_keys: frozenset[str]
+
+
+class Executors(Protocol):
+    """Calls to one executor, by the address of its service.
+
+    Raises:
+        Unavailable, DeadlineExceeded: nobody answers there, or not in time.
+    """
+
+    async def validate(self, address: str, name: str, config: dict[str, str]) -> Verdict:
+        """Check a configuration."""
+
+    async def reload(self, address: str) -> None:
+        """Let it look for its plugins again."""
+
+
+class GrpcExecutors:
+    """Executors over gRPC; keeps a channel to each of the last few addresses."""
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        self._settings = settings
+        self._channels: dict[str, grpc.aio.Channel] = {}
+
+    async def validate(self, address: str, name: str, config: dict[str, str]) -> Verdict:
+        """Check a configuration (see `Executors`)."""
+        request = pb.ValidateConnectorRequest(name=name, config=config)
+        with remote_errors():
+            answer = await (await self._stub(address)).ValidateConnector(request, timeout=VALIDATE_SECONDS)
+        problems = tuple(FieldProblem(item.key, item.value, item.reason, item.fix) for item in answer.problems)
+        return Verdict(problems, answer.plugin, connector_type(answer.type), frozenset(answer.secret_keys))
+
+    async def reload(self, address: str) -> None:
+        """Let it look for its plugins again (see `Executors`)."""
+        with remote_errors():
+            await (await self._stub(address)).ReloadPlugins(pb.ReloadPluginsRequest(), timeout=RELOAD_SECONDS)
+
+    async def close(self) -> None:
+        """Close all channels."""
+        while self._channels:
+            await self._channels.popitem()[1].close()
+
+    async def _stub(self, address: str) -> "rpc.ExecutorServiceAsyncStub":
+        opened = self._channels.pop(address, None)
+        if opened is None:
+            # Without retries: the next executor is the retry.
+            opened = channel(address, self._settings, retry=False)
+        self._channels[address] = opened
+        if len(self._channels) > _MAXIMUM_CHANNELS:
+            await self._channels.pop(next(iter(self._channels))).close()
+        return rpc.ExecutorServiceStub(opened)
+
+
+async def validate_in_turn(executors: Executors, workers: Sequence[Worker], name: str, config: dict[str, str]) -> Verdict:
+    """Return the verdict of the first of the workers that answers.
+
+    Raises:
+        Unavailable: NO_CAPABLE_EXECUTOR when none does, with what each of them said.
+        ServiceError: what an executor answered, when that is not a verdict.
+    """
+    silent = []
+    for worker in workers:
+        try:
+            return await executors.validate(worker.address, name, config)
+        except ServiceError as error:
+            if not _means_silence(error):
+                raise
+            silent.append(f"{worker.worker_id} at {worker.address}: {error.message}")
+    raise no_executor("none of those that offer this plugin answers (" + "; ".join(silent) + ")")
+
+
+def no_executor(why: str) -> Unavailable:
+    """Return the error of a configuration that nobody can check now."""
+    message = (
+        f"nobody can check the configuration: {why}; start an executor (rocketconnect serve executor), or wait until one "
+        "is back, and try again"
+    )
+    return Unavailable("NO_CAPABLE_EXECUTOR", message)
+
+
+def _means_silence(error: ServiceError) -> bool:
+    # A reason of its own (PLUGIN_TIMEOUT) is an answer about the configuration, and the next worker would say the same.
+    return isinstance(error, Unavailable) or (isinstance(error, DeadlineExceeded) and error.reason == error.code)

@@ -1,0 +1,45 @@
+"""Puts the config service together: settings, store, executors, service."""
+
+import time
+from collections.abc import Sequence
+from functools import partial
+
+from rocketconnect.config.v1.config_service_pb2_grpc import add_ConfigServiceServicer_to_server
+
+from rocketconnect_kit import database
+from rocketconnect_kit.serve import run, serve
+from rocketconnect_kit.settings import StoreSettings, load
+from services.config.executors import GrpcExecutors
+from services.config.feed import ChangeFeed
+from services.config.service import ConfigService
+from services.config.store import ConfigStore
+
+
+class ConfigSettings(StoreSettings):
+    """The config service: connector configurations, their revisions, the wanted state, the plugins."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the service until a signal; return the exit code."""
+    settings = load(ConfigSettings, argv)
+    return run("config", settings, partial(_main, settings))
+
+
+async def _main(settings: ConfigSettings) -> int:
+    engine = await database.open_store(settings.database_url("config"), "config")
+    store = ConfigStore(engine, now=lambda: time.time_ns() // 1_000)
+    executors = GrpcExecutors(settings)
+    # A SQLite file has one writer, this process; behind PostgreSQL other replicas write too.
+    feed = ChangeFeed(store.sequence if engine.dialect.name == "postgresql" else None)
+    service = ConfigService(store, executors, feed)
+    try:
+        async with feed.running():
+            return await serve(
+                "config",
+                partial(add_ConfigServiceServicer_to_server, service),
+                settings,
+                health={"store": partial(database.check, engine)},
+                on_stop=[executors.close],
+            )
+    finally:
+        engine.dispose()

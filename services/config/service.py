@@ -1,0 +1,257 @@
+"""The RPCs of the config service: check the request, ask an executor, change the store, convert."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+
+from rocketconnect.config.v1 import config_service_pb2 as pb
+from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceServicer
+
+from rocketconnect_kit import pages
+from rocketconnect_kit.errors import FieldProblem, InvalidArgument, ServiceError
+from rocketconnect_kit.interception import ServicerContext
+from rocketconnect_kit.logs import get_logger
+from rocketconnect_kit.settings import parse_addresses
+from services.config import checks, wire
+from services.config.domain import Connector, ConnectorType, WantedState, Worker
+from services.config.executors import Executors, Verdict, no_executor, validate_in_turn
+from services.config.feed import ChangeFeed
+from services.config.store import ConfigStore, refuse_etag, refuse_same
+
+FRESH_SECONDS = 90.0
+"""A worker that has not reported for so long offers nothing any more; workers report every 30 s."""
+
+MAXIMUM_PLUGINS = 2_000
+
+_log = get_logger(__name__)
+_UID = re.compile(r"[A-Za-z0-9_-]{0,128}")
+
+
+class ConfigService(ConfigServiceServicer):
+    """See config_service.proto for what each RPC promises. Errors of the domain pass through to the kit's interceptor."""
+
+    def __init__(self, store: ConfigStore, executors: Executors, feed: ChangeFeed) -> None:
+        self._store = store
+        self._executors = executors
+        self._feed = feed
+
+    async def CreateConnector(self, request: pb.CreateConnectorRequest, context: ServicerContext) -> pb.CreateConnectorResponse:
+        """Check and store a new connector; the same request id again is answered as before, even if nobody can check now."""
+        draft = wire.draft(request)
+        _refuse(
+            checks.name_problems(draft.name)
+            + checks.token_problems("request_id", draft.request_id)
+            + checks.token_problems("adopt_uid", draft.adopt_uid)
+            + checks.config_problems(draft.config)
+        )
+        connector = await asyncio.to_thread(self._store.answered, draft)
+        if connector is None:
+            kind = await self._checked(draft.name, draft.config)
+            connector = await asyncio.to_thread(self._store.create, draft, kind)
+            self._feed.notify()
+            _log.info("connector created", connector=connector.name, uid=connector.uid)
+        return pb.CreateConnectorResponse(connector=wire.connector(connector))
+
+    async def UpdateConnector(self, request: pb.UpdateConnectorRequest, context: ServicerContext) -> pb.UpdateConnectorResponse:
+        """Check and store the next revision."""
+        config = dict(request.config)
+        current = await asyncio.to_thread(self._store.get, request.name)
+        connector = await self._update(current, config, request.etag)
+        return pb.UpdateConnectorResponse(connector=wire.connector(connector))
+
+    async def RollbackConnector(
+        self, request: pb.RollbackConnectorRequest, context: ServicerContext
+    ) -> pb.RollbackConnectorResponse:
+        """Check an earlier configuration again, since the world may have changed, and store it as the next revision."""
+        current = await asyncio.to_thread(self._store.get, request.name)
+        earlier = await asyncio.to_thread(self._store.revision, current.uid, request.revision)
+        connector = await self._update(current, earlier.config, request.etag)
+        return pb.RollbackConnectorResponse(connector=wire.connector(connector))
+
+    async def GetConnector(self, request: pb.GetConnectorRequest, context: ServicerContext) -> pb.GetConnectorResponse:
+        """Return one connector."""
+        connector = await asyncio.to_thread(self._store.get, request.name)
+        return pb.GetConnectorResponse(connector=wire.connector(connector))
+
+    async def ListConnectors(self, request: pb.ListConnectorsRequest, context: ServicerContext) -> pb.ListConnectorsResponse:
+        """Return a page of connectors."""
+        size = pages.page_size(request.page_size)
+        after = pages.decode_token("connectors", request.page_token) or ""
+        found = await asyncio.to_thread(self._store.page, after, size + 1)
+        return pb.ListConnectorsResponse(
+            connectors=map(wire.connector, found[:size]),
+            next_page_token=pages.encode_token("connectors", found[size - 1].name) if len(found) > size else "",
+        )
+
+    async def DeleteConnector(self, request: pb.DeleteConnectorRequest, context: ServicerContext) -> pb.DeleteConnectorResponse:
+        """Remove a connector."""
+        connector = await asyncio.to_thread(self._store.delete, request.name, request.etag)
+        self._feed.notify()
+        _log.info("connector deleted", connector=connector.name, uid=connector.uid)
+        return pb.DeleteConnectorResponse(connector=wire.connector(connector))
+
+    async def PauseConnector(self, request: pb.PauseConnectorRequest, context: ServicerContext) -> pb.PauseConnectorResponse:
+        """Want it PAUSED."""
+        connector = await self._want(request.name, WantedState.PAUSED)
+        return pb.PauseConnectorResponse(connector=wire.connector(connector))
+
+    async def ResumeConnector(self, request: pb.ResumeConnectorRequest, context: ServicerContext) -> pb.ResumeConnectorResponse:
+        """Want it RUNNING."""
+        connector = await self._want(request.name, WantedState.RUNNING)
+        return pb.ResumeConnectorResponse(connector=wire.connector(connector))
+
+    async def StopConnector(self, request: pb.StopConnectorRequest, context: ServicerContext) -> pb.StopConnectorResponse:
+        """Want it STOPPED."""
+        connector = await self._want(request.name, WantedState.STOPPED)
+        return pb.StopConnectorResponse(connector=wire.connector(connector))
+
+    async def RestartConnector(self, request: pb.RestartConnectorRequest, context: ServicerContext) -> pb.RestartConnectorResponse:
+        """Count a restart and want it RUNNING."""
+        connector = await asyncio.to_thread(self._store.restart, request.name)
+        self._feed.notify()
+        return pb.RestartConnectorResponse(connector=wire.connector(connector))
+
+    async def ListRevisions(self, request: pb.ListRevisionsRequest, context: ServicerContext) -> pb.ListRevisionsResponse:
+        """Return a page of revisions."""
+        _refuse(checks.name_problems(request.name))
+        size = pages.page_size(request.page_size)
+        scope = f"revisions of {request.name}"
+        token = pages.decode_token(scope, request.page_token)
+        before = int(token) if token is not None else None
+        found = await asyncio.to_thread(self._store.revisions, request.name, before, size + 1)
+        return pb.ListRevisionsResponse(
+            revisions=map(wire.revision, found[:size]),
+            next_page_token=pages.encode_token(scope, str(found[size - 1].sequence)) if len(found) > size else "",
+        )
+
+    async def ValidateConnector(
+        self, request: pb.ValidateConnectorRequest, context: ServicerContext
+    ) -> pb.ValidateConnectorResponse:
+        """Check a configuration and store nothing."""
+        config = dict(request.config)
+        problems = checks.name_problems(request.name) if request.name else []
+        own = checks.config_problems(config)
+        if own:
+            return pb.ValidateConnectorResponse(problems=map(wire.problem, problems + own))
+        verdict = await self._verdict(request.name, config)
+        return pb.ValidateConnectorResponse(
+            problems=map(wire.problem, [*problems, *verdict.problems]),
+            plugin=verdict.plugin,
+            type=wire.type_value(verdict.type),
+        )
+
+    async def ListPlugins(self, request: pb.ListPluginsRequest, context: ServicerContext) -> pb.ListPluginsResponse:
+        """Return a page of the plugins that executors offer now."""
+        size = pages.page_size(request.page_size)
+        after = pages.decode_token("plugins", request.page_token) or ""
+        plugins = wire.merged_plugins(worker.plugins for worker in await self._workers())
+        names = [name for name in plugins if name > after]
+        return pb.ListPluginsResponse(
+            plugins=[wire.plugin(plugins[name]) for name in names[:size]],
+            next_page_token=pages.encode_token("plugins", names[size - 1]) if len(names) > size else "",
+        )
+
+    async def ReloadPlugins(self, request: pb.ReloadPluginsRequest, context: ServicerContext) -> pb.ReloadPluginsResponse:
+        """Let all executors look for their plugins again, at once; those that do not answer are left out of the answer."""
+        workers = await self._workers()
+        done = await asyncio.gather(*(self._reload(worker) for worker in workers))
+        return pb.ReloadPluginsResponse(workers=sorted(name for name in done if name))
+
+    async def ReportPlugins(self, request: pb.ReportPluginsRequest, context: ServicerContext) -> pb.ReportPluginsResponse:
+        """Store what an executor offers."""
+        _refuse(_report_problems(request))
+        await asyncio.to_thread(
+            self._store.report_worker,
+            request.worker_id,
+            request.address,
+            wire.plugin_documents(request.plugins),
+            wire.plugin_aliases(request.plugins),
+        )
+        return pb.ReportPluginsResponse()
+
+    async def WatchConnectors(
+        self, request: pb.WatchConnectorsRequest, context: ServicerContext
+    ) -> AsyncIterator[pb.WatchConnectorsResponse]:
+        """Give all connectors, then what changes. A slow caller gets the changes since its last answer in one."""
+        async with self._feed.watcher():
+            change = self._feed.next_change()
+            seen = await asyncio.to_thread(self._store.snapshot)
+            yield wire.changes(seen, snapshot=True)
+            while True:
+                await change.wait()
+                change = self._feed.next_change()
+                now = await asyncio.to_thread(self._store.changes_since, seen.sequence)
+                if now.sequence > seen.sequence:
+                    seen = now
+                    yield wire.changes(now, snapshot=False)
+
+    async def _update(self, current: Connector, config: dict[str, str], etag: str) -> Connector:
+        # What needs no executor is told first; the store looks again, in the transaction that writes.
+        refuse_etag(current, etag)
+        refuse_same(current, config)
+        _refuse(checks.config_problems(config))
+        kind = await self._checked(current.name, config)
+        connector = await asyncio.to_thread(self._store.update, current.name, config, etag, kind)
+        self._feed.notify()
+        _log.info("connector updated", connector=connector.name, uid=connector.uid, revision=connector.revision)
+        return connector
+
+    async def _want(self, name: str, wanted: WantedState) -> Connector:
+        connector = await asyncio.to_thread(self._store.want, name, wanted)
+        self._feed.notify()
+        return connector
+
+    async def _checked(self, name: str, config: dict[str, str]) -> ConnectorType:
+        verdict = await self._verdict(name, config)
+        _refuse(list(verdict.problems))
+        return verdict.type
+
+    async def _verdict(self, name: str, config: dict[str, str]) -> Verdict:
+        """Return what a capable executor says, literal secrets refused and hidden (invariant 6)."""
+        workers = await self._workers()
+        if not workers:
+            raise no_executor("no executor has reported what it offers")
+        class_name = config[checks.CLASS_KEY]
+        capable = [worker for worker in workers if worker.plugin(class_name) is not None]
+        if not capable:
+            unknown = checks.unknown_class(class_name, {name for worker in workers for name in worker.plugins})
+            return Verdict((unknown,), "", ConnectorType.UNSPECIFIED, frozenset())
+        verdict = await validate_in_turn(self._executors, capable, name, config)
+        literal = checks.secret_problems(config, verdict.secret_keys)
+        told = {problem.field for problem in literal}
+        others = [problem for problem in verdict.problems if problem.field not in told]
+        hidden = checks.without_secrets([*others, *literal], config, verdict.secret_keys)
+        return Verdict(tuple(hidden), verdict.plugin, verdict.type, verdict.secret_keys)
+
+    async def _workers(self) -> list[Worker]:
+        return await asyncio.to_thread(self._store.workers, FRESH_SECONDS)
+
+    async def _reload(self, worker: Worker) -> str | None:
+        try:
+            await self._executors.reload(worker.address)
+        except ServiceError as error:
+            _log.warning("executor did not reload its plugins", worker=worker.worker_id, cause=error.message)
+            return None
+        return worker.worker_id
+
+
+def _refuse(problems: list[FieldProblem]) -> None:
+    if problems:
+        heading = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        message = f"{heading}: " + ". ".join(str(problem) for problem in problems)
+        raise InvalidArgument("CONFIG_INVALID", message[:4_000], problems)
+
+
+def _report_problems(request: pb.ReportPluginsRequest) -> list[FieldProblem]:
+    problems = checks.token_problems("worker_id", request.worker_id)
+    if not request.worker_id:
+        problems.append(FieldProblem("worker_id", "", "is empty", "give the id of the worker"))
+    if len(request.plugins) > MAXIMUM_PLUGINS:
+        problems.append(FieldProblem("plugins", str(len(request.plugins)), "are too many", f"report at most {MAXIMUM_PLUGINS:,}"))
+    try:
+        count = len(parse_addresses(request.address))
+    except ValueError as error:
+        return [*problems, FieldProblem("address", request.address[:256], str(error), "give the one host:port it serves on")]
+    if count != 1 or len(request.address) > 256:
+        problems.append(FieldProblem("address", request.address[:256], "is not one address", "give its host:port"))
+    return problems

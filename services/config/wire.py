@@ -1,0 +1,108 @@
+"""Messages to domain and back, pure."""
+
+from collections.abc import Iterable, Mapping
+
+from google.protobuf import json_format
+from google.protobuf.timestamp_pb2 import Timestamp
+from rocketconnect.config.v1 import config_service_pb2 as pb
+from rocketconnect.connector.v1 import connector_pb2
+
+from rocketconnect_kit.errors import FieldProblem
+from services.config.domain import Changes, Connector, ConnectorType, Draft, Revision, WantedState
+
+_WANTED = {
+    connector_pb2.WANTED_STATE_UNSPECIFIED: WantedState.RUNNING,
+    connector_pb2.WANTED_STATE_RUNNING: WantedState.RUNNING,
+    connector_pb2.WANTED_STATE_PAUSED: WantedState.PAUSED,
+    connector_pb2.WANTED_STATE_STOPPED: WantedState.STOPPED,
+}
+_TYPE_PREFIX = "CONNECTOR_TYPE_"
+
+
+def draft(request: pb.CreateConnectorRequest) -> Draft:
+    """Return the connector to create. A wanted state of a newer version of the API counts as not given."""
+    wanted = _WANTED.get(request.wanted_state, WantedState.RUNNING)
+    return Draft(request.name, dict(request.config), wanted, request.request_id, request.adopt_uid)
+
+
+def connector(value: Connector) -> connector_pb2.Connector:
+    """Return the message of a connector."""
+    return connector_pb2.Connector(
+        name=value.name,
+        uid=value.uid,
+        revision=value.revision,
+        etag=value.etag,
+        config=value.config,
+        wanted_state=connector_pb2.WantedState.Value(f"WANTED_STATE_{value.wanted_state}"),
+        type=type_value(value.type),
+        create_time=timestamp(value.create_time),
+        update_time=timestamp(value.update_time),
+        restarts=value.restarts,
+    )
+
+
+def revision(value: Revision) -> connector_pb2.Revision:
+    """Return the message of a revision."""
+    return connector_pb2.Revision(
+        connector_uid=value.connector_uid,
+        connector=value.connector,
+        revision=value.revision,
+        config=value.config,
+        create_time=timestamp(value.create_time),
+    )
+
+
+def changes(value: Changes, *, snapshot: bool) -> pb.WatchConnectorsResponse:
+    """Return the message of a watch."""
+    return pb.WatchConnectorsResponse(
+        snapshot=snapshot,
+        connectors=map(connector, value.connectors),
+        deleted_uids=value.deleted_uids,
+        sequence=value.sequence,
+    )
+
+
+def problem(value: FieldProblem) -> connector_pb2.Problem:
+    """Return the message of a problem."""
+    return connector_pb2.Problem(key=value.field, value=value.value, reason=value.reason, fix=value.fix)
+
+
+def plugin_documents(plugins: Iterable[connector_pb2.Plugin]) -> dict[str, str]:
+    """Return the plugins as stored: name to JSON, with the names that the protos use."""
+    return {plugin.name: json_format.MessageToJson(plugin, preserving_proto_field_name=True, indent=None) for plugin in plugins}
+
+
+def plugin(document: str) -> connector_pb2.Plugin:
+    """Return a stored plugin; what a newer version of the service has added to it is left out."""
+    return json_format.Parse(document, connector_pb2.Plugin(), ignore_unknown_fields=True)
+
+
+def plugin_aliases(plugins: Iterable[connector_pb2.Plugin]) -> dict[str, str]:
+    """Return the plugins' other names: alias to name."""
+    return {alias: plugin.name for plugin in plugins for alias in plugin.aliases}
+
+
+def merged_plugins(newest_first: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """Return the plugins of several workers by name, sorted; the newest report describes one that several offer."""
+    merged: dict[str, str] = {}
+    for plugins in newest_first:
+        merged = {**plugins, **merged}
+    return dict(sorted(merged.items()))
+
+
+def connector_type(value: "connector_pb2.ConnectorType.ValueType") -> ConnectorType:
+    """Return the direction; one of a newer version of the API counts as not known."""
+    names = {number: name for name, number in connector_pb2.ConnectorType.items()}
+    return ConnectorType(names.get(value, "CONNECTOR_TYPE_UNSPECIFIED").removeprefix(_TYPE_PREFIX))
+
+
+def type_value(value: ConnectorType) -> "connector_pb2.ConnectorType.ValueType":
+    """Return the number of a direction."""
+    return connector_pb2.ConnectorType.Value(f"{_TYPE_PREFIX}{value}")
+
+
+def timestamp(microseconds: int) -> Timestamp:
+    """Return the message of a time."""
+    made = Timestamp()
+    made.FromMicroseconds(microseconds)
+    return made
