@@ -148,6 +148,8 @@ class _PluginTypeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_PluginType
     """A converter between records and message bytes."""
     PLUGIN_TYPE_TRANSFORM: _PluginType.ValueType  # 4
     """A transform."""
+    PLUGIN_TYPE_DIRECT: _PluginType.ValueType  # 5
+    """A source and a sink in one task, without a topic."""
 
 class PluginType(_PluginType, metaclass=_PluginTypeEnumTypeWrapper):
     """What kind of plugin it is."""
@@ -162,6 +164,8 @@ PLUGIN_TYPE_CONVERTER: PluginType.ValueType  # 3
 """A converter between records and message bytes."""
 PLUGIN_TYPE_TRANSFORM: PluginType.ValueType  # 4
 """A transform."""
+PLUGIN_TYPE_DIRECT: PluginType.ValueType  # 5
+"""A source and a sink in one task, without a topic."""
 Global___PluginType: _TypeAlias = PluginType  # noqa: Y015
 
 @_typing.final
