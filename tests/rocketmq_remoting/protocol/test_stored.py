@@ -1,0 +1,145 @@
+"""The decoder of stored messages: what a broker stores, and whatever else may arrive."""
+
+import struct
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from rocketmq_remoting import Compression, MessageQueue, ProtocolError, encode_batch, encode_properties
+from rocketmq_remoting.protocol.compression import COMPRESSED_FLAG, compress
+from rocketmq_remoting.protocol.stored import INNER_BATCH_FLAG, MAGIC_V1, MAGIC_V2, NEED_UNWRAP_FLAG, decode_stored
+
+QUEUE = MessageQueue("topic", "broker", 3)
+UNIT = NEED_UNWRAP_FLAG | INNER_BATCH_FLAG
+IPV6 = 1 << 4 | 1 << 5
+
+
+@dataclass(frozen=True)
+class Stored:
+    body: bytes
+    queue_offset: int = 0
+    properties: bytes = b""
+    sys_flag: int = 0
+    topic: bytes = b"topic"
+    version2: bool = False
+
+    def encode(self) -> bytes:
+        born = bytes(16 if self.sys_flag & 1 << 4 else 4) + struct.pack(">i", 1234)
+        store = (bytes(15) + b"\x01" if self.sys_flag & 1 << 5 else bytes([127, 0, 0, 1])) + struct.pack(">i", 10911)
+        magic = MAGIC_V2 if self.version2 else MAGIC_V1
+        rest = b"".join(
+            (
+                struct.pack(">IIIIqqiq", magic, 0, 3, 0, self.queue_offset, 77, self.sys_flag, 1_600_000_000_000),
+                born,
+                struct.pack(">q", 1_700_000_000_123),
+                store,
+                struct.pack(">iqi", 2, 0, len(self.body)),
+                self.body,
+                struct.pack(">H" if self.version2 else ">B", len(self.topic)),
+                self.topic,
+                struct.pack(">H", len(self.properties)),
+                self.properties,
+            )
+        )
+        return struct.pack(">i", len(rest) + 4) + rest
+
+
+forms = st.builds(
+    Stored,
+    body=st.binary(max_size=60),
+    queue_offset=st.integers(0, 1 << 40),
+    properties=st.binary(max_size=40),
+    sys_flag=st.sampled_from([0, 1 << 4, 1 << 5, IPV6]),
+    topic=st.binary(min_size=1, max_size=127),
+    version2=st.booleans(),
+)
+
+
+@given(st.lists(forms, max_size=6))
+def test_stored_messages_of_every_form_decode(stored: list[Stored]) -> None:
+    batch = decode_stored(QUEUE, b"".join(message.encode() for message in stored))
+    assert batch.bodies == [message.body for message in stored]
+    assert batch.offsets == [message.queue_offset for message in stored]
+    assert batch.raw_properties == [message.properties for message in stored]
+    assert batch.store_timestamps_ms == [1_700_000_000_123] * len(stored)
+    assert batch.units == len(stored)
+    for pulled, message in zip(batch, stored, strict=True):
+        assert pulled.sys_flag == message.sys_flag
+        assert pulled.born_timestamp_ms == 1_600_000_000_000
+        assert pulled.reconsume_times == 2
+        assert pulled.store_host == ("[::1]:10911" if message.sys_flag & 1 << 5 else "127.0.0.1:10911")
+        assert pulled.born_host == ("[::]:1234" if message.sys_flag & 1 << 4 else "0.0.0.0:1234")
+
+
+def test_the_message_id_is_the_brokers_address_and_the_place_in_its_log() -> None:
+    (message,) = decode_stored(QUEUE, Stored(b"x").encode())
+    assert message.message_id == "7F00000100002A9F000000000000004D"
+
+
+@given(
+    bodies=st.lists(st.binary(max_size=30), min_size=1, max_size=20),
+    base=st.integers(0, 1 << 40),
+    properties=st.dictionaries(st.sampled_from("abc"), st.sampled_from(["1", "ü"])),
+)
+def test_a_unit_of_a_batch_topic_is_unwrapped(bodies: list[bytes], base: int, properties: dict[str, str]) -> None:
+    raw = encode_properties(properties)
+    unit = Stored(encode_batch(bodies, raw).payload, base, sys_flag=UNIT).encode()
+    batch = decode_stored(QUEUE, unit + Stored(b"after", base + len(bodies)).encode())
+    assert batch.bodies == [*bodies, b"after"]
+    assert batch.offsets == list(range(base, base + len(bodies) + 1))
+    assert batch.raw_properties == [raw] * len(bodies) + [b""]
+    assert batch.units == 2
+    assert batch[0].properties == properties
+    assert batch[0].message_id == batch[len(bodies) - 1].message_id
+
+
+@pytest.mark.parametrize("compression", Compression)
+def test_compressed_bodies_are_unpacked(compression: Compression) -> None:
+    flag = COMPRESSED_FLAG | compression.value
+    batch = decode_stored(QUEUE, Stored(compress(b"plain" * 100, compression), sys_flag=flag).encode())
+    assert batch.bodies == [b"plain" * 100]
+
+
+@given(st.lists(forms, min_size=1, max_size=3), st.data())
+def test_an_answer_cut_short_raises_protocol_error(stored: list[Stored], data: st.DataObject) -> None:
+    whole = b"".join(message.encode() for message in stored)
+    last = len(stored[-1].encode())
+    cut = data.draw(st.integers(len(whole) - last + 1, len(whole) - 1))
+    with pytest.raises(ProtocolError):
+        decode_stored(QUEUE, whole[:cut])
+
+
+@given(forms | st.builds(lambda: Stored(encode_batch([b"a", b"bc"], b"p").payload, sys_flag=UNIT)), st.data())
+def test_an_answer_with_changed_bytes_decodes_or_raises_protocol_error(stored: Stored, data: st.DataObject) -> None:
+    whole = bytearray(stored.encode())
+    for _ in range(data.draw(st.integers(1, 4))):
+        whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        batch = decode_stored(QUEUE, bytes(whole))
+    except ProtocolError:
+        return
+    assert len(batch.bodies) == len(batch.offsets) == len(batch.raw_properties) == len(batch.store_timestamps_ms)
+
+
+@given(st.binary(max_size=300))
+@example(bytes(88))
+@example(struct.pack(">iI", 91, MAGIC_V1) + bytes(76) + struct.pack(">i", -88) + bytes(3))
+def test_arbitrary_bytes_decode_or_raise_protocol_error(data: bytes) -> None:
+    try:
+        batch = decode_stored(QUEUE, data)
+    except ProtocolError:
+        return
+    assert len(batch) == 0
+
+
+@given(st.binary(min_size=1, max_size=100))
+@example(struct.pack(">i12xi", 0, -22) + b"\0\0")
+@example(struct.pack(">i12xi", -20, 0) + b"\0\0")
+def test_arbitrary_units_decode_or_raise_protocol_error(unit: bytes) -> None:
+    try:
+        batch = decode_stored(QUEUE, Stored(unit, sys_flag=UNIT).encode())
+    except ProtocolError:
+        return
+    assert sum(map(len, batch.bodies)) < len(unit)
