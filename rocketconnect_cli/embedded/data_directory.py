@@ -22,7 +22,7 @@ class DataDirectory:
 
         Raises DataDirectoryInUse when another process holds the lock.
         """
-        for folder in ("logs", "name-server", "store"):
+        for folder in ("broker", "logs", "name-server", "store"):
             (self.path / folder).mkdir(parents=True, exist_ok=True)
         lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:

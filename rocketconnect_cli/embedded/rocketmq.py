@@ -56,18 +56,21 @@ class EmbeddedRocketMQ:
         broker_port: int = 0,
         jars: Path | None = None,
         broker_settings: Mapping[str, str] | None = None,
+        system_properties: Mapping[str, str] | None = None,
         name_server_heap: str = "256m",
         broker_heap: str = "1g",
     ) -> None:
         """Touch nothing yet. Port 0 means a free one; no `jars`: the user's cache, filled first when it is empty.
 
-        `broker_settings` are RocketMQ's own (its broker.conf) and win over those of settings.py.
+        `broker_settings` are RocketMQ's own (its broker.conf), `system_properties` Java's for both processes
+        (RocketMQ's TLS is set by them); both win over those of settings.py.
         """
         self._directory = DataDirectory(data_dir.absolute())
         self._wanted_name_server_port = name_server_port
         self._wanted_broker_port = broker_port
         self._wanted_jars = jars
         self._broker_settings = dict(broker_settings or {})
+        self._system_properties = dict(system_properties or {})
         self._name_server_heap = name_server_heap
         self._broker_heap = broker_heap
         self._prepared: _Prepared | None = None
@@ -200,7 +203,8 @@ class EmbeddedRocketMQ:
         self._directory.write(f"{BROKER}.conf", settings.properties({**broker, **self._broker_settings}))
 
     def _command(self, name: str, main: str, heap: str) -> list[str]:
-        flags = settings.java_flags(heap, self._known.jars, self.data_dir)
+        home = self.data_dir / name
+        flags = settings.java_flags(heap, self._known.jars, home, self._system_properties)
         return tethered([str(self._known.java), *flags, main, "-c", str(self.data_dir / f"{name}.conf")])
 
     def _spawn(self, name: str, command: list[str]) -> None:
