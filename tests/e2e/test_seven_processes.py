@@ -1,0 +1,139 @@
+"""The seven services as seven `rocketconnect serve` processes, each of them killed in the middle of a transfer."""
+
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from rocketconnect_cli import topology
+from rocketconnect_cli.api import Api, ApiError
+from rocketconnect_cli.embedded import ports
+from rocketconnect_cli.embedded.tethered import tethered
+from rocketconnect_cli.states import wait_for
+
+pytestmark = pytest.mark.e2e
+COMMAND = str(Path(sys.executable).with_name("rocketconnect"))
+LINES = 60_000
+RATE = 3_000
+
+
+class Fleet:
+    """Seven processes, as seven containers would run them."""
+
+    def __init__(self, folder: Path, name_server: str) -> None:
+        stores = {kind: ports.choose() for kind in topology.STORES}
+        chosen = topology.Ports(ports.choose(), ports.choose(), stores, (ports.choose(),))
+        self.services = {
+            service.kind: service for service in topology.services(chosen, data=folder / "data", name_server=name_server)
+        }
+        self.folder = folder
+        self.rest = f"http://127.0.0.1:{chosen.rest}"
+        self.metrics = f"http://127.0.0.1:{chosen.metrics}/metrics"
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        (folder / "data").mkdir()
+
+    def start(self, kind: str) -> None:
+        service = self.services[kind]
+        with (self.folder / f"{kind}.log").open("ab") as log:
+            self.processes[kind] = subprocess.Popen(
+                tethered([COMMAND, "serve", kind]),
+                env={**os.environ, **service.environment},
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def kill(self, kind: str) -> None:
+        self.processes[kind].kill()
+        self.processes[kind].wait()
+
+    def stop(self) -> dict[str, int]:
+        """Drains all, tasks first; their exit codes."""
+        for kind in sorted(self.processes, key=lambda kind: topology.STAGES[kind]):
+            self.processes[kind].terminate()
+            self.processes[kind].wait(60)
+        return {kind: process.returncode for kind, process in self.processes.items()}
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, rocketmq: Any) -> Iterator[Fleet]:
+    made = Fleet(tmp_path, rocketmq.name_server)
+    for kind in topology.SERVICES:
+        made.start(kind)
+    try:
+        yield made
+    finally:
+        for process in made.processes.values():
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def ready(fleet: Fleet) -> Iterator[Api]:
+    with Api(fleet.rest) as api:
+        wait_until(lambda: answers(api) and bool(list(api.pages("/v1/plugins", "plugins"))), 90)
+        yield api
+
+
+def answers(api: Api) -> bool:
+    try:
+        return any(worker.get("alive") for worker in api.pages("/v1/workers", "workers"))
+    except ApiError:
+        return False
+
+
+def wait_until(true: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "did not come true in time"
+        time.sleep(0.1)
+
+
+def lines_of(path: Path) -> list[str]:
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def test_every_service_killed_in_turn_loses_and_doubles_nothing(fleet: Fleet, tmp_path: Path) -> None:
+    source, through_spark, native = tmp_path / "in.txt", tmp_path / "spark.txt", tmp_path / "native.txt"
+    wanted = [f"{number:08d} some text of a line" for number in range(LINES)]
+    source.write_text("".join(f"{line}\n" for line in wanted))
+    children = set[int]()
+    with ready(fleet) as api:
+        sinks = {"spark": ("file_sink", through_spark), "native": ("file_lines", native)}
+        for name, (plugin, target) in sinks.items():
+            config = {"connector.class": plugin, "engine": name, "topics": "seven", "filename": str(target)}
+            api.request("POST", "/v1/connectors", body={"name": name, "config": config})
+        config = {"connector.class": "file_source", "topic": "seven", "filename": str(source), "max.rate.records": str(RATE)}
+        api.request("POST", "/v1/connectors", body={"name": "source", "config": config})
+        for name in ("spark", "native", "source"):
+            wait_for(api, name, ("RUNNING", "IDLE"), 90)
+    killed = []
+    for kind in topology.SERVICES:
+        begin = len(lines_of(native))
+        assert begin < LINES, "everything had arrived before all were killed: nothing was proved"
+        children.update(child.pid for child in psutil.Process(fleet.processes[kind].pid).children(recursive=True))
+        fleet.kill(kind)
+        time.sleep(0.5)
+        fleet.start(kind)
+        killed.append(kind)
+        wait_until(lambda begin=begin: len(lines_of(native)) > begin, 60)  # type: ignore[misc]
+    assert set(killed) == set(topology.SERVICES)
+    wait_until(lambda: len(lines_of(native)) >= LINES and len(lines_of(through_spark)) >= LINES, 180)
+    time.sleep(2)  # a late double would show
+    for target in (native, through_spark):
+        got = lines_of(target)
+        assert Counter(got) == Counter(wanted)
+        assert got == wanted
+    with ready(fleet) as api:
+        assert {state["connector"] for state in api.pages("/v1/states", "states")} == {"spark", "native", "source"}
+    codes = fleet.stop()
+    assert codes == dict.fromkeys(topology.SERVICES, 0)
+    assert not [pid for pid in children if psutil.pid_exists(pid)]

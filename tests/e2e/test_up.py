@@ -1,0 +1,124 @@
+"""`rocketconnect up` as a user starts, interrupts, kills and restarts it."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from rocketconnect_cli.api import Api
+from rocketconnect_cli.embedded import ports
+from rocketconnect_cli.states import wait_for
+
+pytestmark = pytest.mark.e2e
+COMMAND = str(Path(sys.executable).with_name("rocketconnect"))
+
+
+class Up:
+    """One run of `rocketconnect up`."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        command = [COMMAND, "up", "--data", str(folder), "--output", "json", *options]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+
+    def ready(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        assert line, self.process.communicate()[1]
+        return dict(json.loads(line))
+
+    def below(self) -> list[psutil.Process]:
+        return psutil.Process(self.process.pid).children(recursive=True)
+
+    def end(self, number: signal.Signals, times: int = 1) -> tuple[int, list[psutil.Process], float]:
+        """Sends a signal; the exit code, what is still running below it a second later, and the seconds that it took."""
+        below = self.below()
+        begin = time.monotonic()
+        for _ in range(times):
+            self.process.send_signal(number)
+            time.sleep(0.3)
+        self.process.communicate(timeout=90)
+        seconds = time.monotonic() - begin
+        time.sleep(1.5)
+        return self.process.returncode, [child for child in below if alive(child)], seconds
+
+
+def alive(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def wait_until(true: Callable[[], bool], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "did not come true in time"
+        time.sleep(0.05)
+
+
+def append(path: Path, *lines: str) -> None:
+    with path.open("a") as file:
+        file.writelines(f"{line}\n" for line in lines)
+
+
+def test_stop_kill_and_restart_on_the_same_directory(tmp_path: Path) -> None:
+    data, source, target = tmp_path / "data", tmp_path / "in.txt", tmp_path / "out.txt"
+    rest = ports.choose()
+    append(source, "one", "two")
+
+    first = Up(data, "--rest-port", str(rest))
+    ready = first.ready()
+    assert ready["rest"] == f"http://127.0.0.1:{rest}"
+    with Api(ready["rest"]) as api:
+        sink = {"connector.class": "file_sink", "topics": "t", "filename": str(target)}
+        api.request("POST", "/v1/connectors", body={"name": "out", "config": sink})
+        config = {"connector.class": "file_source", "topic": "t", "filename": str(source)}
+        api.request("POST", "/v1/connectors", body={"name": "in", "config": config})
+        wait_until(lambda: target.exists() and target.read_text() == "one\ntwo\n")
+
+    again = subprocess.run(
+        [COMMAND, "up", "--data", str(data), "--rest-port", "0"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert again.returncode == 1
+    assert "another directory" in again.stderr
+    assert "Traceback" not in again.stderr
+
+    assert first.end(signal.SIGINT)[:2] == (0, [])
+
+    append(source, "three")
+    second = Up(data, "--rest-port", str(rest))
+    second.ready()
+    wait_until(lambda: target.read_text() == "one\ntwo\nthree\n")
+    assert second.end(signal.SIGKILL)[:2] == (-9, [])
+
+    append(source, "four")
+    third = Up(data, "--rest-port", str(rest))
+    with Api(third.ready()["rest"]) as api:
+        wait_until(lambda: target.read_text() == "one\ntwo\nthree\nfour\n")
+        for name in ("in", "out"):
+            wait_for(api, name, ("RUNNING", "IDLE"), 30)
+    time.sleep(1)
+    assert target.read_text() == "one\ntwo\nthree\nfour\n"
+    code, left, seconds = third.end(signal.SIGINT, times=2)
+    assert (code, left) == (0, [])
+    assert seconds < 5
+
+
+def test_a_port_in_use_is_said_in_one_sentence(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen(1)
+        port = taken.getsockname()[1]
+        command = [COMMAND, "up", "--data", str(tmp_path / "d"), "--rest-port", str(port)]
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert answer.returncode == 1
+    assert f"port {port} for REST is in use" in answer.stderr
+    assert "Traceback" not in answer.stderr
