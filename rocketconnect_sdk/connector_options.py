@@ -211,17 +211,17 @@ def direct_options() -> tuple[Option, ...]:
     return _DIRECT
 
 
-def parse_source(source: Source, raw: Mapping[str, str], *, resolved: bool = False) -> Config:
-    """The configuration of a source connector. Raises ConfigError with all problems. See options.parse for resolved."""
-    return parse(source_options(source), raw, known_prefixes=_SOURCE_PREFIXES, resolved=resolved)
+def parse_source(source: Source, raw: Mapping[str, str]) -> Config:
+    """The configuration of a source connector. Raises ConfigError with all problems."""
+    return parse(source_options(source), raw, known_prefixes=_SOURCE_PREFIXES)
 
 
-def parse_sink(sink: Sink, raw: Mapping[str, str], *, resolved: bool = False) -> Config:
-    """The configuration of a sink connector. Raises ConfigError with all problems. See options.parse for resolved."""
-    return parse(sink_options(sink), raw, known_prefixes=_SINK_PREFIXES, resolved=resolved)
+def parse_sink(sink: Sink, raw: Mapping[str, str]) -> Config:
+    """The configuration of a sink connector. Raises ConfigError with all problems."""
+    return parse(sink_options(sink), raw, known_prefixes=_SINK_PREFIXES)
 
 
-def parse_direct(raw: Mapping[str, str], *, resolved: bool = False) -> tuple[Config, Config, Config]:
+def parse_direct(raw: Mapping[str, str]) -> tuple[Config, Config, Config]:
     """The configurations of a direct connector: its own, its source's and its sink's. Raises ConfigError with all problems."""
     problems: list[Problem] = []
     parts: list[Config] = []
@@ -234,11 +234,11 @@ def parse_direct(raw: Mapping[str, str], *, resolved: bool = False) -> tuple[Con
                 fix = f"Name a {prefix[:-1]}."
                 problems.append(Problem(f"{prefix}connector.class", name, f"is no {prefix[:-1]}", fix))
             elif plugin is not None:
-                parts.append(parse(plugin.options, own, resolved=resolved))
+                parts.append(parse(plugin.options, own))
         except ConfigError as error:
             problems += [replace(problem, key=prefix + problem.key) for problem in error.problems]
     try:
-        config = parse(_DIRECT, raw, known_prefixes=("source.", "sink.", "transforms."), resolved=resolved)
+        config = parse(_DIRECT, raw, known_prefixes=("source.", "sink.", "transforms."))
     except ConfigError as error:
         raise ConfigError([*error.problems, *problems]) from None
     if problems:

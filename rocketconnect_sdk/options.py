@@ -106,16 +106,13 @@ class Config(Mapping[str, Any]):
         return {key[len(prefix) :]: value for key, value in self.raw.items() if key.startswith(prefix)}
 
 
-def parse(
-    options: Iterable[Option], raw: Mapping[str, str], *, known_prefixes: Sequence[str] = (), resolved: bool = False
-) -> Config:
+def parse(options: Iterable[Option], raw: Mapping[str, str], *, known_prefixes: Sequence[str] = ()) -> Config:
     """Reads a configuration.
 
     Args:
         options: All options of the connector, the runtime's included.
         raw: The configuration as the user wrote it.
         known_prefixes: Keys that begin with one of these belong to somebody else (converters, transforms).
-        resolved: References have been replaced by what they stand for, so that a secret is a literal now.
 
     Raises:
         ConfigError: with every problem: unknown keys (with the nearest known one), missing and wrong values, secrets given as
@@ -131,14 +128,14 @@ def parse(
         given = [key for key in keys if key in raw]
         if len(given) > 1:
             problems.append(Problem(given[1], "", f"means the same as {given[0]}", f"Give only one of {', '.join(given)}."))
-        values[option.key] = _value(option, given[0] if given else "", raw, problems, resolved=resolved)
+        values[option.key] = _value(option, given[0] if given else "", raw, problems)
     problems += [_unknown(key, raw[key], known) for key in raw if key not in known and not key.startswith(tuple(known_prefixes))]
     if problems:
         raise ConfigError(problems)
     return Config(values, raw)
 
 
-def _value(option: Option, key: str, raw: Mapping[str, str], problems: list[Problem], *, resolved: bool) -> Any:
+def _value(option: Option, key: str, raw: Mapping[str, str], problems: list[Problem]) -> Any:
     text = raw[key] if key else option.default
     if text is None:
         if option.required:
@@ -148,16 +145,16 @@ def _value(option: Option, key: str, raw: Mapping[str, str], problems: list[Prob
         problems.append(Problem(key, "", "is required and is empty", f"Give a value: {option.doc}"))
         return None
     if option.secret:
-        if key and not resolved and not REFERENCE.fullmatch(text.strip()):
+        if key and not REFERENCE.fullmatch(text.strip()):
             fix = "Give a reference instead: ${env:NAME}, ${file:PATH:KEY} or ${keystore:NAME}."
             problems.append(Problem(key, "", "is a secret and was given as a literal value", fix))
         return text
     try:
         return option.parse(text)
     except ValueError as error:
-        shown = option.default or ", ".join(option.choices[:1])
-        fix = f"Give a {option.kind.value}" + (f", for instance {shown}." if shown else ".")
-        problems.append(Problem(key or option.key, text[:200], str(error), fix))
+        shown = option.default or next(iter(option.choices), "")
+        fix = f"Give {_NOUNS[option.kind]}" + (f", for instance {shown}." if shown else ".")
+        problems.append(Problem(key or option.key, text[:200], str(error), option.doc if option.check else fix))
         return None
 
 
@@ -205,6 +202,16 @@ def _duration(text: str) -> float:
 def _list(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in re.split(r"[,;]", text) if part.strip())
 
+
+_NOUNS: Mapping[Kind, str] = {
+    Kind.STRING: "a value that is allowed",
+    Kind.INT: "a whole number",
+    Kind.FLOAT: "a number",
+    Kind.BOOL: "true or false",
+    Kind.SIZE: "a size",
+    Kind.DURATION: "a duration",
+    Kind.LIST: "a list",
+}
 
 _PARSERS: Mapping[Kind, Callable[[str], Any]] = {
     Kind.STRING: lambda text: text,

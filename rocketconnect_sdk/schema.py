@@ -43,6 +43,8 @@ class Schema:
         fields: Of a struct, in order.
         items: Of the elements of an array, or of the values of a map.
         keys: Of the keys of a map.
+        parameters: (name, value) pairs that belong to the name, such as the scale of a decimal.
+        default: Stands for a value that is missing: a bool, int, float, str or bytes; None: there is no default.
     """
 
     type: Type
@@ -53,6 +55,24 @@ class Schema:
     fields: tuple[Field, ...] = ()
     items: "Schema | None" = None
     keys: "Schema | None" = None
+    parameters: tuple[tuple[str, str], ...] = ()
+    default: bool | int | float | str | bytes | None = None
+
+
+_LOGICAL = "io.openmessaging.connector.api.data.logical."
+DECIMAL = f"{_LOGICAL}Decimal"
+"""The name of BYTES that hold a decimal.Decimal; the parameter "scale" says how many digits are behind its point."""
+DATE = f"{_LOGICAL}Date"
+"""The name of INT32 that holds a datetime.date as days since 1970."""
+TIME = f"{_LOGICAL}Time"
+"""The name of INT32 that holds a datetime.time as milliseconds since midnight."""
+TIMESTAMP = f"{_LOGICAL}Timestamp"
+"""The name of INT64 that holds a datetime.datetime with a time zone as milliseconds since 1970 UTC."""
+
+
+def decimal(scale: int, *, optional: bool = False) -> Schema:
+    """The schema of a decimal.Decimal with so many digits behind its point."""
+    return Schema(Type.BYTES, optional=optional, name=DECIMAL, version=1, parameters=(("scale", str(scale)),))
 
 
 def struct(fields: Sequence[tuple[str, Schema]], *, name: str = "", optional: bool = False) -> Schema:
