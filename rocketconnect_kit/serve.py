@@ -44,6 +44,7 @@ async def serve(
     settings: ServiceSettings,
     *,
     health: Mapping[str, Check] | None = None,
+    on_start: Sequence[Callable[[str], None]] = (),
     on_stop: Sequence[Callable[[], Awaitable[None]]] = (),
 ) -> int:
     """Serve until a signal; return the exit code for the process.
@@ -57,7 +58,8 @@ async def serve(
         add: registers the service with the server, such as `lambda s: add_ConfigServiceServicer_to_server(service, s)`.
         settings: where to listen, TLS, logs.
         health: checks of what the service needs; SERVING only while all of them pass.
-        on_stop: run in this order after the server has stopped.
+        on_start: called in this order with "host:port" when the server takes calls.
+        on_stop: run in this order after the server has stopped; a second signal ends these, too.
     """
     logs.configure(service_name, settings.log_level, settings.log_format)
     signals: asyncio.Queue[int] = asyncio.Queue()
@@ -82,14 +84,14 @@ async def serve(
         async with _checking(servicer, ("", full_name), health or {}):
             await server.start()
             address = f"{settings.host}:{port}"
+            for start in on_start:
+                start(address)
             announce(settings.announce_fd, service_name, address, endpoint.address)
             _log.info("serving", address=address, metrics=endpoint.address)
             await signals.get()
             _log.info("draining", seconds=settings.drain_seconds)
             await servicer.enter_graceful_shutdown()
-        code = await _stop(server, limits, settings.drain_seconds, signals)
-        for stop in on_stop:
-            await stop()
+        code = await _stop(server, limits, settings.drain_seconds, on_stop, signals)
     finally:
         endpoint.close()
         if end_tracing is not None:
@@ -199,13 +201,26 @@ def announce(descriptor: int | None, service: str, address: str, metrics_address
         pipe.write(json.dumps({"service": service, "address": address, "metrics": metrics_address}) + "\n")
 
 
-async def _stop(server: grpc.aio.Server, limits: CallLimits, seconds: float, signals: "asyncio.Queue[int]") -> int:
-    limits.end_streams()
-    drained = asyncio.create_task(server.stop(seconds))
+async def _stop(
+    server: grpc.aio.Server,
+    limits: CallLimits,
+    seconds: float,
+    on_stop: Sequence[Callable[[], Awaitable[None]]],
+    signals: "asyncio.Queue[int]",
+) -> int:
+    async def drain() -> None:
+        limits.end_streams()
+        await server.stop(seconds)
+        for stop in on_stop:
+            await stop()
+
+    drained = asyncio.create_task(drain())
     second = asyncio.create_task(signals.get())
     await asyncio.wait([drained, second], return_when=asyncio.FIRST_COMPLETED)
-    if second.done():
+    if not drained.done():
         _log.warning("second signal: ending at once")
+        drained.cancel()
+        await asyncio.wait([drained])
         await server.stop(0)
         return 128 + second.result()
     second.cancel()
