@@ -179,7 +179,7 @@ def _reason(pid: int, code: int) -> str:
         return what + _REASONS[Exit(code)]
     if code >= 0:
         return f"{what}it ended with exit status {code}; what it printed is in the log of the executor"
-    name = signal.Signals(-code).name
+    name = next((known.name for known in signal.Signals if known == -code), f"signal {-code}")
     if name == "SIGKILL":
         return f"{what}it was killed (SIGKILL); if nobody did that, the machine ran out of memory: see the log of its kernel"
     return f"{what}it was ended by {name}; what it printed is in the log of the executor"
