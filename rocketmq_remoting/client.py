@@ -19,13 +19,14 @@ from rocketmq_remoting.errors import (
     TopicNotFound,
 )
 from rocketmq_remoting.heartbeat import Heartbeat
-from rocketmq_remoting.model import Message, MessageQueue, Permission
+from rocketmq_remoting.model import Message, MessageQueue, Permission, SqlFilter
 from rocketmq_remoting.network import Lane, Network
 from rocketmq_remoting.protocol.codes import RequestCode, ResponseCode
 from rocketmq_remoting.protocol.properties import UniqueKeys, message_properties
 from rocketmq_remoting.protocol.requests import (
     Request,
     check,
+    check_filter_request,
     filter_expression,
     number,
     queue_fields,
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from rocketmq_remoting.model import (
         PullResult,
         SendReceipt,
-        SqlFilter,
         TagFilter,
         TlsOptions,
         TopicConfig,
@@ -107,6 +107,7 @@ class Client:
         self._heartbeat = Heartbeat(self._network, self._routes, self.client_id, group, _HEARTBEAT_INTERVAL)
         self._unique_keys = UniqueKeys()
         self._barrier_brokers: set[str] = set()
+        self._checked_filters: set[tuple[str, SqlFilter]] = set()
 
     def close(self) -> None:
         """End all connections. Requests under way fail; calls after it raise `ClientClosed`."""
@@ -298,8 +299,11 @@ class Client:
 
         Raises:
             NotSent: the broker can't be reached.
+            InvalidFilter: the broker can't make sense of the SQL expression, or doesn't allow any.
         """
         group = group or self.group
+        if isinstance(message_filter, SqlFilter):
+            self._check_filter(queue, group, message_filter)
         self._heartbeat.subscribe(group, queue.topic, filter_expression(message_filter))
         address = self._routes.master(queue.broker, queue.topic)
         try:
@@ -308,6 +312,14 @@ class Client:
             self._routes.forget(queue.broker)
             raise
         return PullLane(connection, queue, group, suspend, max_bytes, message_filter, self._timeout)
+
+    def _check_filter(self, queue: MessageQueue, group: str, message_filter: SqlFilter) -> None:
+        key = (queue.broker, message_filter)
+        if key not in self._checked_filters:
+            what = f"filter {message_filter.expression!r} on topic {queue.topic}"
+            request = check_filter_request(self.client_id, group, queue.topic, message_filter)
+            self._submit(queue, request, lambda frame: check(frame, what), self._timeout, what).result()
+            self._checked_filters.add(key)
 
     # --- offsets
 

@@ -41,10 +41,11 @@ _BY_CODE: dict[int, tuple[type[errors.RocketMQError], str]] = {
     ResponseCode.FILTER_DATA_NOT_LATEST: (errors.BrokerBusy, "the broker has an older filter; try again"),
     ResponseCode.INVALID_PARAMETER: (errors.InvalidRequest, "the broker refuses a value of the request"),
 }
-_TOO_LARGE = ("body size exceed", "msg body length limit", "message body length over", "size exceeded")
+_TOO_LARGE = ("body size exceed", "msg body length limit", "message body length over")
 # Brokers report these as plain errors; the words are all that tells them apart.
 _BY_WORDS: tuple[tuple[str, type[errors.RocketMQError], str], ...] = (
     ("does not support consumer to filter", errors.InvalidFilter, "set enablePropertyFilter=true on the broker"),
+    ("size exceeded", errors.MessageTooLarge, "send less at once, or raise the broker's maxMessageSize"),
     ("in-sync replicas not enough", errors.BrokerBusy, "too few replicas are alive; bring them back"),
     ("name server not ready", errors.BrokerBusy, "the name server has just started; try again after a pause"),
     ("signature", errors.Unauthenticated, "check access key and secret key"),

@@ -230,6 +230,14 @@ def queue_fields(queue: MessageQueue, **more: str) -> dict[str, str]:
     return {"topic": queue.topic, "queueId": str(queue.queue_id), "bname": queue.broker, **more}
 
 
+def check_filter_request(client_id: str, group: str, topic: str, message_filter: SqlFilter) -> Request:
+    """Build the question whether an expression is right; a pull with a wrong one would bring every message."""
+    expression, kind = filter_expression(message_filter)
+    subscription = {"topic": topic, "subString": expression, "expressionType": kind, "subVersion": 0}
+    body = {"clientId": client_id, "group": group, "subscriptionData": subscription}
+    return Request(RequestCode.CHECK_CLIENT_CONFIG, {}, json.dumps(body).encode())
+
+
 def create_topic_request(
     topic: str, *, read_queues: int, write_queues: int, permission: Permission, attributes: Mapping[str, str]
 ) -> Request:
