@@ -1,11 +1,31 @@
 """Fixtures of the cluster service's tests."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
+from rocketconnect_kit import database
 from services.cluster.model import Connector, Wanted
+from tests.services.cluster.databases import fresh_database
 from tests.services.cluster.paper import ClusterOnPaper
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/cluster.db"
+    server_url: str = request.getfixturevalue("postgres")
+    return fresh_database(server_url)
+
+
+@pytest.fixture
+def engine(store_url: str) -> Iterator[sa.Engine]:
+    made = database.engine(store_url)
+    database.migrate(made, "cluster")
+    yield made
+    made.dispose()
 
 
 @pytest.fixture

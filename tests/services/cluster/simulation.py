@@ -11,7 +11,7 @@ from random import Random
 from rocketconnect_kit.errors import ServiceError
 from services.cluster import core
 from services.cluster.board import Board, Subscription, Update
-from services.cluster.events import ConnectorsChanged, Event, Register, Release, ReportPlan, Tick
+from services.cluster.events import ConnectorsChanged, Effects, Event, Register, Release, ReportPlan, Tick
 from services.cluster.model import PLAN, Changes, Connector, Key, Wanted
 from services.cluster.state import Policy, State
 from services.cluster.tables import Tables
@@ -135,7 +135,7 @@ class Simulation:
 
         return tell
 
-    def step(self, event: Event) -> core.Effects:
+    def step(self, event: Event) -> Effects:
         effects = core.step(self.state, event, self.now, self.random)
         if not isinstance(event, Tick):
             self._note(f"{event} -> {effects.reply!r}")

@@ -1,0 +1,65 @@
+"""What can be wrong with a request, whatever the state of the cluster. All problems at once."""
+
+import re
+from collections.abc import Sequence
+
+from rocketconnect_kit.errors import FieldProblem, InvalidArgument
+from rocketconnect_kit.settings import parse_addresses
+from services.cluster.events import Register, ReportPlan
+
+MAXIMUM_TASKS = 10_000
+MAXIMUM_PLUGINS = 10_000
+MAXIMUM_LABELS = 100
+SHORTEST_REPLAN_SECONDS = 1.0
+
+_WORKER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}")
+_SHOWN = 100
+
+
+def check_register(event: Register) -> None:
+    """Return if a worker can join as it says.
+
+    Raises:
+        InvalidArgument: WORKER_INVALID.
+    """
+    problems = []
+    if not _WORKER_ID.fullmatch(event.worker_id):
+        fix = "use 1 to 128 letters, digits and . _ : @ -, beginning with a letter or a digit"
+        problems.append(FieldProblem("worker_id", event.worker_id[:_SHOWN], "is not a worker id", fix))
+    problems += _address_problems(event.address)
+    if len(event.plugins) > MAXIMUM_PLUGINS:
+        fix = f"offer at most {MAXIMUM_PLUGINS}"
+        problems.append(FieldProblem("plugins", str(len(event.plugins)), "are too many", fix))
+    if len(event.labels) > MAXIMUM_LABELS:
+        problems.append(FieldProblem("labels", str(len(event.labels)), "are too many", f"use at most {MAXIMUM_LABELS}"))
+    _refuse("WORKER_INVALID", problems)
+
+
+def check_report_plan(event: ReportPlan) -> None:
+    """Return if a plan can hold.
+
+    Raises:
+        InvalidArgument: PLAN_INVALID.
+    """
+    problems = []
+    if len(event.tasks) > MAXIMUM_TASKS:
+        problems.append(FieldProblem("tasks", str(len(event.tasks)), "are too many", f"plan at most {MAXIMUM_TASKS}"))
+    if event.replan_after is not None and event.replan_after < SHORTEST_REPLAN_SECONDS:
+        fix = f"use {SHORTEST_REPLAN_SECONDS:g}s or more, or leave it out"
+        problems.append(FieldProblem("replan_after", f"{event.replan_after:g}s", "is too short", fix))
+    _refuse("PLAN_INVALID", problems)
+
+
+def _address_problems(address: str) -> list[FieldProblem]:
+    try:
+        if len(parse_addresses(address)) == 1:
+            return []
+        reason = "is not one address"
+    except ValueError as error:
+        reason = str(error)
+    return [FieldProblem("address", address[:_SHOWN], reason, "give host:port of the executor's own server")]
+
+
+def _refuse(reason: str, problems: Sequence[FieldProblem]) -> None:
+    if problems:
+        raise InvalidArgument(reason, ". ".join(map(str, problems)), problems)

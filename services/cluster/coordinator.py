@@ -1,0 +1,202 @@
+"""Runs the core: one event after another, each durable before anybody hears of it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from random import Random
+from typing import Protocol
+
+from rocketconnect_kit.errors import Aborted, ServiceError, Unavailable
+from rocketconnect_kit.logs import get_logger
+from services.cluster import core
+from services.cluster.board import Board
+from services.cluster.events import Effects, Event, Tick
+from services.cluster.model import Changes, Key
+from services.cluster.state import Policy, State
+from services.cluster.tables import Tables
+from services.cluster.view import AssignmentView, view_of
+
+QUEUE_LENGTH = 1000
+"""Invariant 7: so many events may wait; who brings another one waits too."""
+
+_BATCH = 200
+_FIRST_RETRY = 0.2
+_LAST_RETRY = 5.0
+_log = get_logger(__name__)
+
+
+class Store(Protocol):
+    """What the coordinator needs of a store. The methods block."""
+
+    def take_over(self) -> None:
+        """Become the only writer."""
+
+    def load(self) -> Changes:
+        """Return all that is stored."""
+
+    def write(self, changes: Changes) -> None:
+        """Store changes in one transaction; Aborted: another process has taken over."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    event: Event
+    answer: asyncio.Future[int] | None
+
+
+class Coordinator:
+    """The cluster service without its RPCs. For one event loop; `run` must be running.
+
+    Events that arrive while the store writes are taken together, in order, and written in one transaction. When a write fails,
+    what was decided is forgotten and everything is read again, as after a restart: nobody has heard of it.
+    """
+
+    def __init__(self, store: Store, policy: Policy, clock: Callable[[], float], random: Random) -> None:
+        self._store = store
+        self._policy = policy
+        self._clock = clock
+        self._random = random
+        self._queue: asyncio.Queue[_Waiting] = asyncio.Queue(QUEUE_LENGTH)
+        self._wake_at = 0.0
+        self.board = Board()
+        self.state = State(Tables(), policy, clock())
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[asyncio.Task[None]]:
+        """Take the store over and run; give the task, which ends only with an error.
+
+        Raises:
+            Unavailable: STORE_UNAVAILABLE.
+        """
+        await asyncio.to_thread(self._store.take_over)
+        await self._load()
+        task = asyncio.create_task(self._run(), name="cluster coordinator")
+        try:
+            yield task
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
+
+    async def submit(self, event: Event) -> int:
+        """Let an event happen and return the reply once everything that follows from it is durable.
+
+        Raises:
+            ServiceError: as the event says; Unavailable: STORE_UNAVAILABLE: it may have happened or not.
+        """
+        answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        await self._queue.put(_Waiting(event, answer))
+        return await answer
+
+    def tell(self, event: Event) -> None:
+        """Let an event happen soon.
+
+        Raises:
+            asyncio.QueueFull: too many wait.
+        """
+        self._queue.put_nowait(_Waiting(event, None))
+
+    def now(self) -> float:
+        """Return the time on the clock of the leases."""
+        return self._clock()
+
+    def heartbeat(self, worker_id: str, session: int) -> None:
+        """Renew a lease, without waiting for the store.
+
+        Raises:
+            FailedPrecondition: WORKER_FENCED.
+        """
+        core.heartbeat(self.state, worker_id, session, self._clock())
+
+    def check_session(self, worker_id: str, session: int) -> None:
+        """Return if the session of the worker holds.
+
+        Raises:
+            FailedPrecondition: WORKER_FENCED.
+        """
+        core.check_session(self.state, worker_id, session)
+
+    async def _run(self) -> None:
+        while True:
+            batch = await self._next_batch()
+            try:
+                await self._happen(batch)
+            except Aborted:
+                raise
+            except ServiceError as error:
+                _log.error("the store could not be written; reading it again", cause=error.message)
+                await self._load_again()
+
+    async def _next_batch(self) -> list[_Waiting]:
+        """Wait for events; return a Tick when it is time for one."""
+        try:
+            async with asyncio.timeout(max(0.0, self._wake_at - self._clock())):
+                batch = [await self._queue.get()]
+        except TimeoutError:
+            return [_Waiting(Tick(), None)]
+        while len(batch) < _BATCH and not self._queue.empty():
+            batch.append(self._queue.get_nowait())
+        return batch
+
+    async def _happen(self, batch: list[_Waiting]) -> None:
+        effects = [core.step(self.state, waiting.event, self._clock(), self._random) for waiting in batch]
+        self._wake_at = effects[-1].wake_at
+        try:
+            await asyncio.to_thread(self._store.write, Changes.merged(effect.changes for effect in effects))
+        except ServiceError as error:
+            for waiting in batch:
+                if waiting.answer is not None and not waiting.answer.done():
+                    waiting.answer.set_exception(Unavailable("STORE_UNAVAILABLE", error.message))
+            raise
+        views: dict[Key, AssignmentView | None] = {}
+        for waiting, effect in zip(batch, effects, strict=True):
+            views.update(effect.views)
+            _tell_log(waiting.event, effect)
+        self.board.publish(views)
+        for waiting, effect in zip(batch, effects, strict=True):
+            if waiting.answer is None or waiting.answer.done():
+                continue
+            if isinstance(effect.reply, ServiceError):
+                waiting.answer.set_exception(effect.reply)
+            else:
+                waiting.answer.set_result(effect.reply)
+
+    async def _load(self) -> None:
+        tables = Tables()
+        tables.apply(await asyncio.to_thread(self._store.load))
+        self.state = State(tables, self._policy, self._clock())
+        self.board.replace_all({key: view_of(self.state, key) for key in tables.units})
+        self._wake_at = 0.0
+
+    async def _load_again(self) -> None:
+        """Read the store until that works, for ever: without it nothing can be decided. Heartbeats are answered meanwhile."""
+        delay = _FIRST_RETRY
+        while True:
+            try:
+                await self._load()
+            except Unavailable as error:
+                _log.warning("the store can not be read yet", cause=error.message, next_attempt_seconds=delay)
+                await asyncio.sleep(delay)
+                delay = min(delay * 2, _LAST_RETRY)
+            else:
+                return
+
+
+def _tell_log(event: Event, effects: Effects) -> None:
+    if isinstance(effects.reply, ServiceError):
+        _log.info("refused", event_kind=type(event).__name__, reason=effects.reply.reason, cause=effects.reply.message)
+    for worker_id, worker in effects.changes.workers.items():
+        if worker is None:
+            _log.info("worker gone", worker=worker_id)
+        elif worker.ended:
+            _log.warning("worker lost: its lease and the send deadline have passed", worker=worker_id, lost_session=worker.session)
+        else:
+            _log.info("worker joined", worker=worker_id, worker_session=worker.session, address=worker.address)
+    for uid, plan in effects.changes.plans.items():
+        if plan is not None:
+            _log.info("plan", connector_uid=uid, generation=plan.generation, revision=plan.revision, tasks=len(plan.tasks))
+    for key, unit in effects.changes.units.items():
+        if unit is not None:
+            _log.debug(
+                "unit", connector_uid=key.connector_uid, task=key.task, owner=unit.worker, epoch=unit.epoch, revoked=unit.revoked
+            )

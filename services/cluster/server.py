@@ -1,0 +1,109 @@
+"""Puts the cluster service together: settings, store, coordinator, the watch of the connectors, service."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from functools import partial
+from random import SystemRandom
+from typing import Self
+
+from pydantic import Field, field_validator, model_validator
+from rocketconnect.cluster.v1.cluster_service_pb2_grpc import add_ClusterServiceServicer_to_server
+from rocketconnect.config.v1 import config_service_pb2 as config_pb
+from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceStub
+
+from rocketconnect_kit import database
+from rocketconnect_kit.channel import channel
+from rocketconnect_kit.errors import ServiceError
+from rocketconnect_kit.logs import get_logger
+from rocketconnect_kit.serve import run, serve
+from rocketconnect_kit.settings import StoreSettings, load
+from rocketconnect_kit.watch import Watch
+from services.cluster import wire
+from services.cluster.coordinator import Coordinator
+from services.cluster.leases import Timing
+from services.cluster.retry import RetryPolicy
+from services.cluster.service import ClusterService
+from services.cluster.state import Policy
+from services.cluster.store import ClusterStore
+
+_log = get_logger(__name__)
+
+
+class ClusterSettings(StoreSettings):
+    """The cluster service: workers, leases, plan generations, the assignment and its epochs."""
+
+    heartbeat_seconds: float = Field(default=1.0, gt=0, le=60, description="how often a worker renews its lease")
+    lease_seconds: float = Field(default=5.0, gt=0, le=600, description="how long a worker may run on after a renewal")
+    send_deadline_seconds: float = Field(default=2.0, ge=0, le=600, description="how long a send may still be under way after that")
+    retry_limit: int = Field(default=10, ge=1, le=1000, description="consecutive failures after which a task is given up")
+    forget_workers_seconds: float = Field(default=600.0, ge=0, description="how long a worker that was lost is still listed")
+
+    @field_validator("config_address")
+    @classmethod
+    def _needed(cls, value: str) -> str:
+        if not value:
+            msg = "is missing: there the connectors are told; give host:port"
+            raise ValueError(msg)
+        return value
+
+    @model_validator(mode="after")
+    def _lease_outlasts_a_lost_heartbeat(self) -> Self:
+        if self.lease_seconds < 2 * self.heartbeat_seconds:
+            msg = (
+                f"lease_seconds ({self.lease_seconds:g}) must be at least twice heartbeat_seconds ({self.heartbeat_seconds:g}): "
+                "otherwise one lost heartbeat ends the lease"
+            )
+            raise ValueError(msg)
+        return self
+
+    @property
+    def policy(self) -> Policy:
+        """How the service decides, as these settings say."""
+        timing = Timing(self.lease_seconds, self.heartbeat_seconds, self.send_deadline_seconds)
+        return Policy(timing, RetryPolicy(limit=self.retry_limit), forget_workers_after=self.forget_workers_seconds)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the service until a signal; return the exit code."""
+    settings = load(ClusterSettings, argv)
+    return run("cluster", settings, partial(_main, settings))
+
+
+async def _main(settings: ClusterSettings) -> int:
+    engine = await database.open_store(settings.database_url("cluster"), "cluster")
+    policy = settings.policy
+    coordinator = Coordinator(ClusterStore(engine), policy, time.monotonic, SystemRandom())
+    try:
+        async with channel(settings.config_address, settings) as config, coordinator.running() as deciding:
+            stub = ConfigServiceStub(config)
+            watch = Watch(
+                "connectors",
+                lambda: stub.WatchConnectors(config_pb.WatchConnectorsRequest()),
+                lambda message: coordinator.tell(wire.connectors_changed(message)),
+            )
+            service = ClusterService(coordinator, policy.timing)
+            serving = serve(
+                "cluster",
+                partial(add_ClusterServiceServicer_to_server, service),
+                settings,
+                health={"store": partial(database.check, engine)},
+            )
+            async with watch:
+                return await _serve_while(serving_of=asyncio.create_task(serving), deciding=deciding)
+    finally:
+        engine.dispose()
+
+
+async def _serve_while(*, serving_of: "asyncio.Task[int]", deciding: "asyncio.Task[None]") -> int:
+    """Serve until a signal, or until nothing can be decided any more."""
+    await asyncio.wait([serving_of, deciding], return_when=asyncio.FIRST_COMPLETED)
+    if serving_of.done():
+        return serving_of.result()
+    serving_of.cancel()
+    await asyncio.wait([serving_of])
+    try:
+        deciding.result()
+    except ServiceError as error:
+        _log.error("ending", cause=error.message, reason=error.reason)
+    return 1

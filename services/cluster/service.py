@@ -1,0 +1,117 @@
+"""The RPCs of the cluster service: check the request, let it happen, convert."""
+
+import asyncio
+import json
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import suppress
+
+from rocketconnect.cluster.v1 import cluster_service_pb2 as pb
+from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceServicer
+
+from rocketconnect_kit import pages
+from rocketconnect_kit.interception import ServicerContext
+from services.cluster import checks, wire
+from services.cluster.coordinator import Coordinator
+from services.cluster.events import Deregister
+from services.cluster.leases import Timing
+from services.cluster.model import PLAN
+from services.cluster.view import AssignmentView
+
+_RECHECK_SECONDS = 1.0
+
+
+class ClusterService(ClusterServiceServicer):
+    """See cluster_service.proto for what each RPC promises. Errors of the domain pass through to the kit's interceptor."""
+
+    def __init__(self, coordinator: Coordinator, timing: Timing) -> None:
+        self._coordinator = coordinator
+        self._timing = timing
+
+    async def RegisterWorker(self, request: pb.RegisterWorkerRequest, context: ServicerContext) -> pb.RegisterWorkerResponse:
+        """Give a worker a session."""
+        event = wire.register(request)
+        checks.check_register(event)
+        session = await self._coordinator.submit(event)
+        lease, interval = wire.duration(self._timing.lease), wire.duration(self._timing.heartbeat_interval)
+        return pb.RegisterWorkerResponse(session=session, lease=lease, heartbeat_interval=interval)
+
+    async def Heartbeat(self, request: pb.HeartbeatRequest, context: ServicerContext) -> pb.HeartbeatResponse:
+        """Renew a lease; never waits for the store."""
+        self._coordinator.heartbeat(request.worker_id, request.session)
+        return pb.HeartbeatResponse(lease=wire.duration(self._timing.lease))
+
+    async def DeregisterWorker(self, request: pb.DeregisterWorkerRequest, context: ServicerContext) -> pb.DeregisterWorkerResponse:
+        """Let a worker leave."""
+        await self._coordinator.submit(Deregister(request.worker_id, request.session))
+        return pb.DeregisterWorkerResponse()
+
+    async def ReleaseAssignment(
+        self, request: pb.ReleaseAssignmentRequest, context: ServicerContext
+    ) -> pb.ReleaseAssignmentResponse:
+        """Take a unit back."""
+        await self._coordinator.submit(wire.release(request))
+        return pb.ReleaseAssignmentResponse()
+
+    async def ReportPlan(self, request: pb.ReportPlanRequest, context: ServicerContext) -> pb.ReportPlanResponse:
+        """Take a plan."""
+        event = wire.report_plan(request)
+        checks.check_report_plan(event)
+        return pb.ReportPlanResponse(generation=await self._coordinator.submit(event))
+
+    async def WatchAssignments(
+        self, request: pb.WatchAssignmentsRequest, context: ServicerContext
+    ) -> AsyncIterator[pb.WatchAssignmentsResponse]:
+        """Tell a snapshot and then changes; ends with WORKER_FENCED when the session of the worker has ended."""
+        worker_id = request.worker_id or None
+        subscription = self._coordinator.board.subscribe(worker_id)
+        try:
+            while True:
+                with suppress(TimeoutError):  # Nothing new: look whether the session still holds.
+                    async with asyncio.timeout(_RECHECK_SECONDS):
+                        await subscription.ready.wait()
+                if worker_id is not None:
+                    # Before each answer: what a newer session of the worker holds is not for this one.
+                    self._coordinator.check_session(worker_id, request.session)
+                update = subscription.take()
+                if update is not None:
+                    yield wire.update(update)
+        finally:
+            self._coordinator.board.unsubscribe(subscription)
+
+    async def ListWorkers(self, request: pb.ListWorkersRequest, context: ServicerContext) -> pb.ListWorkersResponse:
+        """Return a page of workers."""
+        size = pages.page_size(request.page_size)
+        after = pages.decode_token("workers", request.page_token) or ""
+        state = self._coordinator.state
+        found = sorted(id_ for id_ in state.tables.workers if id_ > after)[: size + 1]
+        tasks = Counter(view.worker for view in self._coordinator.board.views.values() if view.key.task != PLAN)
+        now = self._coordinator.now()
+        since_1970 = time.time() - now
+        workers = []
+        for id_ in found[:size]:
+            until = state.leases.until(id_)
+            lease_until = None if until is None else until + since_1970
+            alive = state.leases.is_alive(id_, now)
+            workers.append(wire.worker(state.tables.workers[id_], lease_until=lease_until, alive=alive, tasks=tasks[id_]))
+        token = pages.encode_token("workers", found[size - 1]) if len(found) > size else ""
+        return pb.ListWorkersResponse(workers=workers, next_page_token=token)
+
+    async def ListAssignments(self, request: pb.ListAssignmentsRequest, context: ServicerContext) -> pb.ListAssignmentsResponse:
+        """Return a page of assignments."""
+        size = pages.page_size(request.page_size)
+        token = pages.decode_token("assignments", request.page_token)
+        after = tuple(json.loads(token)) if token is not None else ("",)
+        by_place = sorted((place, view) for view in self._coordinator.board.views.values() if (place := _place(view)) > after)
+        found = by_place[: size + 1]
+        return pb.ListAssignmentsResponse(
+            assignments=[wire.assignment(view) for _, view in found[:size]],
+            next_page_token=pages.encode_token("assignments", json.dumps(found[size - 1][0])) if len(found) > size else "",
+            assignment_changes=self._coordinator.state.tables.assignment_changes,
+        )
+
+
+def _place(view: AssignmentView) -> tuple[str, str, int]:
+    """Return where an assignment stands in the list. The uid is in it because a deleted connector's name may be used again."""
+    return view.connector, view.key.connector_uid, view.key.task

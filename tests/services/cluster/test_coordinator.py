@@ -1,0 +1,128 @@
+"""The coordinator over a real SQLite store that can be made to fail."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from rocketconnect_kit import database
+from rocketconnect_kit.errors import Aborted, FailedPrecondition, ServiceError, Unavailable
+from services.cluster.coordinator import Coordinator
+from services.cluster.events import ConnectorsChanged, Register
+from services.cluster.leases import Timing
+from services.cluster.model import PLAN, Changes, Connector, Key
+from services.cluster.state import Policy
+from services.cluster.store import ClusterStore
+
+POLICY = Policy(Timing(lease=0.6, heartbeat_interval=0.1, send_deadline=0.2))
+
+
+class UnreliableStore(ClusterStore):
+    """A real store whose disk is full, or slow, when the test says so."""
+
+    fails_with: ServiceError | None = None
+    seconds = 0.0
+    writes = 0
+
+    def load(self) -> Changes:
+        self._suffer()
+        return super().load()
+
+    def write(self, changes: Changes) -> None:
+        self._suffer()
+        super().write(changes)
+        self.writes += bool(changes)
+
+    def _suffer(self) -> None:
+        time.sleep(self.seconds)
+        if self.fails_with is not None:
+            raise self.fails_with
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[UnreliableStore]:
+    engine = database.engine(f"sqlite:///{tmp_path}/cluster.db")
+    database.migrate(engine, "cluster")
+    yield UnreliableStore(engine)
+    engine.dispose()
+
+
+@pytest.fixture
+def coordinator(store: UnreliableStore) -> Coordinator:
+    return Coordinator(store, POLICY, time.monotonic, Random(0))
+
+
+def registration(worker: str) -> Register:
+    return Register(worker, "h:1", {}, frozenset({"file_source"}))
+
+
+async def test_what_was_answered_is_on_disk(coordinator: Coordinator, store: UnreliableStore) -> None:
+    async with coordinator.running():
+        session = await coordinator.submit(registration("a"))
+        worker = store.load().workers["a"]
+        assert worker is not None
+        assert worker.session == session
+
+
+async def test_nobody_sees_what_could_not_be_written_and_it_works_again_when_the_store_does(
+    coordinator: Coordinator, store: UnreliableStore, connector: Callable[..., Connector]
+) -> None:
+    async with coordinator.running():
+        session = await coordinator.submit(registration("a"))
+        store.fails_with = Unavailable("STORE_UNAVAILABLE", "disk full")
+        with pytest.raises(Unavailable, match="disk full"):
+            await coordinator.submit(ConnectorsChanged(snapshot=False, connectors=[connector()]))
+        assert coordinator.board.views == {}
+        coordinator.heartbeat("a", session)
+        store.fails_with = None
+        await coordinator.submit(ConnectorsChanged(snapshot=False, connectors=[connector()]))
+        assert coordinator.board.views[Key("u1", PLAN)].worker == "a"
+
+
+async def test_events_that_arrive_during_a_write_share_the_next_one(coordinator: Coordinator, store: UnreliableStore) -> None:
+    async with coordinator.running():
+        store.seconds = 0.05
+        sessions = await asyncio.gather(*(coordinator.submit(registration(f"w{number}")) for number in range(50)))
+        assert len(set(sessions)) == 50
+        assert store.writes <= 3
+
+
+async def test_heartbeats_do_not_wait_for_a_slow_disk(coordinator: Coordinator, store: UnreliableStore) -> None:
+    async with coordinator.running():
+        session = await coordinator.submit(registration("a"))
+        store.seconds = 1.0
+        slow = asyncio.create_task(coordinator.submit(registration("b")))
+        for _ in range(10):
+            await asyncio.sleep(0.1)
+            coordinator.heartbeat("a", session)
+        store.seconds = 0
+        await slow
+        coordinator.heartbeat("a", session)
+
+
+async def test_a_worker_that_is_silent_is_judged_by_time_alone(coordinator: Coordinator) -> None:
+    async with coordinator.running():
+        session = await coordinator.submit(registration("a"))
+        await asyncio.sleep(1.1)
+        with pytest.raises(FailedPrecondition, match="has ended"):
+            coordinator.heartbeat("a", session)
+
+
+async def test_it_ends_when_another_process_has_taken_the_store_over(coordinator: Coordinator, store: UnreliableStore) -> None:
+    async with coordinator.running() as deciding:
+        ClusterStore(store._engine).take_over()
+        with pytest.raises(Aborted, match="another cluster service uses this store"):
+            await asyncio.wait_for(deciding, 5)
+
+
+async def test_an_event_whose_caller_has_gone_happens_all_the_same(coordinator: Coordinator, store: UnreliableStore) -> None:
+    async with coordinator.running():
+        store.seconds = 0.2
+        gone = asyncio.create_task(coordinator.submit(registration("a")))
+        await asyncio.sleep(0.05)
+        gone.cancel()
+        await coordinator.submit(registration("b"))
+        assert set(store.load().workers) == {"a", "b"}
