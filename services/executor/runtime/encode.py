@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from rocketconnect_sdk.converters import Converter
 from rocketconnect_sdk.errors import RecordError
-from rocketconnect_sdk.record import NO_HEADERS, Rejected, SourceBatch
+from rocketconnect_sdk.record import NO_HEADERS, Offset, Rejected, SourceBatch
 from rocketconnect_sdk.schema import Schema
 from rocketmq_remoting.errors import RocketMQError
 from rocketmq_remoting.model import MessageQueue
@@ -71,12 +71,14 @@ class Encoded:
         failures: The records that are left out, by index.
         error: The task is to fail when the pieces are confirmed: errors.tolerance=none and a bad record; nothing behind that record
             is in the pieces.
+        count: How many records it settles, the failures included.
     """
 
     batch: ReadBatch
     pieces: list[Piece]
     failures: Mapping[int, Failure]
     error: RecordFailed | None = None
+    count: int = 0
 
 
 class Encoder:
@@ -98,8 +100,9 @@ class Encoder:
             if len(body) > target.record_bytes and index not in failures:
                 failures[index] = _too_large(body, target.record_bytes)
         count, error = self._bad(batch, failures)
-        read = ReadBatch(batch.partition, batch.offsets[count - 1] if count else (), read_at)
-        encoded = Encoded(read, [], failures, error)
+        end = batch.offsets[count - 1] if count else ()
+        read = ReadBatch(batch.partition, mark_key(target.uid, batch.partition), end, read_at)
+        encoded = Encoded(read, [], failures, error, count)
         if count:
             columns = _Columns(batch, bodies[:count], keys and keys[:count], extras, count)
             self._pieces(encoded, columns)
@@ -122,9 +125,11 @@ class Encoder:
         target = self._target
         batch = columns.batch
         key, stamper = self._stamper(batch.partition)
+        incarnation = self._incarnation(batch.partition)
         offsets = batch.offsets if columns.count == len(batch) else batch.offsets[: columns.count]
         properties = stamper.stamp(offsets)
-        dead = self._dead_letters(encoded, columns, properties) if encoded.failures and target.policy.dead_letter_topic else None
+        bad = sorted(encoded.failures) if target.policy.dead_letter_topic else []
+        dead = [encoded.failures[index] for index in bad], _pick(offsets, bad), _pick(properties, bad)
         if columns.extras is not None:
             properties = [own + extra for own, extra in zip(properties, columns.extras, strict=False)]
         for topic, of_topic in _by_topic(batch.topics, columns.count, encoded.failures, target.topic):
@@ -136,33 +141,39 @@ class Encoder:
                 if indexes is not None and not indexes:
                     continue
                 picked = (_pick(offsets, indexes), _pick(columns.bodies, indexes), _pick(properties, indexes))
-                piece = Piece(encoded.batch, queues[number], key, *picked)
+                piece = Piece(encoded.batch, queues[number], key, incarnation, *picked)
                 encoded.pieces += piece.split(target.batch_bytes, target.batch_records)
-        if dead is not None:
-            encoded.pieces += dead.split(target.batch_bytes, target.batch_records)
+        if bad:
+            encoded.pieces += self._dead(encoded.batch, *dead).split(target.batch_bytes, target.batch_records)
         encoded.batch.open_pieces = len(encoded.pieces)
 
-    def _dead_letters(self, encoded: Encoded, columns: "_Columns", stamps: Sequence[bytes]) -> Piece:
+    def key(self, partition: str) -> str:
+        """The mark key of a source partition."""
+        return self._stamper(partition)[0]
+
+    def dead_letter(self, failure: Failure, piece: Piece) -> Piece | None:
+        """What takes the place of a piece of one message that the broker refuses; None: there is no dead-letter topic."""
+        if not self._target.policy.dead_letter_topic:
+            return None
+        stamps = self._stamper(piece.batch.partition)[1].stamp(piece.offsets)
+        return self._dead(piece.batch, [failure], piece.offsets, stamps)
+
+    def _dead(self, batch: ReadBatch, failures: Sequence[Failure], offsets: Sequence[Offset], stamps: Sequence[bytes]) -> Piece:
         target = self._target
-        batch = columns.batch
         queues = target.queues(target.policy.dead_letter_topic)
-        indexes = sorted(encoded.failures)
         bodies, properties = [], []
-        for index in indexes:
+        for failure, offset, stamp in zip(failures, offsets, stamps, strict=True):
             origin = {
                 "connector.name": target.connector,
                 "task.id": str(target.task),
                 "source.partition": batch.partition,
-                "source.offset": ".".join(map(str, batch.offsets[index])),
+                "source.offset": ".".join(map(str, offset)),
             }
-            body, said = dead_letter(
-                encoded.failures[index], origin, with_properties=target.policy.properties, body_limit=target.record_bytes
-            )
+            body, said = dead_letter(failure, origin, with_properties=target.policy.properties, body_limit=target.record_bytes)
             bodies.append(body)
-            properties.append(stamps[index] + encode_properties(said))
+            properties.append(stamp + encode_properties(said))
         queue = queues[queue_of_partition(batch.partition, len(queues))]
-        key = mark_key(target.uid, batch.partition)
-        return Piece(encoded.batch, queue, key, [batch.offsets[index] for index in indexes], bodies, properties, dead=True)
+        return Piece(batch, queue, batch.key, self._incarnation(batch.partition), offsets, bodies, properties, dead=True)
 
     def _stamper(self, partition: str) -> tuple[str, Stamper]:
         found = self._stampers.get(partition)

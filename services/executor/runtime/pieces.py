@@ -17,6 +17,7 @@ class ReadBatch:
 
     Attributes:
         partition: The source partition.
+        key: Its mark key.
         end: The offset of its last record.
         read_at: Monotonic time.
         open_pieces: How many pieces are not yet confirmed.
@@ -24,6 +25,7 @@ class ReadBatch:
     """
 
     partition: str
+    key: str
     end: Offset
     read_at: float
     open_pieces: int = 0
@@ -38,10 +40,12 @@ class Piece:
         batch: What they belong to.
         queue: Where they go.
         key: The mark key of their source partition.
+        incarnation: Of the source partition.
         offsets: Their source offsets.
         bodies: Their payloads.
         properties: Their encoded properties, RCPOS first.
         dead: They are dead letters.
+        found_from: Set on the rest of a piece: the part before it is in the queue, at this offset or behind it.
         size: Bytes as they are sent.
         values: Bytes of bodies.
     """
@@ -49,10 +53,12 @@ class Piece:
     batch: ReadBatch
     queue: MessageQueue
     key: str
+    incarnation: int
     offsets: Sequence[Offset]
     bodies: Sequence[bytes]
     properties: Sequence[bytes]
     dead: bool = False
+    found_from: int | None = None
     size: int = field(init=False)
     values: int = field(init=False)
 
@@ -66,15 +72,17 @@ class Piece:
         return len(self.bodies)
 
     def part(self, start: int, stop: int) -> "Piece":
-        """Some of its messages; it belongs to the same batch, without being counted there."""
+        """Some of its messages; it belongs to the same batch, which does not count it yet."""
         return Piece(
             self.batch,
             self.queue,
             self.key,
+            self.incarnation,
             self.offsets[start:stop],
             self.bodies[start:stop],
             self.properties[start:stop],
             dead=self.dead,
+            found_from=self.found_from,
         )
 
     def split(self, size: int, count: int) -> list["Piece"]:
@@ -92,7 +100,7 @@ class Piece:
         parts.append(self.part(start, len(self)))
         return parts
 
-    def above(self, mark: Offset) -> int:
+    def up_to(self, mark: Offset) -> int:
         """How many of its first messages are not above a mark."""
         return bisect_right(self.offsets, mark)
 
@@ -100,13 +108,12 @@ class Piece:
 class Progress:
     """Which positions are safe, and from where a successor has to look into the queues."""
 
-    def __init__(self, floors: Mapping[MessageQueue, int], incarnations: Mapping[str, int], incarnation: int) -> None:
-        self._floors = dict(floors)
+    def __init__(self, incarnations: Mapping[str, int], incarnation: int) -> None:
         self._incarnations = dict(incarnations)
         self._incarnation = incarnation
         self._open: dict[str, deque[ReadBatch]] = {}
         self._confirmed: dict[MessageQueue, deque[tuple[int, ReadBatch]]] = {}
-        self._ends: dict[MessageQueue, int] = dict(floors)
+        self._ends: dict[MessageQueue, int] = {}
         self._moved: dict[str, Stored] = {}
 
     def incarnation(self, partition: str) -> int:
@@ -120,7 +127,6 @@ class Progress:
 
     def add_queue(self, queue: MessageQueue, end: int) -> None:
         """A queue is written to from now on; nothing of ours is at or above `end`."""
-        self._floors.setdefault(queue, end)
         self._ends.setdefault(queue, end)
 
     def read(self, batch: ReadBatch) -> None:
@@ -155,16 +161,17 @@ class Progress:
         moved, self._moved = self._moved, {}
         return moved
 
-    def floors(self, held: frozenset[MessageQueue] = frozenset()) -> dict[MessageQueue, int]:
+    def floors(self, held: Mapping[MessageQueue, int]) -> dict[MessageQueue, int]:
         """For each queue the offset from which on messages above the positions can be: all others are covered by them.
 
         Args:
-            held: Queues whose floor stays where it is.
+            held: Floors that have to stay.
         """
+        floors = {}
         for queue, end in self._ends.items():
             waiting = self._confirmed.get(queue)
             while waiting and waiting[0][1].covered:
                 waiting.popleft()
-            if queue not in held:
-                self._floors[queue] = waiting[0][0] if waiting else end
-        return dict(self._floors)
+            floor = waiting[0][0] if waiting else end
+            floors[queue] = min(floor, held.get(queue, floor))
+        return floors

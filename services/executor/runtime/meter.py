@@ -1,0 +1,71 @@
+"""Fills the counters and gauges of a task, and says what it does."""
+
+from bisect import bisect_left
+from collections import deque
+
+from services.executor.runtime.task import BATCH_BOUNDS, Reporter, State
+
+_WINDOW = 10.0
+_SAMPLE = 0.5
+_MOVED_LATELY = 3.0
+
+
+class Meter:
+    """Used by the one thread of a task that moves records."""
+
+    def __init__(self, reporter: Reporter, now: float) -> None:
+        self._reporter = reporter
+        self._metrics = reporter.metrics
+        self._samples: deque[tuple[float, int, int]] = deque([(now, 0, 0)])
+        self._moved_at = float("-inf")
+
+    def read(self, records: int, size: int) -> None:
+        """So much was read."""
+        self._metrics.records_in += records
+        self._metrics.bytes_in += size
+
+    def moved(self, now: float, records: int, size: int) -> None:
+        """So much is confirmed or durable."""
+        self._metrics.records_out += records
+        self._metrics.bytes_out += size
+        self._moved_at = now
+        self._reporter.progress()
+
+    def batch(self, seconds: float) -> None:
+        """A batch took so long from its first record to its confirmation."""
+        metrics = self._metrics
+        metrics.batches += 1
+        metrics.batch_seconds += seconds
+        metrics.batch_seconds_max = max(metrics.batch_seconds_max, seconds)
+        first = bisect_left(BATCH_BOUNDS, seconds)
+        metrics.batch_buckets = tuple(count + (index >= first) for index, count in enumerate(metrics.batch_buckets))
+
+    def sample(self, now: float, buffered: int) -> None:
+        """Refreshes rates and gauges; call it often."""
+        metrics = self._metrics
+        metrics.buffered_bytes = buffered
+        if now - self._samples[-1][0] < _SAMPLE:
+            return
+        self._samples.append((now, metrics.records_in, metrics.records_out))
+        while now - self._samples[0][0] > _WINDOW:
+            self._samples.popleft()
+        then, records_in, records_out = self._samples[0]
+        if now > then:
+            metrics.rate_in = (metrics.records_in - records_in) / (now - then)
+            metrics.rate_out = (metrics.records_out - records_out) / (now - then)
+
+    def say(self, now: float, trouble: str, *, work: bool) -> None:
+        """Reports the state of a task that runs.
+
+        Args:
+            now: Monotonic time.
+            trouble: What it waits for; empty: nothing.
+            work: It has something to do.
+        """
+        self._reporter.work(work)
+        if trouble:
+            self._reporter.state(State.WAITING, trouble)
+        elif work or now - self._moved_at < _MOVED_LATELY:
+            self._reporter.state(State.RUNNING)
+        else:
+            self._reporter.state(State.IDLE)

@@ -1,0 +1,107 @@
+"""Queues as text, and what can be learnt by reading one: which of a connector's records are there already."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from rocketconnect_sdk.record import Offset
+from rocketmq_remoting.client import Client
+from rocketmq_remoting.errors import QueueGap
+from rocketmq_remoting.model import MessageQueue
+from rocketmq_remoting.stream import PullStream
+from services.executor.runtime.marks import runs
+
+BROKER_SETTLES = 0.5
+"""Seconds: a broker that answers has by then worked off, or refused, whatever reached it before (it refuses requests that waited
+for more than 0.2 s)."""
+
+_PULL_SECONDS = 1.0
+_BARRIER_SECONDS = 5.0
+
+
+def text(queue: MessageQueue) -> str:
+    """The queue as "topic/broker/queue"."""
+    return f"{queue.topic}/{queue.broker}/{queue.queue_id}"
+
+
+def parse(name: str) -> MessageQueue:
+    """The queue of a text; raises ValueError when it is none."""
+    topic, broker, number = name.rsplit("/", 2)
+    return MessageQueue(topic, broker, int(number))
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """What stands in a queue from an offset on.
+
+    Attributes:
+        there: By mark key, and with its incarnation, the highest source offset of the connector.
+        end: The queue's end up to which it was read.
+        gap: What was missing, for people; empty: nothing.
+    """
+
+    there: Mapping[str, tuple[int, Offset]]
+    end: int
+    gap: str = ""
+
+
+def settle(client: Client, brokers: Iterable[str], pause: Callable[[float], object]) -> None:
+    """Returns when all that was sent to these brokers before can be read.
+
+    A request that an earlier owner, or an earlier connection, has written may still be in the socket of a broker that was
+    stopped: the first barrier shows that the broker runs, and after the second one nothing older is left.
+
+    Raises:
+        RetriableError: a broker is away; call it again.
+    """
+    for broker in sorted(set(brokers)):
+        client.barrier(broker, _BARRIER_SECONDS)
+        pause(BROKER_SETTLES)
+        client.barrier(broker, _BARRIER_SECONDS)
+
+
+def read_tail(client: Client, queue: MessageQueue, start: int, uid: str, stopping: Callable[[], bool]) -> Tail:
+    """Reads a queue from an offset to its present end and learns what a connector has in it. Call `settle` first.
+
+    Raises:
+        RetriableError: the broker is away; call it again.
+        InterruptedError: it is to stop.
+    """
+    end = client.max_offset(queue)
+    there: dict[str, tuple[int, Offset]] = {}
+    gap = ""
+    own = f"{uid}/"
+    with PullStream(client, queue, start, suspend=0.0) as stream:
+        while stream.position < end:
+            if stopping():
+                msg = "stopped while it read what is in the topic"
+                raise InterruptedError(msg)
+            try:
+                batch = stream.next(_PULL_SECONDS)
+            except QueueGap as missing:
+                # Records that are gone are sent again: that is right for a source, and is said.
+                gap = str(missing)
+                stream.seek(missing.resume_at)
+                continue
+            for run in runs(batch.raw_properties) if batch is not None else ():
+                if run.offsets is not None and run.key.startswith(own):
+                    place = (run.incarnation, max(run.offsets))
+                    there[run.key] = max(place, there.get(run.key, place))
+    return Tail(there, max(end, 0) if start <= end else end, gap or _lost(queue, start, end))
+
+
+def _lost(queue: MessageQueue, start: int, end: int) -> str:
+    if start <= end:
+        return ""
+    return (
+        f"queue {text(queue)} ends at {end}, before {start}, up to which messages were confirmed: the broker has lost data, or the "
+        "topic was created anew"
+    )
+
+
+def wait_until(at: float, pause: Callable[[float], bool]) -> bool:
+    """Waits until a monotonic time; true: it is to stop."""
+    while (left := at - time.monotonic()) > 0:
+        if pause(left):
+            return True
+    return False

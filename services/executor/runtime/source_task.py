@@ -1,0 +1,344 @@
+"""A source task: poll -> convert -> send -> commit. One thread; sends and commits are under way while it reads on."""
+
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
+from rocketconnect_sdk.record import SourceBatch
+from rocketconnect_sdk.source import SourceTask
+from rocketmq_remoting.model import MessageQueue
+from services.executor.runtime.attempts import GaveUp
+from services.executor.runtime.encode import Encoder, Target
+from services.executor.runtime.failures import Failure, RecordFailed, Stage
+from services.executor.runtime.meter import Meter
+from services.executor.runtime.pieces import Piece, Progress
+from services.executor.runtime.positions import Committer, Opened, Stored
+from services.executor.runtime.rate import RateLimit
+from services.executor.runtime.sender import Refusal, Sender
+from services.executor.runtime.surroundings import Surroundings
+from services.executor.runtime.takeover import ROW, Found, Row, row_name
+from services.executor.runtime.task import Outcome, State
+from services.executor.runtime.topics import TopicMaker
+
+COMMIT_SECONDS = 1.0
+_DRAIN_SECONDS = 10.0
+_LONGEST_WAIT = 0.5
+
+
+class SourceRun:
+    """The loop of a source task whose start is made: see source_start. Used by one thread.
+
+    Args:
+        around: What every task has.
+        task: The source's task, started.
+        context: Whose limits `task` looks at.
+        opened: What the position service told.
+        found: What is in the topic already.
+        row: What was committed last in the task's own row.
+        ends: For each queue of the topics that are known an offset before which nothing unconfirmed of ours is.
+        topics: Gives the queues of others.
+    """
+
+    def __init__(
+        self,
+        around: Surroundings,
+        task: SourceTask,
+        context: TaskContext,
+        *,
+        opened: Opened,
+        found: Found,
+        row: Row,
+        ends: Mapping[MessageQueue, int],
+        topics: TopicMaker,
+    ) -> None:
+        self._around = around
+        self._task = task
+        self._found = found
+        self._row = row
+        self._topics = topics
+        self._control = around.control
+        self._policy = around.policy
+        self._metrics = around.reporter.metrics
+        self._meter = Meter(around.reporter, time.monotonic())
+        self._map = dict(row.queues)
+        config = around.config
+        self._buffer_bytes: int = config["buffer.bytes"]
+        self._limit = RateLimit(config["max.rate.records"], config["max.rate.bytes"], time.monotonic)
+        context.batch_records, context.batch_bytes = self._limit.piece(config["batch.records"], config["batch.bytes"])
+        incarnations = {partition: stored.incarnation for partition, stored in opened.positions.items()}
+        self._progress = Progress(incarnations, opened.incarnation)
+        self._sender = Sender(
+            around.client,
+            around.spec.connector_uid,
+            around.lease,
+            around.control,
+            batch_bytes=config["batch.bytes"],
+            linger=config["linger"],
+        )
+        for queue, end in ends.items():
+            self._add_queue(queue, end)
+        self._committer = Committer(around.positions, COMMIT_SECONDS, around.control.wake, self._stored)
+        key, value = around.converters()
+        self._encoder = Encoder(
+            Target(
+                connector=around.spec.connector,
+                uid=around.spec.connector_uid,
+                task=around.spec.task,
+                epoch=around.spec.epoch,
+                topic=config["topic"],
+                queues=self._queues,
+                key=key,
+                value=value,
+                policy=around.policy,
+                batch_bytes=config["batch.bytes"],
+                batch_records=config["batch.records"],
+                record_bytes=context.max_record_bytes,
+            ),
+            self._progress.incarnation,
+        )
+        self._poll_again_at = 0.0
+        self._poll_backoff = around.attempts.backoff()
+        self._poll_trouble = ""
+        self._poll_failing_since = 0.0
+        self._put_at = 0.0
+        self._caught_up = False
+        self._error: Exception | None = None
+
+    def run(self) -> Outcome:
+        """Copies until it is to stop or cannot go on.
+
+        Raises:
+            Fenced: somebody else owns the task.
+        """
+        try:
+            while not self._control.stopping.is_set() and self._error is None:
+                self._step()
+            return self._end()
+        finally:
+            self._sender.close()
+
+    # --- a step
+
+    def _step(self) -> None:
+        wait = self._move()
+        now = time.monotonic()
+        read = False
+        if not self._control.paused:
+            read = self._may_read(now) and self._read(now)
+        elif self._sender.idle:
+            self._committer.flush(now + _LONGEST_WAIT)
+        self._say(now)
+        if not read:
+            self._control.wait(min(wait, self._next_read(now)))
+
+    def _move(self) -> float:
+        """Takes answers, begins sends and commits; returns for how many seconds there is nothing more to do."""
+        for event in self._sender.pump():
+            if isinstance(event, Refusal):
+                self._refused(event)
+            else:
+                self._confirmed(event.piece, event.floor, event.end)
+        idle = self._sender.idle
+        now = time.monotonic()
+        if now >= self._put_at or idle:
+            self._put(now)
+        return min(self._sender.delay(), self._committer.poll(soon=idle), _LONGEST_WAIT)
+
+    def _may_read(self, now: float) -> bool:
+        # Invariant 7: no more is read while the buffer is full.
+        return (
+            self._sender.buffered < self._buffer_bytes
+            and now >= self._poll_again_at
+            and not self._limit.delay()
+            and not self._task.finished
+        )
+
+    def _next_read(self, now: float) -> float:
+        if self._control.paused or self._sender.buffered >= self._buffer_bytes:
+            return _LONGEST_WAIT
+        return max(self._poll_again_at - now, self._limit.delay(), 0.0005)
+
+    def _read(self, now: float) -> bool:
+        """Reads once; false when there was nothing."""
+        try:
+            batch = self._task.poll()
+        except (SystemAway, RetriableError) as error:
+            self._poll_failed(error, now)
+            return False
+        except PermanentError as error:
+            self._error = error
+            return False
+        if self._poll_trouble:
+            self._poll_trouble = ""
+            self._poll_backoff.reset()
+        if not batch:
+            self._poll_again_at = now + self._task.idle_seconds
+            if not self._caught_up:
+                self._caught_up = True
+                self._found.caught_up()
+            return False
+        self._caught_up = False
+        self._take(batch, now)
+        return True
+
+    def _poll_failed(self, error: SystemAway | RetriableError, now: float) -> None:
+        self._metrics.errors += 1
+        self._metrics.retries += 1
+        if not self._poll_trouble:
+            self._poll_failing_since = now
+        self._poll_trouble = f"reading from the source: {error}"
+        pause = self._poll_backoff.pause()
+        if isinstance(error, RetriableError):
+            pause = error.wait or pause
+            try:
+                self._around.attempts.check_time(self._poll_failing_since, self._poll_trouble, error)
+            except GaveUp as given_up:
+                self._error = given_up
+        self._poll_again_at = now + pause
+
+    def _take(self, batch: SourceBatch, now: float) -> None:
+        encoded = self._encoder.encode(batch, now)
+        size = batch.size or sum(piece.values for piece in encoded.pieces)
+        self._limit.take(len(batch), size)
+        self._meter.read(len(batch), size)
+        self._error = encoded.error
+        for index, failure in encoded.failures.items():
+            self._left_out(failure, f"source partition {batch.partition}, record before offset {batch.offsets[index]}")
+        if encoded.count:
+            self._found.read(encoded.batch.key)
+            self._progress.read(encoded.batch)
+        for piece in encoded.pieces:
+            self._route(piece)
+
+    def _route(self, piece: Piece) -> None:
+        # Invariant 1: what an earlier owner has sent is there and is not sent again.
+        skip = self._found.skip(piece)
+        if not skip:
+            self._sender.add(piece)
+            return
+        self._metrics.duplicates_skipped += skip
+        if skip == len(piece):
+            self._confirmed(piece, None, 0)
+        else:
+            self._sender.add(piece.part(skip, len(piece)))
+
+    def _confirmed(self, piece: Piece, floor: int | None, end: int) -> None:
+        now = time.monotonic()
+        self._progress.confirmed(piece, floor, end)
+        if piece.batch.covered:
+            self._meter.batch(now - piece.batch.read_at)
+        if piece.dead:
+            self._metrics.dead_letters += len(piece)
+        self._meter.moved(now, 0 if piece.dead else len(piece), piece.values)
+
+    def _refused(self, event: Refusal) -> None:
+        """The broker will never take this message: the error policy decides, as for every bad record."""
+        piece = event.piece
+        failure = Failure.of_value(Stage.SEND, event.error, piece.bodies[0])
+        place = f"source partition {piece.batch.partition}, record before offset {piece.offsets[0]}"
+        try:
+            self._policy.check(failure, place)
+        except RecordFailed as error:
+            self._error = error
+        if piece.dead:
+            self._error = RecordFailed(f"{place}: the dead-letter topic does not take it: {event.error}")
+        if self._error is not None:
+            self._sender.drop_waiting()
+            return
+        self._left_out(failure, place)
+        dead = self._encoder.dead_letter(failure, piece)
+        if dead is None:
+            self._confirmed(piece, None, 0)
+        else:
+            self._sender.add(dead)
+        self._sender.go_on(piece.queue)
+
+    def _left_out(self, failure: Failure, place: str) -> None:
+        self._metrics.errors += 1
+        if not self._policy.dead_letter_topic:
+            self._metrics.records_skipped += 1
+        if self._policy.log:
+            self._around.reporter.log("WARNING", self._policy.describe(failure, place))
+
+    # --- positions
+
+    def _put(self, now: float, *, clean: bool = False) -> None:
+        self._put_at = now + COMMIT_SECONDS / 2
+        moved = self._progress.take_moved()
+        for partition, stored in moved.items():
+            self._found.passed(self._encoder.key(partition), stored.incarnation, stored.offset)
+        if not moved and not clean:
+            return
+        self._committer.put({**moved, row_name(self._around.spec.task): self._own_row(clean=clean)})
+        self._metrics.source_remaining = self._task.remaining() or 0
+
+    def _own_row(self, *, clean: bool = False) -> Stored:
+        floors = {} if clean else self._progress.floors(self._found.held())
+        row = Row(self._row.generation, self._row.revision, self._map, floors, self._row.base)
+        return row.stored(self._around.spec.epoch)
+
+    def _stored(self, positions: Mapping[str, Stored]) -> None:
+        self._metrics.commits += 1
+        moved = {partition: stored.offset for partition, stored in positions.items() if not partition.startswith(ROW)}
+        if moved:
+            self._task.committed(moved)
+
+    # --- queues
+
+    def _add_queue(self, queue: MessageQueue, end: int) -> None:
+        self._sender.add_queue(queue, end)
+        self._progress.add_queue(queue, end)
+
+    def _queues(self, topic: str) -> Sequence[MessageQueue]:
+        """The queues of a topic; of one that is new in this run, only when a successor is sure to look into them."""
+        return self._map[topic] if topic in self._map else self._add_topic(topic)
+
+    def _add_topic(self, topic: str) -> Sequence[MessageQueue]:
+        insist = self._around.attempts.insist
+        queues = tuple(insist(f"looking for topic {topic}", partial(self._topics.find, topic, writable=True)))
+        for queue in queues:
+            self._add_queue(queue, insist(f"asking for the end of topic {topic}", partial(self._around.client.max_offset, queue)))
+        self._map[topic] = queues
+        self._committer.put({row_name(self._around.spec.task): self._own_row()})
+        insist(f"storing that topic {topic} is written to", self._store_all)
+        return queues
+
+    def _store_all(self) -> None:
+        if not self._committer.flush(time.monotonic() + 5.0):
+            raise SystemAway(self._committer.trouble)
+
+    # --- state and end
+
+    def _say(self, now: float) -> None:
+        self._meter.sample(now, self._sender.buffered)
+        if self._control.paused:
+            if self._sender.idle:
+                self._around.reporter.work(False)
+                self._around.reporter.state(State.PAUSED)
+            return
+        working = not self._sender.idle or not self._caught_up
+        trouble = self._sender.trouble or self._poll_trouble
+        if not trouble and not working and not self._committer.idle:
+            trouble = self._committer.trouble
+        self._meter.say(now, trouble, work=working and not self._task.finished)
+
+    def _end(self) -> Outcome:
+        """Invariant 1, at the end: what was sent is confirmed, what is confirmed is committed, and a successor need not look."""
+        until = time.monotonic() + _DRAIN_SECONDS
+        self._sender.hurry()
+        while not self._sender.idle and not self._control.fenced and time.monotonic() < until:
+            wait = self._move()
+            if not self._sender.idle:
+                time.sleep(min(wait, 0.005))
+        if self._control.fenced:
+            return Outcome(clean=False, fenced=True, error="another worker has the task now, or the lease of this one is lost")
+        self._move()
+        clean = self._sender.idle and not self._progress.in_flight
+        self._put(time.monotonic(), clean=clean)
+        stored = self._committer.flush(until, clean=clean)
+        if self._error is not None:
+            permanent = not isinstance(self._error, GaveUp)
+            return Outcome(clean=clean and stored, failed=True, permanent=permanent, error=str(self._error))
+        return Outcome(clean=clean and stored)

@@ -1,0 +1,62 @@
+"""Topics of a task: found, or made when the configuration says so."""
+
+from dataclasses import dataclass
+
+from rocketconnect_sdk.errors import PermanentError
+from rocketconnect_sdk.options import Config
+from rocketmq_remoting.client import Client
+from rocketmq_remoting.errors import InvalidRequest
+from rocketmq_remoting.model import MessageQueue
+
+
+@dataclass(frozen=True, slots=True)
+class TopicMaker:
+    """Gives the queues of topics.
+
+    Attributes:
+        client: RocketMQ.
+        auto_create: topic.auto.create.
+        queues: Of a topic that is made.
+        topic_type: Of a topic that is made.
+    """
+
+    client: Client
+    auto_create: bool
+    queues: int
+    topic_type: str
+
+    @classmethod
+    def of(cls, client: Client, config: Config) -> "TopicMaker":
+        """As a configuration says."""
+        return cls(client, config["topic.auto.create"], config["topic.queues"], config["topic.type"])
+
+    def find(self, topic: str, *, writable: bool, queues: int | None = None, plain: bool = False) -> list[MessageQueue]:
+        """The queues of a topic, sorted; makes the topic when there is none.
+
+        Args:
+            topic: The topic.
+            writable: Those that can be written to, instead of those that can be read.
+            queues: How many a topic that is made has; None: as configured.
+            plain: A topic that is made is of the normal type, and made whatever the configuration says: a dead-letter topic.
+
+        Raises:
+            PermanentError: there is no such topic and it is not to be made, or RocketMQ refuses to make it.
+            RetriableError: of RocketMQ.
+        """
+        if not self.client.topic_exists(topic):
+            self._make(topic, queues or self.queues, plain=plain)
+        found = self.client.queues(topic, writable=writable)
+        if not found:
+            what = "written to" if writable else "read"
+            msg = f"topic {topic} has no queue that can be {what}: give it the permission, for instance with RocketMQ's mqadmin"
+            raise PermanentError(msg)
+        return found
+
+    def _make(self, topic: str, queues: int, *, plain: bool) -> None:
+        if not self.auto_create and not plain:
+            msg = f"topic {topic} does not exist: create it, or let it be created with topic.auto.create=true"
+            raise PermanentError(msg)
+        try:
+            self.client.create_topic(topic, queues=queues, topic_type="normal" if plain else self.topic_type)
+        except InvalidRequest as error:
+            raise PermanentError(str(error)) from error
