@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Protocol
 
 import psycopg
 import pytest
@@ -24,13 +25,20 @@ _POSTGRES_MISSING = (
 )
 _START_SECONDS = 30
 
-RocketMQFactory = Callable[[Mapping[str, str]], EmbeddedRocketMQ]
+
+class RocketMQFactory(Protocol):
+    """Starts a further RocketMQ with these settings of its broker and system properties of Java."""
+
+    def __call__(
+        self, broker_settings: Mapping[str, str], system_properties: Mapping[str, str] | None = None
+    ) -> EmbeddedRocketMQ: ...
 
 
 @pytest.fixture(scope="session")
 def rocketmq(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedRocketMQ]:
     """One real name server and broker for the whole session, with the embedded default's settings."""
-    with EmbeddedRocketMQ(tmp_path_factory.mktemp("rocketmq")) as server:
+    server = EmbeddedRocketMQ(tmp_path_factory.mktemp("rocketmq"))
+    with _running(server):
         yield server
 
 
@@ -39,9 +47,11 @@ def rocketmq_factory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rocke
     """Start further ones with these broker settings; all are stopped when the session ends, if not before."""
     with ExitStack() as running:
 
-        def start(broker_settings: Mapping[str, str]) -> EmbeddedRocketMQ:
-            server = EmbeddedRocketMQ(tmp_path_factory.mktemp("rocketmq"), broker_settings=broker_settings)
-            return running.enter_context(server)
+        def start(broker_settings: Mapping[str, str], system_properties: Mapping[str, str] | None = None) -> EmbeddedRocketMQ:
+            folder = tmp_path_factory.mktemp("rocketmq")
+            server = EmbeddedRocketMQ(folder, broker_settings=broker_settings, system_properties=system_properties)
+            running.enter_context(_running(server))
+            return server
 
         yield start
 
@@ -60,6 +70,16 @@ def free_port() -> Callable[[], int]:
 
 
 @contextmanager
+def _running(server: EmbeddedRocketMQ) -> Iterator[None]:
+    server.start()
+    try:
+        yield
+    finally:
+        # What it stored goes with the folder, so there is nothing to close.
+        server.kill()
+
+
+@contextmanager
 def _postgres(folder: Path) -> Iterator[str]:
     programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=lambda path: int(path.parts[-3]))
     if not programs:
@@ -67,17 +87,17 @@ def _postgres(folder: Path) -> Iterator[str]:
     bin_folder = programs[-1].parent
     data = folder / "data"
     data.mkdir(mode=0o700)
-    as_owner: list[str | Path] = [_program("setpriv"), "--pdeathsig", "KILL"]
+    as_owner = [_program("setpriv"), "--pdeathsig", "KILL"]
     if os.geteuid() == 0:
         # PostgreSQL refuses to run as root.
         nobody = pwd.getpwnam("nobody")
         for path in (folder, data):
             os.chown(path, nobody.pw_uid, nobody.pw_gid)
         as_owner += [f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups"]
-    initdb = [bin_folder / "initdb", "-D", data, "-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-locale", "-N"]
+    initdb = [str(bin_folder / "initdb"), "-D", str(data), "-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-locale", "-N"]
     subprocess.run([*as_owner, *initdb], check=True, capture_output=True, cwd=folder, timeout=_START_SECONDS)
     port = ports.choose()
-    server = [bin_folder / "postgres", "-D", data, "-p", str(port), "-h", "127.0.0.1", "-k", "", "-c", "fsync=off"]
+    server = [str(bin_folder / "postgres"), "-D", str(data), "-p", str(port), "-h", "127.0.0.1", "-k", "", "-c", "fsync=off"]
     log_path = folder / "log"
     with log_path.open("wb") as log:
         process = subprocess.Popen([*as_owner, *server], stdout=log, stderr=log, cwd=folder, start_new_session=True)

@@ -1,4 +1,4 @@
-"""The folder in which one embedded RocketMQ keeps everything: store, configuration, ports, logs, and a lock."""
+"""A data directory with a lock, and the small files in it: ports and logs."""
 
 import fcntl
 import json
@@ -18,18 +18,17 @@ class DataDirectory:
         self._lock: int | None = None
 
     def acquire(self) -> None:
-        """Make the folders and lock them until `release()` or the end of this process.
+        """Make the folder and lock it until `release()` or the end of this process.
 
         Raises DataDirectoryInUse when another process holds the lock.
         """
-        for folder in ("broker", "logs", "name-server", "store"):
-            (self.path / folder).mkdir(parents=True, exist_ok=True)
+        self.path.mkdir(parents=True, exist_ok=True)
         lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as err:
             os.close(lock)
-            message = f"{self.path}: another RocketMQ runs on this data directory: stop it, or choose another directory"
+            message = f"{self.path}: another instance runs on this data directory: stop it, or choose another directory"
             raise DataDirectoryInUse(message) from err
         self._lock = lock
 

@@ -119,6 +119,8 @@ class EmbeddedRocketMQ:
         jars = self._wanted_jars or rocketmq_jars()
         self._directory.acquire()
         try:
+            for folder in (NAME_SERVER, BROKER, "logs", "store"):
+                (self.data_dir / folder).mkdir(exist_ok=True)
             kept = self._directory.kept_ports()
             name_server_port = ports.settle(
                 "name server", self._wanted_name_server_port, kept.get(NAME_SERVER, 0), ports.NAME_SERVER_OFFSETS
@@ -127,16 +129,22 @@ class EmbeddedRocketMQ:
             self._prepared = _Prepared(java, jars, name_server_port, broker_port)
             self._write_configuration()
         except BaseException:
-            self._give_back()
+            self.kill()
             raise
 
     def name_server_command(self) -> list[str]:
         """Return the command line of the name server, to be started by this very process, with which it dies."""
-        return self._command(NAME_SERVER, settings.NAME_SERVER_MAIN, self._name_server_heap)
+        flags = settings.name_server_flags(self._name_server_heap)
+        return tethered(self._java(NAME_SERVER, flags, settings.NAME_SERVER_MAIN))
 
     def broker_command(self) -> list[str]:
-        """Return the command line of the broker, to be started by this very process, with which it dies."""
-        return self._command(BROKER, settings.BROKER_MAIN, self._broker_heap)
+        """Return the command line of the broker, to be started by this very process, with which it dies.
+
+        It may be started together with the name server, for which it waits a while.
+        """
+        java = self._java(BROKER, settings.broker_flags(self._broker_heap), settings.BROKER_MAIN)
+        # A broker that can't register at its start tries again only after 10 s.
+        return tethered(java, once_listening=self._known.name_server_port)
 
     def start(self, timeout_seconds: float = 60) -> None:
         """Start both and return when the broker is registered and answers.
@@ -167,16 +175,31 @@ class EmbeddedRocketMQ:
         return knows_broker(self._known.name_server_port, self._known.broker_port, timeout_seconds)
 
     def stop(self, timeout_seconds: float = 20) -> None:
-        """End the processes, the broker first: by SIGTERM, or SIGKILL when the time is over; free the directory.
+        """Ask both to end (SIGTERM), wait until the broker has closed its store, end what is left, free the directory.
 
         After it `start()` works again. Nothing happens when nothing runs.
         """
+        for process in self._processes.values():
+            process.terminate()
         deadline = time.monotonic() + timeout_seconds
-        for name in (BROKER, NAME_SERVER):
-            process = self._processes.pop(name, None)
-            if process is not None:
-                _end(process, deadline)
-        self._give_back()
+        broker = self._processes.get(BROKER)
+        while broker is not None and broker.poll() is None and not self.is_closed() and time.monotonic() < deadline:
+            time.sleep(_POLL_SECONDS)
+        self.kill()
+
+    def kill(self) -> None:
+        """End both at once (SIGKILL) and free the directory. No confirmed message is lost; the next start checks the store."""
+        for process in self._processes.values():
+            process.kill()
+            process.wait()
+        self._processes.clear()
+        self._prepared = None
+        self._directory.release()
+
+    def is_closed(self) -> bool:
+        """Return whether the broker has closed its store; ended from then on it loses nothing, though it takes 3 s more."""
+        # RocketMQ's own mark of a store in use.
+        return not (self.data_dir / "store" / "abort").exists()
 
     def __enter__(self) -> Self:
         """Start."""
@@ -202,10 +225,12 @@ class EmbeddedRocketMQ:
         self._directory.write(f"{NAME_SERVER}.conf", settings.properties(name_server))
         self._directory.write(f"{BROKER}.conf", settings.properties({**broker, **self._broker_settings}))
 
-    def _command(self, name: str, main: str, heap: str) -> list[str]:
+    def _java(self, name: str, flags: list[str], main: str) -> list[str]:
         home = self.data_dir / name
-        flags = settings.java_flags(heap, self._known.jars, home, self._system_properties)
-        return tethered([str(self._known.java), *flags, main, "-c", str(self.data_dir / f"{name}.conf")])
+        system = {"user.home": str(home), **settings.SYSTEM_PROPERTIES, **self._system_properties}
+        properties = [f"-D{key}={value}" for key, value in system.items()]
+        class_path = ["-cp", f"{self._known.jars}/*"]
+        return [str(self._known.java), *flags, *properties, *class_path, main, "-c", f"{home}.conf"]
 
     def _spawn(self, name: str, command: list[str]) -> None:
         with self._directory.log_file(name).open("wb") as log:
@@ -230,16 +255,3 @@ class EmbeddedRocketMQ:
 
     def _lost_a_port(self) -> bool:
         return any(_PORT_TAKEN in self._directory.log_tail(name, 200) for name in (NAME_SERVER, BROKER))
-
-    def _give_back(self) -> None:
-        self._prepared = None
-        self._directory.release()
-
-
-def _end(process: subprocess.Popen[bytes], deadline: float) -> None:
-    process.terminate()
-    try:
-        process.wait(max(0.0, deadline - time.monotonic()))
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

@@ -10,6 +10,11 @@ _EXPORTS = (
 )
 NAME_SERVER_MAIN = "org.apache.rocketmq.namesrv.NamesrvStartup"
 BROKER_MAIN = "org.apache.rocketmq.broker.BrokerStartup"
+SYSTEM_PROPERTIES = {
+    # Without this each of the two makes an RSA key for a certificate that only tests would use, with a slow library:
+    # 1.5 s of CPU on average, and now and then many seconds. Everything listens on loopback.
+    "tls.server.mode": "disabled",
+}
 _MIB = 1024 * 1024
 
 
@@ -67,8 +72,6 @@ def broker_settings(port: int, name_server: str, data_dir: Path) -> dict[str, st
         # Milliseconds. The thread that writes these metrics spins on a whole core until its first interval is over:
         # by default for the first 10 s of a broker's life, just when everything else starts.
         "transactionMetricFlushInterval": "1000",
-        # Each of these queues (of the messages that POP consumers did not acknowledge) adds 0.4 s to a stop; default 8.
-        "reviveQueueNum": "1",
     }
 
 
@@ -78,13 +81,14 @@ def properties(settings: Mapping[str, str]) -> str:
     return "".join(f"{key}={value}\n" for key, value in escaped)
 
 
-def java_flags(heap: str, jars: Path, home: Path, changes: Mapping[str, str]) -> list[str]:
-    """Return Java's flags for either process; its logs go to `home`/logs/rocketmqlogs; `changes` are system properties."""
-    system = {
-        "user.home": str(home),
-        # Without it each of the two makes an RSA key for a certificate that only tests use, with a slow library:
-        # 1.5 s of CPU on average, and any time from nothing to many seconds. Everything listens on loopback here.
-        "tls.server.mode": "disabled",
-        **changes,
-    }
-    return [f"-Xmx{heap}", *_EXPORTS, *(f"-D{key}={value}" for key, value in system.items()), "-cp", f"{jars}/*"]
+def name_server_flags(heap: str) -> list[str]:
+    """Return Java's flags for the name server."""
+    # It has little to do, so the second compiler costs more than it brings: 1.2 s of CPU to the start instead of 2.5.
+    return [f"-Xmx{heap}", "-XX:TieredStopAtLevel=1", *_EXPORTS]
+
+
+def broker_flags(heap: str) -> list[str]:
+    """Return Java's flags for the broker."""
+    # Java's defaults are right here. CPU seconds of the broker for 4 million messages of 100 bytes, sent and pulled:
+    # 16.6 so, 17.7 with SerialGC, 19.8 with ParallelGC, and 22.5 without the second compiler (which starts 1 s sooner).
+    return [f"-Xmx{heap}", *_EXPORTS]
