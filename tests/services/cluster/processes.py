@@ -6,6 +6,20 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import grpc.aio
+from rocketconnect.config.v1 import config_service_pb2 as config_pb
+from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceStub
+from rocketconnect.connector.v1.connector_pb2 import CONNECTOR_TYPE_SOURCE, Connector, Plugin
+from rocketconnect.executor.v1.executor_service_pb2 import ValidateConnectorResponse
+from rocketconnect.executor.v1.executor_service_pb2_grpc import ExecutorServiceServicer, add_ExecutorServiceServicer_to_server
+
+from rocketconnect_kit.testing import server_for_test
+
+if TYPE_CHECKING:
+    from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceAsyncStub
 
 
 @asynccontextmanager
@@ -23,3 +37,43 @@ async def service_process(service: str, *flags: str) -> AsyncIterator[tuple[asyn
         if started.returncode is None:
             started.kill()
         await started.wait()
+
+
+class Validator(ExecutorServiceServicer):
+    """An executor server that finds nothing wrong with any configuration."""
+
+    async def ValidateConnector(self, request: Any, context: Any) -> ValidateConnectorResponse:
+        return ValidateConnectorResponse(plugin="p", type=CONNECTOR_TYPE_SOURCE)
+
+
+class Config:
+    """The real config service, with plugin `p` offered."""
+
+    def __init__(self, address: str, stub: "ConfigServiceAsyncStub") -> None:
+        self.address = address
+        self.stub = stub
+
+    async def create(self, name: str, **config: str) -> Connector:
+        config = {"connector.class": "p"} | {key.replace("_", "."): value for key, value in config.items()}
+        request = config_pb.CreateConnectorRequest(name=name, config=config)
+        return (await self.stub.CreateConnector(request, timeout=5)).connector
+
+    async def update(self, name: str, **config: str) -> Connector:
+        config = {"connector.class": "p"} | {key.replace("_", "."): value for key, value in config.items()}
+        request = config_pb.UpdateConnectorRequest(name=name, config=config)
+        return (await self.stub.UpdateConnector(request, timeout=5)).connector
+
+
+@asynccontextmanager
+async def config_service(store_url: str) -> AsyncIterator[Config]:
+    """Run a real config service until the end of the block."""
+    add = partial(add_ExecutorServiceServicer_to_server, Validator())
+    async with (
+        server_for_test(add) as executor,
+        service_process("config", "--store-url", store_url) as (_process, address),
+        grpc.aio.insecure_channel(address) as channel,
+    ):
+        stub = ConfigServiceStub(channel)
+        report = config_pb.ReportPluginsRequest(worker_id="w", address=executor, plugins=[Plugin(name="p")])
+        await stub.ReportPlugins(report, timeout=5)
+        yield Config(address, stub)
