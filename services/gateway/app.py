@@ -19,7 +19,7 @@ from rocketconnect_kit.logs import get_logger
 from services.gateway.access import Access
 from services.gateway.answers import problem_answer
 from services.gateway.bodies import LIMIT_BYTES
-from services.gateway.problems import Problem, Refused, malformed, of_service_error
+from services.gateway.problems import RETRY_AFTER_SECONDS, Problem, Refused, malformed, of_service_error
 from services.gateway.routing import Call, Render, RouteTable
 
 BODY_SECONDS = 30.0
@@ -44,6 +44,12 @@ SECONDS = prometheus_client.Histogram(
     buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60),
 )
 
+_ENDED = Problem(
+    503,
+    "DRAINING",
+    "the gateway is stopping; whether the request was carried out is not known",
+    headers={"Retry-After": str(RETRY_AFTER_SECONDS), "Connection": "close"},
+)
 _log = get_logger(__name__)
 
 
@@ -76,6 +82,9 @@ class Gateway:
             except ClientDisconnect:
                 # Nobody is left to read an answer.
                 return
+            except asyncio.CancelledError:
+                # Only the end of the server does this: the request has had its time to end, and its caller gets an answer.
+                response = progress.render(_ENDED)
         method = request.method if request.method in _METHODS else "other"
         REQUESTS.labels(method, progress.route, str(response.status_code)).inc()
         SECONDS.labels(method, progress.route).observe(time.perf_counter() - progress.began)

@@ -103,6 +103,7 @@ def _configuration(app: Gateway, settings: GatewaySettings) -> uvicorn.Config:
         ws="none",
         lifespan="off",
         log_config=None,
+        log_level="warning",
         access_log=False,
         server_header=False,
         proxy_headers=False,

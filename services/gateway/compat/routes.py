@@ -104,7 +104,10 @@ def _ok(body: Any) -> Response:
 def _render(status: Literal["truth", "200"]) -> Render:
     def render(problem: Problem) -> Response:
         shown = 200 if status == "200" else problem.status
-        return json_answer(shown, {"errorCode": problem.status, "message": problem.detail}, headers=problem.headers)
+        # There is no other place for them here, so the values that were given follow the words.
+        given = ", ".join(f"{each.field}={each.value}" for each in problem.problems if each.value)
+        message = f"{problem.detail} (given: {given})" if given else problem.detail
+        return json_answer(shown, {"errorCode": problem.status, "message": message}, headers=problem.headers)
 
     return render
 

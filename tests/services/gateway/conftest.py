@@ -1,0 +1,233 @@
+"""The real gateway on a real port, in front of the real config service and of states, workers and positions that tests write by hand.
+
+Only what an executor would say is scripted: which plugins there are, and what is wrong with a configuration.
+"""
+
+import asyncio
+import socket
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import grpc.aio
+import httpx
+import pytest
+from grpc_health.v1 import health as grpc_health
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
+from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceServicer, add_ClusterServiceServicer_to_server
+from rocketconnect.config.v1 import config_service_pb2 as config
+from rocketconnect.config.v1.config_service_pb2_grpc import add_ConfigServiceServicer_to_server
+from rocketconnect.connector.v1 import connector_pb2
+from rocketconnect.executor.v1 import executor_service_pb2 as executor
+from rocketconnect.executor.v1.executor_service_pb2_grpc import ExecutorServiceServicer, add_ExecutorServiceServicer_to_server
+from rocketconnect.position.v1 import position_service_pb2 as position
+from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceServicer, add_PositionServiceServicer_to_server
+from rocketconnect.state.v1 import state_service_pb2 as state
+from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceServicer, add_StateServiceServicer_to_server
+
+from rocketconnect_kit import database
+from rocketconnect_kit.errors import FailedPrecondition, NotFound
+from rocketconnect_kit.settings import ServiceSettings
+from rocketconnect_kit.testing import server_for_test
+from services.config.executors import GrpcExecutors
+from services.config.feed import ChangeFeed
+from services.config.service import ConfigService
+from services.config.store import ConfigStore
+from services.gateway.backends import Backends
+from services.gateway.server import _configuration, _Server, gateway
+from services.gateway.settings import GatewaySettings
+
+SOURCE = "org.apache.rocketmq.connect.file.FileSourceConnector"
+SINK = "org.apache.rocketmq.connect.file.FileSinkConnector"
+
+
+class Executor(ExecutorServiceServicer):
+    """Says of a file connector what a plugin would."""
+
+    async def ValidateConnector(
+        self, request: executor.ValidateConnectorRequest, context: Any
+    ) -> executor.ValidateConnectorResponse:
+        source = request.config["connector.class"] in (SOURCE, "file_source")
+        answer = executor.ValidateConnectorResponse(
+            plugin="file_source" if source else "file_sink",
+            type=connector_pb2.CONNECTOR_TYPE_SOURCE if source else connector_pb2.CONNECTOR_TYPE_SINK,
+            secret_keys=["password"],
+        )
+        needed = ("filename", "connect.topicname" if source else "connect.topicnames")
+        for key in needed:
+            if not request.config.get(key):
+                answer.problems.add(key=key, reason="is missing", fix=f"set {key}")
+        tasks = request.config.get("max.tasks", "1")
+        if not tasks.isdecimal():
+            answer.problems.add(key="max.tasks", value=tasks, reason="is not a number", fix="use 1 to 1000")
+        return answer
+
+    async def ReloadPlugins(self, request: executor.ReloadPluginsRequest, context: Any) -> executor.ReloadPluginsResponse:
+        return executor.ReloadPluginsResponse()
+
+
+@dataclass
+class States(StateServiceServicer):
+    """Shows what a test says."""
+
+    by_name: dict[str, state.ConnectorState] = field(default_factory=dict)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def say(self, name: str, said: state.ConnectorState) -> None:
+        self.by_name[name] = said
+        self.changed.set()
+        self.changed = asyncio.Event()
+
+    async def GetConnectorState(self, request: state.GetConnectorStateRequest, context: Any) -> state.GetConnectorStateResponse:
+        return state.GetConnectorStateResponse(state=self._of(request.connector))
+
+    async def ListConnectorStates(
+        self, request: state.ListConnectorStatesRequest, context: Any
+    ) -> state.ListConnectorStatesResponse:
+        # One a page, so that whoever wants all must ask again.
+        names = [name for name in sorted(self.by_name) if name > request.page_token]
+        return state.ListConnectorStatesResponse(
+            states=[self.by_name[name] for name in names[:1]], next_page_token=names[0] if len(names) > 1 else ""
+        )
+
+    async def WatchConnectorState(
+        self, request: state.WatchConnectorStateRequest, context: Any
+    ) -> AsyncIterator[state.WatchConnectorStateResponse]:
+        while True:
+            changed = self.changed
+            yield state.WatchConnectorStateResponse(state=self._of(request.connector))
+            await changed.wait()
+
+    async def ListTaskLogs(self, request: state.ListTaskLogsRequest, context: Any) -> state.ListTaskLogsResponse:
+        self._of(request.connector)
+        return state.ListTaskLogsResponse(logs=[state.TaskLog(level="INFO", message="started", task=0)], next_page_token="1")
+
+    def _of(self, name: str) -> state.ConnectorState:
+        if name not in self.by_name:
+            raise NotFound("CONNECTOR_NOT_FOUND", f"there is no connector {name!r}", connector=name)
+        return self.by_name[name]
+
+
+@dataclass
+class Workers(ClusterServiceServicer):
+    """Shows what a test says."""
+
+    workers: list[cluster.Worker] = field(default_factory=list)
+    delay: float = 0
+
+    async def ListWorkers(self, request: cluster.ListWorkersRequest, context: Any) -> cluster.ListWorkersResponse:
+        await asyncio.sleep(self.delay)
+        start = int(request.page_token or 0)
+        more = start + 1 < len(self.workers)
+        return cluster.ListWorkersResponse(workers=self.workers[start : start + 1], next_page_token=str(start + 1) if more else "")
+
+    async def ListAssignments(self, request: cluster.ListAssignmentsRequest, context: Any) -> cluster.ListAssignmentsResponse:
+        message = "a defect"
+        raise ZeroDivisionError(message)
+
+
+class Positions(PositionServiceServicer):
+    """Refuses as the position service does while a connector runs."""
+
+    async def ResetPositions(self, request: position.ResetPositionsRequest, context: Any) -> position.ResetPositionsResponse:
+        raise FailedPrecondition("NOT_STOPPED", "stop the connector first", connector=request.connector)
+
+    async def AlterPositions(self, request: position.AlterPositionsRequest, context: Any) -> position.AlterPositionsResponse:
+        return position.AlterPositionsResponse(positions=request.positions)
+
+    async def ListPositions(self, request: position.ListPositionsRequest, context: Any) -> position.ListPositionsResponse:
+        return position.ListPositionsResponse()
+
+
+@dataclass
+class System:
+    """What a test can reach behind the gateway."""
+
+    states: States
+    workers: Workers
+    addresses: dict[str, str]
+    url: str = ""
+
+    def settings(self, **flags: Any) -> GatewaySettings:
+        return GatewaySettings(**{"port": 0, "drain_seconds": 1, **self.addresses, **flags})
+
+
+@pytest.fixture
+async def system(tmp_path: Path) -> AsyncIterator[System]:
+    """The services behind the gateway; one executor offers file_source and file_sink."""
+    engine = await database.open_store(f"sqlite:///{tmp_path}/config.db", "config")
+    executors = GrpcExecutors(ServiceSettings())
+    service = ConfigService(ConfigStore(engine, lambda: time.time_ns() // 1000), executors, ChangeFeed(None))
+    states, workers = States(), Workers([cluster.Worker(worker_id=f"worker-{n}", alive=n != 2) for n in (1, 2, 3)])
+    adders = {
+        "config": lambda server: add_ConfigServiceServicer_to_server(service, server),
+        "position": lambda server: add_PositionServiceServicer_to_server(Positions(), server),
+        "state": lambda server: add_StateServiceServicer_to_server(states, server),
+        "cluster": lambda server: add_ClusterServiceServicer_to_server(workers, server),
+    }
+    async with AsyncExitStack() as stack:
+        worker = await stack.enter_async_context(
+            server_for_test(lambda server: add_ExecutorServiceServicer_to_server(Executor(), server))
+        )
+        await service.ReportPlugins(config.ReportPluginsRequest(worker_id="worker-1", address=worker, plugins=plugins()), None)
+        addresses = {}
+        for name, add in adders.items():
+            addresses[f"{name}_address"] = await stack.enter_async_context(server_for_test(_healthy(add)))
+        yield System(states, workers, addresses)
+    await executors.close()
+    engine.dispose()
+
+
+def _healthy(add: Any) -> Any:
+    def both(server: grpc.aio.Server) -> None:
+        add(server)
+        servicer = grpc_health.HealthServicer()
+        servicer.set("", health_pb2.HealthCheckResponse.SERVING)
+        health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
+
+    return both
+
+
+def plugins() -> list[connector_pb2.Plugin]:
+    return [
+        connector_pb2.Plugin(name="file_sink", aliases=[SINK], type=connector_pb2.PLUGIN_TYPE_SINK, version="1.0"),
+        connector_pb2.Plugin(name="file_source", aliases=[SOURCE], type=connector_pb2.PLUGIN_TYPE_SOURCE, version="1.0"),
+        connector_pb2.Plugin(name="json", type=connector_pb2.PLUGIN_TYPE_CONVERTER, version="1.0"),
+        connector_pb2.Plugin(name="mask", type=connector_pb2.PLUGIN_TYPE_TRANSFORM, version="1.0"),
+    ]
+
+
+@pytest.fixture
+def serving() -> Callable[[GatewaySettings], AbstractAsyncContextManager[httpx.AsyncClient]]:
+    """Runs the gateway with other settings."""
+    return _serving
+
+
+@asynccontextmanager
+async def _serving(settings: GatewaySettings) -> AsyncIterator[httpx.AsyncClient]:
+    """Run the gateway with these settings; give a client of it."""
+    backends = Backends(settings, read_seconds=settings.read_seconds, write_seconds=settings.call_seconds)
+    listener = socket.create_server((settings.host, 0))
+    server = _Server(_configuration(gateway(settings, backends), settings))
+    task = asyncio.create_task(server.serve(sockets=[listener]))
+    url = f"http://{settings.host}:{listener.getsockname()[1]}"
+    try:
+        async with httpx.AsyncClient(base_url=url, timeout=20) as client:
+            yield client
+    finally:
+        server.should_exit = True
+        backends.end_watches()
+        with suppress(asyncio.CancelledError):
+            await task
+        await backends.close()
+
+
+@pytest.fixture
+async def rest(system: System) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of a gateway with default settings."""
+    async with _serving(system.settings(read_seconds=2, call_seconds=10)) as client:
+        yield client

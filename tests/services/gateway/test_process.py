@@ -1,0 +1,116 @@
+"""The gateway as the process that `python -m services.gateway` is."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+
+
+@asynccontextmanager
+async def started(addresses: dict[str, str], *flags: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, dict[str, str]]]:
+    read, write = os.pipe()
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "services.gateway", "--announce-fd", str(write), *flags),
+        pass_fds=[write],
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, **{f"ROCKETCONNECT_{name.upper()}": value for name, value in addresses.items()}},
+    )
+    os.close(write)
+    try:
+        with os.fdopen(read) as pipe:
+            line = await asyncio.wait_for(asyncio.to_thread(pipe.readline), 20)
+        yield process, json.loads(line)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def test_it_announces_itself_answers_counts_and_drains_on_a_first_signal(system: Any) -> None:
+    async with started(system.addresses, "--port", "0") as (process, said):
+        assert said["service"] == "gateway"
+        async with httpx.AsyncClient(base_url=f"http://{said['address']}") as rest:
+            assert (await rest.get("/readyz")).json()["ready"] is True
+            async with rest.stream("GET", "/v1/connectors:watch") as watch:
+                lines = watch.aiter_lines()
+                await anext(lines)
+                metrics = (await rest.get(f"http://{said['metrics']}/metrics")).text
+                assert 'rocketconnect_rest_requests_total{method="GET",route="/readyz",status="200"} 1.0' in metrics
+                process.send_signal(signal.SIGTERM)
+                assert [line async for line in lines] == []
+        out, err = await asyncio.wait_for(process.communicate(), 15)
+        assert (process.returncode, out) == (0, b"")
+        assert b"Traceback" not in err
+
+
+async def test_second_signal_ends_at_once(system: Any) -> None:
+    system.workers.delay = 25
+    async with started(system.addresses, "--port", "0", "--drain-seconds", "60", "--read-seconds", "30") as (process, said):
+        async with httpx.AsyncClient(base_url=f"http://{said['address']}", timeout=30) as rest:
+            call = asyncio.create_task(rest.get("/v1/workers"))
+            await asyncio.sleep(0.5)
+            process.send_signal(signal.SIGINT)
+            await asyncio.sleep(0.5)
+            assert process.returncode is None
+            process.send_signal(signal.SIGINT)
+            _, err = await asyncio.wait_for(process.communicate(), 5)
+            await asyncio.gather(call, return_exceptions=True)
+        assert process.returncode == 128 + signal.SIGINT
+        assert b"Traceback" not in err
+
+
+async def test_port_in_use_and_wrong_settings_are_explained_without_a_traceback(system: Any) -> None:
+    async def refused(*flags: str) -> tuple[int | None, str]:
+        environment = {**os.environ, **{f"ROCKETCONNECT_{name.upper()}": value for name, value in system.addresses.items()}}
+        command = (sys.executable, "-m", "services.gateway", *flags)
+        process = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.PIPE, env=environment)
+        _, err = await asyncio.wait_for(process.communicate(), 20)
+        assert b"Traceback" not in err
+        return process.returncode, err.decode()
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        code, err = await refused("--port", str(taken.getsockname()[1]))
+    assert code == 1
+    assert "choose another --port" in err
+    code, err = await refused("--port", "x", "--compat-status", "302", "--allowed-origins", "example.org")
+    assert code == 2
+    assert all(flag in err for flag in ("--port", "--compat-status", "--allowed-origins"))
+    code, err = await refused("--state-address", "", "--cluster-address", "")
+    assert code == 2
+    assert "--state-address, --cluster-address: missing" in err
+
+
+async def test_bytes_that_are_not_http_and_requests_of_any_shape_do_not_hurt(system: Any) -> None:
+    async with started(system.addresses, "--port", "0") as (process, said):
+        host, port = said["address"].split(":")
+        for sent in (
+            b"\x00\xff\x16\x03\x01\n\n",
+            b"GET / HTTP/1.1\r\n\r\n",
+            b"GET http://evil.example/v1/connectors HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            b"POST /connectors/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+            b"POST /connectors/x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+            b"GET /connectors/\xff HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            b"FOO\x80 / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        ):
+            reader, writer = await asyncio.open_connection(host, int(port))
+            writer.write(sent)
+            await writer.drain()
+            writer.write_eof()
+            answer = await asyncio.wait_for(reader.read(), 10)
+            assert answer == b"" or answer.startswith(b"HTTP/1.1 4"), (sent[:40], answer[:200])
+            writer.close()
+        async with httpx.AsyncClient(base_url=f"http://{said['address']}") as rest:
+            assert (await rest.get("/v1/connectors")).status_code == 200
+        process.terminate()
+        _, err = await asyncio.wait_for(process.communicate(), 15)
+        assert process.returncode == 0
+        assert b"Traceback" not in err
