@@ -20,7 +20,7 @@ def serve(
         err.print(f"Error: there is no service {service!r}. Give one of {', '.join(SERVICES)}.", style="red", markup=False)
         raise typer.Exit(int(Exit.WRONG))
     try:
-        main = importlib.import_module(f"services.{service}.__main__").main
+        main = importlib.import_module(f"services.{service}.server").main
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("services"):
             raise
