@@ -16,6 +16,7 @@ from rocketmq_remoting.model import PullResult, PullStatus
 from rocketmq_remoting.protocol.requests import number
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
     from rocketmq_remoting.client import Client
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
     from rocketmq_remoting.pending import Pending
     from rocketmq_remoting.pulling import PullLane
 
-_PROBE_MESSAGES = 8192
+_MOST_MESSAGES = 8192
+_FIRST_MESSAGES = 256
+# Larger answers cost no less for each message.
+_ENOUGH_BYTES = 1 << 20
 # Every so many pulls a larger one asks whether the broker gives more by now.
 _GROW_EVERY = 32
 _DELETION_PAUSE = 0.05
@@ -53,13 +57,15 @@ class PullStream:
         client: the client.
         queue: where from.
         start_offset: of the first message.
-        max_bytes_buffered: no new pull is sent while answers that wait hold more (Invariant 7); one answer can be
-            larger than this (a unit of a batch topic: 4 MiB).
+        max_bytes_buffered: no new pull is sent while more than this waits or is expected (Invariant 7). What is
+            expected is learned; when messages suddenly grow, each pull under way may bring the broker's own limit.
         pulls_in_flight: at most so many at once.
         suspend: how long the broker holds a pull at the end of the queue, seconds.
         message_filter: deliver only these.
         group: the consumer group in whose name it pulls.
         holes_allowed: offsets in the middle may be missing, as in topics with `cleanup.policy=COMPACTION`.
+        on_arrival: called in the connection's thread when an answer has come, or a failure: for those who read several
+            streams and wait for any of them. Must be short.
     """
 
     def __init__(
@@ -74,6 +80,7 @@ class PullStream:
         message_filter: TagFilter | SqlFilter | None = None,
         group: str | None = None,
         holes_allowed: bool = False,
+        on_arrival: Callable[[], None] | None = None,
     ) -> None:
         self.queue = queue
         self._client = client
@@ -92,12 +99,16 @@ class PullStream:
         self._generation = 0
         self._in_flight = 0
         self._waiting_bytes = 0
-        # How many messages an answer brings; 0: not known yet, or too varied to foresee.
-        self._step = 0
+        # What answers have taught: see `_learn`.
+        self._answer_target = max(1, min(_ENOUGH_BYTES, max_bytes_buffered // 4))
+        self._ask = _FIRST_MESSAGES
+        self._broker_limit = _MOST_MESSAGES
+        self._foreseeable = False
         self._known_end = 0
         self._answer_bytes = 0
         self._pulls = 0
         self._closed = False
+        self._on_arrival = on_arrival
 
     @property
     def position(self) -> int:
@@ -198,7 +209,6 @@ class PullStream:
         self._generation += 1
         self._in_flight = 0
         self._waiting_bytes = 0
-        self._step = 0
         self._lane = None
 
     def _drop(self, head: _Window) -> None:
@@ -254,15 +264,25 @@ class PullStream:
         raise QueueGap(self.queue, expected, offset, offset, "hole")
 
     def _learn(self, head: _Window, result: PullResult) -> None:
-        """Adapt to how much the broker gives at once."""
+        """Adapt to the size of the messages and to how much the broker gives at once."""
         count = len(result.batch)
-        if result.status is not PullStatus.FOUND or self._filter is not None:
-            self._step = 0
-        elif result.batch.units != count:
-            # Units of a batch topic are large and vary: foreseen ends would miss, and miss every time.
-            self._step = 0
-        elif self._position < self._known_end and (count < head.max_messages or head.max_messages > self._step):
-            self._step = count
+        if result.status is not PullStatus.FOUND or not count:
+            return
+        # Brokers don't heed the limit in bytes that a pull can name, so it is kept by the number of messages.
+        frame = head.pending.frame
+        size = len(frame.body) // count if frame is not None else 1
+        self._ask = max(1, min(_MOST_MESSAGES, self._answer_target // max(size, 1)))
+        # Units of a batch topic are large and vary: foreseen ends would miss. A filter hides how many there are.
+        self._foreseeable = self._filter is None and result.batch.units == count
+        if count < head.max_messages:
+            if self._position < self._known_end:
+                self._broker_limit = count
+        elif head.max_messages > self._broker_limit:
+            self._broker_limit = head.max_messages
+
+    def _step(self, *, grow: bool = False) -> int:
+        """How many messages the next pull asks for."""
+        return min(self._ask, self._broker_limit * 2 if grow else self._broker_limit)
 
     def _skip_covered(self) -> None:
         while self._windows and self._windows[0].end is not None and self._windows[0].end <= self._position:
@@ -288,9 +308,9 @@ class PullStream:
             if expected > self._max_bytes:
                 break
             self._pulls += 1
-            step = self._step * 2 if self._pulls % _GROW_EVERY == 0 else self._step
+            step = self._step(grow=self._pulls % _GROW_EVERY == 0)
             # At the queue's end one pull waits for what comes, however much that is.
-            end = start + step if step and start < self._known_end else None
+            end = start + step if self._foreseeable and start < self._known_end else None
             ranges.append((start, end))
             start = end
         if ranges:
@@ -311,7 +331,7 @@ class PullStream:
 
     def _pull(self, lane: PullLane, ranges: list[tuple[int, int | None]], *, first: bool = False) -> None:
         """Send pulls and queue their windows; raise NotSent if the connection is gone."""
-        asked = [(start, _PROBE_MESSAGES if end is None else end - start) for start, end in ranges]
+        asked = [(start, self._ask if end is None else end - start) for start, end in ranges]
         generation = self._generation
         windows = [
             _Window(start, end, most, pending)
@@ -327,6 +347,11 @@ class PullStream:
 
     def _arrived(self, generation: int, pending: Pending[PullResult]) -> None:
         """Send the next pulls from the connection's thread: the user may be busy with what came before."""
+        self._count_arrival(generation, pending)
+        if self._on_arrival is not None:
+            self._on_arrival()
+
+    def _count_arrival(self, generation: int, pending: Pending[PullResult]) -> None:
         with self._lock:
             if self._closed or generation != self._generation:
                 return
