@@ -97,8 +97,16 @@ class Restarting:
 
 
 @dataclass(frozen=True, slots=True)
+class Ended:
+    """Tell how it ended."""
+
+    assigned: Assigned
+    end: End
+
+
+@dataclass(frozen=True, slots=True)
 class Release:
-    """Tell how it ended, then give the assignment back (or report the plan, which does the same)."""
+    """Give the assignment back, or report its plan, which does the same."""
 
     assigned: Assigned
     end: End
@@ -112,7 +120,7 @@ class Forget:
     epoch: int
 
 
-Effect = Start | Direct | Kill | Restarting | Release | Forget
+Effect = Start | Direct | Kill | Restarting | Ended | Release | Forget
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +265,10 @@ class Lifecycle:
         self._draining = True
         return [self._stop(unit, now) for unit in self._units.values() if unit.phase is _Phase.RUNNING]
 
+    def resume(self) -> None:
+        """After a drain: start what is assigned from now on."""
+        self._draining = False
+
     def tick(self, now: float) -> list[Effect]:
         """Do what is due."""
         due = [unit for unit in self._units.values() if unit.deadline <= now]
@@ -308,7 +320,7 @@ class Lifecycle:
             yield from self._end(unit, End(), now)
         elif unit.phase is _Phase.RUNNING and wanted.revoked:
             yield self._stop(unit, now)
-        elif unit.phase is _Phase.RUNNING and wanted.paused != before.paused:
+        elif unit.phase is _Phase.RUNNING and wanted.paused != before.paused and wanted.key.task != PLAN:
             yield Direct(unit.run, "pause" if wanted.paused else "resume")
 
     def _start(self, unit: _Unit, now: float) -> Effect:
@@ -333,9 +345,13 @@ class Lifecycle:
         unit.phase, unit.deadline = _Phase.ENDED, float("inf")
         if not self.is_wanted(key, epoch):
             yield from self._drop(unit, now)
-        elif not self._draining:
-            # It stays as ENDED until the cluster has taken note, so that the same epoch is never started twice from afresh.
-            yield Release(unit.assigned, replace(end, failed=True, fenced=True) if unit.refused else end)
+            return
+        if unit.refused:
+            end = replace(end, failed=True, fenced=True)
+        yield Ended(unit.assigned, end)
+        # It stays as ENDED until the cluster has taken note, so that what has ended is never started again under its epoch.
+        if not self._draining:
+            yield Release(unit.assigned, end)
 
     def _drop(self, unit: _Unit, now: float) -> Iterator[Effect]:
         key = unit.assigned.key

@@ -1,0 +1,144 @@
+"""Puts the executor together: settings, channels, hosts, worker, service."""
+
+import asyncio
+import os
+from collections.abc import Sequence
+from functools import partial
+
+from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceStub
+from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceStub
+from rocketconnect.executor.v1.executor_service_pb2_grpc import add_ExecutorServiceServicer_to_server
+from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceStub
+
+from rocketconnect_kit.channel import channel
+from rocketconnect_kit.errors import Unavailable
+from rocketconnect_kit.logs import get_logger
+from rocketconnect_kit.serve import run, serve
+from rocketconnect_kit.settings import load
+from services.executor.fresh import FreshHosts
+from services.executor.lifecycle import Policy
+from services.executor.membership import Identity
+from services.executor.planner import HostPlanner
+from services.executor.plugins import PluginReports, Plugins
+from services.executor.pool import HostPool, Watcher
+from services.executor.runtime.task import Endpoints
+from services.executor.service import ExecutorService
+from services.executor.settings import ExecutorSettings, parse_labels
+from services.executor.worker import Worker
+
+_CALL_SECONDS = 5.0
+_DEFECT = 70
+
+_log = get_logger(__name__)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the service until a signal; return the exit code."""
+    settings = load(ExecutorSettings, argv)
+    return run("executor", settings, partial(_main, settings))
+
+
+async def _main(settings: ExecutorSettings) -> int:
+    executor = _Executor(settings)
+    try:
+        return await serve(
+            "executor",
+            partial(add_ExecutorServiceServicer_to_server, executor.service),
+            settings,
+            health={"cluster": executor.check_membership},
+            on_start=[executor.start],
+            on_stop=[executor.stop],
+        )
+    finally:
+        await executor.close_channels()
+
+
+class _Executor:
+    """What lives as long as the process. Made in the main thread: host processes end with the thread that started them."""
+
+    def __init__(self, settings: ExecutorSettings) -> None:
+        self._settings = settings
+        self._channels = {
+            name: channel(address, settings)
+            for name, address in (
+                ("cluster", settings.cluster_address),
+                ("state", settings.state_address),
+                ("config", settings.config_address),
+            )
+        }
+        self._fresh = FreshHosts()
+        self._plugins = Plugins(self._fresh, settings.plugin_seconds)
+        self._worker: Worker | None = None
+        self._work: asyncio.Task[None] | None = None
+        self.service = ExecutorService(self._fresh, self._plugins, settings.plugin_seconds)
+
+    def start(self, address: str) -> None:
+        """Begin to work; the executor service answers at this address."""
+        settings = self._settings
+        identity = Identity(settings.worker_at(address), settings.reached_at(address), parse_labels(settings.labels))
+        worker = self._worker = Worker(
+            identity,
+            ClusterServiceStub(self._channels["cluster"]),
+            StateServiceStub(self._channels["state"]),
+            lambda: self._plugins.names,
+            HostPlanner(self._fresh, settings.plugin_seconds),
+            self._make_pool,
+            # The rest of the time is for those that do not stop, the last reports, and the farewell.
+            Policy(stop=settings.drain_seconds * 0.8),
+        )
+        config = ConfigServiceStub(self._channels["config"])
+        reports = PluginReports(
+            self._plugins,
+            identity,
+            lambda request: config.ReportPlugins(request, timeout=_CALL_SECONDS),
+            self._channels["config"],
+        )
+        self.service.begin(worker, partial(self._reloaded, worker, reports))
+        self._work = asyncio.create_task(self._run(worker, reports), name="executor")
+        self._work.add_done_callback(_end_if_broken)
+
+    async def stop(self) -> None:
+        """Drain: every task ends clean, the worker leaves the cluster, every host is gone."""
+        if self._worker is not None and self._work is not None:
+            await self._worker.drain()
+            self._work.cancel()
+            await asyncio.wait([self._work])
+            await self._worker.pool.close()
+        await self._fresh.close()
+
+    async def close_channels(self) -> None:
+        """Close the connections to the other services."""
+        for opened in self._channels.values():
+            await opened.close()
+
+    async def check_membership(self) -> None:
+        """Raise unless the worker is a member of the cluster."""
+        if self._worker is None or not self._worker.is_member:
+            raise Unavailable("NOT_REGISTERED", "the cluster service has not confirmed this worker")
+
+    async def _run(self, worker: Worker, reports: PluginReports) -> None:
+        worker.pool.warm_up()
+        await self._plugins.load()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(reports.run(), name="plugin reports")
+            group.create_task(worker.run(), name="worker")
+
+    def _reloaded(self, worker: Worker, reports: PluginReports) -> None:
+        reports.changed()
+        worker.offer_changed()
+
+    def _make_pool(self, watcher: Watcher) -> HostPool:
+        settings = self._settings
+        return HostPool(self._fresh, _endpoints(settings), settings.tasks_per_host, watcher, spark_warm=settings.spark_warm)
+
+
+def _endpoints(settings: ExecutorSettings) -> Endpoints:
+    ca, cert, key = (str(path) if path is not None else None for path in (settings.tls_ca, settings.tls_cert, settings.tls_key))
+    return Endpoints(settings.name_server, settings.position_address, ca, cert, key, settings.send_deadline)
+
+
+def _end_if_broken(work: "asyncio.Task[None]") -> None:
+    """Invariant 3: a worker that has stopped to look after its lease must not leave hosts running: they end with the process."""
+    if not work.cancelled() and work.exception() is not None:
+        _log.critical("a defect of the executor: it ends, to be started again", exc_info=work.exception())
+        os._exit(_DEFECT)

@@ -1,0 +1,78 @@
+"""The RPCs of the executor service: ask a host, convert the answer."""
+
+from collections.abc import Callable
+
+from rocketconnect.executor.v1 import executor_service_pb2 as pb
+from rocketconnect.executor.v1.executor_service_pb2_grpc import ExecutorServiceServicer
+
+from rocketconnect_kit.errors import DeadlineExceeded, Unavailable
+from rocketconnect_kit.interception import ServicerContext
+from services.executor import wire
+from services.executor.fresh import FreshHosts, PluginCrashed, PluginLate
+from services.executor.messages import CheckConnector, Checked, FoundProblem
+from services.executor.plugins import Plugins
+from services.executor.worker import Worker
+
+_CLASS = "connector.class"
+_MARGIN_SECONDS = 0.5
+"""So much earlier than the caller gives up it gets an answer that says why there is none."""
+
+
+class ExecutorService(ExecutorServiceServicer):
+    """See executor_service.proto for what each RPC promises.
+
+    Args:
+        fresh: Where checks run.
+        plugins: What is offered.
+        plugin_seconds: How long a plugin may take to check a configuration.
+    """
+
+    def __init__(self, fresh: FreshHosts, plugins: Plugins, plugin_seconds: float) -> None:
+        self._fresh = fresh
+        self._plugins = plugins
+        self._plugin_seconds = plugin_seconds
+        self._worker: Worker | None = None
+        self._on_reload: Callable[[], None] = lambda: None
+
+    def begin(self, worker: Worker, on_reload: Callable[[], None]) -> None:
+        """From now on there is a worker; `on_reload` is called when it may offer others than before."""
+        self._worker, self._on_reload = worker, on_reload
+
+    async def ValidateConnector(
+        self, request: pb.ValidateConnectorRequest, context: ServicerContext
+    ) -> pb.ValidateConnectorResponse:
+        """Check a configuration in a fresh process, which ends with the answer, the time limit or the caller."""
+        left = context.time_remaining()
+        seconds = self._plugin_seconds if left is None else min(self._plugin_seconds, max(0.1, left - _MARGIN_SECONDS))
+        config = dict(request.config)
+        try:
+            answer = await self._fresh.ask(CheckConnector(config), seconds, f"{request.name} (check)")
+        except PluginLate as error:
+            raise DeadlineExceeded("PLUGIN_TIMEOUT", f"connector {request.name!r} was not checked: {error}") from error
+        except PluginCrashed as error:
+            answer = _crashed(config, str(error))
+        return wire.checked(answer if isinstance(answer, Checked) else _crashed(config, "it answered another question"))
+
+    async def ListPlugins(self, request: pb.ListPluginsRequest, context: ServicerContext) -> pb.ListPluginsResponse:
+        """Answer with what was found last."""
+        return pb.ListPluginsResponse(plugins=map(wire.plugin, self._plugins.found))
+
+    async def ReloadPlugins(self, request: pb.ReloadPluginsRequest, context: ServicerContext) -> pb.ReloadPluginsResponse:
+        """Look again and tell the others."""
+        await self._plugins.reload()
+        self._on_reload()
+        return pb.ReloadPluginsResponse(plugins=map(wire.plugin, self._plugins.found))
+
+    async def DescribeWorker(self, request: pb.DescribeWorkerRequest, context: ServicerContext) -> pb.DescribeWorkerResponse:
+        """Answer with the processes and what runs in them."""
+        worker = self._worker
+        if worker is None:
+            raise Unavailable("STARTING", "the executor is only just starting; ask again")
+        hosts = [(host, max((worker.restarts_of(run) for run, _ in host.runs), default=0)) for host in worker.pool.describe()]
+        return wire.described(worker.identity.worker_id, worker.identity.labels, hosts)
+
+
+def _crashed(config: dict[str, str], cause: str) -> Checked:
+    fix = "This is a defect of the plugin; what it printed is in the log of the executor."
+    reason = f"the check of the plugin ended without an answer: {cause}"
+    return Checked("", "", [FoundProblem(_CLASS, config.get(_CLASS, "")[:200], reason, fix)], [])

@@ -1,0 +1,159 @@
+"""Messages of the protos to and from what the executor works with. Pure."""
+
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.timestamp_pb2 import Timestamp
+from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
+from rocketconnect.connector.v1 import connector_pb2 as connectors
+from rocketconnect.executor.v1 import executor_service_pb2 as executor
+from rocketconnect.state.v1 import state_service_pb2 as states
+
+from rocketconnect_sdk.options import Kind, Option
+from services.executor.lifecycle import PLAN, Assigned, Key, PlanResult
+from services.executor.messages import Checked, LogLine, Plugin
+from services.executor.pool import HostView
+from services.executor.runtime.task import State, TaskMetrics
+
+STALL_TIMEOUT = Option("stall.timeout", "See rocketconnect_sdk.connector_options.", Kind.DURATION, "60s", minimum=1)
+
+
+def assigned(message: cluster.Assignment) -> Assigned:
+    """Return an assignment as the life cycle knows it."""
+    return Assigned(
+        key=Key(message.connector_uid, message.task),
+        connector=message.connector,
+        revision=message.revision,
+        generation=message.generation,
+        epoch=message.epoch,
+        type=connectors.ConnectorType.Name(message.type).removeprefix("CONNECTOR_TYPE_"),
+        config=dict(message.config),
+        task_config=dict(message.task_config),
+        paused=message.paused,
+        revoked=message.revoked,
+    )
+
+
+def planned(plan: PlanResult, request: cluster.ReportPlanRequest) -> cluster.ReportPlanRequest:
+    """Put a plan into the request that reports it."""
+    for task in plan.tasks:
+        request.tasks.add(config=task)
+    if plan.replan_after is not None:
+        request.replan_after.CopyFrom(duration(plan.replan_after))
+    return request
+
+
+def stall_after(one: Assigned) -> Duration | None:
+    """Return after how long without progress a task is stalled; None: never."""
+    if one.key.task == PLAN:
+        return None
+    try:
+        return duration(STALL_TIMEOUT.parse(one.config.get(STALL_TIMEOUT.key, STALL_TIMEOUT.default or "")))
+    except ValueError:
+        # The task itself refuses this configuration, with all that is wrong with it.
+        return None
+
+
+def state(value: State) -> connectors.State.ValueType:
+    """Return the state as the protos name it."""
+    return connectors.State.Value(f"STATE_{value.name}")
+
+
+def metrics(value: TaskMetrics) -> states.TaskMetrics:
+    """Return the counters of a task."""
+    return states.TaskMetrics(
+        records_in=value.records_in,
+        records_out=value.records_out,
+        bytes_in=value.bytes_in,
+        bytes_out=value.bytes_out,
+        duplicates_skipped=value.duplicates_skipped,
+        dead_letters=value.dead_letters,
+        records_skipped=value.records_skipped,
+        retries=value.retries,
+        errors=value.errors,
+        batches=value.batches,
+        batch_seconds=value.batch_seconds,
+        batch_seconds_max=value.batch_seconds_max,
+        batch_bounds=value.batch_bounds,
+        batch_buckets=value.batch_buckets,
+        rate_in=value.rate_in,
+        rate_out=value.rate_out,
+        commits=value.commits,
+        buffered_bytes=value.buffered_bytes,
+        lags=[states.QueueLag(queue=lag.queue, messages=lag.messages, position=lag.position) for lag in value.lags],
+        source_remaining=value.source_remaining,
+    )
+
+
+def log(line: LogLine, task: int, worker_id: str) -> states.TaskLog:
+    """Return a log line of a task."""
+    return states.TaskLog(time=timestamp(line.time), level=line.level, message=line.message, task=task, worker_id=worker_id)
+
+
+def plugin(value: Plugin) -> connectors.Plugin:
+    """Return a plugin as the protos describe it."""
+    return connectors.Plugin(
+        name=value.name,
+        aliases=value.aliases,
+        type=connectors.PluginType.Value(f"PLUGIN_TYPE_{value.type}"),
+        version=value.version,
+        summary=value.summary,
+        guarantee=value.guarantee,
+        options=[
+            connectors.Option(
+                key=option.key,
+                type=option.type,
+                default_value=option.default,
+                required=option.required,
+                secret=option.secret,
+                documentation=option.doc,
+                choices=option.choices,
+            )
+            for option in value.options
+        ],
+    )
+
+
+def checked(value: Checked) -> executor.ValidateConnectorResponse:
+    """Return what a check found."""
+    direction = value.direction or "UNSPECIFIED"
+    return executor.ValidateConnectorResponse(
+        problems=[
+            connectors.Problem(key=found.key, value=found.value, reason=found.reason, fix=found.fix) for found in value.problems
+        ],
+        plugin=value.plugin,
+        type=connectors.ConnectorType.Value(f"CONNECTOR_TYPE_{direction}"),
+        secret_keys=value.secret_keys,
+    )
+
+
+def described(worker_id: str, labels: Mapping[str, str], hosts: Iterable[tuple[HostView, int]]) -> executor.DescribeWorkerResponse:
+    """Return a worker with its hosts, each with how often it was started again."""
+    return executor.DescribeWorkerResponse(
+        worker_id=worker_id,
+        labels=labels,
+        hosts=[
+            executor.HostProcess(
+                pid=host.pid,
+                profile=host.profile,
+                tasks=[f"{one.connector}/{one.key.task}" for _, one in host.runs],
+                restarts=restarts,
+            )
+            for host, restarts in hosts
+        ],
+    )
+
+
+def timestamp(seconds: float) -> Timestamp:
+    """Return seconds since 1970 UTC as the protos have them."""
+    value = Timestamp()
+    value.FromNanoseconds(int(seconds * 1e9))
+    return value
+
+
+def duration(seconds: float) -> Duration:
+    """Return seconds as the protos have them."""
+    value = Duration()
+    value.FromTimedelta(timedelta(seconds=seconds))
+    return value

@@ -1,0 +1,302 @@
+"""The worker: brings what it runs in line with what the cluster assigns, for as long as it has a lease."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from random import Random
+from typing import Protocol
+
+import grpc
+from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
+from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceAsyncStub
+from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceAsyncStub
+
+from rocketconnect_kit.logs import get_logger
+from rocketconnect_kit.status import decode
+from rocketconnect_kit.watch import Watch
+from services.executor import wire
+from services.executor.lifecycle import (
+    PLAN,
+    Assigned,
+    Direct,
+    Effect,
+    End,
+    Ended,
+    Forget,
+    Key,
+    Kill,
+    Lifecycle,
+    Policy,
+    Release,
+    Restarting,
+    Start,
+)
+from services.executor.membership import FENCED, Identity, Membership
+from services.executor.messages import TaskPulse
+from services.executor.pool import HostPool, Watcher
+from services.executor.reports import Reports
+from services.executor.runtime.task import Outcome, State
+
+_TICK_SECONDS = 1.0
+_CALL_SECONDS = 5.0
+_FIRST_BACKOFF = 0.1
+_LAST_BACKOFF = 2.0
+_LAST_WORD_SECONDS = 1.0
+"""How long a release waits for the last report of its unit to arrive: the state service may be away."""
+
+_log = get_logger(__name__)
+
+
+class Planner(Protocol):
+    """Splits connectors into tasks."""
+
+    async def plan(self, connector: str, config: Mapping[str, str]) -> End:
+        """Return the plan, or why there is none. Cancelled when nobody wants it any more."""
+
+
+class Worker:
+    """Carries out what the life cycle decides. All methods are for the thread of the loop.
+
+    Args:
+        identity: Who this is.
+        cluster_stub: The cluster service.
+        state_stub: The state service.
+        plugins: Gives the names of what is offered now.
+        planner: Splits connectors into tasks.
+        make_pool: Makes the pool of hosts, which tells this worker what they do.
+        policy: Times and limits of the life cycle.
+    """
+
+    def __init__(
+        self,
+        identity: Identity,
+        cluster_stub: ClusterServiceAsyncStub,
+        state_stub: StateServiceAsyncStub,
+        plugins: Callable[[], Sequence[str]],
+        planner: Planner,
+        make_pool: Callable[[Watcher], HostPool],
+        policy: Policy,
+    ) -> None:
+        self.identity = identity
+        self._stub = cluster_stub
+        self._planner = planner
+        self._policy = policy
+        self._lifecycle = Lifecycle(policy, Random())  # noqa: S311 - spreads backoffs
+        self.pool = make_pool(self)
+        self._reports = Reports(
+            identity.worker_id, lambda request: state_stub.ReportTasks(request, timeout=_CALL_SECONDS), self.on_refused
+        )
+        self._plugins = plugins
+        self._membership = Membership(cluster_stub, identity, plugins, self.pool.renew)
+        self._due = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._plans: dict[int, asyncio.Task[None]] = {}
+        self._releases: set[asyncio.Task[None]] = set()
+        self._leaving = False
+        self._rejoin = asyncio.Event()
+
+    @property
+    def is_member(self) -> bool:
+        """Whether it has a session."""
+        return self._membership.session != 0
+
+    def restarts_of(self, run: int) -> int:
+        """How often the unit of a run was started again."""
+        return self._lifecycle.restarts_of(run)
+
+    async def run(self) -> None:
+        """Be a member of the cluster until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._keep_time(), name="worker clock")
+            group.create_task(self._reports.run(), name="reports")
+            while True:
+                await self._membership.join()
+                await self._hold()
+                # Nothing of the session before may run in the next one.
+                await self._idle.wait()
+                if self._leaving:
+                    return
+                self._lifecycle.resume()
+
+    def offer_changed(self) -> None:
+        """Other plugins may be offered now: if so, stop everything clean and register again, when the cluster asks for them."""
+        if self._membership.session and self._membership.offered != frozenset(self._plugins()):
+            self._rejoin.set()
+
+    async def drain(self) -> None:
+        """Stop everything clean and leave. When it returns nothing runs."""
+        self._leaving = True
+        await self._stop_all()
+        await self._membership.leave()
+
+    # What hosts say (pool.Watcher).
+
+    def on_pulse(self, pulse: TaskPulse) -> None:
+        """What a run does now."""
+        assigned = self._lifecycle.assigned_to(pulse.run)
+        if assigned is not None:
+            self._reports.pulse(assigned, pulse)
+
+    def on_ended(self, run: int, outcome: Outcome) -> None:
+        """A run is over."""
+        end = End(failed=outcome.failed, permanent=outcome.permanent, fenced=outcome.fenced, error=outcome.error)
+        self._apply(self._lifecycle.ended(run, end, time.monotonic()))
+
+    def on_lost(self, run: int, reason: str) -> None:
+        """The process of a run is gone."""
+        self._apply(self._lifecycle.lost(run, reason, time.monotonic()))
+
+    def on_refused(self, key: Key, epoch: int) -> None:
+        """A report was refused: somebody else owns the unit."""
+        _log.warning(
+            "a report was refused: the unit has another owner", connector_uid=key.connector_uid, task=key.task, epoch=epoch
+        )
+        self._apply(self._lifecycle.refuse(key, epoch, time.monotonic()))
+
+    async def _hold(self) -> None:
+        session = self._membership.session
+        request = cluster.WatchAssignmentsRequest(worker_id=self.identity.worker_id, session=session)
+        holding = asyncio.create_task(self._membership.hold(), name="lease")
+        rejoin = asyncio.create_task(self._rejoin.wait(), name="rejoin")
+        try:
+            async with Watch("assignments", lambda: self._stub.WatchAssignments(request), self._on_assignments):
+                await asyncio.wait([holding, rejoin], return_when=asyncio.FIRST_COMPLETED)
+                if not holding.done():
+                    await self._leave_for_a_moment(holding)
+        finally:
+            for task in (holding, rejoin):
+                task.cancel()
+            await asyncio.wait([holding, rejoin])
+        if not holding.cancelled():
+            _log.warning("the session is over, everything is stopped", session=session, cause=holding.result())
+        self._apply(self._lifecycle.fence_all(time.monotonic()))
+
+    async def _leave_for_a_moment(self, holding: "asyncio.Task[str]") -> None:
+        self._rejoin.clear()
+        _log.info("what is offered has changed: everything is stopped, to register again")
+        stopping = asyncio.create_task(self._stop_all())
+        await asyncio.wait([stopping, holding], return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        await asyncio.wait([stopping])
+        if not self._leaving:
+            await self._membership.leave()
+
+    async def _stop_all(self) -> None:
+        self._apply(self._lifecycle.drain(time.monotonic()))
+        try:
+            async with asyncio.timeout(self._policy.stop + 2 * self._policy.fence + 1):
+                await self._idle.wait()
+        except TimeoutError:
+            _log.error("some tasks did not end; their processes are ended with the executor")
+        await self._last_words()
+
+    def _on_assignments(self, message: cluster.WatchAssignmentsResponse) -> None:
+        assigned = [wire.assigned(one) for one in message.assignments]
+        removed = [Key(key.connector_uid, key.task) for key in message.removed]
+        self._apply(self._lifecycle.assign(assigned, removed, time.monotonic(), snapshot=message.snapshot))
+
+    async def _keep_time(self) -> None:
+        next_tick = time.monotonic()
+        while True:
+            wait = min(self._lifecycle.next_deadline, next_tick) - time.monotonic()
+            try:
+                async with asyncio.timeout(max(0.0, wait)):
+                    await self._due.wait()
+            except TimeoutError:
+                pass  # something is due
+            self._due.clear()
+            now = time.monotonic()
+            self._apply(self._lifecycle.tick(now))
+            if now >= next_tick:
+                self.pool.tick()
+                next_tick = now + _TICK_SECONDS
+
+    def _apply(self, effects: Iterable[Effect]) -> None:
+        for effect in effects:
+            self._carry_out(effect)
+        (self._idle.clear if self._lifecycle.alive else self._idle.set)()
+        self._due.set()
+
+    def _carry_out(self, effect: Effect) -> None:
+        match effect:
+            case Start(run, assigned, restarts):
+                self._reports.started(assigned, restarts)
+                if assigned.key.task == PLAN:
+                    self._plans[run] = asyncio.create_task(self._plan(run, assigned), name=f"plan {assigned.connector}")
+                else:
+                    self.pool.start(run, assigned)
+            case Direct(run) if run in self._plans:
+                # The only wish for a planning is that it ends.
+                self._plans.pop(run).cancel()
+                asyncio.get_running_loop().call_soon(self.on_ended, run, Outcome(clean=True))
+            case Direct(run, wish):
+                self.pool.direct(run, wish)
+            case Kill(run):
+                self.pool.kill(run)
+            case Restarting(assigned, restarts, reason):
+                self._reports.restarting(assigned, restarts, reason)
+            case Ended(assigned, end):
+                self._tell_end(assigned, end)
+            case Release(assigned, end):
+                release = asyncio.create_task(self._release(assigned, end), name=f"release {assigned.connector}")
+                self._releases.add(release)
+                release.add_done_callback(self._releases.discard)
+            case Forget(key, epoch):
+                self._reports.forget(key, epoch)
+
+    def _tell_end(self, assigned: Assigned, end: End) -> None:
+        if end.fenced:
+            # Its new owner tells what it does.
+            self._reports.forget(assigned.key, assigned.epoch)
+        elif end.failed:
+            self._reports.ended(assigned, State.FAILED, end.error)
+        else:
+            self._reports.ended(assigned, State.IDLE if assigned.key.task == PLAN else State.STOPPED, end.error)
+
+    async def _plan(self, run: int, assigned: Assigned) -> None:
+        end = await self._planner.plan(assigned.connector, assigned.config)
+        self._plans.pop(run, None)
+        self._apply(self._lifecycle.ended(run, end, time.monotonic()))
+
+    async def _release(self, assigned: Assigned, end: End) -> None:
+        """Give a unit back, for as long as it is ours: tried until the cluster has taken note."""
+        await self._last_words()
+        session, backoff = self._membership.session, _FIRST_BACKOFF
+        while session and session == self._membership.session and self._lifecycle.is_wanted(assigned.key, assigned.epoch):
+            try:
+                return await self._tell_cluster(session, assigned, end)
+            except grpc.RpcError as error:
+                cause = decode(error)
+                if cause.reason in (FENCED, "FENCED"):
+                    return None
+                _log.warning("can't release a unit, trying on", connector=assigned.connector, cause=cause.message)
+            await asyncio.sleep(backoff)
+            backoff = min(backoff * 2, _LAST_BACKOFF)
+        return None
+
+    async def _tell_cluster(self, session: int, assigned: Assigned, end: End) -> None:
+        key, epoch = assigned.key, assigned.epoch
+        if end.plan is not None:
+            report = cluster.ReportPlanRequest(
+                worker_id=self.identity.worker_id, session=session, connector_uid=key.connector_uid, epoch=epoch
+            )
+            await self._stub.ReportPlan(wire.planned(end.plan, report), timeout=_CALL_SECONDS)
+            return
+        release = cluster.ReleaseAssignmentRequest(
+            worker_id=self.identity.worker_id,
+            session=session,
+            key=cluster.AssignmentKey(connector_uid=key.connector_uid, task=key.task),
+            epoch=epoch,
+            failed=end.failed,
+            permanent=end.permanent,
+        )
+        await self._stub.ReleaseAssignment(release, timeout=_CALL_SECONDS)
+
+    async def _last_words(self) -> None:
+        """What was said last shall be known before somebody else begins; but nobody waits long for the state service."""
+        try:
+            async with asyncio.timeout(_LAST_WORD_SECONDS):
+                await self._reports.flush()
+        except TimeoutError:
+            _log.warning("the last report of a unit did not arrive in time")
