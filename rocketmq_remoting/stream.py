@@ -40,6 +40,7 @@ class _Window:
     start: int
     end: int | None
     max_messages: int
+    expected_bytes: int
     pending: Pending[PullResult]
 
 
@@ -98,14 +99,14 @@ class PullStream:
         # Answers to pulls of an earlier generation are ignored.
         self._generation = 0
         self._in_flight = 0
+        self._expected_bytes = 0
         self._waiting_bytes = 0
         # What answers have taught: see `_learn`.
         self._answer_target = max(1, min(_ENOUGH_BYTES, max_bytes_buffered // 4))
-        self._ask = _FIRST_MESSAGES
+        self._message_bytes = max(1, self._answer_target // _FIRST_MESSAGES)
         self._broker_limit = _MOST_MESSAGES
         self._foreseeable = False
         self._known_end = 0
-        self._answer_bytes = 0
         self._pulls = 0
         self._closed = False
         self._on_arrival = on_arrival
@@ -208,6 +209,7 @@ class PullStream:
         self._windows.clear()
         self._generation += 1
         self._in_flight = 0
+        self._expected_bytes = 0
         self._waiting_bytes = 0
         self._lane = None
 
@@ -266,14 +268,13 @@ class PullStream:
     def _learn(self, head: _Window, result: PullResult) -> None:
         """Adapt to the size of the messages and to how much the broker gives at once."""
         count = len(result.batch)
-        if result.status is not PullStatus.FOUND or not count:
-            return
-        # Brokers don't heed the limit in bytes that a pull can name, so it is kept by the number of messages.
         frame = head.pending.frame
-        size = len(frame.body) // count if frame is not None else 1
-        self._ask = max(1, min(_MOST_MESSAGES, self._answer_target // max(size, 1)))
-        # Units of a batch topic are large and vary: foreseen ends would miss. A filter hides how many there are.
-        self._foreseeable = self._filter is None and result.batch.units == count
+        # A filter hides how many messages there are.
+        if self._filter is not None or not count or frame is None:
+            return
+        self._message_bytes = max(1, len(frame.body) // count)
+        # Units of a batch topic are large and vary: foreseen ends would miss.
+        self._foreseeable = result.batch.units == count
         if count < head.max_messages:
             if self._position < self._known_end:
                 self._broker_limit = count
@@ -282,7 +283,9 @@ class PullStream:
 
     def _step(self, *, grow: bool = False) -> int:
         """How many messages the next pull asks for."""
-        return min(self._ask, self._broker_limit * 2 if grow else self._broker_limit)
+        # Brokers don't heed the limit in bytes that a pull can name, so it is kept by the number of messages.
+        wanted = max(1, min(_MOST_MESSAGES, self._answer_target // self._message_bytes))
+        return min(wanted, self._broker_limit * 2 if grow else self._broker_limit)
 
     def _skip_covered(self) -> None:
         while self._windows and self._windows[0].end is not None and self._windows[0].end <= self._position:
@@ -302,13 +305,13 @@ class PullStream:
             return
         start = last.end
         ranges: list[tuple[int, int | None]] = []
-        expected = self._waiting_bytes + self._in_flight * self._answer_bytes
+        expected = self._waiting_bytes + self._expected_bytes
         while start is not None and start <= self._known_end and self._in_flight + len(ranges) < self._pulls_in_flight:
-            expected += self._answer_bytes
-            if expected > self._max_bytes:
-                break
             self._pulls += 1
             step = self._step(grow=self._pulls % _GROW_EVERY == 0)
+            expected += step * self._message_bytes
+            if expected > self._max_bytes:
+                break
             # At the queue's end one pull waits for what comes, however much that is.
             end = start + step if self._foreseeable and start < self._known_end else None
             ranges.append((start, end))
@@ -331,37 +334,36 @@ class PullStream:
 
     def _pull(self, lane: PullLane, ranges: list[tuple[int, int | None]], *, first: bool = False) -> None:
         """Send pulls and queue their windows; raise NotSent if the connection is gone."""
-        asked = [(start, self._ask if end is None else end - start) for start, end in ranges]
-        generation = self._generation
+        asked = [(start, self._step() if end is None else end - start) for start, end in ranges]
         windows = [
-            _Window(start, end, most, pending)
+            _Window(start, end, most, most * self._message_bytes, pending)
             for (start, end), (_, most), pending in zip(ranges, asked, lane.pull(asked), strict=True)
         ]
         self._in_flight += len(windows)
+        self._expected_bytes += sum(window.expected_bytes for window in windows)
         if first:
             self._windows.extendleft(reversed(windows))
         else:
             self._windows.extend(windows)
         for window in windows:
-            window.pending.add_done_callback(partial(self._arrived, generation))
+            window.pending.add_done_callback(partial(self._arrived, self._generation, window.expected_bytes))
 
-    def _arrived(self, generation: int, pending: Pending[PullResult]) -> None:
+    def _arrived(self, generation: int, expected_bytes: int, pending: Pending[PullResult]) -> None:
         """Send the next pulls from the connection's thread: the user may be busy with what came before."""
-        self._count_arrival(generation, pending)
+        self._count_arrival(generation, expected_bytes, pending)
         if self._on_arrival is not None:
             self._on_arrival()
 
-    def _count_arrival(self, generation: int, pending: Pending[PullResult]) -> None:
+    def _count_arrival(self, generation: int, expected_bytes: int, pending: Pending[PullResult]) -> None:
         with self._lock:
             if self._closed or generation != self._generation:
                 return
             self._in_flight -= 1
+            self._expected_bytes -= expected_bytes
             if pending.frame is None:
                 # `next` raises what went wrong.
                 return
-            size = len(pending.frame.body)
-            self._waiting_bytes += size
-            self._answer_bytes = max(size, self._answer_bytes * 7 // 8)
+            self._waiting_bytes += len(pending.frame.body)
             # If the connection is gone, `next` makes a new one, and raises if it can't.
             with suppress(NotSent):
                 self._fill()
