@@ -1,0 +1,72 @@
+# Everything runs in .venv/, which `make setup` makes. `make` alone lists what there is.
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+SHELL := /bin/bash
+VENV := .venv/bin
+UV := uv==0.13.8
+COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header $(UPGRADE)
+
+.PHONY: help
+help: ## List these targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 16
+
+.PHONY: setup
+setup: ## Make .venv/, install Java when it is missing, and fetch RocketMQ's jars; quick when done (PYTHON=python3.12)
+	@scripts/setup
+
+.PHONY: setup-tests
+setup-tests:
+	@scripts/setup --for-tests
+
+.PHONY: demo
+demo: setup ## Move 336,776 real rows through RocketMQ and Spark and check every one
+	@$(VENV)/python -m demo
+
+.PHONY: run
+run: setup ## Start RocketConnect with its embedded default (rocketconnect up)
+	@$(VENV)/rocketconnect up
+
+.PHONY: test
+test: setup-tests lint types proto-check ## Set up and check everything: lint, types, protos, all tests (ARGS="-k name")
+	@$(VENV)/python -m pytest $(ARGS)
+
+.PHONY: bench
+bench: setup ## Measure throughput, latency and start-up (ARGS=--help)
+	@$(VENV)/python -m bench $(ARGS)
+
+.PHONY: lint
+lint: ## Check style, imports between the parts, and protos
+	@$(VENV)/ruff check
+	@$(VENV)/ruff format --check
+	@$(VENV)/lint-imports
+	@$(VENV)/buf lint
+
+.PHONY: types
+types: ## Check types (mypy --strict)
+	@$(VENV)/mypy
+
+.PHONY: fmt
+fmt: ## Format, and fix what can be fixed
+	@$(VENV)/ruff check --fix-only
+	@$(VENV)/ruff format
+
+.PHONY: proto
+proto: ## Regenerate what is made from the protos
+	@$(VENV)/python scripts/generate_protos.py
+
+.PHONY: proto-check
+proto-check: ## Fail when regenerating from the protos would change a file
+	@set -e; made=$$(mktemp -d); trap 'rm -rf "$$made"' EXIT; \
+	$(VENV)/python scripts/generate_protos.py "$$made"; \
+	cd "$$made"; find . -type f | while read -r file; do cmp "$$file" "$(CURDIR)/$$file" || { echo "run make proto" >&2; exit 1; }; done
+
+.PHONY: lock
+lock: ## Pin the Python packages again (UPGRADE=--upgrade for newer ones)
+	@set -e; tool=$$(mktemp -d); trap 'rm -rf "$$tool"' EXIT; \
+	python3 -m venv "$$tool"; "$$tool/bin/pip" install --quiet $(UV); \
+	"$$tool/bin/"$(COMPILE) pyproject.toml --extra dev --extra demo --output-file requirements.lock; \
+	"$$tool/bin/"$(COMPILE) --group build --constraint requirements.lock --output-file requirements-build.lock
+
+.PHONY: pin-rocketmq
+pin-rocketmq: ## Pin RocketMQ's jars again, after a change of ROCKETMQ_VERSION
+	@$(VENV)/python -m scripts.pin_rocketmq
