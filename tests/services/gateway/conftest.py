@@ -1,4 +1,4 @@
-"""The real gateway on a real port, in front of the real config service and of states, workers and positions that tests write by hand.
+"""The real gateway on a real port, in front of the real config service and of states, workers and positions written by hand.
 
 Only what an executor would say is scripted: which plugins there are, and what is wrong with a configuration.
 """
@@ -20,7 +20,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
 from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceServicer, add_ClusterServiceServicer_to_server
 from rocketconnect.config.v1 import config_service_pb2 as config
-from rocketconnect.config.v1.config_service_pb2_grpc import add_ConfigServiceServicer_to_server
+from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceStub, add_ConfigServiceServicer_to_server
 from rocketconnect.connector.v1 import connector_pb2
 from rocketconnect.executor.v1 import executor_service_pb2 as executor
 from rocketconnect.executor.v1.executor_service_pb2_grpc import ExecutorServiceServicer, add_ExecutorServiceServicer_to_server
@@ -30,6 +30,7 @@ from rocketconnect.state.v1 import state_service_pb2 as state
 from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceServicer, add_StateServiceServicer_to_server
 
 from rocketconnect_kit import database
+from rocketconnect_kit.channel import channel
 from rocketconnect_kit.errors import FailedPrecondition, NotFound
 from rocketconnect_kit.settings import ServiceSettings
 from rocketconnect_kit.testing import server_for_test
@@ -173,10 +174,12 @@ async def system(tmp_path: Path) -> AsyncIterator[System]:
         worker = await stack.enter_async_context(
             server_for_test(lambda server: add_ExecutorServiceServicer_to_server(Executor(), server))
         )
-        await service.ReportPlugins(config.ReportPluginsRequest(worker_id="worker-1", address=worker, plugins=plugins()), None)
         addresses = {}
         for name, add in adders.items():
             addresses[f"{name}_address"] = await stack.enter_async_context(server_for_test(_healthy(add)))
+        async with channel(addresses["config_address"], ServiceSettings()) as opened:
+            report = config.ReportPluginsRequest(worker_id="worker-1", address=worker, plugins=plugins())
+            await ConfigServiceStub(opened).ReportPlugins(report, timeout=5)
         yield System(states, workers, addresses)
     await executors.close()
     engine.dispose()

@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 
 from services.gateway.rules import rules
 
-TEMPLATES = sorted({rule.template for rule in rules()} - {"/v1/assignments", "/v1/connectors:watch"}) + [
+# The first answers with a planned defect, the second without end.
+LEFT_OUT = {"/v1/assignments", "/v1/connectors:watch"}
+TEMPLATES = [
+    *sorted({rule.template for rule in rules()} - LEFT_OUT),
     "/connectors/{name}",
     "/connectors/{name}/status",
     "/connectors/{name}/tasks/{task}/status",

@@ -1,0 +1,5 @@
+"""The exporter: what the services know, for Prometheus.
+
+Owns nothing. At each scrape it asks the state and cluster services and says what they said; a service that is away is a 0 in
+`rocketconnect_up`, never a failed scrape. Shows counters, gauges and names, never a configuration or an error text.
+"""

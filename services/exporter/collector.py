@@ -1,0 +1,125 @@
+"""Asks the services at a scrape and hands Prometheus what they say."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
+from typing import Any
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
+from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceStub
+from rocketconnect.state.v1 import state_service_pb2 as state
+from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceStub
+
+from rocketconnect_kit.channel import sync_channel
+from rocketconnect_kit.logs import get_logger
+from services.exporter import families
+from services.exporter.settings import ExporterSettings
+
+_PAGE_SIZE = 500
+_ASKED_ONLY_FOR_HEALTH = ("config", "position")
+
+_log = get_logger(__name__)
+
+
+class ServiceCollector(Collector):
+    """A Prometheus collector; scrapes at the same time wait for one another and share an answer.
+
+    Args:
+        settings: The addresses, and how long services have to answer.
+        monotonic: The clock.
+    """
+
+    def __init__(self, settings: ExporterSettings, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._settings = settings
+        self._monotonic = monotonic
+        names = ("state", "cluster", *_ASKED_ONLY_FOR_HEALTH)
+        addresses = {name: getattr(settings, f"{name}_address") for name in names}
+        self._channels = {name: sync_channel(address, settings) for name, address in addresses.items() if address}
+        self._threads = ThreadPoolExecutor(len(self._channels), thread_name_prefix="scrape")
+        self._lock = Lock()
+        self._known: tuple[float, Sequence[Metric]] | None = None
+        self._away: set[str] = set()
+
+    def describe(self) -> Iterable[Metric]:
+        """Return nothing: what there is to tell is known when the services are asked."""
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield everything that the services say within the deadline."""
+        with self._lock:
+            now = self._monotonic()
+            if self._known is None or now - self._known[0] > self._settings.cache_seconds:
+                self._known = (now, list(self._ask(now)))
+            _, said = self._known
+        yield from said
+
+    def close(self) -> None:
+        """Close all channels; no scrape may follow."""
+        for each in self._channels.values():
+            each.close()
+        self._threads.shutdown(wait=True, cancel_futures=True)
+
+    def _ask(self, began: float) -> Iterator[Metric]:
+        deadline = began + self._settings.scrape_seconds
+        asked = {name: self._threads.submit(self._said_by, name, deadline) for name in self._channels}
+        said = {name: answer.result() for name, answer in asked.items()}
+        yield from families.up({name: metrics is not None for name, metrics in said.items()})
+        for metrics in said.values():
+            yield from metrics or ()
+        seconds = self._monotonic() - began
+        yield GaugeMetricFamily("rocketconnect_exporter_scrape_duration_seconds", "Time to ask all services.", seconds)
+
+    def _said_by(self, name: str, deadline: float) -> Sequence[Metric] | None:
+        """Return the metrics of a service; None when it does not answer in time."""
+        ask = {"state": self._states, "cluster": self._cluster}.get(name, self._nothing_but_health)
+        try:
+            metrics = list(ask(self._channels[name], deadline))
+        except grpc.RpcError as error:
+            if name not in self._away:
+                _log.warning("a service does not answer", service=name, cause=str(error.code()), details=error.details())
+            self._away.add(name)
+            return None
+        if name in self._away:
+            _log.info("a service answers again", service=name)
+            self._away.discard(name)
+        return metrics
+
+    def _states(self, channel: grpc.Channel, deadline: float) -> Iterable[Metric]:
+        request, found = state.ListConnectorStatesRequest(page_size=_PAGE_SIZE), []
+        for page in self._pages(StateServiceStub(channel).ListConnectorStates, request, deadline):
+            found += page.states
+        return families.of_states(found)
+
+    def _cluster(self, channel: grpc.Channel, deadline: float) -> Iterable[Metric]:
+        stub = ClusterServiceStub(channel)
+        workers: list[cluster.Worker] = []
+        for page in self._pages(stub.ListWorkers, cluster.ListWorkersRequest(page_size=_PAGE_SIZE), deadline):
+            workers += page.workers
+        assignments: list[cluster.Assignment] = []
+        changes = 0
+        for page in self._pages(stub.ListAssignments, cluster.ListAssignmentsRequest(page_size=_PAGE_SIZE), deadline):
+            assignments += page.assignments
+            changes = page.assignment_changes
+        return families.of_cluster(workers, assignments, changes)
+
+    def _nothing_but_health(self, channel: grpc.Channel, deadline: float) -> Iterable[Metric]:
+        stub: Any = health_pb2_grpc.HealthStub(channel)
+        stub.Check(health_pb2.HealthCheckRequest(), timeout=self._left(deadline))
+        return ()
+
+    def _pages(self, call: Callable[..., Any], request: Any, deadline: float) -> Iterator[Any]:
+        while True:
+            page = call(request, timeout=self._left(deadline))
+            yield page
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    def _left(self, deadline: float) -> float:
+        # gRPC answers DEADLINE_EXCEEDED at once when nothing is left.
+        return max(deadline - self._monotonic(), 0)

@@ -1,0 +1,172 @@
+"""The exporter as the process that `python -m services.exporter` is, in front of states and workers that tests write by hand."""
+
+import asyncio
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
+from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceServicer, add_ClusterServiceServicer_to_server
+from rocketconnect.connector.v1 import connector_pb2 as c
+from rocketconnect.state.v1 import state_service_pb2 as s
+from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceServicer, add_StateServiceServicer_to_server
+
+from rocketconnect_kit.testing import server_for_test
+
+
+@dataclass
+class States(StateServiceServicer):
+    names: list[str] = field(default_factory=lambda: ["a", "b", "c"])
+    asked: int = 0
+    delay: float = 0
+
+    async def ListConnectorStates(self, request: s.ListConnectorStatesRequest, context: Any) -> s.ListConnectorStatesResponse:
+        self.asked += 1
+        await asyncio.sleep(self.delay)
+        page = [name for name in self.names if name > request.page_token]
+        metrics = s.TaskMetrics(
+            records_in=5,
+            batches=2,
+            batch_bounds=[0.1],
+            batch_buckets=[1],
+            lags=[s.QueueLag(queue='t/"b"/0', messages=1)],
+        )
+        task = s.TaskState(task=0, state=c.STATE_RUNNING, worker_id="w", metrics=metrics)
+        states = [
+            s.ConnectorState(connector=name, state=c.STATE_RUNNING, type=c.CONNECTOR_TYPE_SOURCE, tasks=[task]) for name in page[:1]
+        ]
+        return s.ListConnectorStatesResponse(states=states, next_page_token=page[0] if len(page) > 1 else "")
+
+
+class Cluster(ClusterServiceServicer):
+    async def ListWorkers(self, request: cluster.ListWorkersRequest, context: Any) -> cluster.ListWorkersResponse:
+        return cluster.ListWorkersResponse(workers=[cluster.Worker(worker_id="w", alive=True)])
+
+    async def ListAssignments(self, request: cluster.ListAssignmentsRequest, context: Any) -> cluster.ListAssignmentsResponse:
+        held = cluster.Assignment(unit=cluster.UNIT_TASK, worker_id="w")
+        return cluster.ListAssignmentsResponse(assignments=[held], assignment_changes=3)
+
+
+@pytest.fixture
+async def behind() -> AsyncIterator[tuple[States, dict[str, str]]]:
+    states = States()
+    async with AsyncExitStack() as stack:
+        state = await stack.enter_async_context(server_for_test(lambda server: add_StateServiceServicer_to_server(states, server)))
+        workers = await stack.enter_async_context(
+            server_for_test(lambda server: add_ClusterServiceServicer_to_server(Cluster(), server))
+        )
+        yield states, {"state": state, "cluster": workers}
+
+
+@asynccontextmanager
+async def exporter(addresses: dict[str, str], *flags: str) -> AsyncIterator[str]:
+    """Run it; give its address; at the end it must stop by itself with 0."""
+    read, write = os.pipe()
+    services = [f"--{name}-address={address}" for name, address in addresses.items()]
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "services.exporter", "--announce-fd", str(write), *services, *flags),
+        pass_fds=[write],
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    os.close(write)
+    try:
+        with os.fdopen(read) as pipe:
+            said = json.loads(await asyncio.wait_for(asyncio.to_thread(pipe.readline), 20))
+        assert said["service"] == "exporter"
+        yield said["address"]
+        process.terminate()
+        out, err = await asyncio.wait_for(process.communicate(), 15)
+        assert (process.returncode, out) == (0, b"")
+        assert b"Traceback" not in err
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def scrape(address: str) -> str:
+    def get() -> str:
+        with urllib.request.urlopen(f"http://{address}/metrics", timeout=15) as answer:
+            assert answer.status == 200
+            return str(answer.read().decode())
+
+    return await asyncio.to_thread(get)
+
+
+async def test_scrape_shows_every_page_of_what_the_services_say(behind: tuple[States, dict[str, str]]) -> None:
+    async with exporter(behind[1]) as address:
+        text = await scrape(address)
+    for name in ("a", "b", "c"):
+        assert f'rocketconnect_task_records_in_total{{connector="{name}",task="0"}} 5.0' in text
+    assert 'rocketconnect_up{service="state"} 1.0' in text
+    assert 'rocketconnect_up{service="cluster"} 1.0' in text
+    assert "rocketconnect_assignment_changes_total 3.0" in text
+    assert "process_resident_memory_bytes" in text
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool comes with Debian's package prometheus")
+async def test_promtool_finds_nothing_wrong(behind: tuple[States, dict[str, str]]) -> None:
+    async with exporter(behind[1]) as address:
+        text = await scrape(address)
+    checked = subprocess.run(["promtool", "check", "metrics"], input=text, text=True, capture_output=True, check=False)  # noqa: ASYNC221
+    assert (checked.returncode, checked.stdout, checked.stderr) == (0, "", "")
+
+
+async def test_a_service_that_is_away_is_a_0_and_the_rest_is_there(behind: tuple[States, dict[str, str]]) -> None:
+    away = {**behind[1], "state": "127.0.0.1:1", "position": "127.0.0.1:1"}
+    async with exporter(away) as address:
+        text = await scrape(address)
+    assert 'rocketconnect_up{service="state"} 0.0' in text
+    assert 'rocketconnect_up{service="position"} 0.0' in text
+    assert 'rocketconnect_up{service="cluster"} 1.0' in text
+    assert 'rocketconnect_workers{state="alive"} 1.0' in text
+    assert "rocketconnect_task_records_in_total{" not in text
+
+
+async def test_a_slow_service_holds_a_scrape_up_no_longer_than_allowed(behind: tuple[States, dict[str, str]]) -> None:
+    states, addresses = behind
+    states.delay = 30
+    async with exporter(addresses, "--scrape-seconds", "0.5") as address, asyncio.timeout(5):
+        text = await scrape(address)
+        assert 'rocketconnect_up{service="state"} 0.0' in text
+        states.delay = 0
+        while 'rocketconnect_up{service="state"} 1.0' not in await scrape(address):
+            await asyncio.sleep(0.2)
+
+
+async def test_scrapes_in_a_short_time_share_one_answer(behind: tuple[States, dict[str, str]]) -> None:
+    states, addresses = behind
+    async with exporter(addresses, "--cache-seconds", "30") as address:
+        await asyncio.gather(*(scrape(address) for _ in range(5)))
+    assert states.asked == len(states.names)
+
+
+async def test_port_in_use_and_missing_addresses_are_explained_without_a_traceback() -> None:
+    async def refused(*flags: str) -> tuple[int | None, str]:
+        command = (sys.executable, "-m", "services.exporter", *flags)
+        process = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.PIPE)
+        _, err = await asyncio.wait_for(process.communicate(), 20)
+        assert b"Traceback" not in err
+        return process.returncode, err.decode()
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        code, err = await refused("--port", port, "--state-address", "127.0.0.1:1", "--cluster-address", "127.0.0.1:1")
+    assert code == 1
+    assert "choose another --port" in err
+    code, err = await refused("--port", "-5")
+    assert code == 2
+    assert "--port" in err
+    code, err = await refused()
+    assert code == 2
+    assert "--state-address, --cluster-address: missing" in err

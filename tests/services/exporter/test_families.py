@@ -1,0 +1,118 @@
+from collections.abc import Iterable
+
+from google.protobuf.timestamp_pb2 import Timestamp
+from prometheus_client.core import Metric
+from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
+from rocketconnect.connector.v1 import connector_pb2 as c
+from rocketconnect.state.v1 import state_service_pb2 as s
+
+from services.exporter import families
+
+
+def samples(metrics: Iterable[Metric]) -> dict[tuple[str, ...], float]:
+    """(name, label values in the order of the label names) -> value."""
+    return {
+        (sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value
+        for metric in metrics
+        for sample in metric.samples
+    }
+
+
+def sink(**more: object) -> s.ConnectorState:
+    metrics = s.TaskMetrics(
+        records_in=10,
+        records_out=9,
+        bytes_out=900,
+        batches=3,
+        batch_seconds=1.5,
+        batch_bounds=[0.1, 1.0],
+        batch_buckets=[1, 2],
+        lags=[s.QueueLag(queue="t/broker-a/0", messages=7, position=93)],
+    )
+    task = s.TaskState(
+        task=0, state=c.STATE_IDLE, worker_id="w1", restarts=2, metrics=metrics, last_progress=Timestamp(seconds=100)
+    )
+    return s.ConnectorState(
+        connector="out",
+        state=c.STATE_IDLE,
+        type=c.CONNECTOR_TYPE_SINK,
+        revision=4,
+        tasks=[s.TaskState(task=-1, state=c.STATE_STOPPED), task],
+    )
+
+
+def test_counters_of_a_task_carry_connector_and_task_and_never_the_worker() -> None:
+    found = samples(families.of_states([sink()]))
+    assert found["rocketconnect_task_records_in_total", "out", "0"] == 10
+    assert found["rocketconnect_task_records_out_total", "out", "0"] == 9
+    assert found["rocketconnect_task_bytes_out_total", "out", "0"] == 900
+    assert found["rocketconnect_task_restarts_total", "out", "0"] == 2
+    assert found["rocketconnect_task_worker_info", "out", "0", "w1"] == 1
+    moved = sink()
+    moved.tasks[1].worker_id = "w2"
+    counters = {key for key in found if key[0].endswith("_total")}
+    assert counters == {key for key in samples(families.of_states([moved])) if key[0].endswith("_total")}
+
+
+def test_state_is_one_hot() -> None:
+    found = samples(families.of_states([sink()]))
+    task = {key[2]: value for key, value in found.items() if key[0] == "rocketconnect_task_state" and key[3] == "0"}
+    assert task["IDLE"] == 1
+    assert sum(task.values()) == 1
+    assert set(task) == {name.removeprefix("STATE_") for name in c.State.keys()} - {"UNSPECIFIED"}  # noqa: SIM118 - no mapping
+    assert found["rocketconnect_connector_state", "out", "IDLE"] == 1
+
+
+def test_batch_times_are_a_histogram_with_their_sum_and_count() -> None:
+    found = samples(families.of_states([sink()]))
+    name = "rocketconnect_task_batch_duration_seconds"
+    buckets = {key[2]: value for key, value in found.items() if key[0] == f"{name}_bucket"}
+    assert buckets == {"0.1": 1, "1.0": 2, "+Inf": 3}
+    assert found[f"{name}_sum", "out", "0"] == 1.5
+    assert found[f"{name}_count", "out", "0"] == 3
+
+
+def test_sink_shows_lag_and_position_by_queue_and_source_what_remains() -> None:
+    source = s.ConnectorState(
+        connector="in", type=c.CONNECTOR_TYPE_SOURCE, tasks=[s.TaskState(task=0, metrics=s.TaskMetrics(source_remaining=42))]
+    )
+    found = samples(families.of_states([sink(), source]))
+    assert found["rocketconnect_sink_lag_messages", "out", "t/broker-a/0", "0"] == 7
+    assert found["rocketconnect_sink_position", "out", "t/broker-a/0", "0"] == 93
+    assert found["rocketconnect_source_remaining", "in", "0"] == 42
+    assert ("rocketconnect_source_remaining", "out", "0") not in found
+
+
+def test_planning_has_a_state_and_no_counters() -> None:
+    found = samples(families.of_states([sink()]))
+    assert found["rocketconnect_task_state", "out", "STOPPED", "plan"] == 1
+    assert ("rocketconnect_task_records_in_total", "out", "plan") not in found
+
+
+def test_workers_leases_and_assignments() -> None:
+    workers = [
+        cluster.Worker(worker_id="w1", alive=True, tasks=2, lease_until=Timestamp(seconds=1000, nanos=500_000_000)),
+        cluster.Worker(worker_id="w2", alive=False),
+    ]
+    assignments = [
+        cluster.Assignment(unit=cluster.UNIT_TASK, worker_id="w1"),
+        cluster.Assignment(unit=cluster.UNIT_TASK, worker_id="w1", revoked=True),
+        cluster.Assignment(unit=cluster.UNIT_PLAN),
+    ]
+    found = samples(families.of_cluster(workers, assignments, 17))
+    assert found["rocketconnect_workers", "alive"] == 1
+    assert found["rocketconnect_workers", "lost"] == 1
+    assert found["rocketconnect_worker_tasks", "w1"] == 2
+    assert found["rocketconnect_worker_lease_expiry_timestamp_seconds", "w1"] == 1000.5
+    assert found["rocketconnect_assignments", "held", "task"] == 1
+    assert found["rocketconnect_assignments", "revoked", "task"] == 1
+    assert found["rocketconnect_assignments", "unowned", "plan"] == 1
+    assert found["rocketconnect_assignment_changes_total",] == 17
+
+
+def test_no_configuration_and_no_error_text_is_shown() -> None:
+    said = sink()
+    said.trace = "can't log in with hunter2"
+    said.tasks[1].trace = "hunter2"
+    said.tasks[1].config["password"] = "hunter2"
+    assert "hunter2" not in str([sample for metric in families.of_states([said]) for sample in metric.samples])
