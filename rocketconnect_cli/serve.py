@@ -1,6 +1,6 @@
 """`rocketconnect serve SERVICE`: one service alone, as a container runs it."""
 
-import importlib
+import runpy
 import sys
 from typing import Annotated
 
@@ -19,14 +19,13 @@ def serve(
     if service not in SERVICES:
         err.print(f"Error: there is no service {service!r}. Give one of {', '.join(SERVICES)}.", style="red", markup=False)
         raise typer.Exit(int(Exit.WRONG))
+    # The service reads its flags itself, and names itself in its messages.
+    sys.argv = [f"rocketconnect serve {service}", *context.args]
     try:
-        main = importlib.import_module(f"services.{service}.server").main
+        runpy.run_module(f"services.{service}", run_name="__main__")
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("services"):
             raise
         need = f"the service {service} needs the package {error.name}: pip install 'rocketconnect[{service}]'"
         err.print(f"Error: {need}", style="red", markup=False)
         raise typer.Exit(int(Exit.WRONG)) from None
-    # The service reads its flags itself, and names itself in its messages.
-    sys.argv = [f"rocketconnect serve {service}", *context.args]
-    raise typer.Exit(int(main(context.args)))
