@@ -135,7 +135,7 @@ async def open_store(url: str, service: str) -> sa.Engine:
     bound = engine(url)
     attempts = tenacity.AsyncRetrying(
         retry=tenacity.retry_if_exception_type(Unavailable),
-        wait=tenacity.wait_exponential_jitter(initial=0.2, max=3),
+        wait=tenacity.wait_random_exponential(multiplier=0.2, max=3),
         stop=tenacity.stop_after_delay(_START_SECONDS),
         reraise=True,
     )

@@ -24,7 +24,7 @@ REQUEST_DAYS = 7
 _MICROSECONDS_A_DAY = 24 * 3600 * 1_000_000
 _metadata = sa.MetaData()
 _connectors = sa.Table(
-    "connectors",
+    "config_connectors",
     _metadata,
     sa.Column("uid", sa.String(128), primary_key=True),
     sa.Column("name", sa.String(128)),
@@ -39,7 +39,7 @@ _connectors = sa.Table(
     sa.Column("delete_time", sa.BigInteger),
 )
 _revisions = sa.Table(
-    "revisions",
+    "config_revisions",
     _metadata,
     sa.Column("sequence", sa.BigInteger, primary_key=True),
     sa.Column("connector_uid", sa.String(128)),
@@ -49,7 +49,7 @@ _revisions = sa.Table(
     sa.Column("create_time", sa.BigInteger),
 )
 _requests = sa.Table(
-    "requests",
+    "config_requests",
     _metadata,
     sa.Column("request_id", sa.String(128), primary_key=True),
     sa.Column("fingerprint", sa.String(64)),
@@ -57,7 +57,7 @@ _requests = sa.Table(
     sa.Column("create_time", sa.BigInteger),
 )
 _workers = sa.Table(
-    "workers",
+    "config_workers",
     _metadata,
     sa.Column("worker_id", sa.String(128), primary_key=True),
     sa.Column("address", sa.String(256)),
@@ -65,7 +65,9 @@ _workers = sa.Table(
     sa.Column("aliases", sa.Text),
     sa.Column("update_time", sa.BigInteger),
 )
-_changes = sa.Table("changes", _metadata, sa.Column("id", sa.Integer, primary_key=True), sa.Column("sequence", sa.BigInteger))
+_changes = sa.Table(
+    "config_changes", _metadata, sa.Column("id", sa.Integer, primary_key=True), sa.Column("sequence", sa.BigInteger)
+)
 _Row = Mapping[str, Any] | sa.RowMapping
 _living = _connectors.c.delete_time.is_(None)
 

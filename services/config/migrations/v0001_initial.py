@@ -10,7 +10,7 @@ down_revision = None
 def upgrade() -> None:
     """Create all tables."""
     op.create_table(
-        "connectors",
+        "config_connectors",
         sa.Column("uid", sa.String(128), primary_key=True),
         sa.Column("name", sa.String(128), nullable=False),
         sa.Column("revision", sa.BigInteger, nullable=False),
@@ -24,29 +24,31 @@ def upgrade() -> None:
         sa.Column("delete_time", sa.BigInteger),
     )
     living = sa.text("delete_time IS NULL")
-    op.create_index("connectors_living_name", "connectors", ["name"], unique=True, sqlite_where=living, postgresql_where=living)
-    op.create_index("connectors_changed", "connectors", ["changed"])
+    op.create_index(
+        "config_connectors_living_name", "config_connectors", ["name"], unique=True, sqlite_where=living, postgresql_where=living
+    )
+    op.create_index("config_connectors_changed", "config_connectors", ["changed"])
     op.create_table(
-        "revisions",
+        "config_revisions",
         sa.Column("sequence", sa.BigInteger, primary_key=True, autoincrement=False),
         sa.Column("connector_uid", sa.String(128), nullable=False),
         sa.Column("connector", sa.String(128), nullable=False),
         sa.Column("revision", sa.BigInteger, nullable=False),
         sa.Column("config", sa.Text, nullable=False),
         sa.Column("create_time", sa.BigInteger, nullable=False),
-        sa.UniqueConstraint("connector_uid", "revision", name="revisions_number"),
+        sa.UniqueConstraint("connector_uid", "revision", name="config_revisions_number"),
     )
-    op.create_index("revisions_connector", "revisions", ["connector", "sequence"])
+    op.create_index("config_revisions_connector", "config_revisions", ["connector", "sequence"])
     op.create_table(
-        "requests",
+        "config_requests",
         sa.Column("request_id", sa.String(128), primary_key=True),
         sa.Column("fingerprint", sa.String(64), nullable=False),
         sa.Column("answer", sa.Text, nullable=False),
         sa.Column("create_time", sa.BigInteger, nullable=False),
     )
-    op.create_index("requests_create_time", "requests", ["create_time"])
+    op.create_index("config_requests_create_time", "config_requests", ["create_time"])
     op.create_table(
-        "workers",
+        "config_workers",
         sa.Column("worker_id", sa.String(128), primary_key=True),
         sa.Column("address", sa.String(256), nullable=False),
         sa.Column("plugins", sa.Text, nullable=False),
@@ -54,7 +56,7 @@ def upgrade() -> None:
         sa.Column("update_time", sa.BigInteger, nullable=False),
     )
     changes = op.create_table(
-        "changes",
+        "config_changes",
         sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("sequence", sa.BigInteger, nullable=False),
     )

@@ -78,7 +78,7 @@ def test_request_ids_are_forgotten_after_a_week(store: ConfigStore, clock: objec
     clock.advance(REQUEST_DAYS * 24 * 3600 + 1)  # type: ignore[attr-defined]
     create(store, "d", request_id="s")
     with engine.connect() as connection:
-        assert connection.execute(sa.text("SELECT request_id FROM requests")).scalars().all() == ["s"]
+        assert connection.execute(sa.text("SELECT request_id FROM config_requests")).scalars().all() == ["s"]
 
 
 def test_update_writes_the_next_revision_and_keeps_the_old_one(store: ConfigStore) -> None:

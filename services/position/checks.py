@@ -1,0 +1,115 @@
+"""What is wrong with a request of the position service, all at once. Pure."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from rocketconnect_kit.errors import FieldProblem, InvalidArgument
+from services.position.domain import Fence
+
+MAXIMUM_PARTITION = 1_024
+MAXIMUM_PARTITION_BYTES = 2_048
+"""What fits into PostgreSQL's index beside the uid."""
+MAXIMUM_OFFSET = 1_024
+MAXIMUM_RESUME = 256 * 1024
+MAXIMUM_UPDATES = 10_000
+
+_MAXIMUM_TOLD = 100
+_UID = re.compile(r"[A-Za-z0-9_-]{1,128}", re.ASCII)
+_OFFSET = re.compile(r"\[(-?\d+(,-?\d+)*)?\]", re.ASCII)
+_OFFSET_FIX = "write a JSON array of integers, such as [1048576]"
+
+
+def fence_problems(fence: Fence) -> list[FieldProblem]:
+    """Return what is wrong with who speaks."""
+    problems = []
+    if not _UID.fullmatch(fence.connector_uid):
+        fix = "give the uid of the connector, as the config service tells it"
+        problems.append(FieldProblem("fence.connector_uid", fence.connector_uid[:128], "is not a uid", fix))
+    for name, value in (("task", fence.task), ("generation", fence.generation), ("epoch", fence.epoch)):
+        if value < 0:
+            problems.append(FieldProblem(f"fence.{name}", str(value), "is negative", "give the one of the assignment"))
+    return problems
+
+
+def partition_problems(field: str, partition: str) -> list[FieldProblem]:
+    """Return what is wrong with the name of a partition."""
+    if not partition:
+        return [FieldProblem(f"{field}.partition", "", "is empty", "name the partition")]
+    if len(partition) > MAXIMUM_PARTITION:
+        reason = f"is {len(partition):,} characters long"
+        return [FieldProblem(f"{field}.partition", partition[:64] + "...", reason, f"use at most {MAXIMUM_PARTITION:,}")]
+    if len(partition.encode()) > MAXIMUM_PARTITION_BYTES:
+        reason = f"is {len(partition.encode()):,} bytes long"
+        fix = f"use at most {MAXIMUM_PARTITION_BYTES:,} bytes of UTF-8"
+        return [FieldProblem(f"{field}.partition", partition[:64] + "...", reason, fix)]
+    if "\0" in partition:
+        return [FieldProblem(f"{field}.partition", partition, "has the character U+0000", "leave it out")]
+    return []
+
+
+def offset_problems(field: str, text: str) -> list[FieldProblem]:
+    """Return what is wrong with an offset."""
+    if canonical_offset(text) is None:
+        reason = "is empty" if not text else "is not an offset"
+        return [FieldProblem(field, text[:64], reason, f"{_OFFSET_FIX}, of at most {MAXIMUM_OFFSET:,} characters")]
+    return []
+
+
+def resume_problems(field: str, resume: str) -> list[FieldProblem]:
+    """Return what is wrong with the resume information, which is not looked into."""
+    if len(resume) > MAXIMUM_RESUME:
+        return [FieldProblem(f"{field}.resume", "", f"is {len(resume):,} characters long", f"use at most {MAXIMUM_RESUME:,}")]
+    if "\0" in resume:
+        return [FieldProblem(f"{field}.resume", "", "has the character U+0000, so it is not JSON", "write JSON")]
+    return []
+
+
+def list_problems(field: str, partitions: list[str]) -> list[FieldProblem]:
+    """Return what is wrong with a list of partitions as a whole: too many, or one twice."""
+    problems = []
+    if len(partitions) > MAXIMUM_UPDATES:
+        fix = f"send at most {MAXIMUM_UPDATES:,} at once"
+        problems.append(FieldProblem(field, "", f"holds {len(partitions):,} positions", fix))
+    if len(set(partitions)) < len(partitions):
+        twice = Counter(partitions).most_common(1)[0][0]
+        problems.append(FieldProblem(field, twice[:64], "names a partition twice", "name each once"))
+    return problems
+
+
+def canonical_offset(text: str) -> str | None:
+    """Return the offset in the one form in which offsets are stored and compared; None when it is not an offset."""
+    if _OFFSET.fullmatch(text) is None:
+        return _reformatted(text)
+    numbers = text[1:-1].split(",") if len(text) > 2 else []
+    plain = len(text) <= 256 and all(_is_canonical(number) for number in numbers)
+    return text if plain else _reformatted(text)
+
+
+def refuse(problems: Iterable[FieldProblem]) -> None:
+    """Raise InvalidArgument (POSITION_INVALID) naming all problems, if there are any."""
+    found = list(problems)
+    if found:
+        told = found[:_MAXIMUM_TOLD]
+        heading = "1 problem" if len(found) == 1 else f"{len(found):,} problems"
+        message = f"{heading}: " + ". ".join(str(problem) for problem in told)
+        raise InvalidArgument("POSITION_INVALID", message[:4_000], told)
+
+
+def _is_canonical(number: str) -> bool:
+    digits = number.removeprefix("-")
+    return len(digits) <= 18 and (digits == "0" or digits[0] != "0") and number != "-0"
+
+
+def _reformatted(text: str) -> str | None:
+    if len(text) > MAXIMUM_OFFSET:
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    # A bool is an int to Python, not to whoever reads the offset.
+    if not isinstance(value, list) or any(type(item) is not int for item in value):
+        return None
+    return json.dumps(value, separators=(",", ":"))

@@ -1,0 +1,96 @@
+"""What the position service speaks of, free of wire and store."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """Who speaks: a task of a connector, in a plan generation, under an epoch."""
+
+    connector_uid: str
+    task: int
+    generation: int
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a connector is in a partition. `offset` is canonical JSON; the time is microseconds since 1970."""
+
+    partition: str
+    offset: str
+    incarnation: int
+    resume: str
+    update_time: int
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """A position to store.
+
+    Attributes:
+        partition: where.
+        offset: the new offset, canonical JSON.
+        incarnation: the one that the sender knows; 0: not given.
+        resume: what the runtime needs to resume.
+        expected: the offset that must be stored now; "none": no position may be stored; "": whatever is there.
+    """
+
+    partition: str
+    offset: str
+    incarnation: int
+    resume: str
+    expected: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRow:
+    """A task that was opened: its last fence; whether it ended clean; whether its commits are let in."""
+
+    task: int
+    generation: int
+    epoch: int
+    clean: bool
+    open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorRow:
+    """A connector: its highest generation; the incarnation of new partitions; whether all before the generation was clean.
+
+    One that was never opened has generation 0, incarnation 0, and is clean.
+    """
+
+    uid: str
+    generation: int
+    incarnation: int
+    carried_clean: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What is stored of one connector, or as much of it as a decision needs."""
+
+    connector: ConnectorRow
+    tasks: Mapping[int, TaskRow] = field(default_factory=dict)
+    positions: Mapping[str, Position] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What a decision changes: rows to write, and whether all positions are forgotten."""
+
+    connector: ConnectorRow | None = None
+    tasks: tuple[TaskRow, ...] = ()
+    positions: tuple[Position, ...] = ()
+    forget_positions: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What a task is told when it opens."""
+
+    positions: tuple[Position, ...]
+    clean: bool
+    incarnation: int

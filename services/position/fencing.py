@@ -1,0 +1,152 @@
+"""The rules of positions, pure: what is stored, what is asked -> what changes, or why not.
+
+The fence (invariant 3)
+    A connector has a highest generation, a task a highest epoch. OpenTask raises them, and is refused below either; the same
+    epoch again is the same owner. A commit is let in only under exactly the generation and the epoch that opened its task
+    last: so the first open of a new generation shuts out all tasks of the older ones, whichever numbers they have.
+    Altering or resetting positions shuts out every task until it is opened again, since what a task still under way knows of
+    its positions is no longer so.
+
+Clean
+    True means: the topic holds nothing of the task's partitions beyond their positions, so nothing has to be looked for.
+    Each task row holds whether its last owner ended so. It turns false with each open, also with the same epoch again (the
+    first answer may have been lost, or the owner may have sent in between), and to what each commit says.
+    Within a generation the partitions of a task are always the same, so the row of the task tells all about them. The first
+    open of a task in a generation depends on who had its partitions before, and tasks are numbered anew: it is clean only if
+    every task that was ever opened before this generation ended clean. Tasks that were never opened sent nothing. Once
+    there was an unclean end, later generations stay unclean at their first open, since it is not known how many tasks a
+    plan has, hence not whether all of them have looked; looking again from the lower bounds costs little. A reset starts as
+    new: clean.
+
+Incarnation
+    Owned by the service. A partition keeps its own; a new one gets the connector's. Altering raises that of the partition, a
+    reset that of the connector above all that there were.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from rocketconnect_kit.errors import Aborted, FailedPrecondition
+from services.position.domain import Effects, Fence, Ledger, Opened, Position, TaskRow, Update
+
+NONE = "none"
+
+
+def open_task(ledger: Ledger, fence: Fence) -> tuple[Effects, Opened]:
+    """Raise the fence of a task. The ledger holds all tasks and positions of the connector.
+
+    Raises:
+        FailedPrecondition: FENCED when a newer generation or epoch was opened before.
+    """
+    connector, row = ledger.connector, ledger.tasks.get(fence.task)
+    if fence.generation < connector.generation:
+        raise _fenced(fence, f"generation {connector.generation} of the plan was opened")
+    if row is not None and fence.epoch < row.epoch:
+        raise _fenced(fence, f"epoch {row.epoch} opened it")
+    if fence.generation > connector.generation:
+        everybody_clean = all(task.clean for task in ledger.tasks.values())
+        connector = replace(connector, generation=fence.generation, carried_clean=connector.carried_clean and everybody_clean)
+    seen_before = row is not None and row.generation == fence.generation
+    clean = row.clean if row is not None and seen_before else connector.carried_clean
+    opened = TaskRow(fence.task, fence.generation, fence.epoch, clean=False, open=True)
+    positions = tuple(sorted(ledger.positions.values(), key=lambda position: position.partition))
+    return Effects(connector, (opened,)), Opened(positions, clean, connector.incarnation)
+
+
+def commit(ledger: Ledger, fence: Fence, updates: Sequence[Update], *, clean: bool, now: int) -> Effects:
+    """Store positions, all or none. The ledger holds the task and the positions of the partitions in `updates`.
+
+    The same commit again, after its answer was lost, is accepted and changes nothing.
+
+    Raises:
+        FailedPrecondition: FENCED when the task was not opened by exactly this owner, or was shut out since.
+        Aborted: POSITION_MISMATCH when another offset than the expected one is stored, or another incarnation than the
+            sender knows.
+    """
+    connector, row = ledger.connector, ledger.tasks.get(fence.task)
+    if row is None:
+        raise _fenced(fence, "it was never opened")
+    if fence.generation != connector.generation:
+        raise _fenced(fence, f"generation {connector.generation} of the plan is open")
+    if (row.generation, row.epoch) != (fence.generation, fence.epoch):
+        raise _fenced(fence, f"epoch {row.epoch} in generation {row.generation} opened it")
+    if not row.open:
+        raise _fenced(fence, "positions were altered or reset since it was opened")
+    changed = []
+    for update in updates:
+        stored = ledger.positions.get(update.partition)
+        incarnation = stored.incarnation if stored is not None else connector.incarnation
+        _require_incarnation(update, incarnation)
+        position = Position(update.partition, update.offset, incarnation, update.resume, now)
+        # Its own commit once more: only the fence's owner could have stored this, so the expectation held then.
+        if stored is not None and replace(stored, update_time=now) == position:
+            continue
+        _require_expected(update, stored)
+        changed.append(position)
+    tasks = () if row.clean == clean else (replace(row, clean=clean),)
+    return Effects(None, tasks, tuple(changed))
+
+
+def alter(ledger: Ledger, offsets: Mapping[str, str], now: int) -> Effects:
+    """Move positions by hand. The ledger holds all of the connector."""
+    positions = []
+    for partition, offset in offsets.items():
+        stored = ledger.positions.get(partition)
+        incarnation = (stored.incarnation if stored is not None else ledger.connector.incarnation) + 1
+        # What the runtime kept with the old position (lower bounds, what it has seen) says nothing about the new one.
+        positions.append(Position(partition, offset, incarnation, "", now))
+    return Effects(None, _shut_out(ledger, clean=None), tuple(positions))
+
+
+def reset(ledger: Ledger) -> Effects:
+    """Forget all positions. The ledger holds all of the connector."""
+    highest = max((position.incarnation for position in ledger.positions.values()), default=0)
+    incarnation = max(ledger.connector.incarnation, highest) + 1
+    fresh = replace(ledger.connector, incarnation=incarnation, carried_clean=True)
+    return Effects(fresh, _shut_out(ledger, clean=True), forget_positions=True)
+
+
+def apply(ledger: Ledger, effects: Effects) -> Ledger:
+    """Return the ledger after the effects."""
+    return Ledger(
+        effects.connector or ledger.connector,
+        {**ledger.tasks, **{task.task: task for task in effects.tasks}},
+        {
+            **({} if effects.forget_positions else ledger.positions),
+            **{position.partition: position for position in effects.positions},
+        },
+    )
+
+
+def _shut_out(ledger: Ledger, *, clean: bool | None) -> tuple[TaskRow, ...]:
+    return tuple(replace(task, open=False, clean=task.clean if clean is None else clean) for task in ledger.tasks.values())
+
+
+def _require_expected(update: Update, stored: Position | None) -> None:
+    found = NONE if stored is None else stored.offset
+    if update.expected and update.expected != found:
+        message = f"partition {update.partition!r}: expected {update.expected}, stored is {found}; open the task again"
+        raise Aborted("POSITION_MISMATCH", message, partition=update.partition, expected=update.expected, stored=found)
+
+
+def _require_incarnation(update: Update, incarnation: int) -> None:
+    if update.incarnation not in {0, incarnation}:
+        message = (
+            f"partition {update.partition!r}: incarnation {update.incarnation} was sent, {incarnation} is stored; "
+            "open the task again"
+        )
+        raise Aborted(
+            "POSITION_MISMATCH",
+            message,
+            partition=update.partition,
+            expected=f"incarnation {update.incarnation}",
+            stored=f"incarnation {incarnation}",
+        )
+
+
+def _fenced(fence: Fence, why: str) -> FailedPrecondition:
+    message = (
+        f"task {fence.task} of connector {fence.connector_uid}, generation {fence.generation}, epoch {fence.epoch}, is fenced: "
+        f"{why}; stop the task"
+    )
+    return FailedPrecondition("FENCED", message, connector_uid=fence.connector_uid, task=str(fence.task))

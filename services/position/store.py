@@ -1,0 +1,233 @@
+"""Positions in SQL: SQLite or PostgreSQL, every change on disk when its method returns.
+
+All changes go through one writer thread of the process, which stores what has gathered while the disk was busy as one
+transaction, so that the cost of reaching the disk is shared by all who wait for it. Every decision is made by `fencing` on what
+the transaction has read; on PostgreSQL the rows of the connectors are locked first, so that replicas take turns.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
+
+from rocketconnect_kit.database import reading, upsert, writing
+from rocketconnect_kit.errors import ServiceError
+from services.position import fencing
+from services.position.domain import ConnectorRow, Effects, Fence, Ledger, Opened, Position, TaskRow, Update
+from services.position.writer import Done, GroupWriter, Outcome
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+_metadata = sa.MetaData()
+_connectors = sa.Table(
+    "position_connectors",
+    _metadata,
+    sa.Column("uid", sa.String(128), primary_key=True),
+    sa.Column("generation", sa.BigInteger),
+    sa.Column("incarnation", sa.BigInteger),
+    sa.Column("carried_clean", sa.Boolean),
+)
+_tasks = sa.Table(
+    "position_tasks",
+    _metadata,
+    sa.Column("connector_uid", sa.String(128), primary_key=True),
+    sa.Column("task", sa.Integer, primary_key=True),
+    sa.Column("generation", sa.BigInteger),
+    sa.Column("epoch", sa.BigInteger),
+    sa.Column("clean", sa.Boolean),
+    sa.Column("open", sa.Boolean),
+)
+_positions = sa.Table(
+    "position_positions",
+    _metadata,
+    sa.Column("connector_uid", sa.String(128), primary_key=True),
+    sa.Column("partition", sa.String(1024), primary_key=True),
+    sa.Column("offset", sa.Text),
+    sa.Column("incarnation", sa.BigInteger),
+    sa.Column("resume", sa.Text),
+    sa.Column("update_time", sa.BigInteger),
+)
+
+
+# The rows of many (connector, task) or (connector, partition) pairs, sent as one parameter: an IN list of pairs is a scan of the
+# whole table to SQLite, and a statement of another length each time to both.
+_LOOKUPS = {
+    ("sqlite", "task"): sa.text(
+        "SELECT t.* FROM json_each(:keys) AS k CROSS JOIN position_tasks AS t "
+        "WHERE t.connector_uid = json_extract(k.value, '$[0]') AND t.task = json_extract(k.value, '$[1]')"
+    ),
+    ("sqlite", "partition"): sa.text(
+        "SELECT p.* FROM json_each(:keys) AS k CROSS JOIN position_positions AS p "
+        "WHERE p.connector_uid = json_extract(k.value, '$[0]') AND p.partition = json_extract(k.value, '$[1]')"
+    ),
+    ("postgresql", "task"): sa.text(
+        "SELECT t.* FROM jsonb_array_elements(CAST(:keys AS jsonb)) AS k(value) CROSS JOIN position_tasks AS t "
+        "WHERE t.connector_uid = k.value->>0 AND t.task = CAST(k.value->>1 AS integer)"
+    ),
+    ("postgresql", "partition"): sa.text(
+        "SELECT p.* FROM jsonb_array_elements(CAST(:keys AS jsonb)) AS k(value) CROSS JOIN position_positions AS p "
+        "WHERE p.connector_uid = k.value->>0 AND p.partition = k.value->>1"
+    ),
+}
+
+Decision = Callable[[Ledger], tuple[Effects, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A decision to make, and the part of the ledger it needs: the task and partitions, or all of them (None)."""
+
+    uid: str
+    decide: Decision
+    task: int | None = None
+    partitions: tuple[str, ...] | None = None
+
+
+class PositionStore:
+    """The durable store of the position service. Methods may be called from any thread; those that change return a future.
+
+    Args:
+        engine: a migrated database.
+        now: microseconds since 1970.
+    """
+
+    def __init__(self, engine: sa.Engine, now: Callable[[], int]) -> None:
+        self._engine = engine
+        self._now = now
+        self._writer: GroupWriter[_Change, Any] = GroupWriter(self._store_group)
+
+    def open_task(self, fence: Fence) -> "Future[Opened]":
+        """Raise the fence of a task and return the positions (see `fencing.open_task`)."""
+        return self._writer.submit(_Change(fence.connector_uid, partial(fencing.open_task, fence=fence)))
+
+    def commit(self, fence: Fence, updates: Sequence[Update], *, clean: bool) -> "Future[None]":
+        """Store positions, all or none (see `fencing.commit`)."""
+
+        def decide(ledger: Ledger) -> tuple[Effects, None]:
+            return fencing.commit(ledger, fence, updates, clean=clean, now=self._now()), None
+
+        partitions = tuple(update.partition for update in updates)
+        return self._writer.submit(_Change(fence.connector_uid, decide, fence.task, partitions))
+
+    def alter(self, uid: str, offsets: Mapping[str, str]) -> "Future[tuple[Position, ...]]":
+        """Move positions by hand and return all of the connector (see `fencing.alter`)."""
+
+        def decide(ledger: Ledger) -> tuple[Effects, tuple[Position, ...]]:
+            effects = fencing.alter(ledger, offsets, self._now())
+            after = fencing.apply(ledger, effects).positions
+            return effects, tuple(after[partition] for partition in sorted(after))
+
+        return self._writer.submit(_Change(uid, decide))
+
+    def reset(self, uid: str) -> "Future[int]":
+        """Forget all positions and return how many there were (see `fencing.reset`)."""
+        return self._writer.submit(_Change(uid, lambda ledger: (fencing.reset(ledger), len(ledger.positions))))
+
+    def page(self, uid: str, after: str, limit: int) -> list[Position]:
+        """Return at most `limit` positions of a connector with partitions above `after`, by partition."""
+        query = sa.select(_positions).where(_positions.c.connector_uid == uid, _positions.c.partition > after)
+        with reading(self._engine) as connection:
+            return [_position(row) for row in connection.execute(query.order_by(_positions.c.partition).limit(limit))]
+
+    def close(self) -> None:
+        """Store what is waiting, and end the writer thread."""
+        self._writer.close()
+
+    def _store_group(self, changes: Sequence[_Change]) -> list[Outcome[Any]]:
+        with writing(self._engine) as connection:
+            books = _Books(connection, changes)
+            outcomes = [books.decide(change) for change in changes]
+            books.write()
+            return outcomes
+
+
+@dataclass(slots=True)
+class _Pages:
+    """What is known of one connector within a transaction; changes as decisions are made."""
+
+    connector: ConnectorRow
+    tasks: dict[int, TaskRow] = field(default_factory=dict)
+    positions: dict[str, Position] = field(default_factory=dict)
+
+
+class _Books:
+    """The ledgers of one transaction: read once for all its changes, written once at its end."""
+
+    def __init__(self, connection: sa.Connection, changes: Sequence[_Change]) -> None:
+        self._connection = connection
+        self._connectors: dict[str, ConnectorRow] = {}
+        self._tasks: dict[tuple[str, int], TaskRow] = {}
+        self._positions: dict[tuple[str, str], Position] = {}
+        self._forgotten: set[str] = set()
+        self._pages = {change.uid: _Pages(ConnectorRow(change.uid, 0, 0, carried_clean=True)) for change in changes}
+        whole = sorted({change.uid for change in changes if change.partitions is None})
+        parts = [change for change in changes if change.uid not in set(whole)]
+        self._lock(whole)
+        for row in [
+            *self._all(_tasks, whole),
+            *self._look_up("task", {(change.uid, change.task) for change in parts}),
+        ]:
+            task = TaskRow(row.task, row.generation, row.epoch, bool(row.clean), bool(row.open))
+            self._pages[row.connector_uid].tasks[row.task] = task
+        for row in [
+            *self._all(_positions, whole),
+            *self._look_up("partition", {(change.uid, each) for change in parts for each in change.partitions or ()}),
+        ]:
+            self._pages[row.connector_uid].positions[row.partition] = _position(row)
+
+    def decide(self, change: _Change) -> Outcome[Any]:
+        """Return the outcome of a change on what the changes before it have left."""
+        pages = self._pages[change.uid]
+        try:
+            effects, result = change.decide(Ledger(pages.connector, pages.tasks, pages.positions))
+        except ServiceError as error:
+            return error
+        if effects.connector is not None:
+            pages.connector = self._connectors[change.uid] = effects.connector
+        for task in effects.tasks:
+            pages.tasks[task.task] = self._tasks[change.uid, task.task] = task
+        if effects.forget_positions:
+            self._forgotten.add(change.uid)
+            for partition in pages.positions:
+                self._positions.pop((change.uid, partition), None)
+            pages.positions.clear()
+        for position in effects.positions:
+            pages.positions[position.partition] = self._positions[change.uid, position.partition] = position
+        return Done(result)
+
+    def write(self) -> None:
+        """Write what has changed."""
+        for uid in sorted(self._forgotten):
+            self._connection.execute(_positions.delete().where(_positions.c.connector_uid == uid))
+        upsert(self._connection, _connectors, [asdict(row) for row in self._connectors.values()])
+        upsert(self._connection, _tasks, [{"connector_uid": uid, **asdict(row)} for (uid, _), row in self._tasks.items()])
+        upsert(self._connection, _positions, [{"connector_uid": uid, **asdict(row)} for (uid, _), row in self._positions.items()])
+
+    def _lock(self, whole: Sequence[str]) -> None:
+        query = sa.select(_connectors).where(_connectors.c.uid.in_(sorted(self._pages))).order_by(_connectors.c.uid)
+        if self._connection.dialect.name == "postgresql":
+            # A row that is not there can't be locked; one that says nothing yet is as good as none.
+            if whole:
+                fresh = [asdict(ConnectorRow(uid, 0, 0, carried_clean=True)) for uid in whole]
+                self._connection.execute(postgresql.insert(_connectors).on_conflict_do_nothing(), fresh)
+            query = query.with_for_update()
+        for row in self._connection.execute(query):
+            self._pages[row.uid].connector = ConnectorRow(row.uid, row.generation, row.incarnation, row.carried_clean)
+
+    def _all(self, table: sa.Table, uids: Sequence[str]) -> Iterable[sa.Row[Any]]:
+        return self._connection.execute(sa.select(table).where(table.c.connector_uid.in_(uids))) if uids else ()
+
+    def _look_up(self, kind: str, pairs: Iterable[tuple[str, Any]]) -> Iterable[sa.Row[Any]]:
+        keys = list(pairs)
+        if not keys:
+            return ()
+        return self._connection.execute(_LOOKUPS[self._connection.dialect.name, kind], {"keys": json.dumps(keys)})
+
+
+def _position(row: sa.Row[Any]) -> Position:
+    return Position(row.partition, row.offset, row.incarnation, row.resume, row.update_time)

@@ -1,0 +1,93 @@
+"""Messages to domain and back, pure."""
+
+from collections.abc import Iterable
+
+from google.protobuf.timestamp_pb2 import Timestamp
+from rocketconnect.position.v1 import position_service_pb2 as pb
+from rocketconnect.record.v1 import record_pb2
+
+from rocketconnect_kit.errors import FieldProblem
+from services.position import checks
+from services.position.domain import Fence, Opened, Position, Update
+from services.position.fencing import NONE
+
+
+def fence(message: pb.TaskFence) -> Fence:
+    """Return who speaks.
+
+    Raises:
+        InvalidArgument: POSITION_INVALID with all that is wrong with it.
+    """
+    value = _fence(message)
+    checks.refuse(checks.fence_problems(value))
+    return value
+
+
+def commit(request: pb.CommitPositionsRequest) -> tuple[Fence, tuple[Update, ...]]:
+    """Return who commits what, offsets in canonical form.
+
+    Raises:
+        InvalidArgument: POSITION_INVALID with all that is wrong with fence, partitions and offsets.
+    """
+    value = _fence(request.fence)
+    problems = checks.fence_problems(value)
+    problems += checks.list_problems("updates", [update.position.partition for update in request.updates])
+    updates = []
+    for number, update in enumerate(request.updates[: checks.MAXIMUM_UPDATES]):
+        field, position, expected = f"updates[{number}]", update.position, update.expected_offset
+        problems += _position_problems(f"{field}.position", position)
+        problems += checks.resume_problems(f"{field}.position", position.resume)
+        if expected not in {"", NONE}:
+            problems += checks.offset_problems(f"{field}.expected_offset", expected)
+            expected = checks.canonical_offset(expected) or NONE
+        offset = checks.canonical_offset(position.offset) or ""
+        updates.append(Update(position.partition, offset, position.incarnation, position.resume, expected))
+    checks.refuse(problems)
+    return value, tuple(updates)
+
+
+def offsets(positions: Iterable[record_pb2.Position]) -> dict[str, str]:
+    """Return the canonical offsets by partition.
+
+    Raises:
+        InvalidArgument: POSITION_INVALID with all that is wrong with partitions and offsets, or when there is none.
+    """
+    given = list(positions)
+    problems = checks.list_problems("positions", [position.partition for position in given])
+    if not given:
+        problems.append(FieldProblem("positions", "", "is empty", "name the partitions to move, and their new offsets"))
+    for number, position in enumerate(given[: checks.MAXIMUM_UPDATES]):
+        problems += _position_problems(f"positions[{number}]", position)
+    checks.refuse(problems)
+    return {position.partition: checks.canonical_offset(position.offset) or "" for position in given}
+
+
+def opened(value: Opened) -> pb.OpenTaskResponse:
+    """Return the answer to OpenTask. Nobody confirms epochs here while the cluster service is away, so nobody must wait."""
+    response = pb.OpenTaskResponse(positions=map(position, value.positions), clean=value.clean, incarnation=value.incarnation)
+    response.wait.FromSeconds(0)
+    return response
+
+
+def position(value: Position) -> record_pb2.Position:
+    """Return the message of a position."""
+    time = Timestamp()
+    time.FromMicroseconds(value.update_time)
+    return record_pb2.Position(
+        partition=value.partition,
+        offset=value.offset,
+        incarnation=value.incarnation,
+        resume=value.resume,
+        update_time=time,
+    )
+
+
+def _fence(message: pb.TaskFence) -> Fence:
+    return Fence(message.connector_uid, message.task, message.generation, message.epoch)
+
+
+def _position_problems(field: str, value: record_pb2.Position) -> list[FieldProblem]:
+    return [
+        *checks.partition_problems(field, value.partition),
+        *checks.offset_problems(f"{field}.offset", value.offset),
+    ]

@@ -1,0 +1,165 @@
+"""The rules, one by one, on ledgers in memory."""
+
+import pytest
+
+from rocketconnect_kit.errors import Aborted, FailedPrecondition
+from services.position import fencing
+from services.position.domain import ConnectorRow, Fence, Ledger, Opened, Update
+
+NEW = Ledger(ConnectorRow("c", 0, 0, carried_clean=True))
+
+
+def fence(task: int, generation: int, epoch: int) -> Fence:
+    return Fence("c", task, generation, epoch)
+
+
+def opened(ledger: Ledger, task: int, generation: int, epoch: int) -> tuple[Ledger, Opened]:
+    effects, answer = fencing.open_task(ledger, fence(task, generation, epoch))
+    return fencing.apply(ledger, effects), answer
+
+
+def update(partition: str, offset: str, expected: str = "", incarnation: int = 0) -> Update:
+    return Update(partition, offset, incarnation, "", expected)
+
+
+def committed(ledger: Ledger, by: Fence, *updates: Update, clean: bool = False) -> Ledger:
+    return fencing.apply(ledger, fencing.commit(ledger, by, updates, clean=clean, now=1))
+
+
+def refused(ledger: Ledger, by: Fence, *updates: Update) -> str:
+    with pytest.raises((FailedPrecondition, Aborted)) as caught:
+        fencing.commit(ledger, by, updates, clean=False, now=1)
+    return caught.value.reason
+
+
+def test_a_brand_new_connector_is_clean() -> None:
+    _ledger, answer = opened(NEW, 0, 1, 1)
+    assert answer == Opened((), clean=True, incarnation=0)
+
+
+def test_after_an_open_every_older_epoch_of_the_task_is_fenced() -> None:
+    ledger, _ = opened(NEW, 0, 1, 5)
+    ledger, _ = opened(ledger, 0, 1, 6)
+    assert refused(ledger, fence(0, 1, 5), update("p", "[1]")) == "FENCED"
+    with pytest.raises(FailedPrecondition, match="epoch 6 opened it"):
+        fencing.open_task(ledger, fence(0, 1, 5))
+    assert committed(ledger, fence(0, 1, 6), update("p", "[1]")).positions["p"].offset == "[1]"
+
+
+def test_a_new_generation_fences_all_tasks_of_older_ones_whatever_their_number_and_epoch() -> None:
+    ledger, _ = opened(NEW, 0, 1, 5)
+    ledger, _ = opened(ledger, 1, 1, 6)
+    ledger, _ = opened(ledger, 7, 2, 7)
+    for old in (fence(0, 1, 5), fence(1, 1, 6), fence(1, 1, 99)):
+        assert refused(ledger, old, update("p", "[1]")) == "FENCED"
+        with pytest.raises(FailedPrecondition, match="generation 2"):
+            fencing.open_task(ledger, old)
+
+
+def test_who_never_opened_can_not_commit() -> None:
+    assert refused(NEW, fence(0, 1, 1), update("p", "[1]")) == "FENCED"
+    ledger, _ = opened(NEW, 0, 1, 5)
+    for stranger in (fence(1, 1, 6), fence(0, 1, 6), fence(0, 2, 5)):
+        assert refused(ledger, stranger, update("p", "[1]")) == "FENCED"
+
+
+def test_the_same_epoch_may_open_again() -> None:
+    ledger, _ = opened(NEW, 0, 1, 5)
+    ledger = committed(ledger, fence(0, 1, 5), update("p", "[1]"))
+    ledger, answer = opened(ledger, 0, 1, 5)
+    assert [position.offset for position in answer.positions] == ["[1]"]
+    assert not answer.clean
+    committed(ledger, fence(0, 1, 5), update("p", "[2]"))
+
+
+def test_clean_is_what_the_last_owner_in_the_generation_said_last() -> None:
+    ledger, _ = opened(NEW, 0, 1, 1)
+    ledger, answer = opened(ledger, 0, 1, 2)
+    assert not answer.clean
+    ledger = committed(ledger, fence(0, 1, 2), clean=True)
+    ledger, answer = opened(ledger, 0, 1, 3)
+    assert answer.clean
+    ledger = committed(ledger, fence(0, 1, 3), clean=True)
+    ledger = committed(ledger, fence(0, 1, 3), update("p", "[1]"))
+    ledger, answer = opened(ledger, 0, 1, 4)
+    assert not answer.clean
+
+
+def test_a_new_generation_is_clean_only_if_all_tasks_before_it_ended_clean() -> None:
+    ledger, _ = opened(NEW, 0, 1, 1)
+    ledger, _ = opened(ledger, 1, 1, 2)
+    ledger = committed(ledger, fence(0, 1, 1), clean=True)
+    one_left, answer = opened(ledger, 0, 2, 3)
+    assert not answer.clean
+    _, answer = opened(one_left, 5, 2, 4)
+    assert not answer.clean, "the partitions of task 1 may be with any task now"
+    ledger = committed(ledger, fence(1, 1, 2), clean=True)
+    ledger, answer = opened(ledger, 0, 2, 3)
+    assert answer.clean
+    _, answer = opened(ledger, 5, 2, 4)
+    assert answer.clean
+
+
+def test_the_tasks_of_the_present_generation_say_nothing_of_each_other() -> None:
+    ledger, _ = opened(NEW, 0, 1, 1)
+    _ledger, answer = opened(ledger, 1, 1, 2)
+    assert answer.clean
+
+
+def test_an_unclean_end_is_not_forgotten_by_a_generation_whose_task_never_opened() -> None:
+    ledger, _ = opened(NEW, 0, 1, 1)
+    ledger, _ = opened(ledger, 0, 2, 2)
+    ledger = committed(ledger, fence(0, 2, 2), clean=True)
+    _ledger, answer = opened(ledger, 0, 3, 3)
+    assert not answer.clean, "task 1 of generation 2 may have had the partition, and never looked"
+
+
+def test_expected_offsets_are_compared_and_named_when_they_differ() -> None:
+    ledger, _ = opened(NEW, 0, 1, 1)
+    owner = fence(0, 1, 1)
+    ledger = committed(ledger, owner, update("p", "[10]", "none"))
+    ledger = committed(ledger, owner, update("p", "[20]", "[10]"))
+    with pytest.raises(Aborted) as caught:
+        fencing.commit(ledger, owner, [update("q", "[1]"), update("p", "[30]", "[10]")], clean=False, now=1)
+    assert caught.value.metadata == {"partition": "p", "expected": "[10]", "stored": "[20]"}
+    assert refused(ledger, owner, update("p", "[30]", "none")) == "POSITION_MISMATCH"
+    assert refused(ledger, owner, update("q", "[30]", "[1]")) == "POSITION_MISMATCH"
+
+
+def test_a_commit_whose_answer_was_lost_is_the_same_commit() -> None:
+    ledger, _ = opened(NEW, 0, 1, 1)
+    owner = fence(0, 1, 1)
+    ledger = committed(ledger, owner, update("p", "[20]", "none"))
+    effects = fencing.commit(ledger, owner, [update("p", "[20]", "none")], clean=False, now=99)
+    assert effects.positions == ()
+
+
+def test_altering_raises_the_incarnation_forgets_the_resume_and_shuts_everybody_out() -> None:
+    ledger, _ = opened(NEW, 0, 1, 1)
+    owner = fence(0, 1, 1)
+    ledger = fencing.apply(ledger, fencing.commit(ledger, owner, [Update("p", "[9]", 0, "{}", "")], clean=False, now=1))
+    ledger = fencing.apply(ledger, fencing.alter(ledger, {"p": "[1]", "q": "[2]"}, 2))
+    assert [(each.partition, each.offset, each.incarnation, each.resume) for each in ledger.positions.values()] == [
+        ("p", "[1]", 1, ""),
+        ("q", "[2]", 1, ""),
+    ]
+    assert refused(ledger, owner, update("p", "[9]")) == "FENCED"
+    ledger, answer = opened(ledger, 0, 1, 2)
+    assert not answer.clean
+    assert refused(ledger, fence(0, 1, 2), update("p", "[3]", incarnation=7)) == "POSITION_MISMATCH"
+    ledger = committed(ledger, fence(0, 1, 2), update("p", "[3]", incarnation=1), update("new", "[1]"))
+    assert (ledger.positions["p"].incarnation, ledger.positions["new"].incarnation) == (1, 0)
+
+
+def test_a_reset_begins_as_new_with_an_incarnation_above_all_there_were() -> None:
+    ledger, _ = opened(NEW, 0, 1, 1)
+    ledger = committed(ledger, fence(0, 1, 1), update("p", "[9]"))
+    ledger = fencing.apply(ledger, fencing.alter(ledger, {"p": "[1]"}, 2))
+    ledger = fencing.apply(ledger, fencing.alter(ledger, {"p": "[1]"}, 3))
+    ledger = fencing.apply(ledger, fencing.reset(ledger))
+    assert ledger.positions == {}
+    assert refused(ledger, fence(0, 1, 1), update("p", "[9]")) == "FENCED"
+    ledger, answer = opened(ledger, 0, 1, 2)
+    assert answer == Opened((), clean=True, incarnation=3)
+    ledger = committed(ledger, fence(0, 1, 2), update("p", "[1]"))
+    assert ledger.positions["p"].incarnation == 3

@@ -1,0 +1,148 @@
+"""The store against a model of its promises that is written as naively as possible, by random histories."""
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from rocketconnect_kit import database
+from rocketconnect_kit.errors import FailedPrecondition, ServiceError
+from services.position.domain import Fence, Update
+from services.position.store import PositionStore
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+R = TypeVar("R")
+TASKS = st.integers(0, 2)
+NUMBERS = st.integers(1, 4)
+PARTITIONS = st.sampled_from(["a", "b", "c"])
+
+
+def outcome(future: "Future[R]") -> R | ServiceError:
+    try:
+        return future.result(10)
+    except ServiceError as error:
+        return error
+
+
+class Positions(RuleBasedStateMachine):
+    """One connector. The model remembers the whole history and looks it through for each answer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.engine = database.engine(f"sqlite:///{Path(self.folder.name)}/position.db")
+        database.migrate(self.engine, "position")
+        self.time = 0
+        self.store = PositionStore(self.engine, self.now)
+        self.opens: list[Fence] = []
+        self.owner: dict[int, Fence | None] = {}
+        self.dirty: dict[tuple[int, int], bool] = {}
+        self.forgiven_before = 0
+        self.positions: dict[str, tuple[int, str]] = {}
+        self.incarnation = 0
+
+    def now(self) -> int:
+        self.time += 1
+        return self.time
+
+    @initialize()
+    def nothing_yet(self) -> None:
+        assert self.store.page("u", "", 10) == []
+
+    def generation(self) -> int:
+        return max((each.generation for each in self.opens), default=0)
+
+    def may_open(self, fence: Fence) -> bool:
+        epochs = [each.epoch for each in self.opens if each.task == fence.task]
+        return fence.generation >= self.generation() and fence.epoch >= max(epochs, default=0)
+
+    def may_commit(self, fence: Fence) -> bool:
+        return fence.generation == self.generation() and self.owner.get(fence.task) == fence
+
+    @rule(task=TASKS, generation=NUMBERS, epoch=NUMBERS)
+    def open(self, task: int, generation: int, epoch: int) -> None:
+        fence = Fence("u", task, generation, epoch)
+        answer = outcome(self.store.open_task(fence))
+        if isinstance(answer, ServiceError):
+            assert answer.reason == "FENCED"
+            assert not self.may_open(fence)
+            return
+        assert self.may_open(fence)
+        own = self.dirty.get((generation, task))
+        older = any(dirty for (other, _task), dirty in self.dirty.items() if other < generation)
+        assert answer.clean == (not own if own is not None else not older)
+        assert {each.partition: (each.incarnation, each.offset) for each in answer.positions} == self.positions
+        assert answer.incarnation == self.incarnation
+        self.opens.append(fence)
+        self.owner[task] = fence
+        self.dirty[generation, task] = True
+
+    @rule(
+        task=TASKS,
+        generation=NUMBERS,
+        epoch=NUMBERS,
+        moves=st.dictionaries(PARTITIONS, st.tuples(st.integers(0, 3), st.sampled_from(["", "none", "[0]", "[1]"])), max_size=3),
+        clean=st.booleans(),
+    )
+    def commit(self, task: int, generation: int, epoch: int, moves: dict[str, tuple[int, str]], clean: bool) -> None:
+        fence = Fence("u", task, generation, epoch)
+        updates = [Update(partition, f"[{offset}]", 0, "", expected) for partition, (offset, expected) in moves.items()]
+        wrong = [
+            partition
+            for partition, (offset, expected) in moves.items()
+            if expected
+            and expected != self.positions.get(partition, (0, "none"))[1]
+            and self.positions.get(partition, (0, "none"))[1] != f"[{offset}]"
+        ]
+        answer = outcome(self.store.commit(fence, updates, clean=clean))
+        if isinstance(answer, FailedPrecondition):
+            assert answer.reason == "FENCED"
+            assert not self.may_commit(fence)
+            return
+        if isinstance(answer, ServiceError):
+            assert self.may_commit(fence)
+            assert (answer.reason, answer.metadata["partition"] in wrong) == ("POSITION_MISMATCH", True)
+            return
+        assert self.may_commit(fence)
+        assert not wrong
+        for partition, (offset, _expected) in moves.items():
+            self.positions[partition] = (self.positions.get(partition, (self.incarnation, ""))[0], f"[{offset}]")
+        self.dirty[generation, task] = not clean
+
+    @rule(partition=PARTITIONS, offset=st.integers(0, 3))
+    def alter(self, partition: str, offset: int) -> None:
+        self.store.alter("u", {partition: f"[{offset}]"}).result(10)
+        self.positions[partition] = (self.positions.get(partition, (self.incarnation, ""))[0] + 1, f"[{offset}]")
+        self.owner = dict.fromkeys(self.owner)
+
+    @rule()
+    def reset(self) -> None:
+        assert self.store.reset("u").result(10) == len(self.positions)
+        self.incarnation = max([self.incarnation, *(incarnation for incarnation, _ in self.positions.values())]) + 1
+        self.positions = {}
+        self.owner = dict.fromkeys(self.owner)
+        self.dirty = dict.fromkeys(self.dirty, False)
+
+    @rule()
+    def restart(self) -> None:
+        self.store.close()
+        self.store = PositionStore(self.engine, self.now)
+
+    @invariant()
+    def what_is_stored_is_what_was_committed(self) -> None:
+        stored = {each.partition: (each.incarnation, each.offset) for each in self.store.page("u", "", 10)}
+        assert stored == self.positions
+
+    def teardown(self) -> None:
+        self.store.close()
+        self.engine.dispose()
+        self.folder.cleanup()
+
+
+Positions.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestPositions = Positions.TestCase

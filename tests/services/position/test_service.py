@@ -1,0 +1,229 @@
+"""The service over gRPC, beside a real config service that it follows."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rocketconnect.config.v1.config_service_pb2_grpc import add_ConfigServiceServicer_to_server
+from rocketconnect.position.v1 import position_service_pb2 as pb
+from rocketconnect.position.v1 import position_service_pb2_grpc as rpc
+from rocketconnect.record.v1 import record_pb2
+
+from rocketconnect_kit import database, errors
+from rocketconnect_kit.channel import channel
+from rocketconnect_kit.settings import ServiceSettings, StoreSettings
+from rocketconnect_kit.status import remote_errors
+from rocketconnect_kit.testing import server_for_test
+from services.config.domain import Connector, ConnectorType, Draft, WantedState
+from services.config.executors import GrpcExecutors
+from services.config.feed import ChangeFeed
+from services.config.service import ConfigService
+from services.config.store import ConfigStore
+from services.position.directory import Directory
+from services.position.server import following
+from services.position.service import PositionService
+from services.position.store import PositionStore
+
+
+class Config:
+    """A real config service whose connectors the test makes at the store."""
+
+    def __init__(self, store: ConfigStore, feed: ChangeFeed) -> None:
+        self.store = store
+        self.feed = feed
+        self.stack = AsyncExitStack()
+        self.address = ""
+
+    async def start(self, port: int = 0) -> None:
+        service = ConfigService(self.store, GrpcExecutors(ServiceSettings()), self.feed)
+        self.address = await self.stack.enter_async_context(
+            server_for_test(lambda server: add_ConfigServiceServicer_to_server(service, server), port=port)
+        )
+
+    async def stop(self) -> None:
+        await self.stack.aclose()
+
+    def create(self, name: str, **more: str) -> Connector:
+        draft = Draft(name, {"connector.class": "x", **more}, WantedState.RUNNING, "", "")
+        made = self.store.create(draft, ConnectorType.SOURCE)
+        self.feed.notify()
+        return made
+
+    def want(self, name: str, wanted: WantedState) -> None:
+        self.store.want(name, wanted)
+        self.feed.notify()
+
+    def delete(self, name: str) -> None:
+        self.store.delete(name, "")
+        self.feed.notify()
+
+
+@pytest.fixture
+async def config(tmp_path: Path) -> AsyncIterator[Config]:
+    engine = database.engine(f"sqlite:///{tmp_path}/config.db")
+    database.migrate(engine, "config")
+    made = Config(ConfigStore(engine, lambda: 1), ChangeFeed(None))
+    await made.start()
+    yield made
+    await made.stop()
+    engine.dispose()
+
+
+@pytest.fixture
+async def start(store: PositionStore) -> AsyncIterator[Callable[[str], Any]]:
+    async with AsyncExitStack() as stack:
+
+        async def one(config_address: str) -> Any:
+            directory = Directory()
+            settings = StoreSettings(config_address=config_address)
+            connected = await stack.enter_async_context(following(directory, settings))
+            service = PositionService(store, directory, connected)
+            address = await stack.enter_async_context(
+                server_for_test(lambda server: rpc.add_PositionServiceServicer_to_server(service, server))
+            )
+            opened = await stack.enter_async_context(channel(address, ServiceSettings()))
+            async with asyncio.timeout(10):
+                while config_address and not connected():
+                    await asyncio.sleep(0.01)
+            return rpc.PositionServiceStub(opened)
+
+        yield one
+
+
+def fence(uid: str, task: int = 0, generation: int = 1, epoch: int = 1) -> pb.TaskFence:
+    return pb.TaskFence(connector_uid=uid, task=task, generation=generation, epoch=epoch)
+
+
+def moves(uid: str, *, epoch: int = 1, clean: bool = False, **offsets: str) -> pb.CommitPositionsRequest:
+    request = pb.CommitPositionsRequest(fence=fence(uid, epoch=epoch), clean=clean)
+    for partition, offset in offsets.items():
+        request.updates.add().position.CopyFrom(record_pb2.Position(partition=partition, offset=offset))
+    return request
+
+
+def alter(connector: str, **offsets: str) -> pb.AlterPositionsRequest:
+    positions = [record_pb2.Position(partition=partition, offset=offset) for partition, offset in offsets.items()]
+    return pb.AlterPositionsRequest(connector=connector, positions=positions)
+
+
+async def refused(call: Any) -> errors.ServiceError:
+    with pytest.raises(errors.ServiceError) as caught, remote_errors():
+        await call
+    return caught.value
+
+
+async def test_open_commit_and_list(start: Callable[[str], Any], config: Config) -> None:
+    made = config.create("c")
+    stub = await start(config.address)
+    answer = await stub.OpenTask(pb.OpenTaskRequest(fence=fence(made.uid)))
+    assert (answer.clean, list(answer.positions), answer.incarnation, answer.wait.ToTimedelta().total_seconds()) == (True, [], 0, 0)
+    await stub.CommitPositions(moves(made.uid, p="[1, 2]", q="[3]"))
+    first = await stub.ListPositions(pb.ListPositionsRequest(connector="c", page_size=1))
+    assert [(each.partition, each.offset) for each in first.positions] == [("p", "[1,2]")]
+    assert first.positions[0].update_time.ToMicroseconds() > 0
+    second = await stub.ListPositions(pb.ListPositionsRequest(connector="c", page_token=first.next_page_token))
+    assert [each.partition for each in second.positions] == ["q"]
+
+
+async def test_a_fenced_commit_is_told_with_its_reason(start: Callable[[str], Any]) -> None:
+    stub = await start("")
+    await stub.OpenTask(pb.OpenTaskRequest(fence=fence("u", epoch=2)))
+    error = await refused(stub.CommitPositions(moves("u", epoch=1, p="[1]")))
+    assert (type(error), error.reason) == (errors.FailedPrecondition, "FENCED")
+    assert "stop the task" in error.message
+
+
+async def test_what_is_wrong_is_told_all_at_once(start: Callable[[str], Any]) -> None:
+    stub = await start("")
+    error = await refused(stub.CommitPositions(moves("a/b", p="one", q="[]x")))
+    assert isinstance(error, errors.InvalidArgument)
+    assert [problem.field for problem in error.problems] == [
+        "fence.connector_uid",
+        "updates[0].position.offset",
+        "updates[1].position.offset",
+    ]
+    error = await refused(stub.OpenTask(pb.OpenTaskRequest(fence=fence("", task=-1))))
+    assert isinstance(error, errors.InvalidArgument)
+    assert len(error.problems) == 2
+
+
+async def test_positions_are_altered_and_reset_only_while_the_connector_is_stopped(
+    start: Callable[[str], Any], config: Config
+) -> None:
+    made = config.create("c")
+    stub = await start(config.address)
+    await stub.OpenTask(pb.OpenTaskRequest(fence=fence(made.uid)))
+    await stub.CommitPositions(moves(made.uid, p="[9]"))
+    for call in (stub.AlterPositions(alter("c", p="[1]")), stub.ResetPositions(pb.ResetPositionsRequest(connector="c"))):
+        error = await refused(call)
+        assert (type(error), error.reason) == (errors.FailedPrecondition, "NOT_STOPPED")
+    config.want("c", WantedState.STOPPED)
+    answer = await stub.AlterPositions(alter("c", p="[1]", q="[2]"))
+    assert [(each.partition, each.offset, each.incarnation) for each in answer.positions] == [("p", "[1]", 1), ("q", "[2]", 1)]
+    assert (await refused(stub.CommitPositions(moves(made.uid, p="[10]")))).reason == "FENCED"
+    assert (await stub.ResetPositions(pb.ResetPositionsRequest(connector="c"))).count == 2
+    opened = await stub.OpenTask(pb.OpenTaskRequest(fence=fence(made.uid, epoch=2)))
+    assert (list(opened.positions), opened.incarnation, opened.clean) == ([], 2, True)
+
+
+async def test_altering_nothing_or_nonsense_is_refused(start: Callable[[str], Any], config: Config) -> None:
+    stub = await start(config.address)
+    for request in (alter("c"), alter("c", p="x")):
+        assert isinstance(await refused(stub.AlterPositions(request)), errors.InvalidArgument)
+
+
+async def test_unknown_names_are_not_found(start: Callable[[str], Any], config: Config) -> None:
+    stub = await start(config.address)
+    for call in (
+        stub.ListPositions(pb.ListPositionsRequest(connector="nobody")),
+        stub.ResetPositions(pb.ResetPositionsRequest(connector="nobody")),
+    ):
+        error = await refused(call)
+        assert (type(error), error.reason) == (errors.NotFound, "CONNECTOR_NOT_FOUND")
+
+
+async def test_a_name_that_was_made_again_has_no_positions_of_the_old_one(start: Callable[[str], Any], config: Config) -> None:
+    old = config.create("c")
+    stub = await start(config.address)
+    await stub.OpenTask(pb.OpenTaskRequest(fence=fence(old.uid)))
+    await stub.CommitPositions(moves(old.uid, p="[9]"))
+    assert len((await stub.ListPositions(pb.ListPositionsRequest(connector="c"))).positions) == 1
+    config.delete("c")
+    new = config.create("c", other="1")
+    async with asyncio.timeout(5):
+        while (await stub.ListPositions(pb.ListPositionsRequest(connector="c"))).positions:
+            await asyncio.sleep(0.02)
+    assert new.uid != old.uid
+
+
+async def test_without_the_config_service_tasks_go_on_and_nothing_is_altered(start: Callable[[str], Any], config: Config) -> None:
+    made = config.create("c")
+    config.want("c", WantedState.STOPPED)
+    stub = await start(config.address)
+    await config.stop()
+    async with asyncio.timeout(10):
+        while (await refused(stub.ResetPositions(pb.ResetPositionsRequest(connector="c2")))).reason != "CONFIG_UNAVAILABLE":
+            await asyncio.sleep(0.05)
+    error = await refused(stub.AlterPositions(alter("c", p="[1]")))
+    assert (type(error), error.reason) == (errors.Unavailable, "CONFIG_UNAVAILABLE")
+    await stub.OpenTask(pb.OpenTaskRequest(fence=fence(made.uid)))
+    await stub.CommitPositions(moves(made.uid, p="[9]"))
+    listed = await stub.ListPositions(pb.ListPositionsRequest(connector="c"))
+    assert [each.offset for each in listed.positions] == ["[9]"]
+    await config.start(port=int(config.address.rpartition(":")[2]))
+    async with asyncio.timeout(10):
+        while True:
+            try:
+                await stub.AlterPositions(alter("c", p="[1]"))
+                break
+            except Exception:
+                await asyncio.sleep(0.1)
+
+
+async def test_without_an_address_of_the_config_service_it_says_which_setting_is_missing(start: Callable[[str], Any]) -> None:
+    stub = await start("")
+    error = await refused(stub.ListPositions(pb.ListPositionsRequest(connector="c")))
+    assert "--config-address" in error.message
