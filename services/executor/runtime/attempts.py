@@ -12,6 +12,8 @@ from services.executor.runtime.task import Reporter, State, TaskControl
 
 T = TypeVar("T")
 
+FENCED = "another worker has the task now, or the lease of this one is lost"
+
 AWAY = (SystemAway, PositionsAway, rocketmq.RetriableError)
 """The other side does not answer, or is busy: waited for without a limit, because nothing else helps and the state says so."""
 
@@ -44,37 +46,42 @@ class Attempts:
         """A backoff with the configured longest pause."""
         return Backoff(first, self.longest)
 
-    def insist(self, what: str, call: Callable[[], T], *, state: State = State.WAITING) -> T:
+    def insist(self, what: str, call: Callable[[], T], *, until: float | None = None) -> T:
         """Calls until it succeeds.
 
+        Args:
+            what: What is tried, for people.
+            call: What is called.
+            until: For calls that belong to a clean end: monotonic time at which it gives up; being stopped does not matter then.
+
         Raises:
-            Stopped: the task is to end.
+            Stopped: the task is to end, or `until` is over.
             Fenced: somebody else owns it.
             GaveUp: a RetriableError did not go away in time.
         """
         backoff = self.backoff()
         began = time.monotonic()
         while True:
-            self.check()
+            self._check(until)
             try:
                 return call()
-            except AWAY as error:
+            except (*AWAY, RetriableError) as error:
                 trace = f"{what}: {error}"
                 self._count()
-                self._reporter.state(state, trace)
-                self._control.wait(backoff.pause())
-            except RetriableError as error:
-                self._count()
-                self.check_time(began, f"{what}: {error}", error)
-                self._reporter.state(state, f"{what}: {error}")
-                self._control.wait(error.wait or backoff.pause())
+                wait = backoff.pause()
+                if isinstance(error, RetriableError):
+                    self.check_time(began, trace, error)
+                    wait = error.wait or wait
+                self._reporter.state(State.WAITING, trace)
+            if until is None:
+                self._control.wait(wait)
+            else:
+                time.sleep(min(wait, max(0.0, until - time.monotonic())))
 
-    def check(self) -> None:
-        """Raises Fenced or Stopped when the task is to end."""
+    def _check(self, until: float | None) -> None:
         if self._control.fenced:
-            msg = "another worker has the task now, or the lease of this one is lost"
-            raise Fenced(msg)
-        if self._control.stopping.is_set():
+            raise Fenced(FENCED)
+        if self._control.stopping.is_set() if until is None else time.monotonic() >= until:
             raise Stopped
 
     def check_time(self, began: float, trace: str, error: Exception) -> None:

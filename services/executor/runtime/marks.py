@@ -8,7 +8,7 @@ Numbers are decimal; the offset is the integers of the source offset joined by "
 import base64
 import hashlib
 import re
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from operator import lt
 from typing import NamedTuple
@@ -23,9 +23,6 @@ _PLAIN_PARTITION = re.compile(r"[A-Za-z0-9_./:-]{1,32}")
 _PLACE = re.compile(rb"(?:^|\x02)RCPOS\x01([^|\x01\x02]+)\|(\d{1,19})\|([^|\x01\x02]+)\|(\d{1,19})\|(\d{1,19}(?:\.\d{1,19})*)\x02")
 
 _MOST_DIGITS = 20
-
-Marks = MutableMapping[str, SourceMark]
-"""By "connector uid/source partition id": the highest place seen in a queue."""
 
 
 class Place(NamedTuple):
@@ -136,43 +133,45 @@ def _offsets(raws: Sequence[bytes], head: bytes, tail: bytes) -> list[Offset]:
     return offsets
 
 
-def select(raws: Sequence[bytes], marks: Marks) -> Sequence[int] | None:
-    """Which messages of a queue are new, by index; None: all are. Moves the marks up to what it has let pass.
+def select(raws: Sequence[bytes], marks: Mapping[str, SourceMark]) -> tuple[Sequence[int] | None, dict[str, SourceMark]]:
+    """Which messages of a queue are new.
 
     A message is a double when it is not above the mark of its source partition, and it is late when its epoch is below the
     mark's: a producer that had lost its lease sent it, and its successor sends it again (invariant 3). Messages of other
     producers are always new.
+
+    Args:
+        raws: Their encoded properties.
+        marks: By "connector uid/source partition id": the highest place seen in the queue before.
+
+    Returns: their indexes, or None for all of them; and the marks that have moved.
     """
     kept: list[int] = []
-    everything = True
+    moved: dict[str, SourceMark] = {}
     for run in runs(raws):
         if run.offsets is None:
             kept.extend(range(run.start, run.stop))
             continue
-        fresh = _fresh(run, run.offsets, marks)
-        everything = everything and len(fresh) == run.stop - run.start
+        fresh, mark = _fresh(run, run.offsets, moved.get(run.key) or marks.get(run.key))
         kept.extend(fresh)
-    return None if everything else kept
+        if mark is not None:
+            moved[run.key] = mark
+    return None if len(kept) == len(raws) else kept, moved
 
 
-def _fresh(run: Run, offsets: list[Offset], marks: Marks) -> Sequence[int]:
-    mark = marks.get(run.key)
-    if mark is not None and run.epoch < mark.epoch:
-        return ()
-    if mark is None or run.incarnation > mark.incarnation:
-        highest: Offset = ()
-    elif run.incarnation < mark.incarnation:
-        return ()
-    else:
-        highest = mark.offset
+def _fresh(run: Run, offsets: list[Offset], mark: SourceMark | None) -> tuple[Sequence[int], SourceMark | None]:
+    """The new ones of a run, by index, and the mark behind them."""
+    highest: Offset = ()
+    if mark is not None:
+        if run.epoch < mark.epoch or run.incarnation < mark.incarnation:
+            return (), None
+        if run.incarnation == mark.incarnation:
+            highest = mark.offset
     if offsets[0] > highest and all(map(lt, offsets, islice(offsets, 1, None))):
-        marks[run.key] = SourceMark(run.epoch, run.incarnation, offsets[-1])
-        return range(run.start, run.stop)
+        return range(run.start, run.stop), SourceMark(run.epoch, run.incarnation, offsets[-1])
     fresh = []
     for index, offset in enumerate(offsets, run.start):
         if offset > highest:
             highest = offset
             fresh.append(index)
-    if fresh:
-        marks[run.key] = SourceMark(run.epoch, run.incarnation, highest)
-    return fresh
+    return fresh, SourceMark(run.epoch, run.incarnation, highest) if fresh else None

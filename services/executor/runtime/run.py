@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import logging
-import traceback
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-import rocketmq_remoting.errors as rocketmq
 from rocketconnect_sdk.connector_options import parse_sink, parse_source
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.errors import ConfigError, ConnectorError, PermanentError
 from rocketconnect_sdk.loader import find
+from rocketconnect_sdk.sink import RecordSink, Sink
 from rocketconnect_sdk.source import Source
 from rocketmq_remoting.client import Client
 from services.executor.host.secrets import hide, resolve
-from services.executor.runtime.attempts import Attempts, GaveUp, Stopped
-from services.executor.runtime.failures import ErrorPolicy, RecordFailed
+from services.executor.runtime.attempts import Attempts, Stopped
+from services.executor.runtime.engines import NativeEngine
+from services.executor.runtime.failures import ErrorPolicy
+from services.executor.runtime.outcomes import failed
 from services.executor.runtime.positions import Fenced, PositionClient
+from services.executor.runtime.sink_start import begin as begin_sink
 from services.executor.runtime.source_start import begin as begin_source
 from services.executor.runtime.surroundings import Surroundings
 from services.executor.runtime.task import Endpoints, Lease, Outcome, Reporter, State, TaskControl, TaskSpec
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import SparkSession
-
-
-_log = logging.getLogger(__name__)
 
 
 def run(
@@ -68,16 +65,8 @@ def _guarded(
     except Fenced as error:
         # Invariant 3: its positions are not its own any more.
         return Outcome(clean=False, fenced=True, error=str(error))
-    except (ConfigError, PermanentError, RecordFailed, rocketmq.PermanentError) as error:
-        return Outcome(clean=False, failed=True, permanent=True, error=str(error))
-    except (GaveUp, ConnectorError, rocketmq.RocketMQError) as error:
-        return Outcome(clean=False, failed=True, error=str(error))
-    except Exception as error:
-        # A defect of a plugin, or of this program: a task must not take its host with it.
-        _log.debug("task %s/%s failed", spec.connector, spec.task, exc_info=error)
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        shown = f"{type(error).__name__}: {error} ({where.filename}:{where.lineno})"
-        return Outcome(clean=False, failed=True, error=f"unexpected error, a defect of the connector or of RocketConnect: {shown}")
+    except Exception as error:  # a defect of a plugin must not take the host with it
+        return failed(error, clean=False)
 
 
 def _run(
@@ -89,7 +78,6 @@ def _run(
     *,
     spark: Callable[[], SparkSession] | None,
 ) -> Outcome:
-    del spark
     plugin = find(spec.config["connector.class"])
     config = resolve(parse_source(plugin, spec.config) if isinstance(plugin, Source) else parse_sink(plugin, spec.config))
     attempts = Attempts(control, reporter, _seconds(config["errors.retry.timeout"]), config["errors.retry.delay.max.ms"] / 1000)
@@ -111,7 +99,7 @@ def _run(
         around = Surroundings(spec, control, lease, reporter, endpoints, config, client, positions, attempts, policy)
         if isinstance(plugin, Source):
             return _source(plugin, around, context, held)
-        return Outcome(clean=False)
+        return _sink(plugin, around, context, held, spark)
 
 
 def _seconds(milliseconds: int) -> float | None:
@@ -122,3 +110,14 @@ def _source(plugin: Source, around: Surroundings, context: TaskContext, held: Ex
     task = plugin.open(around.config, around.spec.task_config, context)
     held.callback(task.close)
     return begin_source(around, task, context).run()
+
+
+def _sink(
+    plugin: Sink, around: Surroundings, context: TaskContext, held: ExitStack, spark: Callable[[], SparkSession] | None
+) -> Outcome:
+    name = f"{around.spec.connector}-{around.spec.task}-{around.spec.epoch}"
+    if isinstance(plugin, RecordSink):
+        task = plugin.open(around.config, around.spec.task_config, context)
+        held.callback(task.close)
+        return begin_sink(around, task, NativeEngine(task, name, headers=plugin.wants_headers), context).run()
+    return Outcome(clean=False)

@@ -9,12 +9,13 @@ from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
 from rocketconnect_sdk.record import SourceBatch
 from rocketconnect_sdk.source import SourceTask
 from rocketmq_remoting.model import MessageQueue
-from services.executor.runtime.attempts import GaveUp
+from services.executor.runtime.attempts import FENCED, GaveUp
 from services.executor.runtime.encode import Encoder, Target
 from services.executor.runtime.failures import Failure, RecordFailed, Stage
 from services.executor.runtime.meter import Meter
+from services.executor.runtime.outcomes import failed
 from services.executor.runtime.pieces import Piece, Progress
-from services.executor.runtime.positions import Committer, Opened, Stored
+from services.executor.runtime.positions import Committer, Fenced, Opened, Stored
 from services.executor.runtime.rate import RateLimit
 from services.executor.runtime.sender import Refusal, Sender
 from services.executor.runtime.surroundings import Surroundings
@@ -333,12 +334,11 @@ class SourceRun:
             if not self._sender.idle:
                 time.sleep(min(wait, 0.005))
         if self._control.fenced:
-            return Outcome(clean=False, fenced=True, error="another worker has the task now, or the lease of this one is lost")
+            raise Fenced(FENCED)
         self._move()
         clean = self._sender.idle and not self._progress.in_flight
         self._put(time.monotonic(), clean=clean)
         stored = self._committer.flush(until, clean=clean)
         if self._error is not None:
-            permanent = not isinstance(self._error, GaveUp)
-            return Outcome(clean=clean and stored, failed=True, permanent=permanent, error=str(self._error))
+            return failed(self._error, clean=clean and stored)
         return Outcome(clean=clean and stored)

@@ -1,0 +1,125 @@
+"""How a sink task writes a batch: natively, or with Spark."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from rocketconnect_sdk.errors import RecordRefused
+from rocketconnect_sdk.record import SinkBatch
+from rocketconnect_sdk.sink import Receipt, RecordSinkTask, SinkCommit, SinkWriter
+from services.executor.runtime.failures import Failure, Stage, as_bytes
+from services.executor.runtime.parts import BadRecord, Part, Wanted
+
+Ready = Callable[[Sequence[BadRecord]], None]
+"""Called with the records that the sink refused, immediately before the target is changed for good: raises when it must not be
+(invariants 3 and 5)."""
+
+
+class Engine(Protocol):
+    """Writes batches of one sink task, all in one thread."""
+
+    wanted: Wanted
+
+    def finish(self, part: Part) -> None:
+        """Prepares a part; called in the reader's thread while another batch is written."""
+
+    def write(self, parts: Sequence[Part], commit: SinkCommit, ready: Ready) -> Sequence[BadRecord]:
+        """Writes a batch with at least one record. Durable when it returns (invariant 2).
+
+        Args:
+            parts: Of one schema.
+            commit: What the sink stores with the data.
+            ready: See Ready.
+
+        Returns: the records that the sink refused.
+
+        Raises:
+            SystemAway, RetriableError: call it again with the same batch.
+        """
+
+    def give_up(self) -> None:
+        """The batch that failed last will not be written."""
+
+
+class NativeEngine:
+    """A record sink in this process."""
+
+    def __init__(self, task: RecordSinkTask, name: str, *, headers: bool) -> None:
+        self.wanted = Wanted(headers=headers)
+        self._task = task
+        self._name = name
+        self._writer: SinkWriter | None = None
+        self._staged: dict[str, tuple[Receipt, list[BadRecord]]] = {}
+
+    def finish(self, part: Part) -> None:
+        """Nothing to prepare."""
+
+    def write(self, parts: Sequence[Part], commit: SinkCommit, ready: Ready) -> Sequence[BadRecord]:
+        """Stages queue by queue, then commits; what is staged stays so when it is called again."""
+        if self._writer is None:
+            self._writer = self._task.writer()
+        for batch in by_queue(parts):
+            if batch.queue not in self._staged:
+                self._staged[batch.queue] = stage(self._writer, batch, f"{self._name}-{commit.token[:16]}-{len(self._staged)}")
+        refused = [bad for _, some in self._staged.values() for bad in some]
+        ready(refused)
+        self._task.commit([receipt for receipt, _ in self._staged.values()], commit)
+        self._staged = {}
+        return refused
+
+    def give_up(self) -> None:
+        """Removes what is staged."""
+        if self._staged:
+            receipts = [receipt for receipt, _ in self._staged.values()]
+            self._staged = {}
+            self._task.abort(receipts)
+
+
+def stage(writer: SinkWriter, batch: SinkBatch, part: str) -> tuple[Receipt, list[BadRecord]]:
+    """Stages a batch; returns its receipt and the records that the writer refused."""
+    try:
+        return writer.stage(batch, part), []
+    except RecordRefused as refusal:
+        return refusal.receipt, [
+            BadRecord(
+                batch.queue,
+                batch.offsets[index],
+                Failure.of_value(Stage.WRITE, RecordRefused({index: reason}, None), as_bytes(batch.values[index])),
+            )
+            for index, reason in sorted(refusal.refused.items())
+        ]
+
+
+def by_queue(parts: Sequence[Part]) -> list[SinkBatch]:
+    """One batch for each queue, in the order of the parts."""
+    held: dict[str, list[SinkBatch]] = {}
+    for part in parts:
+        if len(part.records):
+            held.setdefault(part.queue, []).append(part.records)
+    return [_join(batches) for batches in held.values()]
+
+
+def _join(batches: Sequence[SinkBatch]) -> SinkBatch:
+    first = batches[0]
+    if len(batches) == 1:
+        return first
+    return SinkBatch(
+        first.queue,
+        first.topic,
+        [value for batch in batches for value in batch.values],
+        [offset for batch in batches for offset in batch.offsets],
+        _optional([batch.keys for batch in batches], batches),
+        None if first.timestamps_ms is None else [time for batch in batches for time in batch.timestamps_ms or ()],
+        None if first.headers is None else [headers for batch in batches for headers in batch.headers or ()],
+        next((batch.schema for batch in batches if batch.schema is not None), None),
+        sum(batch.size for batch in batches),
+    )
+
+
+def _optional(columns: Sequence[Sequence[object] | None], batches: Sequence[SinkBatch]) -> list[object] | None:
+    if all(column is None for column in columns):
+        return None
+    return [
+        item
+        for column, batch in zip(columns, batches, strict=True)
+        for item in (column if column is not None else [None] * len(batch))
+    ]

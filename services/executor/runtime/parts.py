@@ -1,0 +1,270 @@
+"""Messages of one queue become records for a sink. Pure, apart from the converters' own work."""
+
+import base64
+import binascii
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from rocketconnect_sdk.converters import Converter
+from rocketconnect_sdk.errors import RecordError
+from rocketconnect_sdk.record import SinkBatch
+from rocketconnect_sdk.schema import Schema
+from rocketconnect_sdk.sink import SourceMark
+from rocketmq_remoting.batch import DecodedBatch
+from rocketmq_remoting.protocol.properties import decode_properties
+from services.executor.runtime.encode import EXTENSION, KEY_BASE64, TIMESTAMP, TOMBSTONE
+from services.executor.runtime.failures import ErrorPolicy, Failure, RecordFailed, Stage
+from services.executor.runtime.marks import PROPERTY
+from services.executor.runtime.queues import text
+
+_INTERNAL = frozenset({PROPERTY, TIMESTAMP, TOMBSTONE, KEY_BASE64})
+_SYSTEM = re.compile(r"[A-Z][A-Z0-9_]*|__.*")
+_RECORD_BYTES = 100
+_KEPT = frozenset({"KEYS", "TAGS"})
+
+
+@dataclass(frozen=True, slots=True)
+class BadRecord:
+    """A message that could not be converted or written: its queue offset and why."""
+
+    queue: str
+    offset: int
+    failure: Failure
+
+
+@dataclass(slots=True)
+class Part:
+    """The records of a range of a queue.
+
+    Attributes:
+        queue: "topic/broker/queue".
+        start: The queue offset at which the range begins.
+        until: The queue offset behind it.
+        marks: The marks that are higher behind it.
+        records: What is to be written; may be empty.
+        read: How many messages the range had.
+        doubles: How many of them were there already.
+        bad: Those that could not be converted.
+        arrived: Monotonic time.
+        error: The task is to fail behind this part.
+        table: The records as an Arrow table, where the engine wants one.
+    """
+
+    queue: str
+    start: int
+    until: int
+    marks: Mapping[str, SourceMark]
+    records: SinkBatch
+    read: int
+    doubles: int
+    bad: Sequence[BadRecord] = ()
+    arrived: float = 0.0
+    error: Exception | None = None
+    table: Any = None
+
+    @property
+    def held_bytes(self) -> int:
+        """About how much memory it takes."""
+        return self.records.size + _RECORD_BYTES * len(self.records)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which columns beside the values a sink looks at."""
+
+    keys: bool = True
+    timestamps: bool = True
+    headers: bool = False
+
+
+class Decoder:
+    """Decodes what a sink task pulls; used by one thread."""
+
+    def __init__(self, key: Converter, value: Converter, policy: ErrorPolicy, wanted: Wanted) -> None:
+        self._key = key
+        self._value = value
+        self._policy = policy
+        self._wanted = wanted
+
+    def decode(
+        self, batch: DecodedBatch, kept: Sequence[int] | None, start: int, marks: Mapping[str, SourceMark], now: float
+    ) -> list[Part]:
+        """The parts of a pulled batch: one, unless the schema changes in it.
+
+        Args:
+            batch: At least one message.
+            kept: The indexes of those that are no doubles; None: all.
+            start: The queue offset at which its range begins.
+            marks: That move with it.
+            now: Monotonic time.
+        """
+        queue = text(batch.queue)
+        bodies = batch.bodies if kept is None else [batch.bodies[i] for i in kept]
+        raws = batch.raw_properties if kept is None else [batch.raw_properties[i] for i in kept]
+        offsets = batch.offsets if kept is None else [batch.offsets[i] for i in kept]
+        times = batch.store_timestamps_ms if kept is None else [batch.store_timestamps_ms[i] for i in kept]
+        columns = self._columns(raws, times)
+        until = batch.offsets[-1] + 1
+        bad: dict[int, Failure] = columns.bad
+        values, schemas = self._values(bodies, columns.tombstones, bad)
+        error = self._first_error(queue, offsets, bad)
+        stop = len(bodies)
+        if error is not None:
+            # Invariant 5: nothing behind the bad record moves.
+            stop = min(bad)
+            until = offsets[stop]
+            bad = {}
+        parts = []
+        for first, last, schema in _same_schema(schemas, bad, stop):
+            indexes = [i for i in range(first, last) if i not in bad] if bad else range(first, last)
+            records = SinkBatch(
+                queue,
+                batch.queue.topic,
+                [values[i] for i in indexes] if bad else values[first:last],
+                [offsets[i] for i in indexes] if bad else offsets[first:last],
+                None if columns.keys is None else [columns.keys[i] for i in indexes],
+                None if columns.times is None else [columns.times[i] for i in indexes],
+                None if columns.headers is None else [columns.headers[i] for i in indexes],
+                schema,
+                sum(map(len, bodies)) if last - first == len(bodies) else sum(len(bodies[i]) for i in indexes),
+            )
+            failed = [BadRecord(queue, offsets[i], bad[i]) for i in range(first, last) if i in bad]
+            parts.append(Part(queue, start, until, {}, records, len(indexes) + len(failed), 0, failed, now))
+        if not parts:
+            nothing = SinkBatch(queue, batch.queue.topic, [], [])
+            parts.append(Part(queue, start, until, {}, nothing, 0, 0, arrived=now))
+        for part, following in pairwise(parts):
+            part.until = following.start = _first_offset(following)
+        last_part = parts[-1]
+        last_part.error = error
+        if error is None:
+            # Marks of the whole batch stand with its last part: messages before it are not read again anyway.
+            last_part.marks = marks
+            last_part.doubles = len(batch) - len(bodies)
+            last_part.read += last_part.doubles
+        return parts
+
+    def _values(
+        self, bodies: Sequence[bytes], tombstones: frozenset[int], bad: dict[int, Failure]
+    ) -> tuple[Sequence[object], Sequence[Schema | None] | Schema | None]:
+        """The values, and either the schema of all or that of each."""
+        if not tombstones and not bad:
+            try:
+                return self._value.decode_many(bodies)
+            except RecordError:
+                # Some are bad, or schemas differ: found below, one by one.
+                pass
+        values: list[object] = []
+        schemas: list[Schema | None] = []
+        for index, body in enumerate(bodies):
+            value, schema = None, schemas[-1] if schemas else None
+            if index not in tombstones and index not in bad:
+                try:
+                    value, schema = self._value.decode(body)
+                except RecordError as error:
+                    bad[index] = Failure.of_value(Stage.CONVERT, error, body)
+            values.append(value)
+            schemas.append(schema)
+        return values, schemas
+
+    def _first_error(self, queue: str, offsets: Sequence[int], bad: Mapping[int, Failure]) -> RecordFailed | None:
+        for index in sorted(bad):
+            try:
+                self._policy.check(bad[index], f"queue {queue}, offset {offsets[index]}")
+            except RecordFailed as error:
+                return error
+        return None
+
+    def _columns(self, raws: Sequence[bytes], stored: Sequence[int]) -> "_Columns":
+        joined = b"".join(raws)
+        wanted = self._wanted
+        keyed = wanted.keys and (b"KEYS\x01" in joined or KEY_BASE64.encode() in joined)
+        timed = wanted.timestamps and TIMESTAMP.encode() in joined
+        tombstones = TOMBSTONE.encode() in joined
+        columns = _Columns(times=stored if wanted.timestamps else None)
+        if not keyed and not timed and not tombstones and not wanted.headers:
+            return columns
+        keys: list[object] = []
+        times: list[int] = []
+        headers: list[Mapping[str, str]] = []
+        buried = set()
+        for index, raw in enumerate(raws):
+            properties = decode_properties(raw)
+            if keyed:
+                keys.append(self._decode_key(index, properties, columns.bad))
+            if timed:
+                given = properties.get(TIMESTAMP, "")
+                times.append(int(given) if given.isdecimal() else stored[index])
+            if TOMBSTONE in properties:
+                buried.add(index)
+            if wanted.headers:
+                headers.append(_headers(properties))
+        columns.keys = keys if keyed else None
+        columns.times = times if timed else columns.times
+        columns.headers = headers if wanted.headers else None
+        columns.tombstones = frozenset(buried)
+        return columns
+
+    def _decode_key(self, index: int, properties: Mapping[str, str], bad: dict[int, Failure]) -> object:
+        coded = properties.get(KEY_BASE64)
+        try:
+            if coded is not None:
+                return self._key.decode(base64.b64decode(coded if coded != "=" else ""))[0]
+            return self._key.decode(properties["KEYS"].encode())[0] if "KEYS" in properties else None
+        except (RecordError, binascii.Error) as error:
+            bad[index] = Failure.of_value(Stage.CONVERT, error, coded or properties.get("KEYS", ""))
+            return None
+
+
+@dataclass(slots=True)
+class _Columns:
+    keys: Sequence[object] | None = None
+    times: Sequence[int] | None = None
+    headers: Sequence[Mapping[str, str]] | None = None
+    tombstones: frozenset[int] = frozenset()
+    bad: dict[int, Failure] = field(default_factory=dict)
+
+
+def _headers(properties: Mapping[str, str]) -> Mapping[str, str]:
+    """As RocketMQ Connect shows them: extensions without their prefix, RocketMQ's own properties with another one."""
+    headers = {}
+    for name, value in properties.items():
+        if name in _INTERNAL:
+            continue
+        if name.startswith(EXTENSION):
+            headers[name.removeprefix(EXTENSION)] = value
+        elif name in _KEPT or not _SYSTEM.fullmatch(name):
+            headers[name] = value
+        else:
+            headers[f"MQ-SYS-{name}"] = value
+    return headers
+
+
+def _same_schema(
+    schemas: Sequence[Schema | None] | Schema | None, bad: Mapping[int, Failure], stop: int
+) -> list[tuple[int, int, Schema | None]]:
+    """Ranges of equal schemas before `stop`."""
+    if not stop:
+        return []
+    if schemas is None or isinstance(schemas, Schema):
+        return [(0, stop, schemas)]
+    ranges: list[tuple[int, int, Schema | None]] = []
+    first = 0
+    held: Schema | None = None
+    for index in range(stop):
+        if index in bad or schemas[index] is None:
+            continue
+        if held is not None and schemas[index] != held:
+            ranges.append((first, index, held))
+            first = index
+        held = schemas[index]
+    ranges.append((first, stop, held))
+    return ranges
+
+
+def _first_offset(part: Part) -> int:
+    offsets = [*part.records.offsets[:1], *(bad.offset for bad in part.bad[:1])]
+    return min(offsets)

@@ -1,0 +1,82 @@
+"""Bad records of a sink: counted, logged and, where a topic is configured, kept in it."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from rocketmq_remoting.batch import encode_batch
+from rocketmq_remoting.model import MessageQueue
+from rocketmq_remoting.protocol.properties import encode_properties
+from services.executor.runtime.failures import dead_letter
+from services.executor.runtime.parts import BadRecord
+from services.executor.runtime.queue_map import queue_of_partition
+from services.executor.runtime.surroundings import Surroundings
+
+_SEND_SECONDS = 5.0
+_BATCH_BYTES = 1 << 20
+
+
+class SinkDeadLetters:
+    """The dead letters of one sink task; at least once: after a crash a letter may be there twice.
+
+    Args:
+        around: What every task has.
+        queues: Of the dead-letter topic; empty: there is none.
+        body_limit: At most so many bytes of a message are kept.
+    """
+
+    def __init__(self, around: Surroundings, queues: Sequence[MessageQueue], body_limit: int) -> None:
+        self._around = around
+        self._queues = queues
+        self._body_limit = body_limit
+
+    def send(self, records: Sequence[BadRecord], until: float | None) -> None:
+        """Returns when all of them are confirmed; see Attempts.insist for how long it tries, and `until`."""
+        metrics = self._around.reporter.metrics
+        policy = self._around.policy
+        metrics.errors += len(records)
+        if policy.log:
+            for record in records:
+                place = f"queue {record.queue}, offset {record.offset}"
+                self._around.reporter.log("WARNING", policy.describe(record.failure, place))
+        if not self._queues:
+            metrics.records_skipped += len(records)
+            return
+        by_queue: dict[str, list[BadRecord]] = {}
+        for record in records:
+            by_queue.setdefault(record.queue, []).append(record)
+        for queue, mine in by_queue.items():
+            target = self._queues[queue_of_partition(queue, len(self._queues))]
+            for bodies, properties in self._batches(mine):
+                send = partial(self._send, target, bodies, properties)
+                self._around.attempts.insist("sending dead letters", send, until=until)
+            metrics.dead_letters += len(mine)
+
+    def _send(self, queue: MessageQueue, bodies: Sequence[bytes], properties: Sequence[bytes]) -> None:
+        lease = self._around.lease
+        self._around.client.send_batch(queue, encode_batch(bodies, properties), _SEND_SECONDS, not_after=lease.until)
+
+    def _batches(self, records: Sequence[BadRecord]) -> list[tuple[list[bytes], list[bytes]]]:
+        spec = self._around.spec
+        batches: list[tuple[list[bytes], list[bytes]]] = []
+        held = _BATCH_BYTES
+        for record in records:
+            topic, broker, number = record.queue.rsplit("/", 2)
+            origin = {
+                "connector.name": spec.connector,
+                "task.id": str(spec.task),
+                "topic": topic,
+                "broker": broker,
+                "queue": number,
+                "offset": str(record.offset),
+            }
+            body, said = dead_letter(
+                record.failure, origin, with_properties=self._around.policy.properties, body_limit=self._body_limit
+            )
+            encoded = encode_properties(said)
+            if held + len(body) + len(encoded) > _BATCH_BYTES:
+                batches.append(([], []))
+                held = 0
+            batches[-1][0].append(body)
+            batches[-1][1].append(encoded)
+            held += len(body) + len(encoded)
+        return batches

@@ -1,0 +1,57 @@
+"""Positions of sinks: as they are stored, and as sinks see them. Pure."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from rocketconnect_sdk.sink import QueuePosition, SinkCommit, SourceMark
+from services.executor.runtime.parts import Part
+from services.executor.runtime.positions import Stored
+from services.executor.runtime.task import TaskSpec
+
+
+def to_stored(position: QueuePosition) -> Stored:
+    """For the position service."""
+    marks = {key: [mark.epoch, mark.incarnation, list(mark.offset)] for key, mark in position.marks.items()}
+    return Stored((position.until,), position.incarnation, {"marks": marks})
+
+
+def from_stored(stored: Stored) -> QueuePosition:
+    """From the position service; what was set by hand has no marks."""
+    marks = cast("Mapping[str, Any]", stored.resume.get("marks", {}))
+    return QueuePosition(
+        stored.offset[0],
+        stored.incarnation,
+        {key: SourceMark(epoch, incarnation, tuple(offset)) for key, (epoch, incarnation, offset) in marks.items()},
+    )
+
+
+def choose(service: QueuePosition | None, sink: QueuePosition | None) -> QueuePosition | None:
+    """Invariant 2: what the sink has stored with its data wins, unless a deliberate reset came after it."""
+    if sink is None or (service is not None and service.incarnation > sink.incarnation):
+        return service
+    return sink
+
+
+def after(before: Mapping[str, QueuePosition], parts: Iterable[Part]) -> dict[str, QueuePosition]:
+    """The positions behind these parts, for the queues that they are of."""
+    moved: dict[str, QueuePosition] = {}
+    marks: dict[str, dict[str, SourceMark]] = {}
+    for part in parts:
+        marks.setdefault(part.queue, {}).update(part.marks)
+        moved[part.queue] = replace(before[part.queue], until=part.until)
+    return {
+        queue: replace(position, marks={**position.marks, **marks[queue]}) if marks[queue] else position
+        for queue, position in moved.items()
+    }
+
+
+def commit_of(spec: TaskSpec, before: Mapping[str, QueuePosition], parts: Sequence[Part]) -> SinkCommit:
+    """What a batch of these parts is."""
+    behind = after(before, parts)
+    known = {queue: before[queue] for queue in behind}
+    ranges = [f"{queue}:{known[queue].incarnation}:{known[queue].until}-{behind[queue].until}" for queue in sorted(behind)]
+    token = hashlib.sha256("\n".join([spec.connector_uid, *ranges]).encode()).hexdigest()[:32]
+    rows = sum(len(part.records) for part in parts)
+    return SinkCommit(spec.connector_uid, spec.task, spec.epoch, known, behind, rows, token)

@@ -1,0 +1,208 @@
+"""The reading half of a sink task: pulls its queues, drops doubles, converts. A thread of its own, so that writing overlaps."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rocketconnect_sdk.errors import PermanentError
+from rocketconnect_sdk.record import SinkBatch
+from rocketconnect_sdk.sink import QueuePosition, SourceMark
+from rocketmq_remoting.batch import DecodedBatch
+from rocketmq_remoting.client import Client
+from rocketmq_remoting.errors import QueueGap, RetriableError, TopicNotFound
+from rocketmq_remoting.model import MessageQueue
+from rocketmq_remoting.stream import PullStream
+from services.executor.runtime.batcher import Batcher
+from services.executor.runtime.marks import select
+from services.executor.runtime.parts import Decoder, Part
+from services.executor.runtime.queues import text
+from services.executor.runtime.rate import RateLimit
+from services.executor.runtime.retry import Backoff
+from services.executor.runtime.task import TaskControl
+
+_PUT_SECONDS = 0.2
+_IDLE_SECONDS = 0.5
+_LEAST_STREAM_BYTES = 1 << 20
+
+
+@dataclass(slots=True, eq=False)
+class _Reading:
+    stream: PullStream
+    position: int
+    marks: dict[str, SourceMark]
+    backoff: Backoff = field(default_factory=lambda: Backoff(0.05, 2.0))
+    not_before: float = 0.0
+    trouble: str = ""
+
+
+class SinkReader:
+    """Reads queues into a batcher until it is closed or a part with an error has been put.
+
+    Args:
+        client: RocketMQ.
+        group: The consumer group in whose name it pulls.
+        starts: Where each queue is begun.
+        decoder: Makes records.
+        finish: Does the last thing to a part before it is put, such as making its table.
+        batcher: Where parts go.
+        limit: Of records and bytes a second.
+        control: Nothing is read while it is paused.
+        skip_gaps: on.gap=skip.
+        log: For people: (level, message).
+        buffer_bytes: What all streams hold ahead together, about.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        group: str,
+        starts: Mapping[MessageQueue, QueuePosition],
+        *,
+        decoder: Decoder,
+        finish: Callable[[Part], None],
+        batcher: Batcher,
+        limit: RateLimit,
+        control: TaskControl,
+        skip_gaps: bool,
+        log: Callable[[str, str], None],
+        buffer_bytes: int,
+    ) -> None:
+        self._client = client
+        self._decoder = decoder
+        self._finish = finish
+        self._batcher = batcher
+        self._limit = limit
+        self._control = control
+        self._skip_gaps = skip_gaps
+        self._log = log
+        self._arrived = threading.Event()
+        self._closed = False
+        self._reading = {
+            queue: _Reading(
+                PullStream(
+                    client,
+                    queue,
+                    position.until,
+                    max_bytes_buffered=max(_LEAST_STREAM_BYTES, buffer_bytes // len(starts)),
+                    group=group,
+                    on_arrival=self._arrived.set,
+                ),
+                position.until,
+                dict(position.marks),
+            )
+            for queue, position in starts.items()
+        }
+        self._piece = limit.piece(1 << 31, 1 << 20)[1]
+        self.error: Exception | None = None
+        self.caught_up = False
+        self._thread = threading.Thread(target=self._run, name="sink reader", daemon=True)
+
+    def start(self) -> None:
+        """Begins."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Ends it and waits for that."""
+        self._closed = True
+        self._arrived.set()
+        self._batcher.close()
+        for reading in self._reading.values():
+            reading.stream.close()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    @property
+    def trouble(self) -> str:
+        """What it waits for; empty: nothing."""
+        return next((reading.trouble for reading in self._reading.values() if reading.trouble), "")
+
+    def known_ends(self) -> Mapping[str, int]:
+        """By queue the end as the broker told it last."""
+        return {text(queue): max(reading.stream.known_end, reading.position) for queue, reading in self._reading.items()}
+
+    def _run(self) -> None:
+        try:
+            while not self._closed:
+                self._arrived.clear()
+                if self._control.paused:
+                    self._control_pause()
+                elif (delay := self._limit.delay()) > 0:
+                    time.sleep(min(delay, _PUT_SECONDS))
+                elif not self._round():
+                    self._arrived.wait(self._next_try())
+        except Exception as error:  # handed to the task's thread, which ends the task with it
+            if not self._closed:
+                self.error = error
+        self._batcher.wake()
+
+    def _control_pause(self) -> None:
+        self._arrived.wait(_PUT_SECONDS)
+
+    def _next_try(self) -> float:
+        waits = [reading.not_before for reading in self._reading.values() if reading.trouble]
+        return max(0.001, min([_IDLE_SECONDS, *(at - time.monotonic() for at in waits)]))
+
+    def _round(self) -> bool:
+        """Takes from each queue what has arrived; false when there was nothing."""
+        found = False
+        for queue, reading in self._reading.items():
+            if self._closed:
+                return False
+            if time.monotonic() < reading.not_before:
+                continue
+            try:
+                batch = reading.stream.next(0, max_bytes=self._piece)
+            except QueueGap as gap:
+                self._gap(reading, gap)
+                found = True
+                continue
+            except (RetriableError, TopicNotFound) as error:
+                # The topic was there when the task began: a broker that comes back has not announced it yet.
+                reading.trouble = f"reading {text(queue)}: {error}"
+                reading.not_before = time.monotonic() + reading.backoff.pause()
+                continue
+            if reading.trouble and reading.stream.known_end:
+                reading.trouble = ""
+                reading.backoff.reset()
+            if batch is not None:
+                found = True
+                self._take(reading, batch)
+        self.caught_up = not found
+        return found
+
+    def _take(self, reading: _Reading, batch: DecodedBatch) -> None:
+        reading.trouble = ""
+        reading.backoff.reset()
+        self._limit.take(len(batch), sum(map(len, batch.bodies)))
+        kept, moved = select(batch.raw_properties, reading.marks)
+        parts = self._decoder.decode(batch, kept, reading.position, moved, time.monotonic())
+        for part in parts:
+            self._finish(part)
+            self._put(part)
+        reading.marks.update(moved)
+        reading.position = parts[-1].until
+        if parts[-1].error is not None:
+            self._closed = True
+
+    def _put(self, part: Part) -> None:
+        while not self._batcher.put(part, _PUT_SECONDS):
+            if self._closed:
+                return
+
+    def _gap(self, reading: _Reading, gap: QueueGap) -> None:
+        """Invariant 5: a gap is reported with its exact range, and passed only when the user has said so."""
+        queue = text(gap.queue)
+        if not self._skip_gaps:
+            msg = f"{gap}: set on.gap=skip, or move the position of {queue}, to accept the loss"
+            raise PermanentError(msg)
+        self._log("WARNING", f"{gap}; skipped, as on.gap=skip says")
+        nothing = SinkBatch(queue, gap.queue.topic, [], [])
+        self._put(Part(queue, reading.position, gap.resume_at, {}, nothing, 0, 0, arrived=time.monotonic()))
+        reading.position = gap.resume_at
+        reading.stream.seek(gap.resume_at)
+
+
+def own_queues(queues: Sequence[MessageQueue], task: int, tasks: int) -> list[MessageQueue]:
+    """The share of a sink task: of all queues, sorted, every n-th."""
+    return sorted(queues)[task::tasks]

@@ -1,0 +1,107 @@
+"""How a sink task begins: open, start the sink, choose the positions, and store those of new queues."""
+
+import time
+from collections.abc import Mapping
+from functools import partial
+
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import SystemAway
+from rocketconnect_sdk.sink import QueuePosition, SinkTask
+from rocketmq_remoting.model import MessageQueue
+from services.executor.runtime.attempts import Stopped
+from services.executor.runtime.batcher import Batcher, Limits
+from services.executor.runtime.engines import Engine
+from services.executor.runtime.parts import Decoder
+from services.executor.runtime.positions import Opened, Stored, outcome
+from services.executor.runtime.queues import text, wait_until
+from services.executor.runtime.rate import RateLimit
+from services.executor.runtime.sink_dead_letters import SinkDeadLetters
+from services.executor.runtime.sink_positions import choose, from_stored, to_stored
+from services.executor.runtime.sink_reader import SinkReader, own_queues
+from services.executor.runtime.sink_task import SinkRun
+from services.executor.runtime.surroundings import Surroundings
+from services.executor.runtime.task import State
+from services.executor.runtime.topics import TopicMaker
+
+
+def begin(around: Surroundings, task: SinkTask, engine: Engine, context: TaskContext) -> SinkRun:
+    """Starts a sink task; it may take as long as the other sides are away.
+
+    Raises:
+        Stopped, Fenced, GaveUp, PermanentError: it cannot begin.
+    """
+    config, insist = around.config, around.attempts.insist
+    around.reporter.state(State.STARTING)
+    opened = insist("opening the task at the position service", around.positions.open)
+    if wait_until(time.monotonic() + opened.wait, around.control.wait):
+        raise Stopped
+    queues = _queues(around)
+    in_sink = insist("starting the sink", task.start)
+    positions = _positions(around, opened, in_sink, queues)
+    dead = _dead_letter_queues(around)
+    limits = Limits(config["buffer.bytes"], config["batch.bytes"], config["batch.records"])
+    batcher = Batcher(task.flush, limits)
+    group = config["task.group.id"] or f"connect-{around.spec.connector}"
+    key, value = around.converters()
+    reader = SinkReader(
+        around.client,
+        group,
+        positions,
+        decoder=Decoder(key, value, around.policy, engine.wanted),
+        finish=engine.finish,
+        batcher=batcher,
+        limit=RateLimit(config["max.rate.records"], config["max.rate.bytes"], time.monotonic),
+        control=around.control,
+        skip_gaps=config["on.gap"] == "skip",
+        log=around.reporter.log,
+        buffer_bytes=limits.buffer_bytes,
+    )
+    letters = SinkDeadLetters(around, dead, context.max_record_bytes)
+    return SinkRun(around, engine, reader, batcher, letters, positions=positions, group=group)
+
+
+def _queues(around: Surroundings) -> list[MessageQueue]:
+    topics = TopicMaker.of(around.client, around.config)
+    found: list[MessageQueue] = []
+    for topic in around.config["topics"]:
+        found += around.attempts.insist(f"looking for topic {topic}", partial(topics.find, topic, writable=False))
+    return own_queues(found, around.spec.task, around.spec.tasks)
+
+
+def _dead_letter_queues(around: Surroundings) -> list[MessageQueue]:
+    topic = around.policy.dead_letter_topic
+    if not topic:
+        return []
+    topics = TopicMaker.of(around.client, around.config)
+    count: int = around.config["errors.deadletterqueue.write.queue.nums"]
+    make = partial(topics.find, topic, writable=True, queues=count, plain=True)
+    return around.attempts.insist(f"looking for the dead-letter topic {topic}", make)
+
+
+def _positions(
+    around: Surroundings, opened: Opened, in_sink: Mapping[str, QueuePosition], queues: list[MessageQueue]
+) -> dict[MessageQueue, QueuePosition]:
+    """Where each queue is begun. What is decided here for a queue without a position is stored before anything is read."""
+    client, insist = around.client, around.attempts.insist
+    ask = client.min_offset if around.config["consume.from.where"] == "CONSUME_FROM_FIRST_OFFSET" else client.max_offset
+    positions: dict[MessageQueue, QueuePosition] = {}
+    fresh: dict[str, Stored] = {}
+    for queue in queues:
+        name = text(queue)
+        stored = opened.positions.get(name)
+        position = choose(from_stored(stored) if stored is not None and stored.offset else None, in_sink.get(name))
+        if position is None:
+            until = insist(f"asking where queue {name} begins", partial(ask, queue))
+            position = QueuePosition(until, stored.incarnation if stored is not None else opened.incarnation)
+            fresh[name] = to_stored(position)
+        positions[queue] = position
+    if fresh:
+        insist("storing where the task begins", partial(_store, around, fresh))
+    return positions
+
+
+def _store(around: Surroundings, positions: Mapping[str, Stored]) -> None:
+    if not around.lease.valid():
+        msg = "the lease of this worker has run out; waiting for the cluster service to renew it"
+        raise SystemAway(msg)
+    outcome(around.positions.commit(positions))

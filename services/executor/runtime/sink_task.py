@@ -1,0 +1,177 @@
+"""A sink task: pull -> drop doubles -> convert -> write -> commit. This thread writes; a reader thread runs ahead of it."""
+
+import time
+from collections.abc import Mapping, Sequence
+
+from rocketconnect_sdk.errors import SystemAway
+from rocketconnect_sdk.sink import QueuePosition, SinkCommit
+from rocketmq_remoting.model import MessageQueue
+from services.executor.runtime.attempts import FENCED, Stopped
+from services.executor.runtime.batcher import Batcher
+from services.executor.runtime.engines import Engine
+from services.executor.runtime.group_offsets import GroupOffsets
+from services.executor.runtime.meter import Meter
+from services.executor.runtime.outcomes import failed
+from services.executor.runtime.parts import BadRecord, Part
+from services.executor.runtime.positions import Committer, Fenced, Stored
+from services.executor.runtime.queues import text
+from services.executor.runtime.sink_dead_letters import SinkDeadLetters
+from services.executor.runtime.sink_positions import commit_of, to_stored
+from services.executor.runtime.sink_reader import SinkReader
+from services.executor.runtime.surroundings import Surroundings
+from services.executor.runtime.task import Outcome, QueueLag, State
+
+COMMIT_SECONDS = 1.0
+_TAKE_SECONDS = 0.25
+_DRAIN_SECONDS = 30.0
+
+
+class SinkRun:
+    """The loop of a sink task whose start is made: see sink_start. Used by one thread."""
+
+    def __init__(
+        self,
+        around: Surroundings,
+        engine: Engine,
+        reader: SinkReader,
+        batcher: Batcher,
+        dead_letters: SinkDeadLetters,
+        *,
+        positions: Mapping[MessageQueue, QueuePosition],
+        group: str,
+    ) -> None:
+        self._around = around
+        self._engine = engine
+        self._reader = reader
+        self._batcher = batcher
+        self._dead_letters = dead_letters
+        self._control = around.control
+        self._metrics = around.reporter.metrics
+        self._meter = Meter(around.reporter, time.monotonic())
+        self._queues = {text(queue): queue for queue in positions}
+        self._positions = {text(queue): position for queue, position in positions.items()}
+        self._committer = Committer(around.positions, COMMIT_SECONDS, batcher.wake, self._stored)
+        self._group = GroupOffsets(around.client, group)
+        self._failure: Exception | None = None
+
+    def run(self) -> Outcome:
+        """Writes until it is to stop or cannot go on.
+
+        Raises:
+            Fenced: somebody else owns the task.
+        """
+        self._reader.start()
+        try:
+            while not self._control.stopping.is_set() and self._failure is None:
+                self._step()
+            return self._end()
+        finally:
+            self._reader.close()
+            self._group.close()
+
+    def _step(self) -> None:
+        self._batcher.drain(draining=self._control.paused)
+        parts = self._batcher.take(_TAKE_SECONDS)
+        if parts:
+            self._try(parts)
+        elif self._reader.error is not None:
+            self._failure = self._reader.error
+        self._committer.poll(soon=not parts)
+        self._say(idle=not parts)
+
+    def _try(self, parts: Sequence[Part], until: float | None = None) -> None:
+        """Writes a batch; what ends the task is kept until its earlier batches are committed."""
+        try:
+            self._write(parts, until)
+        except (Fenced, Stopped):
+            raise
+        except Exception as error:  # becomes the outcome of the task
+            self._failure = error
+
+    def _write(self, parts: Sequence[Part], until: float | None) -> None:
+        """Writes a batch, however long that takes, and moves the positions behind it."""
+        commit = commit_of(self._around.spec, self._positions, parts)
+        refused: Sequence[BadRecord] = ()
+        if commit.rows:
+            try:
+                refused = self._insist(parts, commit, until)
+            except BaseException:
+                self._engine.give_up()
+                raise
+        bad = [record for part in parts for record in part.bad] + list(refused)
+        if bad:
+            # Invariant 5: a record that was left out is in the dead-letter topic before the position is past it.
+            self._dead_letters.send(bad, until)
+        self._positions.update(commit.after)
+        # Invariant 2: durable in the sink, so the position may move.
+        self._committer.put({queue: to_stored(position) for queue, position in commit.after.items()})
+        self._count(parts, commit.rows - len(refused))
+        self._failure = next((part.error for part in parts if part.error is not None), None)
+
+    def _insist(self, parts: Sequence[Part], commit: SinkCommit, until: float | None) -> Sequence[BadRecord]:
+        def write() -> Sequence[BadRecord]:
+            return self._engine.write(parts, commit, self._ready)
+
+        return self._around.attempts.insist("writing to the sink", write, until=until)
+
+    def _ready(self, refused: Sequence[BadRecord]) -> None:
+        """Invariant 3: nothing becomes visible without a lease. Invariant 5: nor behind a record that must not be left out."""
+        for record in refused:
+            self._around.policy.check(record.failure, f"queue {record.queue}, offset {record.offset}")
+        if self._control.fenced:
+            raise Fenced(FENCED)
+        if not self._around.lease.valid():
+            msg = "the lease of this worker has run out; waiting for the cluster service to renew it"
+            raise SystemAway(msg)
+
+    def _count(self, parts: Sequence[Part], written: int) -> None:
+        now = time.monotonic()
+        size = sum(part.records.size for part in parts)
+        self._meter.read(sum(part.read for part in parts), size)
+        self._metrics.duplicates_skipped += sum(part.doubles for part in parts)
+        self._meter.batch(now - parts[0].arrived)
+        self._meter.moved(now, written, size)
+
+    def _stored(self, positions: Mapping[str, Stored]) -> None:
+        self._metrics.commits += 1
+        self._group.show({self._queues[queue]: stored.offset[0] for queue, stored in positions.items()})
+
+    def _say(self, *, idle: bool) -> None:
+        now = time.monotonic()
+        self._meter.sample(now, self._batcher.size)
+        ends = self._reader.known_ends()
+        self._metrics.lags = tuple(
+            QueueLag(queue, max(0, ends[queue] - position.until), position.until) for queue, position in self._positions.items()
+        )
+        if self._control.paused:
+            if idle:
+                self._around.reporter.work(False)
+                self._around.reporter.state(State.PAUSED)
+            return
+        working = not idle or self._batcher.size > 0 or not self._reader.caught_up
+        trouble = self._reader.trouble
+        if not trouble and idle and not self._committer.idle:
+            trouble = self._committer.trouble
+        self._meter.say(now, trouble, work=working)
+
+    def _end(self) -> Outcome:
+        """Writes what was read, within a limit, and commits: a batch that is not written is read again by the next owner."""
+        if self._control.fenced:
+            raise Fenced(FENCED)
+        until = time.monotonic() + _DRAIN_SECONDS
+        drained = self._failure is not None or self._drain(until)
+        # Invariant 2: all that is durable is committed; the rest was never begun or was undone.
+        stored = self._committer.flush(until, clean=True)
+        if self._failure is not None:
+            return failed(self._failure, clean=stored)
+        return Outcome(clean=drained and stored)
+
+    def _drain(self, until: float) -> bool:
+        self._reader.close()
+        self._batcher.drain(draining=True)
+        try:
+            while self._failure is None and (parts := self._batcher.take(0)):
+                self._try(parts, until)
+        except Stopped:
+            return False
+        return True
