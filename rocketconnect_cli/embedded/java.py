@@ -13,7 +13,7 @@ from rocketconnect_cli.embedded.errors import JavaMissing
 MINIMUM_VERSION = 17
 _SYSTEM_JAVAS = Path("/usr/lib/jvm")
 _VERSION_DEADLINE_SECONDS = 20
-_VERSION = re.compile(r'version "(\d+)')
+_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 
 
 def find_java(environment: Mapping[str, str] = os.environ, system_javas: Path = _SYSTEM_JAVAS) -> Path:

@@ -1,0 +1,37 @@
+"""The lock and the small files of a data directory."""
+
+from pathlib import Path
+
+import pytest
+
+from rocketconnect_cli.embedded import DataDirectoryInUse
+from rocketconnect_cli.embedded.data_directory import DataDirectory
+
+
+def test_one_owner_at_a_time(tmp_path: Path) -> None:
+    first, second = DataDirectory(tmp_path / "data"), DataDirectory(tmp_path / "data")
+    first.acquire()
+    with pytest.raises(DataDirectoryInUse, match=str(tmp_path / "data")):
+        second.acquire()
+    first.release()
+    second.acquire()
+    second.release()
+
+
+def test_ports_are_kept(tmp_path: Path) -> None:
+    DataDirectory(tmp_path).keep_ports({"broker": 20000})
+    assert DataDirectory(tmp_path).kept_ports() == {"broker": 20000}
+
+
+@pytest.mark.parametrize("content", ["", "[1, 2]", '{"broker": "many"}', "\x00"])
+def test_a_damaged_file_of_ports_counts_as_none(tmp_path: Path, content: str) -> None:
+    (tmp_path / "ports.json").write_text(content)
+    assert DataDirectory(tmp_path).kept_ports() == {}
+
+
+def test_the_tail_of_a_log_is_its_last_lines(tmp_path: Path) -> None:
+    directory = DataDirectory(tmp_path)
+    assert directory.log_tail("broker", 2) == ""
+    directory.log_file("broker").parent.mkdir()
+    directory.log_file("broker").write_bytes(b"one\ntwo\n\xff three\n")
+    assert directory.log_tail("broker", 2) == "two\n\ufffd three"
