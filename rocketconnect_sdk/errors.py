@@ -50,7 +50,11 @@ class ConfigError(ConnectorError):
 
 
 class RetriableError(ConnectorError):
-    """The same call may succeed later; the runtime repeats it with a backoff, up to its limit."""
+    """The same call may succeed later; the runtime repeats it with a backoff, up to its limit.
+
+    Attributes:
+        wait: After how many seconds it is worth while to try again; None: the runtime's own backoff.
+    """
 
     def __init__(self, message: str, *, wait: float | None = None) -> None:
         super().__init__(message)
@@ -58,7 +62,15 @@ class RetriableError(ConnectorError):
 
 
 class SystemAway(ConnectorError):
-    """The other side does not answer. The runtime says WAITING and goes on trying: there is nothing better to do."""
+    """The other side does not answer. The runtime says WAITING and goes on trying: there is nothing better to do.
+
+    Attributes:
+        wait: After how many seconds it is worth while to try again; None: the runtime's own backoff.
+    """
+
+    def __init__(self, message: str, *, wait: float | None = None) -> None:
+        super().__init__(message)
+        self.wait = wait
 
 
 class PermanentError(ConnectorError):

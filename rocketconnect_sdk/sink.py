@@ -133,7 +133,7 @@ class SinkTask(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Gives back what is held. Called once, also after an error, also without start."""
+        """Gives back what is held. May be called more than once, also after an error, also without start."""
 
 
 class DataFrameSink(Sink):

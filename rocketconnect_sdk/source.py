@@ -65,7 +65,7 @@ class Source(ABC):
 class SourceTask(ABC):
     """Copies. All methods are called by one thread, but stop() of the context can be seen from any.
 
-    Life: start once, poll again and again, committed between polls, close once (also after an error, also without start).
+    Life: start once, poll again and again, committed between polls, close (also after an error, also without start).
     """
 
     @abstractmethod
@@ -105,4 +105,4 @@ class SourceTask(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Gives back what is held. Must not raise for what is already gone."""
+        """Gives back what is held. May be called more than once; does not raise for what is already gone."""

@@ -1,0 +1,108 @@
+"""Which file it is: the same after it was renamed, another after it was truncated or replaced. Pure.
+
+A source partition is named PATTERN#DEVICE-INODE-HEAD-GENERATION. HEAD is the CRC of the first line, at most 256 bytes of it: it
+tells files apart that were given the same inode one after the other, or that were emptied and written anew. GENERATION counts
+the times that a file was written anew and yet began with the same line.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from zlib import crc32
+
+from rocketconnect_sdk.record import Offset
+
+HEAD_BYTES = 256
+_LONGEST_PATTERN = 900
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A file with its content so far."""
+
+    device: int
+    inode: int
+    head: int
+
+    def __str__(self) -> str:
+        """As in names of partitions."""
+        return f"{self.device:x}-{self.inode:x}-{self.head:08x}"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a file is read: in which partition, behind which offset."""
+
+    partition: str
+    generation: int
+    offset: Offset
+
+
+def head_of(data: bytes, *, whole: bool) -> int | None:
+    """HEAD of a file that begins with data; None: more of it is needed.
+
+    Args:
+        data: Its first HEAD_BYTES bytes, or all that there are.
+        whole: There will be no more.
+    """
+    line, newline, _ = data[:HEAD_BYTES].partition(b"\n")
+    if newline or len(line) == HEAD_BYTES or (whole and line):
+        return crc32(line)
+    return None
+
+
+def share_of(device: int, inode: int, shares: int) -> int:
+    """Which task reads a file. By what it is, not by its name, so that a file that is renamed stays with its task."""
+    return crc32(f"{device:x}-{inode:x}".encode()) % shares
+
+
+class Places:
+    """What is known of files: from stored positions, and from this run.
+
+    Args:
+        pattern: The path or glob of the configuration, for the names of partitions.
+        positions: Of all partitions of the connector.
+    """
+
+    def __init__(self, pattern: str, positions: Mapping[str, Offset]) -> None:
+        self._pattern = pattern if len(pattern) <= _LONGEST_PATTERN else f"…{pattern[-_LONGEST_PATTERN:]}"
+        self._newest: dict[str, Place] = {}
+        for partition, offset in positions.items():
+            identity, _, generation = partition.rpartition("#")[2].rpartition("-")
+            if identity and generation.isdecimal():
+                self._keep(identity, Place(partition, int(generation), offset))
+
+    def _keep(self, identity: str, place: Place) -> None:
+        known = self._newest.get(identity)
+        if known is None or known.generation <= place.generation:
+            self._newest[identity] = place
+
+    def known_inodes(self) -> set[tuple[int, int]]:
+        """(device, inode) of every file that is known."""
+        found = set()
+        for identity in self._newest:
+            device, inode, _ = identity.split("-")
+            found.add((int(device, 16), int(inode, 16)))
+        return found
+
+    def of(self, identity: Identity) -> Place:
+        """Where reading of a file goes on, or begins."""
+        return self._newest.get(str(identity)) or self._begin(identity, 0)
+
+    def anew(self, identity: Identity) -> Place:
+        """The place of a file that is not what it was: the beginning of another partition."""
+        known = self._newest.get(str(identity))
+        return self._begin(identity, known.generation + 1 if known else 0)
+
+    def _begin(self, identity: Identity, generation: int) -> Place:
+        place = Place(f"{self._pattern}#{identity}-{generation}", generation, (0,))
+        self._keep(str(identity), place)
+        return place
+
+    def moved(self, identity: Identity, place: Place) -> None:
+        """Reading has come to a place."""
+        self._keep(str(identity), place)
+
+
+def wrong_characters(texts: Iterable[str]) -> bool:
+    """Whether a name has characters that a partition cannot have."""
+    return any(not char.isprintable() for text in texts for char in text)

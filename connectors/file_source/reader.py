@@ -1,0 +1,227 @@
+"""One file, read record by record from where it was left."""
+
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from threading import Event
+
+from connectors.file_source.content import Content, open_content
+from connectors.file_source.identity import HEAD_BYTES, Identity, Place, Places, head_of
+from connectors.file_source.records import FIRST_PART, Cut, Format, too_long
+from rocketconnect_sdk.errors import PermanentError
+from rocketconnect_sdk.record import Offset, SourceBatch
+
+_LOOKED_AT = 8192
+"""A NUL byte in so many first bytes makes a file a binary one."""
+
+
+class _LongLine:
+    """A line that no message can hold: hashed as it goes by, so that it is never in memory as a whole."""
+
+    def __init__(self) -> None:
+        self._hash = sha256()
+        self._length = 0
+        self._first = b""
+
+    def add(self, data: bytes) -> None:
+        self._hash.update(data)
+        self._length += len(data)
+        self._first += data[: FIRST_PART - len(self._first)]
+
+    def cut(self, offset: Offset, limit: int) -> Cut:
+        return Cut([too_long(self._first, self._length, self._hash.hexdigest(), limit)], [offset], 0)
+
+
+class Reader:
+    """Reads one file, from the place where it was left to its present end, and on as it grows.
+
+    Args:
+        path: Where it was found. It may be renamed later.
+        places: What is known of files.
+        make_format: Gives a Format for it.
+        gzip: It is compressed.
+        stopping: Ends a long read early.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+
+    def __init__(self, path: Path, places: Places, make_format: Callable[[], Format], *, gzip: bool, stopping: Event) -> None:
+        self.path = path
+        self._places = places
+        self._make_format = make_format
+        self._stopping = stopping
+        self._content: Content = open_content(path, gzip=gzip)
+        self.key = (self._content.device, self._content.inode)
+        self._written_anew = False
+        self._begin()
+
+    def _begin(self) -> None:
+        self._format = self._make_format()
+        self._place: Place | None = None
+        self._identity = Identity(*self.key, 0)
+        self._head = b""
+        self._data = b""
+        self._at = 0
+        self._owes_newline = False
+        self._long: _LongLine | None = None
+
+    @property
+    def stored_size(self) -> int:
+        """How many bytes the file has on disk."""
+        return self._content.stored_size
+
+    @property
+    def remaining(self) -> int:
+        """How many bytes are not read yet."""
+        return max(0, self._content.stored_size - self._content.stored_read) + len(self._data)
+
+    def read(self, size: int, *, last: bool) -> SourceBatch | None:
+        """The next records; None: there is no whole one now.
+
+        Args:
+            size: About how many bytes of the content to read at once.
+            last: Nothing more will come: what stands at the end without a newline is a record, too.
+
+        Raises:
+            OSError: it cannot be read now.
+            PermanentError: it is not what the configuration says.
+        """
+        if self._place is not None and self._is_another():
+            self._begin()
+            self._written_anew = True
+        if self._place is None and not self._recognise(whole=last):
+            return None
+        while not self._stopping.is_set():
+            piece = self._content.read(size)
+            self._data += piece
+            if not piece and not (last and (self._data or self._long)):
+                return None
+            cut = self._cut(last=last and not piece)
+            if cut.values:
+                return self._batch(cut, len(piece))
+        return None
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._content.close()
+
+    def _is_another(self) -> bool:
+        """Whether the file was emptied or written anew in its place."""
+        size, read = self._content.stored_size, self._content.stored_read
+        return size < read or (size > read and self._content.head(len(self._head)) != self._head)
+
+    def _recognise(self, *, whole: bool) -> bool:
+        """Finds out which file it is, and goes to where it was left. False: it is too short to tell."""
+        first = self._content.head(HEAD_BYTES)
+        head = head_of(first, whole=whole)
+        if head is None:
+            return False
+        if self._format.needs_header and not self._read_header(whole=whole):
+            return False
+        begin = self._at
+        self._identity = Identity(*self.key, head)
+        self._head = first
+        place = self._places.anew(self._identity) if self._written_anew else self._places.of(self._identity)
+        if place.offset == (0,) or not self._go_to(place.offset):
+            if place.offset != (0,):
+                place = self._places.anew(self._identity)
+            self._refuse_binary()
+            self._content.seek(begin)
+            self._at = begin
+        self._written_anew = False
+        self._place = place
+        return True
+
+    def _go_to(self, offset: Offset) -> bool:
+        """Goes to a stored offset. False: the file is not the one that was read, because there is no end of a line."""
+        end, unterminated = offset[0], len(offset) > 1
+        if not self._content.seek(end - 1):
+            return False
+        before = self._content.read(1)
+        if before != b"\n" and not (unterminated and before):
+            return False
+        self._at = end
+        self._owes_newline = unterminated
+        return True
+
+    def _read_header(self, *, whole: bool) -> bool:
+        self._content.seek(0)
+        data = b""
+        limit = self._format.limit
+        while b"\n" not in data and len(data) <= limit:
+            piece = self._content.read(_LOOKED_AT)
+            if not piece:
+                break
+            data += piece
+        line, newline, _ = data.partition(b"\n")
+        if not newline and not whole and len(data) <= limit:
+            return False
+        try:
+            if len(line) > limit:
+                msg = f"the header has more than {limit} bytes"
+                raise ValueError(msg)  # noqa: TRY301  # one answer for all faults of a header
+            self._format.header(line)
+        except ValueError as error:
+            msg = f"{self.path}: {error}"
+            raise PermanentError(msg) from None
+        self._at = len(line) + len(newline)
+        return True
+
+    def _refuse_binary(self) -> None:
+        if b"\0" in self._content.head(_LOOKED_AT):
+            msg = f"{self.path} is a binary file: it has NUL bytes; this source reads text"
+            raise PermanentError(msg)
+
+    def _cut(self, *, last: bool) -> Cut:
+        if self._owes_newline and not self._skip_newline(last=last):
+            return Cut([], [], 0)
+        if self._long is not None:
+            return self._cut_long(self._long, last=last)
+        cut = self._format.cut(self._data, self._at, last=last)
+        self._data = self._data[cut.used :]
+        self._at += cut.used
+        self._owes_newline = cut.used > 0 and len(cut.offsets) > 0 and len(cut.offsets[-1]) > 1
+        if not cut.used and len(self._data) > self._format.limit and b"\n" not in self._data:
+            self._long = _LongLine()
+            self._long.add(self._data)
+            self._at += len(self._data)
+            self._data = b""
+        return cut
+
+    def _cut_long(self, line: _LongLine, *, last: bool) -> Cut:
+        part, newline, self._data = self._data.partition(b"\n")
+        line.add(part)
+        self._at += len(part) + len(newline)
+        if not newline and not last:
+            return Cut([], [], 0)
+        self._long = None
+        self._owes_newline = not newline
+        return line.cut((self._at,) if newline else (self._at, 1), self._format.limit)
+
+    def _skip_newline(self, *, last: bool) -> bool:
+        """The line before was taken without its newline: if that comes now, it is none of an empty line. False: not known yet."""
+        if not self._data or (self._data == b"\r" and not last):
+            return False
+        for newline in (b"\n", b"\r\n"):
+            if self._data.startswith(newline):
+                self._data = self._data[len(newline) :]
+                self._at += len(newline)
+        self._owes_newline = False
+        return True
+
+    def _batch(self, cut: Cut, size: int) -> SourceBatch:
+        if self._place is None:
+            msg = "a file is recognised before it is read"
+            raise AssertionError(msg)
+        self._place = Place(self._place.partition, self._place.generation, cut.offsets[-1])
+        self._places.moved(self._identity, self._place)
+        return SourceBatch(
+            self._place.partition,
+            cut.values,
+            cut.offsets,
+            keys=cut.keys,
+            schema=self._format.schema,
+            key_schema=self._format.key_schema,
+            size=cut.used or size,
+        )

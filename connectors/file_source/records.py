@@ -1,0 +1,197 @@
+"""Bytes of a file into records: text lines, JSON lines, CSV. Pure."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import accumulate, compress, count
+from operator import add
+from typing import Any
+
+import msgspec
+
+from rocketconnect_sdk.record import Offset, Rejected
+from rocketconnect_sdk.schema import STRING, Schema
+
+FIRST_PART = 4096
+"""How much of a record is kept that is not read."""
+
+
+@dataclass(slots=True)
+class Cut:
+    """What was found in a piece of a file.
+
+    Attributes:
+        values: The records.
+        offsets: Where each of them ends: (the byte behind its newline,), or (its last byte + 1, 1) when the file ends without one.
+        used: How many bytes of the piece they are made of.
+        keys: Their keys; None: none has one.
+    """
+
+    values: Sequence[object]
+    offsets: list[Offset]
+    used: int
+    keys: Sequence[object] | None = None
+
+
+NOTHING = Cut([], [], 0)
+
+
+def rejected(error: str, reason: str, original: bytes) -> Rejected:
+    """Stands for a record whose bytes are all there."""
+    return Rejected(error, reason, original[:FIRST_PART], len(original), sha256(original).hexdigest())
+
+
+def too_long(first: bytes, length: int, digest: str, limit: int) -> Rejected:
+    """Stands for a record that no message can hold."""
+    reason = f"the record has {length} bytes, and a message holds {limit}"
+    return Rejected("RecordTooLarge", reason, first[:FIRST_PART], length, digest)
+
+
+class Format(ABC):
+    """How a file is made of records. One instance for each file.
+
+    Args:
+        limit: A longer record is a Rejected.
+        replace: Bytes that are not UTF-8 become U+FFFD; otherwise their record is a Rejected.
+    """
+
+    schema: Schema | None = None
+    key_schema: Schema | None = None
+
+    def __init__(self, limit: int, *, replace: bool) -> None:
+        self.limit = limit
+        self.replace = replace
+
+    @property
+    def needs_header(self) -> bool:
+        """The file begins with a header that must be given to `header` before anything is cut."""
+        return False
+
+    def header(self, line: bytes) -> None:
+        """Takes the first line of the file, without its newline. Raises ValueError when it is no header."""
+        del line
+
+    @abstractmethod
+    def cut(self, data: bytes, at: int, *, last: bool) -> Cut:
+        """The whole records at the beginning of data.
+
+        Args:
+            data: A piece of the file that begins with a record.
+            at: The offset of the piece.
+            last: The file ends with it: a record without a newline is whole, too.
+        """
+
+    def decode(self, line: bytes) -> "str | Rejected":
+        """The text of a line."""
+        try:
+            return line.decode("utf-8", "replace" if self.replace else "strict")
+        except UnicodeDecodeError as error:
+            reason = f"not UTF-8: {error.reason} at byte {error.start}; see encoding.errors"
+            return rejected("InvalidUtf8", reason, line)
+
+    def too_long(self, record: bytes) -> Rejected:
+        """Stands for a record that is longer than the limit."""
+        return too_long(record, len(record), sha256(record).hexdigest(), self.limit)
+
+
+@dataclass(slots=True)
+class Lines:
+    """The lines at the beginning of a piece.
+
+    Attributes:
+        block: Their bytes, without the last newline.
+        parts: Each of them, without its newline.
+        offsets: As in Cut.
+        used: How many bytes they are, with the last newline.
+    """
+
+    block: bytes
+    parts: list[bytes]
+    offsets: list[Offset]
+    used: int
+
+
+def whole_lines(data: bytes, at: int, *, last: bool) -> Lines | None:
+    """The lines that a piece begins with; None: there is none. See Format.cut."""
+    unterminated = last and data != b"" and not data.endswith(b"\n")
+    end = len(data) if unterminated else data.rfind(b"\n")
+    if end < 0:
+        return None
+    block = data[:end]
+    parts = block.split(b"\n")
+    # Each ends one byte behind its newline; zip makes the tuples.
+    offsets: list[Offset] = list(zip(map(add, accumulate(map(len, parts)), count(at + 1)), strict=False))
+    if unterminated:
+        offsets[-1] = (at + end, 1)
+    return Lines(block, parts, offsets, end if unterminated else end + 1)
+
+
+class Text(Format):
+    """A record is a line, without its end: a newline, or a carriage return and a newline. An empty line is an empty record."""
+
+    schema = STRING
+
+    def cut(self, data: bytes, at: int, *, last: bool) -> Cut:
+        """See Format."""
+        lines = whole_lines(data, at, last=last)
+        if lines is None:
+            return NOTHING
+        values: list[Any]
+        try:
+            values = lines.block.decode().split("\n")
+        except UnicodeDecodeError:
+            values = list(map(self.decode, lines.parts))
+        if len(lines.block) > self.limit:
+            values = [self._within(value, part) for value, part in zip(values, lines.parts, strict=True)]
+        if b"\r" in lines.block:
+            values = [value.removesuffix("\r") if isinstance(value, str) else value for value in values]
+        return Cut(values, lines.offsets, lines.used)
+
+    def _within(self, value: object, part: bytes) -> object:
+        return value if len(part) <= self.limit else self.too_long(part)
+
+
+class JsonLines(Format):
+    """A record is a line that holds a JSON value. Blank lines are no records.
+
+    Args:
+        key: The field of an object that is its key; empty: no keys.
+    """
+
+    def __init__(self, limit: int, *, replace: bool, key: str = "") -> None:
+        super().__init__(limit, replace=replace)
+        self._key = key
+        self._decode = msgspec.json.Decoder().decode
+
+    def cut(self, data: bytes, at: int, *, last: bool) -> Cut:
+        """See Format."""
+        lines = whole_lines(data, at, last=last)
+        if lines is None:
+            return NOTHING
+        kept = [not part.isspace() and part != b"" for part in lines.parts]
+        parts = lines.parts if all(kept) else list(compress(lines.parts, kept))
+        offsets = lines.offsets if len(parts) == len(kept) else list(compress(lines.offsets, kept))
+        values: list[object]
+        try:
+            if len(lines.block) > self.limit:
+                values = list(map(self._value, parts))
+            else:
+                decode = self._decode
+                values = [decode(part) for part in parts]
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            values = list(map(self._value, parts))
+        keys = [value.get(self._key) if isinstance(value, dict) else None for value in values] if self._key else None
+        return Cut(values, offsets, lines.used, keys)
+
+    def _value(self, part: bytes) -> object:
+        if len(part) > self.limit:
+            return self.too_long(part)
+        text = self.decode(part)
+        if isinstance(text, Rejected):
+            return text
+        try:
+            return self._decode(text)
+        except (msgspec.DecodeError, RecursionError) as error:
+            why = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
+            return rejected("InvalidJson", f"the line is not JSON: {why}", part)

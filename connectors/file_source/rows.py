@@ -1,0 +1,221 @@
+"""CSV into records. Pure."""
+
+import csv
+from collections.abc import Callable, Iterator, Sequence
+from itertools import compress
+from typing import Annotated, Any
+
+import msgspec
+
+from connectors.file_source.records import NOTHING, Cut, Format, Lines, rejected, whole_lines
+from rocketconnect_sdk.record import Rejected
+from rocketconnect_sdk.schema import Schema, Type, struct
+
+Convert = Callable[[Sequence[str | None]], list[Any]]
+Row = list[str] | Rejected
+
+_BITS = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
+
+
+class Csv(Format):
+    """A record is a row, which may go over several lines where fields are quoted. Blank lines are no records.
+
+    Args:
+        limit: See Format. Of a longer row over several lines, the first line is a Rejected, and reading goes on behind it: so a
+            quote that is never closed does not swallow the file.
+        replace: See Format.
+        delimiter: Between fields.
+        columns: The types of columns by name, or all columns when there is no header.
+        header: The first line names the columns.
+        null: This text stands for null in every column; None: only an empty field does, in columns that are no strings.
+        key: The column that is the key; empty: no keys.
+    """
+
+    def __init__(
+        self,
+        limit: int,
+        *,
+        replace: bool,
+        delimiter: str = ",",
+        columns: Schema | None = None,
+        header: bool = True,
+        null: str | None = None,
+        key: str = "",
+    ) -> None:
+        super().__init__(limit, replace=replace)
+        self._delimiter = delimiter
+        self._declared = columns
+        self._header = header
+        self._null = null
+        self._key = key
+        self._names: list[str] = []
+        self._converters: list[Convert | None] = []
+        # The module's own limit is 128 KiB for a field; a field here is never longer than a piece, which is bounded.
+        csv.field_size_limit(1 << 30)
+        if columns is not None and not header:
+            self._set(columns)
+
+    @property
+    def needs_header(self) -> bool:
+        """The file begins with a header that has not been seen yet."""
+        return self._header and not self._names
+
+    def header(self, line: bytes) -> None:
+        """Takes the names of the columns.
+
+        Raises:
+            ValueError: the line names none, or not those of the option columns.
+        """
+        try:
+            text = line.removeprefix(b"\xef\xbb\xbf").decode()
+            names = next(csv.reader([text], delimiter=self._delimiter, strict=True), [])
+        except (csv.Error, UnicodeDecodeError) as error:
+            msg = f"the header is no row: {error}"
+            raise ValueError(msg) from None
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if not names or twice:
+            msg = (
+                f"the header names the column {twice[0]!r} twice"
+                if twice
+                else "the file begins with an empty line, not with a header"
+            )
+            raise ValueError(msg)
+        declared = {field.name: field.schema for field in self._declared.fields} if self._declared else {}
+        absent = [name for name in (*declared, self._key) if name and name not in names]
+        if absent:
+            msg = f"the header has no column {', '.join(map(repr, absent))}; it has {', '.join(map(repr, names[:50]))}"
+            raise ValueError(msg)
+        self._set(struct([(name, declared.get(name, Schema(Type.STRING, optional=True))) for name in names]))
+
+    def _set(self, schema: Schema) -> None:
+        self.schema = schema
+        self._names = [field.name for field in schema.fields]
+        self._converters = [_converter(field.schema.type) for field in schema.fields]
+        self.key_schema = next((field.schema for field in schema.fields if field.name == self._key), None)
+
+    def cut(self, data: bytes, at: int, *, last: bool) -> Cut:
+        """See Format."""
+        lines = whole_lines(data, at, last=last)
+        if lines is None:
+            return NOTHING
+        try:
+            text, valid = lines.block.decode("utf-8", "replace" if self.replace else "strict"), True
+        except UnicodeDecodeError:
+            text, valid = lines.block.decode("utf-8", "surrogateescape"), False
+        rows: list[Row] = []
+        ends: list[int] = []
+        for row, end in self._rows(text.split("\n"), lines, len(data), last=last):
+            rows.append(row)
+            ends.append(end)
+        if not ends:
+            return NOTHING
+        used = lines.used if ends[-1] == len(lines.parts) else lines.offsets[ends[-1] - 1][0] - at
+        starts = [0, *ends[:-1]]
+        kept = [row != [] for row in rows]
+        if not all(kept):
+            rows, starts, ends = list(compress(rows, kept)), list(compress(starts, kept)), list(compress(ends, kept))
+        offsets = [lines.offsets[end - 1] for end in ends]
+
+        def original(index: int) -> bytes:
+            return b"\n".join(lines.parts[starts[index] : ends[index]])
+
+        if not valid or len(data) > self.limit:
+            rows = [self._checked(row, original(index)) for index, row in enumerate(rows)]
+        values = self._values(rows, original)
+        keys = [value[self._key] if isinstance(value, dict) else None for value in values] if self._key else None
+        return Cut(values, offsets, used, keys)
+
+    def _rows(self, texts: list[str], lines: Lines, length: int, *, last: bool) -> Iterator[tuple[Row, int]]:
+        """Rows, each with the number of lines up to its end. A row that is not whole yet is left for later."""
+        done = 0
+        while done < len(texts):
+            start = done
+            reader = csv.reader((texts[i] + "\n" for i in range(start, len(texts))), delimiter=self._delimiter, strict=True)
+            try:
+                for row in reader:
+                    end = start + reader.line_num
+                    if end > done + 1 and self._exceeds(lines, done, end):
+                        break
+                    yield row, end
+                    done = end
+                else:
+                    return
+                end, reason = done + 1, f"a quoted field is not closed within {self.limit} bytes"
+            except csv.Error as error:
+                end, reason = start + reader.line_num, f"the row is not CSV: {error}"
+                if "unexpected end" in str(error):
+                    left = length - sum(map(len, lines.parts[:done])) - done
+                    if not last and left <= self.limit:
+                        return
+                    end, reason = done + 1, "a quoted field is not closed"
+                elif self._exceeds(lines, done, end):
+                    end = done + 1
+            yield rejected("InvalidCsv", reason, b"\n".join(lines.parts[done:end])), end
+            done = end
+
+    def _exceeds(self, lines: Lines, start: int, end: int) -> bool:
+        return sum(map(len, lines.parts[start:end])) + end - start - 1 > self.limit
+
+    def _checked(self, row: Row, original: bytes) -> Row:
+        if len(original) > self.limit:
+            return self.too_long(original)
+        if isinstance(row, Rejected):
+            return row
+        text = self.decode(original)
+        return text if isinstance(text, Rejected) else row
+
+    def _values(self, rows: Sequence[Row], original: Callable[[int], bytes]) -> list[object]:
+        good = [row for row in rows if not isinstance(row, Rejected) and len(row) == len(self._names)]
+        if len(good) == len(rows):
+            try:
+                return list(self._typed(good))
+            except msgspec.ValidationError:
+                # At least one field is wrong: found below, row by row.
+                pass
+        return [row if isinstance(row, Rejected) else self._value(row, index, original) for index, row in enumerate(rows)]
+
+    def _value(self, row: list[str], index: int, original: Callable[[int], bytes]) -> object:
+        if len(row) != len(self._names):
+            reason = f"the row has {len(row)} fields, and there are {len(self._names)} columns"
+            return rejected("InvalidCsv", reason, original(index))
+        try:
+            return next(self._typed([row]))
+        except msgspec.ValidationError as error:
+            return rejected("InvalidCsv", f"{self._wrong(row)}: {error}", original(index))
+
+    def _wrong(self, row: list[str]) -> str:
+        for name, convert, text in zip(self._names, self._converters, row, strict=True):
+            try:
+                if convert is not None and text != self._null:
+                    convert([text])
+            except msgspec.ValidationError:
+                return f"{text[:100]!r} does not have the type of the column {name!r}"
+        return "a field does not have the type of its column"
+
+    def _typed(self, rows: Sequence[list[str]]) -> Iterator[dict[str, object]]:
+        names = self._names
+        if self._null is None and not any(self._converters):
+            return (dict(zip(names, row, strict=True)) for row in rows)
+        columns: list[Sequence[Any]] = list(zip(*rows, strict=True)) if rows else [()] * len(names)
+        if self._null is not None:
+            columns = [[None if text == self._null else text for text in column] for column in columns]
+        pairs = zip(columns, self._converters, strict=True)
+        typed = [column if convert is None else convert(column) for column, convert in pairs]
+        return (dict(zip(names, row, strict=True)) for row in zip(*typed, strict=True))
+
+
+def _converter(kind: Type) -> Convert | None:
+    """What turns a column of texts into values; None: nothing is to be done. Raises msgspec.ValidationError."""
+    if kind is Type.STRING:
+        return None
+    if kind in _BITS:
+        bound = 1 << _BITS[kind] - 1
+        item: Any = Annotated[int, msgspec.Meta(ge=-bound, le=bound - 1)]
+    else:
+        item = bool if kind is Type.BOOLEAN else float
+    column_type = list[item | None]
+
+    def convert(column: Sequence[str | None]) -> list[Any]:
+        return msgspec.convert([text or None for text in column], column_type, strict=False)
+
+    return convert

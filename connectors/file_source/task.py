@@ -1,0 +1,266 @@
+"""The task: finds its files, and reads them in turn."""
+
+import os
+import stat
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from glob import glob, has_magic  # Path.glob takes no absolute patterns
+from pathlib import Path
+
+from connectors.file_source.identity import Places, share_of
+from connectors.file_source.reader import Reader
+from connectors.file_source.records import Format
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
+from rocketconnect_sdk.options import Config
+from rocketconnect_sdk.record import Offset, SourceBatch
+from rocketconnect_sdk.source import SourceTask
+
+_OPEN_FILES = 100
+_GONE_SECONDS = 300.0
+"""A file that left its place (rotated, deleted) is read on for so long after it grew last: its writer may still hold it open."""
+
+Key = tuple[int, int]
+
+
+def is_glob(filename: str) -> bool:
+    """Whether a filename stands for many files. One that exists stands for itself, whatever characters are in it."""
+    return has_magic(filename) and not Path(filename).exists()
+
+
+def is_gzip(path: Path, compression: str) -> bool:
+    """Whether a file is read as gzip."""
+    return compression == "gzip" or (compression == "auto" and path.suffix == ".gz")
+
+
+class FileSourceTask(SourceTask):
+    """Reads its share of the files.
+
+    Args:
+        config: The parsed configuration.
+        share: (number, how many) of this task among those of the plan.
+        make_format: Gives a Format for a file.
+        context: What the runtime gives.
+        clock: Seconds that only grow.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        share: tuple[int, int],
+        make_format: Callable[[], Format],
+        context: TaskContext,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._filename: str = config["filename"]
+        self._compression: str = config["compression"]
+        self._follow: bool = config["follow"]
+        self._last_line: float = config["last.line.timeout"]
+        self._every: float = config["discover.interval"]
+        self._share = share
+        self._make_format = make_format
+        self._context = context
+        self._clock = clock
+        self._readers: dict[Key, Reader] = {}
+        self._quiet: dict[Key, tuple[int, float]] = {}
+        """The size of each file, and since when it has it."""
+        self._gone: set[Key] = set()
+        self._closed: dict[Key, int] = {}
+        self._waiting: deque[Path] = deque()
+        self._ready: deque[SourceBatch] = deque()
+        self._next_look = 0.0
+        self._ever = False
+
+    def start(self, positions: Mapping[str, Offset]) -> None:
+        """Finds the files. See SourceTask."""
+        self._drop_all()
+        self._places = Places(self._filename, positions)
+        found = self._look()
+        self._look_for_renamed(found)
+
+    def poll(self) -> SourceBatch | None:
+        """See SourceTask."""
+        if self._ready:
+            return self._ready.popleft()
+        if self._clock() >= self._next_look and (self._follow or not self._ever):
+            self._look()
+        # What was rotated away is older than what took its place.
+        for key in sorted(self._readers, key=lambda key: key not in self._gone):
+            batch = self._read(key)
+            if batch is not None:
+                self._readers[key] = self._readers.pop(key)
+                return self._first_piece(batch)
+        if not self._ever:
+            self._missing()
+        return None
+
+    def _missing(self) -> None:
+        if is_glob(self._filename) or Path(self._filename).exists():
+            return
+        if not self._follow:
+            msg = f"{self._filename} does not exist; create it, or set follow=true to wait for it"
+            raise PermanentError(msg)
+        msg = f"{self._filename} does not exist yet"
+        raise SystemAway(msg, wait=self._every)
+
+    @property
+    def idle_seconds(self) -> float:
+        """A look at a file that did not grow takes microseconds."""
+        return min(0.1, 0.01 + 0.0001 * len(self._readers))
+
+    @property
+    def finished(self) -> bool:
+        """With follow=false, when everything is read."""
+        return not self._follow and self._ever and not (self._readers or self._waiting or self._ready)
+
+    def remaining(self) -> int | None:
+        """Bytes on disk."""
+        return sum(reader.remaining for reader in self._readers.values())
+
+    def close(self) -> None:
+        """See SourceTask."""
+        self._drop_all()
+
+    def _drop_all(self) -> None:
+        for reader in self._readers.values():
+            reader.close()
+        self._readers.clear()
+        self._ready.clear()
+        self._waiting.clear()
+        self._closed.clear()
+        self._gone.clear()
+        self._quiet.clear()
+        self._next_look = 0.0
+        self._ever = False
+
+    def _read(self, key: Key) -> SourceBatch | None:
+        reader = self._readers[key]
+        now, size = self._clock(), reader.stored_size
+        if self._quiet[key][0] != size:
+            self._quiet[key] = (size, now)
+        quiet = now - self._quiet[key][1]
+        over = key in self._gone and quiet > _GONE_SECONDS
+        last = not self._follow or over or (0 < self._last_line <= quiet)
+        try:
+            batch = reader.read(self._context.batch_bytes, last=last)
+        except OSError as error:
+            msg = f"{reader.path} cannot be read now: {error.strerror}"
+            raise RetriableError(msg) from error
+        if batch is None and (not self._follow or over) and not self._context.stopping.is_set():
+            self._close(key)
+        return batch
+
+    def _close(self, key: Key) -> None:
+        reader = self._readers.pop(key)
+        self._closed[key] = reader.stored_size
+        del self._quiet[key]
+        self._gone.discard(key)
+        reader.close()
+        while self._waiting and len(self._readers) < _OPEN_FILES:
+            self._open(self._waiting.popleft())
+
+    def _first_piece(self, batch: SourceBatch) -> SourceBatch:
+        most = max(1, self._context.batch_records)
+        if len(batch) > most:
+            self._ready.extend(_part(batch, begin, begin + most) for begin in range(0, len(batch), most))
+            return self._ready.popleft()
+        return batch
+
+    def _look(self) -> dict[Key, Path]:
+        """Opens what is new, and marks what has left its place."""
+        self._next_look = self._clock() + self._every
+        many = is_glob(self._filename)
+        names = sorted(glob(self._filename, recursive=True)) if many else [self._filename]  # noqa: PTH207
+        found = self._mine(map(Path, names))
+        self._ever = self._ever or many or bool(found)
+        self._closed = {key: size for key, size in self._closed.items() if key in found}
+        self._waiting.clear()
+        for key, path in found.items():
+            if key in self._readers:
+                self._readers[key].path = path
+            elif self._closed.get(key) != _size(path):
+                self._make_room()
+                self._open(path)
+        self._gone = self._readers.keys() - found.keys()
+        return found
+
+    def _mine(self, paths: Iterable[Path]) -> dict[Key, Path]:
+        found: dict[Key, Path] = {}
+        for path in paths:
+            try:
+                state = path.stat()
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                msg = f"{path} cannot be looked at: {error.strerror}"
+                raise PermanentError(msg) from error
+            key = (state.st_dev, state.st_ino)
+            if not stat.S_ISREG(state.st_mode):
+                if not is_glob(self._filename):
+                    msg = f"{path} is not a file"
+                    raise PermanentError(msg)
+            elif share_of(*key, self._share[1]) == self._share[0]:
+                found.setdefault(key, path)
+        return found
+
+    def _look_for_renamed(self, found: Mapping[Key, Path]) -> None:
+        """A file that was rotated while nobody looked lies in the same directory, under a name that the pattern does not match."""
+        missing = self._places.known_inodes() - found.keys()
+        directories = {path.parent for path in found.values()} | {Path(self._filename).parent}
+        if not missing or not self._follow:
+            return
+        for directory in directories:
+            try:
+                with os.scandir(directory) as entries:
+                    paths = [Path(entry.path) for entry in entries if any(entry.inode() == inode for _, inode in missing)]
+            except OSError:
+                # The directory of a pattern may not exist, or be a pattern itself; then nothing was rotated in it.
+                continue
+            for key, path in self._mine(paths).items():
+                if key in missing:
+                    self._make_room()
+                    self._open(path)
+                    self._gone.add(key)
+
+    def _open(self, path: Path) -> None:
+        if len(self._readers) >= _OPEN_FILES:
+            self._waiting.append(path)
+            return
+        gzip = is_gzip(path, self._compression)
+        try:
+            reader = Reader(path, self._places, self._make_format, gzip=gzip, stopping=self._context.stopping)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            msg = f"{path} cannot be opened: {error.strerror}; give the worker's user the right to read it"
+            raise PermanentError(msg) from error
+        self._readers[reader.key] = reader
+        self._quiet[reader.key] = (reader.stored_size, self._clock())
+        self._context.log.info("reading %s", path)
+
+    def _make_room(self) -> None:
+        """Closes the file that has been quiet for longest; it is opened again when it grows."""
+        if len(self._readers) < _OPEN_FILES:
+            return
+        quiet = min(self._readers, key=lambda key: self._quiet[key][1])
+        if self._readers[quiet].remaining == 0:
+            self._close(quiet)
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return None
+
+
+def _part(batch: SourceBatch, begin: int, end: int) -> SourceBatch:
+    return replace(
+        batch,
+        values=batch.values[begin:end],
+        offsets=batch.offsets[begin:end],
+        keys=None if batch.keys is None else batch.keys[begin:end],
+        size=batch.size * (min(end, len(batch)) - begin) // len(batch),
+    )

@@ -1,0 +1,293 @@
+"""Files that grow, are renamed, emptied, replaced, deleted."""
+
+import gzip
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from connectors.file_source import FileSource
+from connectors.file_source.task import FileSourceTask
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import PermanentError, SystemAway
+from rocketconnect_sdk.options import parse
+from rocketconnect_sdk.record import Offset
+
+
+OPEN: list[FileSourceTask] = []
+
+
+@pytest.fixture(autouse=True)
+def _all_closed() -> Iterator[None]:
+    yield
+    while OPEN:
+        OPEN.pop().close()
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Following:
+    """A task that is polled, and its positions as they would be stored."""
+
+    def __init__(self, filename: object, positions: Mapping[str, Offset] | None = None, share: str = "0/1", **options: str) -> None:
+        raw = {"filename": str(filename), **{key.replace("_", "."): value for key, value in options.items()}}
+        config = parse(FileSource.options, raw)
+        self.clock = Clock()
+        self.task = FileSource().open(config, {"share": share}, TaskContext())
+        self.task._clock = self.clock
+        OPEN.append(self.task)
+        self.positions: dict[str, Offset] = dict(positions or {})
+        self.task.start(self.positions)
+
+    def read(self, seconds: float = 1.0) -> list[Any]:
+        """What came since the last call."""
+        self.clock.now += seconds
+        values: list[Any] = []
+        while (batch := self.task.poll()) is not None:
+            values += batch.values
+            self.positions[batch.partition] = batch.offsets[-1]
+        return values
+
+    def again(self, filename: object) -> "Following":
+        """A new owner, from the positions."""
+        self.task.close()
+        return Following(filename, self.positions)
+
+
+def append(path: Path, data: str) -> None:
+    with path.open("a") as file:
+        file.write(data)
+
+
+def test_only_whole_lines_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    append(path, "one\ntw")
+    file = Following(path)
+    assert file.read() == ["one"]
+    assert file.read(1000) == []
+    append(path, "o\n")
+    assert file.read() == ["two"]
+    assert list(file.positions.values()) == [(8,)]
+
+
+def test_a_missing_file_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    file = Following(path)
+    with pytest.raises(SystemAway, match="does not exist yet"):
+        file.read()
+    append(path, "one\n")
+    assert file.read() == ["one"]
+    path.unlink()
+    assert file.read() == []
+
+
+def test_a_rotated_file_is_read_to_its_end_before_the_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    append(path, "one\n")
+    file = Following(path)
+    assert file.read() == ["one"]
+    append(path, "two\nthree\n")
+    path.rename(tmp_path / "a.1")
+    append(path, "four\n")
+    append(tmp_path / "a.1", "late\n")
+    assert file.read() == ["two", "three", "late", "four"]
+    append(tmp_path / "a.1", "later\n")
+    assert file.read() == ["later"]
+    assert len(file.positions) == 2
+
+
+def test_a_rotated_file_of_a_glob_stays_the_same_partition(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    append(path, "one\n")
+    file = Following(f"{tmp_path}/*.log")
+    assert file.read() == ["one"]
+    path.rename(tmp_path / "b.log")
+    append(tmp_path / "b.log", "two\n")
+    assert file.read() == ["two"]
+    assert len(file.positions) == 1
+    assert file.again(f"{tmp_path}/*.log").read() == []
+
+
+def test_what_was_rotated_while_nobody_looked_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    append(path, "one\n")
+    file = Following(path)
+    assert file.read() == ["one"]
+    append(path, "two\n")
+    path.rename(tmp_path / "a.1")
+    append(path, "three\n")
+    append(tmp_path / "other", "not ours\n")
+    file = file.again(path)
+    assert file.read() == ["two", "three"]
+    assert file.again(path).read() == []
+
+
+def test_a_deleted_file_is_read_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    append(path, "one\n")
+    file = Following(path)
+    assert file.read() == ["one"]
+    append(path, "two\nrest")
+    path.unlink()
+    assert file.read() == ["two"]
+    file.read()
+    assert file.read(301) == ["rest"]
+    assert not file.task._readers
+
+
+@pytest.mark.parametrize("later", ["new\n", "one\n", "one\nx\n", "other line that is longer than before\n", "one\n" * 10])
+def test_a_truncated_file_is_another_partition(tmp_path: Path, later: str) -> None:
+    path = tmp_path / "a"
+    append(path, "one\ntwo\n")
+    file = Following(path)
+    assert file.read() == ["one", "two"]
+    path.write_text("")
+    assert file.read() == []
+    append(path, later)
+    assert file.read() == later.splitlines()
+    assert len(file.positions) == 2
+    assert file.again(path).read() == []
+
+
+def test_a_file_that_was_written_anew_while_nobody_looked_is_another_partition(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    append(path, "one\ntwo\n")
+    for later in ("one\n", "one\ntwenty\nmore\n", "another\nand more\n"):
+        file = Following(path)
+        before = file.read()
+        assert before
+        with path.open("r+") as same:
+            same.truncate()
+            same.write(later)
+        file = file.again(path)
+        assert file.read() == later.splitlines()
+
+
+def test_each_truncation_counts_another_generation(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    append(path, "head\nrow\n")
+    file = Following(path)
+    for _ in range(3):
+        assert file.read() == ["head", "row"]
+        path.write_text("")
+        assert file.read() == []
+        append(path, "head\nrow\n")
+    assert [name.rpartition("-")[2] for name in file.positions] == ["0", "1", "2"]
+    assert file.again(path).read() == ["head", "row"]
+
+
+def test_an_unterminated_line_is_taken_after_its_timeout_and_its_rest_is_no_line_before(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    append(path, "one\ntwo")
+    file = Following(path, last_line_timeout="5s")
+    assert file.read() == ["one"]
+    assert file.read(4) == []
+    assert file.read(6) == ["two"]
+    assert list(file.positions.values()) == [(7, 1)]
+    append(path, "\nthree\n")
+    file = file.again(path)
+    assert file.read() == ["three"]
+
+
+def test_an_unterminated_line_that_goes_on_gives_its_rest(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    append(path, "two")
+    file = Following(path, last_line_timeout="1s")
+    assert file.read(0.5) + file.read(2) == ["two"]
+    append(path, "nd\r\n\n")
+    assert file.read() == ["nd", ""]
+
+
+def test_without_follow_it_ends_with_the_last_line(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    append(path, "one\ntwo")
+    file = Following(path, follow="false")
+    assert file.read() == ["one", "two"]
+    assert file.task.finished
+    file = Following(path, file.positions, follow="false")
+    assert file.read() == []
+    assert file.task.finished
+
+
+def test_without_follow_a_missing_file_is_an_error_and_an_empty_glob_an_end(tmp_path: Path) -> None:
+    with pytest.raises(PermanentError, match="does not exist"):
+        Following(tmp_path / "a", follow="false").read()
+    nothing = Following(tmp_path / "*.log", follow="false")
+    assert nothing.read() == []
+    assert nothing.task.finished
+
+
+def test_gzip_that_grows_is_followed_member_by_member(tmp_path: Path) -> None:
+    path = tmp_path / "a.gz"
+    whole = gzip.compress(b"one\ntwo\n") + gzip.compress(b"three\n") + bytes(100) + gzip.compress(b"four\n")
+    path.write_bytes(b"")
+    file = Following(path)
+    values = []
+    for byte in whole:
+        with path.open("ab") as out:
+            out.write(bytes([byte]))
+        values += file.read()
+    assert values == ["one", "two", "three", "four"]
+    assert list(file.positions.values()) == [(19,)]
+    assert file.again(path).read() == []
+
+
+def test_damaged_gzip_is_permanent_and_names_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.gz"
+    path.write_bytes(b"this is no gzip file at all")
+    with pytest.raises(PermanentError, match=r"a\.gz is not gzip"):
+        Following(path).read()
+    data = bytearray(gzip.compress(os.urandom(5000).hex().encode() + b"\n"))
+    data[3000] ^= 255
+    path.write_bytes(data)
+    with pytest.raises(PermanentError, match="damaged"):
+        Following(path).read()
+
+
+def test_binary_files_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"GIF89a\0\1\n")
+    with pytest.raises(PermanentError, match="binary"):
+        Following(path).read()
+
+
+def test_new_files_of_a_glob_are_found_by_the_task_whose_share_they_are(tmp_path: Path) -> None:
+    shares = [Following(f"{tmp_path}/*", share=f"{number}/3") for number in range(3)]
+    for number in range(30):
+        append(tmp_path / f"file {number}", f"{number}\n")
+    values = [share.read() for share in shares]
+    assert sorted(int(value) for share in values for value in share) == list(range(30))
+    assert all(values)
+
+
+def test_more_files_than_can_be_open_are_all_read(tmp_path: Path) -> None:
+    for number in range(250):
+        (tmp_path / f"{number:03}").write_text(f"{number}\n")
+    file = Following(f"{tmp_path}/*")
+    values = file.read() + file.read() + file.read()
+    assert sorted(map(int, values)) == list(range(250))
+    for number in (0, 120, 249):
+        append(tmp_path / f"{number:03}", "more\n")
+    assert file.read() + file.read() + file.read() == ["more"] * 3
+    assert len(file.task._readers) <= 100
+
+
+def test_a_file_that_two_names_stand_for_is_read_once(tmp_path: Path) -> None:
+    append(tmp_path / "a", "one\n")
+    os.link(tmp_path / "a", tmp_path / "b")
+    assert Following(f"{tmp_path}/*").read() == ["one"]
+
+
+def test_stored_positions_of_other_names_of_the_pattern_still_count(tmp_path: Path) -> None:
+    append(tmp_path / "a.log", "one\n")
+    file = Following(tmp_path / "a.log")
+    assert file.read() == ["one"]
+    assert file.again(f"{tmp_path}/*.log").read() == []
