@@ -48,9 +48,10 @@ _BY_WORDS: tuple[tuple[str, type[errors.RocketMQError], str], ...] = (
     ("size exceeded", errors.MessageTooLarge, "send less at once, or raise the broker's maxMessageSize"),
     ("in-sync replicas not enough", errors.BrokerBusy, "too few replicas are alive; bring them back"),
     ("name server not ready", errors.BrokerBusy, "the name server has just started; try again after a pause"),
+    ("has no permission", errors.NoPermission, "not allowed: check what the access key may do"),
+    ("username cannot be null", errors.Unauthenticated, "the broker demands an access key and its secret key"),
     ("signature", errors.Unauthenticated, "check access key and secret key"),
     ("accesskey", errors.Unauthenticated, "check access key and secret key"),
-    ("authenticat", errors.Unauthenticated, "check access key and secret key"),
     ("user:", errors.Unauthenticated, "check access key and secret key"),
 )
 
