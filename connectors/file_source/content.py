@@ -9,6 +9,7 @@ from typing import BinaryIO
 from rocketconnect_sdk.errors import PermanentError
 
 _PIECE = 1 << 18
+_HEADER = 1 << 16
 
 
 class Content(ABC):
@@ -90,6 +91,7 @@ class Gzip(Content):
         self._stored = 0
         self._at = 0
         self._inflate = zlib.decompressobj(wbits=31)
+        self._between = False
         self._raw = b""
 
     @property
@@ -109,24 +111,28 @@ class Gzip(Content):
     def read(self, size: int) -> bytes:
         """See Content."""
         while True:
-            if self._inflate.eof:
-                # The next member begins; zeros pad a file to whole blocks.
-                self._raw = (self._inflate.unused_data or self._raw).lstrip(b"\0")
-                if self._raw or self._more():
-                    self._inflate = zlib.decompressobj(wbits=31)
-                    continue
-                return b""
-            if not self._raw and not self._inflate.unconsumed_tail and not self._more():
-                return b""
+            if self._between:
+                # Zeros may pad a file to whole blocks.
+                self._raw = self._raw.lstrip(b"\0")
+                if self._raw:
+                    self._inflate, self._between = zlib.decompressobj(wbits=31), False
+                elif not self._more():
+                    return b""
+                continue
+            fed = self._raw != b"" or self._more()
             try:
-                data = self._inflate.decompress(self._inflate.unconsumed_tail + self._raw, size)
+                # Without input, too: output may be left from the input before.
+                data = self._inflate.decompress(self._raw, size)
             except zlib.error as error:
                 msg = f"{self._path} is not gzip, or damaged behind byte {self._at} of its content: {error}"
                 raise PermanentError(msg) from None
-            self._raw = b""
+            self._between = self._inflate.eof
+            self._raw = self._inflate.unused_data or self._inflate.unconsumed_tail
             if data:
                 self._at += len(data)
                 return data
+            if not fed:
+                return b""
 
     def _more(self) -> bool:
         self._raw = os.pread(self._file.fileno(), _PIECE, self._stored)
@@ -137,7 +143,7 @@ class Gzip(Content):
         """See Content."""
         inflate = zlib.decompressobj(wbits=31)
         try:
-            return inflate.decompress(os.pread(self._file.fileno(), _PIECE, 0), size)
+            return inflate.decompress(os.pread(self._file.fileno(), max(_HEADER, size), 0), size)
         except zlib.error as error:
             msg = f"{self._path} is not gzip: {error}"
             raise PermanentError(msg) from None

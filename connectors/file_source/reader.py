@@ -65,6 +65,7 @@ class Reader:
         self._at = 0
         self._owes_newline = False
         self._long: _LongLine | None = None
+        self._unseen = False
 
     @property
     def stored_size(self) -> int:
@@ -93,11 +94,13 @@ class Reader:
         if self._place is None and not self._recognise(whole=last):
             return None
         while not self._stopping.is_set():
-            piece = self._content.read(size)
+            piece = b"" if self._unseen else self._content.read(size)
             self._data += piece
-            if not piece and not (last and (self._data or self._long)):
+            if not piece and not self._unseen and not (last and (self._data or self._long)):
                 return None
-            cut = self._cut(last=last and not piece)
+            at_end = last and not piece and not self._unseen
+            self._unseen = False
+            cut = self._cut(last=at_end)
             if cut.values:
                 return self._batch(cut, len(piece))
         return None
@@ -196,6 +199,7 @@ class Reader:
         if not newline and not last:
             return Cut([], [], 0)
         self._long = None
+        self._unseen = self._data != b""
         self._owes_newline = not newline
         return line.cut((self._at,) if newline else (self._at, 1), self._format.limit)
 

@@ -15,7 +15,6 @@ from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import Offset
 
-
 OPEN: list[FileSourceTask] = []
 
 
@@ -159,11 +158,10 @@ def test_a_truncated_file_is_another_partition(tmp_path: Path, later: str) -> No
 
 def test_a_file_that_was_written_anew_while_nobody_looked_is_another_partition(tmp_path: Path) -> None:
     path = tmp_path / "a"
-    append(path, "one\ntwo\n")
     for later in ("one\n", "one\ntwenty\nmore\n", "another\nand more\n"):
+        path.write_text("one\ntwo\n")
         file = Following(path)
-        before = file.read()
-        assert before
+        assert file.read() == ["one", "two"]
         with path.open("r+") as same:
             same.truncate()
             same.write(later)
@@ -180,8 +178,9 @@ def test_each_truncation_counts_another_generation(tmp_path: Path) -> None:
         path.write_text("")
         assert file.read() == []
         append(path, "head\nrow\n")
-    assert [name.rpartition("-")[2] for name in file.positions] == ["0", "1", "2"]
-    assert file.again(path).read() == ["head", "row"]
+    assert file.read() == ["head", "row"]
+    assert [name.rpartition("-")[2] for name in file.positions] == ["0", "1", "2", "3"]
+    assert file.again(path).read() == []
 
 
 def test_an_unterminated_line_is_taken_after_its_timeout_and_its_rest_is_no_line_before(tmp_path: Path) -> None:
@@ -189,7 +188,7 @@ def test_an_unterminated_line_is_taken_after_its_timeout_and_its_rest_is_no_line
     append(path, "one\ntwo")
     file = Following(path, last_line_timeout="5s")
     assert file.read() == ["one"]
-    assert file.read(4) == []
+    assert file.read(3) == []
     assert file.read(6) == ["two"]
     assert list(file.positions.values()) == [(7, 1)]
     append(path, "\nthree\n")
