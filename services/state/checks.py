@@ -1,0 +1,33 @@
+"""What can be wrong with a request, whatever the states. All problems at once."""
+
+from rocketconnect.state.v1 import state_service_pb2 as pb
+
+from rocketconnect_kit.errors import FieldProblem, InvalidArgument
+from services.state.wire import MAXIMUM_WORD, is_state
+
+MAXIMUM_PROBLEMS = 20
+
+
+def check_report(request: pb.ReportTasksRequest) -> None:
+    """Return if a report can be taken.
+
+    Raises:
+        InvalidArgument: REPORT_INVALID.
+    """
+    problems = []
+    if not 0 < len(request.worker_id) <= MAXIMUM_WORD:
+        fix = f"give the id of the worker, at most {MAXIMUM_WORD} characters"
+        problems.append(FieldProblem("worker_id", request.worker_id[:MAXIMUM_WORD], "is not a worker id", fix))
+    for number, report in enumerate(request.reports):
+        where = f"reports[{number}]"
+        if not 0 < len(report.connector_uid) <= MAXIMUM_WORD:
+            uid = report.connector_uid[:MAXIMUM_WORD]
+            problems.append(FieldProblem(f"{where}.connector_uid", uid, "is not a uid", "give the connector_uid of the assignment"))
+        if report.task < -1:
+            fix = "use the number of the task, or -1 for the planning"
+            problems.append(FieldProblem(f"{where}.task", str(report.task), "is not a task", fix))
+        if not is_state(report.state):
+            fix = "say what the task does, such as STATE_RUNNING"
+            problems.append(FieldProblem(f"{where}.state", str(report.state), "is not a state", fix))
+    if problems:
+        raise InvalidArgument("REPORT_INVALID", ". ".join(map(str, problems[:MAXIMUM_PROBLEMS])), problems[:MAXIMUM_PROBLEMS])

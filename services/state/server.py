@@ -1,0 +1,76 @@
+"""Puts the state service together: settings, store, keeper, the two watches, service."""
+
+import time
+from collections.abc import Sequence
+from functools import partial
+
+from pydantic import Field, field_validator
+from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster_pb
+from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceStub
+from rocketconnect.config.v1 import config_service_pb2 as config_pb
+from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceStub
+from rocketconnect.state.v1.state_service_pb2_grpc import add_StateServiceServicer_to_server
+
+from rocketconnect_kit import database
+from rocketconnect_kit.channel import channel
+from rocketconnect_kit.serve import run, serve
+from rocketconnect_kit.settings import StoreSettings, load
+from rocketconnect_kit.watch import Watch
+from services.state import wire
+from services.state.keeper import Keeper
+from services.state.model import Moment
+from services.state.service import StateService
+from services.state.store import StateStore
+
+
+class StateSettings(StoreSettings):
+    """The state service: what connectors and tasks really do."""
+
+    lease_seconds: float = Field(
+        default=5.0, gt=0, le=600, description="how long a worker that reports nothing is still believed to run its tasks"
+    )
+
+    @field_validator("config_address", "cluster_address")
+    @classmethod
+    def _needed(cls, value: str) -> str:
+        if not value:
+            msg = "is missing: there connectors or assignments are told; give host:port"
+            raise ValueError(msg)
+        return value
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the service until a signal; return the exit code."""
+    settings = load(StateSettings, argv)
+    return run("state", settings, partial(_main, settings))
+
+
+async def _main(settings: StateSettings) -> int:
+    engine = await database.open_store(settings.database_url("state"), "state")
+    keeper = Keeper(StateStore(engine), settings.lease_seconds, lambda: Moment(time.monotonic(), time.time()))
+    try:
+        async with (
+            channel(settings.config_address, settings) as config,
+            channel(settings.cluster_address, settings) as cluster,
+            keeper.running(),
+        ):
+            configs, clusters = ConfigServiceStub(config), ClusterServiceStub(cluster)
+            connectors = Watch(
+                "connectors",
+                lambda: configs.WatchConnectors(config_pb.WatchConnectorsRequest()),
+                lambda message: keeper.tell(wire.connectors_told(message)),
+            )
+            assignments = Watch(
+                "assignments",
+                lambda: clusters.WatchAssignments(cluster_pb.WatchAssignmentsRequest()),
+                lambda message: keeper.tell(wire.assignments_told(message)),
+            )
+            async with connectors, assignments:
+                return await serve(
+                    "state",
+                    partial(add_StateServiceServicer_to_server, StateService(keeper)),
+                    settings,
+                    health={"store": partial(database.check, engine)},
+                )
+    finally:
+        engine.dispose()

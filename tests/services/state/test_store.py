@@ -1,0 +1,80 @@
+"""The store on SQLite and on PostgreSQL."""
+
+import sqlalchemy as sa
+
+from services.state.core import LOG_LINES
+from services.state.model import PLAN, Key, LogLine, State, Wanted
+from services.state.sightings import Holding, Sighting
+from services.state.store import Changes, ConnectorRow, LogRows, StateStore, TaskRow
+from tests.services.state.things import assignment, connector, report
+
+
+def lines(first: int, count: int) -> list[LogLine]:
+    return [LogLine(number, number + 0.25, "INFO", f"line {number} é'", -1, "w1") for number in range(first, first + count)]
+
+
+def test_what_was_written_is_read_as_it_was_but_not_as_heard_now(engine: sa.Engine) -> None:
+    told = assignment(worker="", unowned=State.RESTARTING, reason="so", failures=2)
+    said = report(metrics=b"\x00\xff", stall_after=1.5, last_progress=None, since=None, trace="a\n'b'")
+    store = StateStore(engine)
+    store.write(
+        Changes(
+            {"u1": ConnectorRow(connector(wanted=Wanted.PAUSED), "w1", 3), "u2": ConnectorRow(None, "", 0)},
+            {
+                Key("u1", 0): TaskRow(told, said),
+                Key("u1", PLAN): TaskRow(assignment(PLAN), None),
+                Key("u2", 5): TaskRow(None, report(5, "u2")),
+            },
+            {"u1": LogRows(lines(7, 3), 7)},
+        )
+    )
+    tracks = StateStore(engine).load()
+    first = tracks["u1"]
+    assert (first.connector, first.planner, first.planned_revision) == (connector(wanted=Wanted.PAUSED), "w1", 3)
+    assert first.holdings == {0: Holding(told, None), PLAN: Holding(assignment(PLAN), None)}
+    assert first.sightings == {0: Sighting(said, None)}
+    assert list(first.lines) == lines(7, 3)
+    assert first.next_line == 10
+    assert tracks["u2"].sightings == {5: Sighting(report(5, "u2"), None)}
+    assert tracks["u2"].connector is None
+
+
+def test_rows_are_replaced_and_removed(engine: sa.Engine) -> None:
+    store = StateStore(engine)
+    store.write(
+        Changes(
+            {"u1": ConnectorRow(connector(), "", 0), "u2": ConnectorRow(connector("u2"), "", 0)},
+            {Key("u1", 0): TaskRow(assignment(), None), Key("u2", 0): TaskRow(assignment(0, "u2"), None)},
+            {"u1": LogRows(lines(1, 2), 1), "u2": LogRows(lines(1, 2), 1)},
+        )
+    )
+    store.write(
+        Changes(
+            {"u1": None, "u2": ConnectorRow(connector("u2", revision=2), "w", 2)},
+            {Key("u1", 0): None, Key("u2", 0): TaskRow(None, report(0, "u2"))},
+            {"u1": None, "u2": LogRows(lines(3, 1), 2)},
+        )
+    )
+    tracks = store.load()
+    assert set(tracks) == {"u2"}
+    assert tracks["u2"].connector == connector("u2", revision=2)
+    assert (tracks["u2"].holdings, set(tracks["u2"].sightings)) == ({}, {0})
+    assert [line.sequence for line in tracks["u2"].lines] == [2, 3]
+
+
+def test_the_same_write_twice_is_one_write(engine: sa.Engine) -> None:
+    store = StateStore(engine)
+    changes = Changes(
+        {"u1": ConnectorRow(connector(), "", 0)}, {Key("u1", 0): TaskRow(None, report())}, {"u1": LogRows(lines(1, 5), 1)}
+    )
+    store.write(changes)
+    store.write(changes)
+    assert list(store.load()["u1"].lines) == lines(1, 5)
+
+
+def test_only_the_newest_lines_are_kept(engine: sa.Engine) -> None:
+    store = StateStore(engine)
+    store.write(Changes({}, {}, {"u1": LogRows(lines(1, LOG_LINES), 1)}))
+    store.write(Changes({}, {}, {"u1": LogRows(lines(LOG_LINES + 1, 10), 11)}))
+    with engine.connect() as connection:
+        assert connection.execute(sa.text("SELECT count(*) FROM logs")).scalar_one() == LOG_LINES
