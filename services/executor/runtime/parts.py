@@ -3,7 +3,7 @@
 import base64
 import binascii
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -50,6 +50,7 @@ class Part:
         bad: Those that could not be converted.
         arrived: Monotonic time.
         error: The task is to fail behind this part.
+        array: The values as an Arrow array, where the engine wants one.
         table: The records as an Arrow table, where the engine wants one.
     """
 
@@ -63,6 +64,7 @@ class Part:
     bad: Sequence[BadRecord] = ()
     arrived: float = 0.0
     error: Exception | None = None
+    array: Any = None
     table: Any = None
 
     @property
@@ -73,11 +75,19 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which columns beside the values a sink looks at."""
+    """What a sink looks at.
+
+    Attributes:
+        keys: Keys.
+        timestamps: Times.
+        headers: Headers.
+        array: Makes an Arrow array of values of a schema; a RecordError when one does not fit.
+    """
 
     keys: bool = True
     timestamps: bool = True
     headers: bool = False
+    array: Callable[[Sequence[object], Schema | None], object] | None = None
 
 
 class Decoder:
@@ -110,6 +120,7 @@ class Decoder:
         until = batch.offsets[-1] + 1
         bad: dict[int, Failure] = columns.bad
         values, schemas = self._values(bodies, columns.tombstones, bad)
+        arrays = self._arrays(values, schemas, bodies, bad)
         error = self._first_error(queue, offsets, bad)
         stop = len(bodies)
         if error is not None:
@@ -132,7 +143,10 @@ class Decoder:
                 sum(map(len, bodies)) if last - first == len(bodies) else sum(len(bodies[i]) for i in indexes),
             )
             failed = [BadRecord(queue, offsets[i], bad[i]) for i in range(first, last) if i in bad]
-            parts.append(Part(queue, start, until, {}, records, len(indexes) + len(failed), 0, failed, now))
+            part = Part(queue, start, until, {}, records, len(indexes) + len(failed), 0, failed, now)
+            if self._wanted.array is not None:
+                part.array = arrays.get((first, last)) or self._wanted.array(records.values, schema)
+            parts.append(part)
         if not parts:
             nothing = SinkBatch(queue, batch.queue.topic, [], [])
             parts.append(Part(queue, start, until, {}, nothing, 0, 0, arrived=now))
@@ -169,6 +183,29 @@ class Decoder:
             values.append(value)
             schemas.append(schema)
         return values, schemas
+
+    def _arrays(
+        self,
+        values: Sequence[object],
+        schemas: Sequence[Schema | None] | Schema | None,
+        bodies: Sequence[bytes],
+        bad: dict[int, Failure],
+    ) -> dict[tuple[int, int], object]:
+        """Arrays of ranges without bad records; values that their schema does not allow are added to the bad ones."""
+        make = self._wanted.array
+        found: dict[tuple[int, int], object] = {}
+        if make is None:
+            return found
+        for first, last, schema in _same_schema(schemas, bad, len(values)):
+            try:
+                found[first, last] = make(values[first:last], schema)
+            except RecordError:
+                for index in range(first, last):
+                    try:
+                        make([values[index]], schema)
+                    except RecordError as error:
+                        bad[index] = Failure.of_value(Stage.CONVERT, error, bodies[index])
+        return {} if bad else found
 
     def _first_error(self, queue: str, offsets: Sequence[int], bad: Mapping[int, Failure]) -> RecordFailed | None:
         for index in sorted(bad):

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from rocketconnect_sdk.connector_options import parse_sink, parse_source
 from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.loader import find
-from rocketconnect_sdk.sink import RecordSink, Sink
+from rocketconnect_sdk.sink import DataFrameSink, RecordSink, Sink, SinkTask
 from rocketconnect_sdk.source import Source
 from rocketmq_remoting.client import Client
 from services.executor.host.secrets import hide, resolve
 from services.executor.runtime.attempts import Attempts, Stopped
-from services.executor.runtime.engines import NativeEngine
+from services.executor.runtime.engines import Engine, NativeEngine
 from services.executor.runtime.failures import ErrorPolicy
 from services.executor.runtime.outcomes import failed
 from services.executor.runtime.positions import Fenced, PositionClient
@@ -115,9 +116,40 @@ def _source(plugin: Source, around: Surroundings, context: TaskContext, held: Ex
 def _sink(
     plugin: Sink, around: Surroundings, context: TaskContext, held: ExitStack, spark: Callable[[], SparkSession] | None
 ) -> Outcome:
+    engine, task = _engine(plugin, around, context, held, spark)
+    return begin_sink(around, task, engine, context).run()
+
+
+def _engine(
+    plugin: Sink, around: Surroundings, context: TaskContext, held: ExitStack, spark: Callable[[], SparkSession] | None
+) -> tuple[Engine, SinkTask]:
     name = f"{around.spec.connector}-{around.spec.task}-{around.spec.epoch}"
+    task_config = around.spec.task_config
+    if around.config["engine"] == "native":
+        if not isinstance(plugin, RecordSink):
+            msg = f"{plugin.name} writes with Spark: set engine=spark"
+            raise PermanentError(msg)
+        native = plugin.open(around.config, task_config, context)
+        held.callback(native.close)
+        return NativeEngine(native, name, headers=plugin.wants_headers), native
+    if spark is None:
+        msg = "this host has no Spark: engine=spark needs a worker that runs Spark"
+        raise PermanentError(msg)
+    from services.executor.runtime.spark_engines import DataFrameEngine, RecordsOnSparkEngine
+
+    around.reporter.state(State.STARTING, "starting Spark")
+    session = spark()
     if isinstance(plugin, RecordSink):
-        task = plugin.open(around.config, around.spec.task_config, context)
-        held.callback(task.close)
-        return begin_sink(around, task, NativeEngine(task, name, headers=plugin.wants_headers), context).run()
-    return Outcome(clean=False)
+        records = plugin.open(around.config, task_config, context)
+        held.callback(records.close)
+        on_spark = RecordsOnSparkEngine(records, session, name, headers=plugin.wants_headers)
+        held.callback(on_spark.close)
+        return on_spark, records
+    if not isinstance(plugin, DataFrameSink):
+        msg = f"{plugin.name} is neither a record sink nor a DataFrame sink"
+        raise PermanentError(msg)
+    frames = plugin.open(around.config, task_config, context)
+    held.callback(frames.close)
+    engine = DataFrameEngine(frames, session, name, plugin.columns)
+    held.callback(engine.close)
+    return engine, frames
