@@ -158,7 +158,14 @@ class System:
 
 
 @pytest.fixture
-async def system(tmp_path: Path) -> AsyncIterator[System]:
+async def executor_service() -> AsyncIterator[tuple[str, list[connector_pb2.Plugin]]]:
+    """Where an executor checks configurations, and the plugins that it offers."""
+    async with server_for_test(lambda server: add_ExecutorServiceServicer_to_server(Executor(), server)) as address:
+        yield address, plugins()
+
+
+@pytest.fixture
+async def system(tmp_path: Path, executor_service: tuple[str, list[connector_pb2.Plugin]]) -> AsyncIterator[System]:
     """The services behind the gateway; one executor offers file_source and file_sink."""
     engine = await database.open_store(f"sqlite:///{tmp_path}/config.db", "config")
     executors = GrpcExecutors(ServiceSettings())
@@ -171,14 +178,11 @@ async def system(tmp_path: Path) -> AsyncIterator[System]:
         "cluster": lambda server: add_ClusterServiceServicer_to_server(workers, server),
     }
     async with AsyncExitStack() as stack:
-        worker = await stack.enter_async_context(
-            server_for_test(lambda server: add_ExecutorServiceServicer_to_server(Executor(), server))
-        )
         addresses = {}
         for name, add in adders.items():
             addresses[f"{name}_address"] = await stack.enter_async_context(server_for_test(_healthy(add)))
         async with channel(addresses["config_address"], ServiceSettings()) as opened:
-            report = config.ReportPluginsRequest(worker_id="worker-1", address=worker, plugins=plugins())
+            report = config.ReportPluginsRequest(worker_id="worker-1", address=executor_service[0], plugins=executor_service[1])
             await ConfigServiceStub(opened).ReportPlugins(report, timeout=5)
         yield System(states, workers, addresses)
     await executors.close()
