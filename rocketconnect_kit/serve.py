@@ -30,7 +30,7 @@ _log = logs.get_logger(__name__)
 _OPTIONS: list[tuple[str, Any]] = [
     # A port in use must be an error, not a second server that gets every other connection.
     ("grpc.so_reuseport", 0),
-    ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
+    ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.keepalive_timeout_ms", 10_000),
