@@ -13,7 +13,7 @@ from rocketmq_remoting.batch import (
     PulledMessage,
     encode_batch,
 )
-from rocketmq_remoting.client import BARRIER_TOPIC, Client, encode_messages
+from rocketmq_remoting.client import BARRIER_TOPIC, Client
 from rocketmq_remoting.errors import (
     BrokerBusy,
     BrokerFailed,
@@ -59,6 +59,7 @@ from rocketmq_remoting.model import (
 )
 from rocketmq_remoting.pending import Pending
 from rocketmq_remoting.protocol.properties import decode_properties, encode_properties
+from rocketmq_remoting.sending import encode_messages
 from rocketmq_remoting.stream import PullStream
 
 PendingSend = Pending[SendReceipt]

@@ -8,13 +8,11 @@ import socket
 import time
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from rocketmq_remoting.batch import EncodedBatch, encode_batch
+from rocketmq_remoting.batch import EncodedBatch
 from rocketmq_remoting.errors import (
     GroupNotFound,
     InvalidRequest,
     NotSent,
-    OutcomeUnknown,
-    Refused,
     RequestTimeout,
     TopicNotFound,
 )
@@ -22,7 +20,6 @@ from rocketmq_remoting.heartbeat import Heartbeat
 from rocketmq_remoting.model import Message, MessageQueue, Permission, SqlFilter
 from rocketmq_remoting.network import Lane, Network
 from rocketmq_remoting.protocol.codes import RequestCode, ResponseCode
-from rocketmq_remoting.protocol.properties import UniqueKeys, message_properties
 from rocketmq_remoting.protocol.requests import (
     Request,
     check,
@@ -30,13 +27,11 @@ from rocketmq_remoting.protocol.requests import (
     filter_expression,
     number,
     queue_fields,
-    read_receipt,
-    send_batch_request,
-    send_request,
 )
 from rocketmq_remoting.protocol.signature import Credentials
 from rocketmq_remoting.pulling import PullLane
 from rocketmq_remoting.routes import Routes
+from rocketmq_remoting.sending import Sender, encode_messages
 from rocketmq_remoting.topics import Topics
 
 if TYPE_CHECKING:
@@ -59,8 +54,6 @@ T = TypeVar("T")
 BARRIER_TOPIC = "rocketmq_remoting_barrier"
 DEFAULT_GROUP = "rocketmq_remoting"
 _HEARTBEAT_INTERVAL = 30.0
-_FIRST_PAUSE = 0.02
-_LONGEST_PAUSE = 1.0
 
 
 class Client:
@@ -105,7 +98,7 @@ class Client:
             raise
         self._topics = Topics(self._network, self._routes, max(timeout, 5.0))
         self._heartbeat = Heartbeat(self._network, self._routes, self.client_id, group, _HEARTBEAT_INTERVAL)
-        self._unique_keys = UniqueKeys()
+        self._sender = Sender(self._network, self._routes, group)
         self._barrier_brokers: set[str] = set()
         self._checked_filters: set[tuple[str, SqlFilter]] = set()
 
@@ -146,11 +139,8 @@ class Client:
         self, queue: MessageQueue, message: Message, timeout: float | None = None, *, not_after: float | None = None
     ) -> SendReceipt:
         """Send one message and wait until the broker confirms it; arguments and errors as `send_batch`."""
-
-        def request() -> Request:
-            return send_request(queue, message, self.group, self._unique_keys.next())
-
-        return self._confirmed(queue, request, 1, timeout, not_after, retry=False)
+        timeout = self._timeout if timeout is None else timeout
+        return self._sender.confirmed(queue, self._sender.message(queue, message), 1, timeout, not_after, retry=False)
 
     def send_batch(
         self,
@@ -161,10 +151,11 @@ class Client:
         not_after: float | None = None,
         retry: bool = False,
     ) -> SendReceipt:
-        """Send messages in one request and wait until the broker confirms them: all or none are stored, in order.
+        """Send messages in one request and wait until the broker confirms them: then all are stored, in order.
 
         A refusal (busy, no connection) is tried again with a growing pause until the timeout, always on the same
-        queue: it had no effect.
+        queue: it had no effect. After an unknown outcome all may be stored, or none, or, if the broker died while it
+        wrote, the first ones.
 
         Args:
             queue: where to.
@@ -179,15 +170,9 @@ class Client:
             MessageTooLarge, InvalidMessage, TopicNotFound, NoPermission: nothing is stored.
         """
         batch = messages if isinstance(messages, EncodedBatch) else encode_messages(messages)
-        unique_key = self._unique_keys.next()
-        return self._confirmed(
-            queue,
-            lambda: send_batch_request(queue, batch, self.group, unique_key),
-            batch.count,
-            timeout,
-            not_after,
-            retry=retry,
-        )
+        timeout = self._timeout if timeout is None else timeout
+        request = self._sender.batch(queue, batch)
+        return self._sender.confirmed(queue, request, batch.count, timeout, not_after, retry=retry)
 
     def send_batch_async(
         self,
@@ -203,43 +188,8 @@ class Client:
             Refused: it could not be written; nothing is stored. All else is raised by the receipt's `result()`.
         """
         batch = messages if isinstance(messages, EncodedBatch) else encode_messages(messages)
-        request = send_batch_request(queue, batch, self.group, self._unique_keys.next())
-        return self._send(queue, request, batch.count, self._timeout if timeout is None else timeout, not_after)
-
-    def _send(
-        self, queue: MessageQueue, request: Request, count: int, timeout: float, not_after: float | None
-    ) -> Pending[SendReceipt]:
-        def read(frame: Frame) -> SendReceipt:
-            if frame.code == ResponseCode.TOPIC_NOT_EXIST:
-                self._routes.forget_topic(queue.topic)
-            return read_receipt(frame, queue, count)
-
-        return self._submit(queue, request, read, timeout, f"send to {_name(queue)}", not_after=not_after)
-
-    def _confirmed(
-        self,
-        queue: MessageQueue,
-        request: Callable[[], Request],
-        count: int,
-        timeout: float | None,
-        not_after: float | None,
-        *,
-        retry: bool,
-    ) -> SendReceipt:
-        # Invariant 8: pauses grow to a second, and the timeout ends them.
-        deadline = time.monotonic() + (self._timeout if timeout is None else timeout)
-        pause = _FIRST_PAUSE
-        while True:
-            left = deadline - time.monotonic()
-            try:
-                return self._send(queue, request(), count, left, not_after).result()
-            except (Refused, OutcomeUnknown) as error:
-                may_retry = retry or isinstance(error, Refused)
-                wait = pause * random.uniform(0.5, 1.0)  # noqa: S311 (spreads the retries of many clients)
-                if not may_retry or time.monotonic() + wait >= min(deadline, not_after or deadline):
-                    raise
-            time.sleep(wait)
-            pause = min(pause * 2, _LONGEST_PAUSE)
+        timeout = self._timeout if timeout is None else timeout
+        return self._sender.submit(queue, self._sender.batch(queue, batch), batch.count, timeout, not_after)
 
     # --- pull
 
@@ -305,11 +255,11 @@ class Client:
         if isinstance(message_filter, SqlFilter):
             self._check_filter(queue, group, message_filter)
         self._heartbeat.subscribe(group, queue.topic, filter_expression(message_filter))
-        address = self._routes.master(queue.broker, queue.topic)
+        address = self._routes.master(queue.broker)
         try:
             connection = self._network.connection(address, Lane.PULL)
         except NotSent:
-            self._routes.forget(queue.broker)
+            self._routes.doubt(queue.broker)
             raise
         return PullLane(connection, queue, group, suspend, max_bytes, message_filter, self._timeout)
 
@@ -463,36 +413,13 @@ class Client:
         read: Callable[[Frame], T],
         timeout: float,
         what: str,
-        *,
-        not_after: float | None = None,
     ) -> Pending[T]:
-        address = self._routes.master(queue.broker, queue.topic)
+        address = self._routes.master(queue.broker)
         try:
-            return self._network.submit(address, request, read, timeout=timeout, what=what, not_after=not_after)
+            return self._network.submit(address, request, read, timeout=timeout, what=what)
         except NotSent:
-            self._routes.forget(queue.broker)
+            self._routes.doubt(queue.broker)
             raise
-
-
-def encode_messages(messages: Sequence[Message]) -> EncodedBatch:
-    """Encode message objects for one send request.
-
-    Raises:
-        InvalidMessage: as `encode_batch`; also if they are to be compressed differently or delayed, which RocketMQ
-            can't do within a batch.
-    """
-    compressions = {message.compression for message in messages}
-    if len(compressions) > 1:
-        msg = "the messages of one batch are compressed alike or not at all: send them apart"
-        raise InvalidRequest(msg)
-    if any(message.delay_level or message.deliver_at_ms for message in messages):
-        msg = "delayed messages can't be sent in a batch: send them one by one"
-        raise InvalidRequest(msg)
-    return encode_batch(
-        [message.body for message in messages],
-        [message_properties(message) for message in messages],
-        compression=compressions.pop() if compressions else None,
-    )
 
 
 def _name(queue: MessageQueue) -> str:

@@ -20,7 +20,7 @@ from rocketmq_remoting.protocol.requests import Request, check
 from rocketmq_remoting.protocol.route import decode_cluster, decode_route, decode_topic_list
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from rocketmq_remoting.model import BrokerData, TopicRoute
     from rocketmq_remoting.network import Network
@@ -56,15 +56,16 @@ class Routes:
         self._lock = threading.Lock()
         self._topics: dict[str, tuple[TopicRoute, float]] = {}
         self._brokers: dict[str, BrokerData] = {}
+        self._doubted: set[str] = set()
 
     def topic(self, topic: str, *, fresh: bool = False) -> TopicRoute:
         """Return a topic's route, from memory if it is young enough.
 
-        A route that has grown old is still used while no name server answers.
+        A route that has grown old is still used while no name server knows better.
 
         Raises:
-            TopicNotFound: no broker has announced the topic.
-            NameServersUnavailable: none answered, and the route was never known.
+            TopicNotFound: no broker has announced the topic, and none that might is missing.
+            NameServersUnavailable: no name server answered, or no broker is registered.
         """
         known = self._topics.get(topic)
         if known is not None and not fresh and time.monotonic() - known[1] < self._max_age:
@@ -76,36 +77,51 @@ class Routes:
                 raise
             return known[0]
         except TopicNotFound:
+            self._blame_missing_brokers(topic, known[0] if known is not None else None)
             self._topics.pop(topic, None)
             raise
         with self._lock:
             self._topics[topic] = (route, time.monotonic())
-            self._brokers.update({broker.name: broker for broker in route.brokers})
+            self._remember(route.brokers)
         return route
 
-    def master(self, broker: str, topic: str | None = None) -> str:
-        """Return the address of a broker group's master.
+    def _blame_missing_brokers(self, topic: str, known: TopicRoute | None) -> None:
+        """Raise if the topic may only be missing because brokers are: a name server forgets a dead broker's topics."""
+        registered = {broker.name for broker in self.cluster()}
+        had = {broker.name for broker in known.brokers} if known is not None else set()
+        if not registered or not had <= registered:
+            missing = ", ".join(sorted(had - registered)) or "any broker"
+            msg = f"topic {topic}: the name server doesn't know {missing} now; is it running?"
+            raise NameServersUnavailable(msg)
+
+    def master(self, broker: str) -> str:
+        """Return the address of a broker group's master: the last known one while no name server knows better.
 
         Raises:
-            NameServersUnavailable: the group isn't known, or has no master now.
-            TopicNotFound: the topic by which to find it doesn't exist.
+            NameServersUnavailable: the group was never known, or has no master now.
         """
         known = self._brokers.get(broker)
-        if known is None or known.master is None:
-            if topic is not None:
-                self.topic(topic, fresh=True)
-            else:
+        if known is None or known.master is None or broker in self._doubted:
+            try:
                 self.cluster()
+            except RetriableError:
+                if known is None or known.master is None:
+                    raise
             known = self._brokers.get(broker)
         if known is None or known.master is None:
             msg = f"broker {broker} has no master that a name server knows; is it running?"
             raise NameServersUnavailable(msg)
         return known.master
 
-    def forget(self, broker: str) -> None:
-        """Ask anew for this broker's address next time, as after a lost connection."""
+    def doubt(self, broker: str) -> None:
+        """Ask for this broker's address again next time, as after a failed connection."""
         with self._lock:
-            self._brokers.pop(broker, None)
+            self._doubted.add(broker)
+
+    def _remember(self, brokers: Iterable[BrokerData]) -> None:
+        for broker in brokers:
+            self._brokers[broker.name] = broker
+            self._doubted.discard(broker.name)
 
     def known_masters(self) -> list[str]:
         """Return the addresses of all masters that were ever asked for."""
@@ -131,7 +147,7 @@ class Routes:
             Request(RequestCode.GET_BROKER_CLUSTER_INFO, {}), lambda frame: decode_cluster(check(frame, _LIST).body), _LIST
         )
         with self._lock:
-            self._brokers.update({broker.name: broker for broker in brokers})
+            self._remember(brokers)
         return brokers
 
     def topics(self) -> list[str]:

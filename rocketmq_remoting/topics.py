@@ -95,7 +95,7 @@ class Topics:
     def describe(self, topic: str) -> TopicConfig:
         """See `Client.topic_config`."""
         route = self._routes.topic(topic)
-        config = self._config(topic, self._routes.master(route.queues[0].broker, topic))
+        config = self._config(topic, self._routes.master(route.queues[0].broker))
         if config is None:
             msg = f"topic {topic} is announced, but its broker doesn't have it"
             raise TopicNotFound(msg)
