@@ -1,58 +1,130 @@
-"""Lines into a file, without Spark or with it."""
+"""Lines into a file, natively or with Spark."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import Problem, RecordError, RecordRefused
+from rocketconnect_sdk.files import AppendedFile, Owner, StagedFile
+from rocketconnect_sdk.files.checks import output_problems
+from rocketconnect_sdk.files.lines import json_line, json_lines, text_line, text_lines
+from rocketconnect_sdk.files.trouble import understood
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.record import SinkBatch
-from rocketconnect_sdk.sink import QueuePosition, Receipt, RecordSink, RecordSinkTask, SinkCommit, SinkWriter
+from rocketconnect_sdk.sink import (
+    Guarantee,
+    QueuePosition,
+    Receipt,
+    RecordSink,
+    RecordSinkTask,
+    SinkCommit,
+    SinkWriter,
+)
+from rocketconnect_sdk.source import Plan
+
+_SMALL = 1 << 20
+"""So many bytes go with the receipt; more are staged in a file."""
+
+_FORMS: Mapping[str, tuple[Callable[[Sequence[object]], bytes], Callable[[object], bytes]]] = {
+    "text": (text_lines, text_line),
+    "jsonlines": (json_lines, json_line),
+}
 
 
 class FileLines(RecordSink):
-    """Appends each value as a line to a file."""
+    """Appends each value as a line to a file, exactly once; natively it takes milliseconds."""
 
     name = "file_lines"
-    options = (Option("filename", "The path of the file.", required=True),)
+    guarantee = Guarantee.EXACTLY_ONCE
+    options = (
+        Option("filename", "The path of the file. Its directory must exist. Nobody else may write to it.", required=True),
+        Option(
+            "format",
+            "text: text and bytes as they are, anything else as JSON. jsonlines: JSON.",
+            default="text",
+            choices=tuple(_FORMS),
+        ),
+    )
+
+    def check(self, config: Config) -> Iterable[Problem]:
+        """See Sink."""
+        return output_problems(config["filename"], directory=False)
+
+    def plan(self, config: Config, max_tasks: int) -> Plan:
+        """One: a file has one writer, so that its order means something."""
+        del config, max_tasks
+        return Plan([{}])
 
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "FileLinesTask":
-        """The task."""
-        del task, context
-        return FileLinesTask(Path(config["filename"]))
+        """See RecordSink."""
+        del task
+        owner = Owner(context.connector_uid, context.generation, context.task, context.epoch)
+        return FileLinesTask(AppendedFile(Path(config["filename"]), owner, context.log), config["format"])
 
 
 class FileLinesTask(RecordSinkTask):
-    """Appends."""
+    """Appends what was staged."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, file: AppendedFile, form: str) -> None:
+        self._file = file
+        self._form = form
 
     def start(self) -> Mapping[str, QueuePosition]:
-        """Stores no positions."""
-        return {}
+        """See SinkTask."""
+        return self._file.start()
 
     def writer(self) -> SinkWriter:
-        """Makes lines."""
-        return LineWriter()
+        """See RecordSinkTask."""
+        return LineWriter(self._form, self._file.staged)
 
     def commit(self, receipts: Sequence[Receipt], commit: SinkCommit) -> None:
-        """Appends and syncs."""
-        del commit
-        with self._path.open("ab") as file:
-            for receipt in receipts:
-                file.write(receipt)
-            file.flush()
-            os.fsync(file.fileno())
+        """See RecordSinkTask."""
+        self._file.append(receipts, commit)
+
+    def abort(self, receipts: Sequence[Receipt]) -> None:
+        """See RecordSinkTask."""
+        self._file.discard(receipts)
 
     def close(self) -> None:
-        """Holds nothing."""
+        """Nothing is held between batches."""
 
 
 class LineWriter(SinkWriter):
-    """Makes lines of values."""
+    """Makes lines: a few go with the receipt, many into a staged file."""
+
+    def __init__(self, form: str, staged: Path) -> None:
+        self._form = form
+        self._staged = staged
 
     def stage(self, batch: SinkBatch, part: str) -> Receipt:
-        """The lines as bytes."""
-        del part
-        return "".join(f"{value}\n" for value in batch.values).encode()
+        """The lines of a batch. See SinkWriter."""
+        many, one = _FORMS[self._form]
+        refused: dict[int, str] = {}
+        try:
+            data = many(batch.values)
+        except RecordError:
+            lines = []
+            for index, value in enumerate(batch.values):
+                try:
+                    lines.append(one(value))
+                except RecordError as error:
+                    refused[index] = str(error)
+            data = b"".join(lines)
+        receipt = data if len(data) <= _SMALL else self._stage(data, part)
+        if refused:
+            raise RecordRefused(refused, receipt)
+        return receipt
+
+    def _stage(self, data: bytes, part: str) -> StagedFile:
+        path = self._staged / part
+        with understood(path):
+            try:
+                with path.open("xb", buffering=0) as file:
+                    view = memoryview(data)
+                    while view:
+                        view = view[os.write(file.fileno(), view) :]
+            except BaseException:
+                path.unlink(missing_ok=True)
+                raise
+        return StagedFile(str(path), len(data))

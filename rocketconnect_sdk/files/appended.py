@@ -1,0 +1,178 @@
+"""One file that grows by batches: each is appended, synced, and then counts by its manifest. What no manifest counts is cut off."""
+
+import errno
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from logging import Logger
+from pathlib import Path
+from typing import Any
+
+from rocketconnect_sdk.files.manifest import Manifest, ManifestLog, Owner, sync_directory, write_all
+from rocketconnect_sdk.files.trouble import understood
+from rocketconnect_sdk.sink import QueuePosition, SinkCommit
+
+_COPIED = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class StagedFile:
+    """A file whose bytes are to be appended; it is removed afterwards."""
+
+    path: str
+    length: int
+
+
+class AppendedFile:
+    """A file of one task, exactly once. Beside NAME, the hidden directory .NAME.rocketconnect holds manifests and staged files.
+
+    People may read the file while it grows; what they see behind the last manifest can still go away. Nobody else may write to it.
+    It may be moved away (rotated): then a new one is begun. Used by one thread.
+
+    Args:
+        path: The file.
+        owner: Who writes.
+        log: Is told what was cut off.
+    """
+
+    def __init__(self, path: Path, owner: Owner, log: Logger) -> None:
+        self.path = path
+        self._log = log
+        self._directory = path.parent / f".{path.name}.rocketconnect"
+        self._manifests = ManifestLog(self._directory, owner, exclusive=True)
+
+    @property
+    def staged(self) -> Path:
+        """Where pieces are staged: in the same file system, and removed at start."""
+        return self._directory / "staged"
+
+    def start(self) -> Mapping[str, QueuePosition]:
+        """Claims the file, cuts off what an earlier owner left behind, and gives the positions of what is in it.
+
+        Raises:
+            SystemAway, RetriableError, PermanentError
+        """
+        with self._manifests.locked() as newest, understood(self.path):
+            file = self._open()
+            try:
+                length = self._cut(file, newest)
+                length = self._end_line(file, length)
+                os.fsync(file)
+                inode = os.fstat(file).st_ino
+            finally:
+                os.close(file)
+            sync_directory(self.path.parent)
+            state = dict(newest.state) if newest is not None and length else {}
+            claimed = self._manifests.claim(newest, {**state, "length": length, "inode": inode})
+            shutil.rmtree(self.staged, ignore_errors=True)
+            self.staged.mkdir()
+        return claimed.queues
+
+    def _open(self) -> int:
+        return os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
+
+    def _cut(self, file: int, newest: Manifest | None) -> int:
+        """The length of what counts; the rest is cut off."""
+        found = os.fstat(file)
+        if newest is None or newest.state.get("inode") != found.st_ino:
+            # Somebody else's content, or a new file after a rotation: it stays, and is appended to.
+            return found.st_size
+        length: int = newest.state["length"]
+        if found.st_size > length:
+            self._log.warning("%s: %d bytes of an unfinished batch are cut off", self.path, found.st_size - length)
+            os.ftruncate(file, length)
+        elif found.st_size < length:
+            self._log.warning("%s was shortened by somebody else, from %d to %d bytes", self.path, length, found.st_size)
+        return min(length, found.st_size)
+
+    def _end_line(self, file: int, length: int) -> int:
+        if length and os.pread(file, 1, length - 1) != b"\n":
+            return write_all(file, b"\n", length)
+        return length
+
+    def remembered(self, key: str) -> Any:
+        """What was stored with the last batch under a key; None: nothing."""
+        with self._manifests.locked() as newest:
+            return self._manifests.mine(newest).state.get(key)
+
+    def append(
+        self,
+        pieces: Iterable[bytes | StagedFile],
+        commit: SinkCommit,
+        *,
+        remember: Mapping[str, Any] | None = None,
+        first: bytes = b"",
+    ) -> None:
+        """Appends a batch in the order of its pieces, and stores its positions. Durable when it returns (invariant 2).
+
+        Args:
+            pieces: Whole lines.
+            commit: Of the batch. The one that was written last is not written again.
+            remember: What is stored with it, for `remembered`.
+            first: Stands before the pieces where the file is empty: a header.
+
+        Raises:
+            SystemAway, RetriableError: nothing is left of it.
+            PermanentError: somebody else has the file.
+        """
+        pieces = list(pieces)
+        with self._manifests.locked() as newest, understood(self.path):
+            mine = self._manifests.mine(newest)
+            if not self._manifests.written(mine, commit):
+                self._append(mine, pieces, commit, remember or {}, first)
+        for piece in pieces:
+            if isinstance(piece, StagedFile):
+                Path(piece.path).unlink(missing_ok=True)
+
+    def _append(
+        self, mine: Manifest, pieces: Iterable[bytes | StagedFile], commit: SinkCommit, remember: Mapping[str, Any], first: bytes
+    ) -> None:
+        file = self._open()
+        try:
+            begin = self._end_line(file, self._cut(file, mine))
+            try:
+                end = begin or write_all(file, first, 0)
+                for piece in pieces:
+                    end = write_all(file, piece, end) if isinstance(piece, bytes) else _copy(piece, file, end)
+                os.fsync(file)
+                inode = os.fstat(file).st_ino
+                if inode != mine.state.get("inode"):
+                    sync_directory(self.path.parent)
+                self._manifests.commit(mine, commit, {**mine.state, **remember, "length": end, "inode": inode})
+            except BaseException:
+                os.ftruncate(file, begin)
+                raise
+        finally:
+            os.close(file)
+
+    def discard(self, pieces: Iterable[bytes | StagedFile]) -> None:
+        """Removes pieces that will not be appended."""
+        for piece in pieces:
+            if isinstance(piece, StagedFile):
+                Path(piece.path).unlink(missing_ok=True)
+
+
+def _copy(piece: StagedFile, file: int, at: int) -> int:
+    source = os.open(piece.path, os.O_RDONLY)
+    try:
+        done = 0
+        while done < piece.length:
+            copied = _copy_range(source, file, min(_COPIED, piece.length - done), done, at + done)
+            if not copied:
+                msg = f"{piece.path} has {done} bytes instead of {piece.length}"
+                raise OSError(msg)
+            done += copied
+    finally:
+        os.close(source)
+    return at + done
+
+
+def _copy_range(source: int, file: int, count: int, begin: int, at: int) -> int:
+    try:
+        return os.copy_file_range(source, file, count, begin, at)
+    except OSError as error:
+        if error.errno not in (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP):
+            raise
+    data = os.pread(source, min(count, 1 << 20), begin)
+    return write_all(file, data, at) - at

@@ -1,0 +1,85 @@
+"""Values as lines of a file. Needs msgspec."""
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+
+import msgspec
+
+from rocketconnect_sdk.errors import RecordError
+
+_encode = msgspec.json.Encoder(decimal_format="number").encode
+_decode = msgspec.json.Decoder().decode
+
+
+def text_lines(values: Sequence[object]) -> bytes:
+    """Each value as a line: text and bytes as they are, nothing for None, JSON for everything else.
+
+    Raises:
+        RecordError: a value has no such form.
+    """
+    if not values:
+        return b""
+    try:
+        return ("\n".join(values) + "\n").encode()  # type: ignore[arg-type]  # mostly str; else below
+    except (TypeError, UnicodeEncodeError):
+        return b"".join(text_line(value) for value in values)
+
+
+def text_line(value: object) -> bytes:
+    """One value as a line. See text_lines."""
+    if value is None:
+        return b"\n"
+    if isinstance(value, bytes):
+        return value + b"\n"
+    if isinstance(value, str):
+        try:
+            return f"{value}\n".encode()
+        except UnicodeEncodeError as error:
+            msg = f"the text cannot be written as UTF-8: {error.reason}"
+            raise RecordError(msg) from None
+    return to_json(value) + b"\n"
+
+
+def json_lines(values: Sequence[object]) -> bytes:
+    """Each value as a line of JSON. Text that is a JSON object or array already is taken as that; other text becomes a JSON string.
+
+    Raises:
+        RecordError: a value has no JSON form.
+    """
+    return b"".join(json_line(value) for value in values)
+
+
+def json_line(value: object) -> bytes:
+    """One value as a line. See json_lines."""
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        try:
+            inner = _decode(value)
+        except (msgspec.DecodeError, RecursionError):
+            return to_json(value) + b"\n"
+        return (value.encode() if "\n" not in value else to_json(inner)) + b"\n"
+    return to_json(value) + b"\n"
+
+
+def to_json(value: object) -> bytes:
+    """JSON in one line: bytes as base64, times as ISO 8601, decimals with all their digits, NaN and infinities as strings.
+
+    Raises:
+        RecordError: a value has no JSON form.
+    """
+    try:
+        data = _encode(value)
+        # msgspec writes what is no number as null.
+        return _encode(_without_nan(value)) if b"null" in data else data
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
+        msg = f"the value has no JSON form: {error}"
+        raise RecordError(msg) from None
+
+
+def _without_nan(value: object) -> object:
+    if isinstance(value, float) and not isfinite(value):
+        return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"  # noqa: PLR0124  # that is how NaN is known
+    if isinstance(value, Mapping):
+        return {key: _without_nan(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_nan(item) for item in value]
+    return value

@@ -1,0 +1,292 @@
+"""Manifests: what is durable in a target, in files with rising numbers.
+
+Each manifest is the whole truth at its time: who owns the target, and the position of every queue whose messages are in it. A new
+one is made with the next number and O_EXCL, so that of two writers one fails; and under a lock, so that nobody writes between
+looking and making. The one with the highest number that is whole counts: one that was cut off by a crash never happened.
+"""
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+from rocketconnect_sdk.errors import PermanentError, SystemAway
+from rocketconnect_sdk.files.trouble import understood
+from rocketconnect_sdk.sink import QueuePosition, SinkCommit, SourceMark
+
+_KEPT = 16
+_LOCK_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """One run of one task.
+
+    Attributes:
+        connector_uid: The connector.
+        generation: Of its plan.
+        task: The number of the task.
+        epoch: Of its assignment.
+    """
+
+    connector_uid: str
+    generation: int
+    task: int
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What is durable.
+
+    Attributes:
+        number: From 1.
+        connector_uid: Whose positions these are.
+        generation: The newest plan generation that has claimed the target.
+        epochs: By task of that generation: the epoch that has claimed it.
+        tokens: By task: of the batch that it wrote last.
+        queues: By "topic/broker/queue": the position behind what is in the target.
+        state: What the target itself remembers, as JSON has it.
+    """
+
+    number: int
+    connector_uid: str
+    generation: int = 0
+    epochs: Mapping[int, int] = field(default_factory=dict)
+    tokens: Mapping[int, str] = field(default_factory=dict)
+    queues: Mapping[str, QueuePosition] = field(default_factory=dict)
+    state: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is stored."""
+        return {
+            "number": self.number,
+            "connector_uid": self.connector_uid,
+            "generation": self.generation,
+            "epochs": {str(task): epoch for task, epoch in self.epochs.items()},
+            "tokens": {str(task): token for task, token in self.tokens.items()},
+            "queues": {queue: _position_to_json(position) for queue, position in self.queues.items()},
+            "state": dict(self.state),
+        }
+
+
+def manifest_from_json(form: Mapping[str, Any]) -> Manifest:
+    """From what is stored.
+
+    Raises:
+        KeyError, TypeError, ValueError, AttributeError: it is no manifest.
+    """
+    return Manifest(
+        form["number"],
+        form["connector_uid"],
+        form["generation"],
+        {int(task): epoch for task, epoch in form["epochs"].items()},
+        {int(task): token for task, token in form["tokens"].items()},
+        {queue: _position_from_json(position) for queue, position in form["queues"].items()},
+        form["state"],
+    )
+
+
+def _position_to_json(position: QueuePosition) -> dict[str, Any]:
+    marks = {key: [mark.epoch, mark.incarnation, list(mark.offset)] for key, mark in position.marks.items()}
+    return {"until": position.until, "incarnation": position.incarnation, "marks": marks}
+
+
+def _position_from_json(form: Mapping[str, Any]) -> QueuePosition:
+    marks = {key: SourceMark(epoch, incarnation, tuple(offset)) for key, (epoch, incarnation, offset) in form["marks"].items()}
+    return QueuePosition(form["until"], form["incarnation"], marks)
+
+
+class ManifestLog:
+    """The manifests of a target, as one task sees and writes them. Used by one thread.
+
+    Args:
+        directory: Where they are; made when the first one is written.
+        owner: Who writes.
+        exclusive: One task at a time has the target as a whole, of whatever connector. Otherwise the tasks of a connector share it,
+            each with queues of its own.
+    """
+
+    def __init__(self, directory: Path, owner: Owner, *, exclusive: bool) -> None:
+        self._directory = directory
+        self._owner = owner
+        self._exclusive = exclusive
+
+    @contextmanager
+    def locked(self) -> Iterator[Manifest | None]:
+        """Nobody else changes the target within the block. Gives the newest manifest; None: there is none.
+
+        The lock is the operating system's, so it is gone with the process that held it.
+
+        Raises:
+            SystemAway: another process holds it and does not go on: it was paused while it wrote.
+        """
+        with understood(self._directory):
+            self._directory.mkdir(exist_ok=True)
+            lock = os.open(self._directory / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            self._lock(lock)
+            with understood(self._directory):
+                newest = self._newest()
+            yield newest
+        finally:
+            os.close(lock)
+
+    def _lock(self, lock: int) -> None:
+        end = time.monotonic() + _LOCK_SECONDS
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    msg = f"{self._directory}: another process is in the middle of a write and does not go on; continue or end it"
+                    raise SystemAway(msg, wait=0.5) from None
+                time.sleep(0.01)
+            else:
+                return
+
+    def claim(self, newest: Manifest | None, state: Mapping[str, Any]) -> Manifest:
+        """Makes the target this owner's: from now on every other one fails (invariant 3). Within `locked`.
+
+        Raises:
+            PermanentError: somebody newer has it.
+        """
+        owner = self._owner
+        if newest is None or newest.connector_uid != owner.connector_uid:
+            # Another connector's positions mean nothing here.
+            last = Manifest(newest.number if newest else 0, owner.connector_uid)
+        else:
+            last = newest
+            if (last.generation, last.epochs.get(owner.task, 0) if last.generation == owner.generation else 0) > (
+                owner.generation,
+                owner.epoch,
+            ):
+                self._refuse(newest)
+        same = last.generation == owner.generation and not self._exclusive
+        claimed = replace(
+            last,
+            number=last.number + 1,
+            generation=owner.generation,
+            epochs={**(last.epochs if same else {}), owner.task: owner.epoch},
+            tokens=last.tokens,
+            state=state,
+        )
+        self._write(claimed)
+        return claimed
+
+    def mine(self, newest: Manifest | None) -> Manifest:
+        """The newest manifest, if it is still this owner that may write. Within `locked`.
+
+        Raises:
+            PermanentError: somebody else has claimed the target.
+        """
+        owner = self._owner
+        if (
+            newest is None
+            or (newest.connector_uid, newest.generation) != (owner.connector_uid, owner.generation)
+            or newest.epochs.get(owner.task) != owner.epoch
+        ):
+            self._refuse(newest)
+        return newest
+
+    def _refuse(self, newest: Manifest | None) -> NoReturn:
+        if newest is None:
+            msg = f"{self._directory}: the manifests are gone; they belong to the data beside them. Restart the connector"
+            raise PermanentError(msg)
+        who = f"connector {newest.connector_uid}, generation {newest.generation}, epochs {dict(newest.epochs)}"
+        msg = f"{self._directory}: another owner writes there now ({who}), so this one stops. Two connectors need two targets"
+        raise PermanentError(msg)
+
+    def written(self, newest: Manifest, commit: SinkCommit) -> bool:
+        """Whether this very batch is there already. Compares and sets: see Raises. Within `locked`.
+
+        Raises:
+            PermanentError: the batch begins before what is there, so that records would be there twice.
+        """
+        if newest.tokens.get(self._owner.task) == commit.token:
+            return True
+        for queue, before in commit.before.items():
+            stored = newest.queues.get(queue)
+            if stored is not None and (before.incarnation, before.until) < (stored.incarnation, stored.until):
+                msg = (
+                    f"{self._directory}: the batch begins at offset {before.until} of {queue}, and everything up to {stored.until} "
+                    "is there already. Restart the connector"
+                )
+                raise PermanentError(msg)
+        return False
+
+    def commit(self, newest: Manifest, commit: SinkCommit, state: Mapping[str, Any]) -> Manifest:
+        """Makes a batch durable with its positions (invariant 2). Within `locked`."""
+        made = replace(
+            newest,
+            number=newest.number + 1,
+            tokens={**newest.tokens, self._owner.task: commit.token},
+            queues={**newest.queues, **commit.after},
+            state=state,
+        )
+        self._write(made)
+        return made
+
+    def _write(self, manifest: Manifest) -> None:
+        path = self._path(manifest.number)
+        data = json.dumps(manifest.to_json(), separators=(",", ":")).encode() + b"\n"
+        try:
+            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        except FileExistsError:
+            msg = f"{path}: another owner was quicker, so this one stops"
+            raise PermanentError(msg) from None
+        try:
+            try:
+                write_all(file, data, 0)
+                os.fsync(file)
+            finally:
+                os.close(file)
+            sync_directory(self._directory)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        for number in self._numbers():
+            if number <= manifest.number - _KEPT:
+                self._path(number).unlink(missing_ok=True)
+
+    def _numbers(self) -> list[int]:
+        names = os.listdir(self._directory)  # noqa: PTH208  # names are enough
+        return sorted((int(name[:-5]) for name in names if name.endswith(".json")), reverse=True)
+
+    def _path(self, number: int) -> Path:
+        return self._directory / f"{number:020d}.json"
+
+    def _newest(self) -> Manifest | None:
+        numbers = self._numbers()
+        for number in numbers:
+            text = self._path(number).read_bytes()
+            if text.endswith(b"}\n"):
+                with suppress(KeyError, TypeError, ValueError, AttributeError):  # cut off by a crash: it never happened
+                    found = manifest_from_json(json.loads(text))
+                    # A number that was never whole is used up, too.
+                    return replace(found, number=numbers[0])
+        return None
+
+
+def write_all(file: int, data: bytes | memoryview, at: int) -> int:
+    """Writes everything at an offset; returns the offset behind it. Raises OSError."""
+    view = memoryview(data)
+    while view:
+        done = os.pwrite(file, view, at)
+        view = view[done:]
+        at += done
+    return at
+
+
+def sync_directory(path: Path) -> None:
+    """Makes the names in a directory durable. Raises OSError."""
+    directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
