@@ -9,7 +9,9 @@ from rocketconnect.connector.v1 import connector_pb2
 
 from rocketconnect_kit import errors
 from rocketconnect_kit.status import remote_errors
+from services.config.domain import Changes
 from services.config.service import FRESH_SECONDS
+from services.config.store import ConfigStore
 
 GOOD = {"connector.class": "file_source", "path": "/data/in.txt"}
 ALIAS = "org.apache.rocketmq.connect.file.FileSourceConnector"
@@ -243,6 +245,24 @@ async def test_watch_gives_a_snapshot_and_then_each_change_at_once(service: Any)
         await service.stub.DeleteConnector(pb.DeleteConnectorRequest(name="a"))
         gone = await following(stream)
         assert (list(gone.connectors), list(gone.deleted_uids)) == ([], [first.uid])
+
+
+async def test_a_watch_that_has_nothing_to_tell_does_not_look(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = 0
+    look = ConfigStore.changes_since
+
+    def counted(store: ConfigStore, sequence: int) -> Changes:
+        nonlocal looks
+        looks += 1
+        return look(store, sequence)
+
+    monkeypatch.setattr(ConfigStore, "changes_since", counted)
+    async with watching(service.stub) as stream:
+        await following(stream)
+        await service.create("c")
+        await following(stream)
+        await asyncio.sleep(1.2)
+    assert looks <= 3
 
 
 async def test_watch_ends_where_the_store_ends_after_many_changes_at_once(service: Any) -> None:

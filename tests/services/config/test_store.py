@@ -196,6 +196,15 @@ def test_changes_show_each_connector_once_as_it_is_now(store: ConfigStore) -> No
     assert store.changes_since(changes.sequence).connectors == ()
 
 
+def test_not_one_change_is_missed_when_each_is_asked_for_by_itself(store: ConfigStore) -> None:
+    seen = store.snapshot().sequence
+    for name in ("a", "b", "c"):
+        made = create(store, name)
+        changes = store.changes_since(seen)
+        assert changes.connectors == (made,)
+        seen = changes.sequence
+
+
 def test_pages_go_through_all_names_in_order(store: ConfigStore) -> None:
     for name in ("b", "a", "C", "d_", "d-"):
         create(store, name)

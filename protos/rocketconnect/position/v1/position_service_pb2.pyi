@@ -89,7 +89,9 @@ class OpenTaskResponse(_message.Message):
     CLEAN_FIELD_NUMBER: _builtins.int
     INCARNATION_FIELD_NUMBER: _builtins.int
     clean: _builtins.bool
-    """The last owner of this task ended with all that it had sent committed, so nothing needs to be looked for in the topic."""
+    """The last owner of this task ended with all that it had sent committed, so nothing needs to be looked for in the topic. The
+    first time in a plan generation: all tasks before the generation did. False when the same epoch opens again.
+    """
     incarnation: _builtins.int
     """The incarnation that partitions without a position start with."""
     @_builtins.property
@@ -154,7 +156,9 @@ class CommitPositionsRequest(_message.Message):
     UPDATES_FIELD_NUMBER: _builtins.int
     CLEAN_FIELD_NUMBER: _builtins.int
     clean: _builtins.bool
-    """The task has ended and everything that it sent is covered by these positions."""
+    """The task has ended, and everything that it sent, or that it was opened to look for in the topic (clean was false), is covered
+    by these positions.
+    """
     @_builtins.property
     def fence(self) -> Global___TaskFence:
         """Who commits."""
