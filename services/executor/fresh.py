@@ -56,9 +56,9 @@ class FreshHosts:
 
     def replace_spare(self) -> None:
         """Put a new process in the place of the spare: what it may have loaded is out of date."""
-        if self._spare is not None:
-            self._spare.kill("it was replaced")
-            self._spare = None
+        spare, self._spare = self._spare, None
+        if spare is not None:
+            spare.kill("it was replaced")
         self.keep_one_ready()
 
     async def ask(self, question: Question, seconds: float, what: str) -> Event:
@@ -99,17 +99,20 @@ class FreshHosts:
     async def close(self) -> None:
         """End all that are left."""
         self._closed = True
-        hosts = [*self._asking, *([self._spare] if self._spare is not None else [])]
+        spare, self._spare = self._spare, None
+        hosts = [*self._asking, *([spare] if spare is not None else [])]
         for host in hosts:
             host.kill("the executor ends")
             await host.wait()
 
     def _start(self) -> HostProcess:
         def forget(reason: str) -> None:
-            _log.warning("the spare host process ended", cause=reason)
-            self._spare = None
+            if self._spare is host:
+                _log.warning("the spare host process ended", cause=reason)
+                self._spare = None
 
-        return HostProcess(lambda _event: None, forget)
+        host = HostProcess(lambda _event: None, forget)
+        return host
 
 
 def _keep(answer: "asyncio.Future[Event]") -> Callable[[Event], None]:

@@ -5,13 +5,16 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import grpc
 from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
-from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceAsyncStub
 
 from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.status import decode
+
+if TYPE_CHECKING:
+    from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceAsyncStub
 
 FENCED = "WORKER_FENCED"
 
@@ -44,7 +47,7 @@ class Membership:
 
     def __init__(
         self,
-        stub: ClusterServiceAsyncStub,
+        stub: "ClusterServiceAsyncStub",
         identity: Identity,
         plugins: Callable[[], Sequence[str]],
         on_lease: Callable[[float], None],

@@ -19,7 +19,7 @@ async def copy_lines(pipe: IO[bytes], tell: Callable[[str], None], clock: Callab
     throttle = Throttle(tell, LINES_A_SECOND, clock)
     rest = b""
     try:
-        while data := await reader.read(LONGEST_LINE):
+        while data := await _read(reader, throttle):
             *lines, rest = (rest + data).split(b"\n")
             for line in lines:
                 throttle.line(line.decode("utf-8", "backslashreplace").rstrip())
@@ -28,8 +28,19 @@ async def copy_lines(pipe: IO[bytes], tell: Callable[[str], None], clock: Callab
                 rest = b""
         if rest:
             throttle.line(rest.decode("utf-8", "backslashreplace"))
+        throttle.tell_dropped()
     finally:
         transport.close()
+
+
+async def _read(reader: asyncio.StreamReader, throttle: "Throttle") -> bytes:
+    while throttle.dropped:
+        try:
+            async with asyncio.timeout(1):
+                return await reader.read(LONGEST_LINE)
+        except TimeoutError:
+            throttle.tell_dropped()
+    return await reader.read(LONGEST_LINE)
 
 
 class Throttle:
@@ -41,19 +52,25 @@ class Throttle:
         self._clock = clock
         self._second = clock()
         self._told = 0
-        self._dropped = 0
+        self.dropped = 0
+        """How many lines were dropped and not told of yet."""
 
     def line(self, text: str) -> None:
         """Pass a line on, or count it."""
         now = self._clock()
         if now - self._second >= 1:
-            if self._dropped:
-                self._tell(f"{self._dropped} more lines were not logged: more than {self._limit} came in a second")
-            self._second, self._told, self._dropped = now, 0, 0
+            self.tell_dropped()
+            self._second, self._told = now, 0
         if not text:
             return
         if self._told < self._limit:
             self._told += 1
             self._tell(text)
         else:
-            self._dropped += 1
+            self.dropped += 1
+
+    def tell_dropped(self) -> None:
+        """Tell how many lines were dropped since this was told last."""
+        if self.dropped:
+            self._tell(f"{self.dropped} more lines were not logged: more than {self._limit} came in a second")
+        self.dropped = 0

@@ -4,12 +4,10 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import grpc
 from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
-from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceAsyncStub
-from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceAsyncStub
 
 from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.status import decode
@@ -36,6 +34,10 @@ from services.executor.messages import TaskPulse
 from services.executor.pool import HostPool, Watcher
 from services.executor.reports import Reports
 from services.executor.runtime.task import Outcome, State
+
+if TYPE_CHECKING:
+    from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceAsyncStub
+    from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceAsyncStub
 
 _TICK_SECONDS = 1.0
 _CALL_SECONDS = 5.0
@@ -70,8 +72,8 @@ class Worker:
     def __init__(
         self,
         identity: Identity,
-        cluster_stub: ClusterServiceAsyncStub,
-        state_stub: StateServiceAsyncStub,
+        cluster_stub: "ClusterServiceAsyncStub",
+        state_stub: "StateServiceAsyncStub",
         plugins: Callable[[], Sequence[str]],
         planner: Planner,
         make_pool: Callable[[Watcher], HostPool],
@@ -205,9 +207,10 @@ class Worker:
                     await self._due.wait()
             except TimeoutError:
                 pass  # something is due
-            self._due.clear()
             now = time.monotonic()
             self._apply(self._lifecycle.tick(now))
+            # Only now: carrying out the effects has set it, and this loop looks at the next deadline anyhow.
+            self._due.clear()
             if now >= next_tick:
                 self.pool.tick()
                 next_tick = now + _TICK_SECONDS

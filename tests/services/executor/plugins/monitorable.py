@@ -1,0 +1,123 @@
+"""A real source plugin that does what tests order: counts, prints, hangs, fails, or ends its process."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import PermanentError, Problem
+from rocketconnect_sdk.options import Config, Kind, Option
+from rocketconnect_sdk.record import Offset, SourceBatch
+from rocketconnect_sdk.source import Plan, Source, SourceTask
+
+
+def _hang() -> None:
+    while True:
+        time.sleep(3600)
+
+
+def _exit() -> None:
+    os._exit(7)
+
+
+def _crash() -> None:
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def _fail() -> None:
+    msg = "failed as ordered"
+    raise RuntimeError(msg)
+
+
+def _give_up() -> None:
+    msg = "gave up as ordered"
+    raise PermanentError(msg)
+
+
+def _chatter() -> None:
+    for number in range(100_000):
+        sys.stdout.write(f"chatter {number}\n")
+
+
+def _stay_behind() -> None:
+    child = subprocess.Popen(["sleep", "600"])
+    print(f"child {child.pid}", flush=True)
+
+
+ORDERS: Mapping[str, Callable[[], None]] = {
+    "hang": _hang,
+    "exit": _exit,
+    "crash": _crash,
+    "fail": _fail,
+    "give up": _give_up,
+    "chatter": _chatter,
+    "stay behind": _stay_behind,
+}
+
+
+class MonitorableSource(Source):
+    """A source for tests: counts from 1, and does at each step what it is ordered."""
+
+    name = "monitorable_source"
+    aliases = ("org.example.MonitorableSource",)
+    options = (
+        Option("on.check", "What to do when it is checked.", default="", choices=("", *ORDERS)),
+        Option("on.plan", "What to do when it plans.", default="", choices=("", *ORDERS)),
+        Option("on.open", "What to do when a task is opened.", default="", choices=("", *ORDERS)),
+        Option("once", "A file: the order of on.open is obeyed only while it is not there, and makes it.", default=""),
+        Option("records", "How many records each task gives.", Kind.INT, "0"),
+        Option("password", "A secret.", secret=True),
+        Option("shout", "Print the password when a task is opened.", Kind.BOOL, "false"),
+    )
+
+    def check(self, config: Config) -> Iterable[Problem]:
+        _obey(config["on.check"])
+        if config["records"] < 0:
+            yield Problem("records", str(config["records"]), "is negative", "Give 0 or more.")
+
+    def plan(self, config: Config, max_tasks: int) -> Plan:
+        _obey(config["on.plan"])
+        return Plan([{"share": str(number)} for number in range(max_tasks)], replan_after=3600)
+
+    def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> SourceTask:
+        if config["shout"]:
+            print(f"the password is {config['password']}")
+            context.log.warning("the password is %s", config["password"])
+            msg = f"the password {config['password']} is wrong"
+            raise PermanentError(msg)
+        once = config["once"]
+        if not once or not Path(once).exists():
+            if once:
+                Path(once).touch()
+            _obey(config["on.open"])
+        return _Task(f"part-{task['share']}", config["records"])
+
+
+class _Task(SourceTask):
+    def __init__(self, partition: str, records: int) -> None:
+        self._partition = partition
+        self._records = records
+        self._next = 0
+
+    def start(self, positions: Mapping[str, Offset]) -> None:
+        self._next = positions.get(self._partition, (0,))[0]
+
+    def poll(self) -> SourceBatch | None:
+        count = min(100, self._records - self._next)
+        if count <= 0:
+            return None
+        numbers = range(self._next + 1, self._next + count + 1)
+        self._next += count
+        return SourceBatch(self._partition, [f"{self._partition} {number}" for number in numbers], [(n,) for n in numbers])
+
+    def close(self) -> None:
+        return
+
+
+def _obey(order: str) -> None:
+    if order:
+        ORDERS[order]()

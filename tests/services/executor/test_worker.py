@@ -1,0 +1,348 @@
+"""Executors as real processes: what they do with assignments, leases, signals, and with hosts that die or hang."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+from rocketconnect.connector.v1 import connector_pb2 as connectors
+from rocketconnect.executor.v1 import executor_service_pb2 as pb
+
+Plane = Any
+Executor = Any
+Start = Callable[..., Any]
+
+
+def gone(processes: list[psutil.Process], seconds: float) -> bool:
+    """Whether all of them have ended after at most so many seconds."""
+    _, alive = psutil.wait_procs(processes, timeout=seconds)
+    return all(process.status() == psutil.STATUS_ZOMBIE for process in alive)
+
+
+def running(plane: Plane, executor: Executor, uid: str, task: int = 0) -> int:
+    """The process id of the host of a task, once it runs there (it waits for a broker, which is not there)."""
+    plane.wait_for(lambda: plane.state(uid, task) == "WAITING")
+    (pid,) = executor.hosts_of(executor.stub(), f"name-{uid}/{task}")
+    return int(pid)
+
+
+def test_it_registers_with_what_it_offers(executor: Executor, plane: Plane) -> None:
+    (registration,) = plane.registrations
+    assert registration.worker_id == "worker-1"
+    assert registration.address == executor.address
+    assert {"monitorable_source", "org.example.MonitorableSource", "direct"} <= set(registration.plugins)
+
+
+def test_it_tells_the_config_service_what_it_offers(executor: Executor, plane: Plane) -> None:
+    plane.wait_for(lambda: plane.plugin_reports)
+    plugins = {plugin.name: plugin for plugin in plane.plugin_reports[0].plugins}
+    monitorable = plugins["monitorable_source"]
+    assert monitorable.type == connectors.PLUGIN_TYPE_SOURCE
+    assert monitorable.summary == "A source for tests: counts from 1, and does at each step what it is ordered."
+    assert {option.key: option.secret for option in monitorable.options}["password"] is True
+
+
+def test_an_assigned_task_runs_in_a_host_and_is_reported(executor: Executor, plane: Plane) -> None:
+    epoch = plane.assign("a")
+    pid = running(plane, executor, "a")
+    report = plane.reports["a", 0]
+    assert report.epoch == epoch
+    assert report.stall_after.seconds == 60
+    assert psutil.Process(pid).ppid() == executor.process.pid
+
+
+def test_a_task_is_paused_and_resumed(executor: Executor, plane: Plane) -> None:
+    plane.assign("a", paused=True)
+    plane.wait_for(lambda: plane.state("a") in ("PAUSED", "WAITING"))
+    plane.change("a", paused=False)
+    running(plane, executor, "a")
+
+
+def test_native_tasks_do_not_share_a_host_unless_that_is_set(executor: Executor, plane: Plane) -> None:
+    plane.assign("a", 0)
+    plane.assign("a", 1)
+    assert running(plane, executor, "a", 0) != running(plane, executor, "a", 1)
+
+
+def test_native_tasks_share_a_host_up_to_the_number_that_is_set(start_executor: Start, plane: Plane) -> None:
+    executor = start_executor(tasks_per_host="2")
+    plane.wait_for(lambda: plane.registrations)
+    for task in range(3):
+        plane.assign("a", task)
+    pids = [running(plane, executor, "a", task) for task in range(3)]
+    assert pids[0] == pids[1] != pids[2]
+
+
+def test_a_revoked_task_is_stopped_and_released(executor: Executor, plane: Plane) -> None:
+    epoch = plane.assign("a")
+    host = psutil.Process(running(plane, executor, "a"))
+    plane.change("a", revoked=True)
+    plane.wait_for(lambda: plane.releases)
+    (release,) = plane.releases
+    assert (release.key.connector_uid, release.key.task, release.epoch, release.failed) == ("a", 0, epoch, False)
+    assert plane.state("a") == "STOPPED"
+    assert gone([host], 1)
+
+
+def test_a_removed_task_is_fenced_and_not_released(executor: Executor, plane: Plane) -> None:
+    plane.assign("a")
+    host = psutil.Process(running(plane, executor, "a"))
+    plane.remove("a")
+    assert gone([host], 2)
+    assert plane.releases == []
+
+
+def test_a_task_whose_report_is_refused_is_stopped(executor: Executor, plane: Plane) -> None:
+    plane.assign("a")
+    host = psutil.Process(running(plane, executor, "a"))
+    plane.refused.add(("a", 0))
+    plane.wait_for(lambda: plane.releases)
+    assert plane.releases[0].failed
+    assert gone([host], 2)
+
+
+def test_a_task_that_gives_up_is_released_as_permanently_failed_with_its_error(executor: Executor, plane: Plane) -> None:
+    plane.assign("a", on_open="give up")
+    plane.wait_for(lambda: plane.releases)
+    assert (plane.releases[0].failed, plane.releases[0].permanent) == (True, True)
+    assert plane.state("a") == "FAILED"
+    assert "gave up as ordered" in plane.trace("a")
+
+
+def test_a_task_that_fails_is_released_as_failed(executor: Executor, plane: Plane) -> None:
+    plane.assign("a", on_open="fail")
+    plane.wait_for(lambda: plane.releases)
+    assert (plane.releases[0].failed, plane.releases[0].permanent) == (True, False)
+    assert "failed as ordered" in plane.trace("a")
+
+
+def test_a_task_whose_host_is_killed_is_started_again_under_the_same_epoch(executor: Executor, plane: Plane) -> None:
+    epoch = plane.assign("a")
+    pid = running(plane, executor, "a")
+    os.kill(pid, signal.SIGKILL)
+    plane.wait_for(lambda: ("a", 0, "RESTARTING") in plane.history)
+    plane.wait_for(lambda: plane.state("a") == "WAITING" and plane.reports["a", 0].restarts == 1)
+    assert running(plane, executor, "a") != pid
+    assert plane.reports["a", 0].epoch == epoch
+    assert any("SIGKILL" in line for line in plane.logs)
+    assert plane.releases == []
+
+
+def test_a_killed_host_leaves_other_tasks_alone(executor: Executor, plane: Plane) -> None:
+    plane.assign("a")
+    plane.assign("b")
+    other = running(plane, executor, "b")
+    os.kill(running(plane, executor, "a"), signal.SIGKILL)
+    plane.wait_for(lambda: plane.reports["a", 0].restarts == 1)
+    assert running(plane, executor, "b") == other
+
+
+def test_a_task_that_always_ends_its_host_is_in_the_end_released_as_failed(executor: Executor, plane: Plane) -> None:
+    plane.assign("a", on_open="exit")
+    plane.wait_for(lambda: plane.releases, seconds=60)
+    assert plane.releases[0].failed
+    assert "exit status 7" in plane.trace("a")
+    assert plane.reports["a", 0].restarts == 5
+
+
+def test_a_task_that_does_not_stop_is_killed_and_released(start_executor: Start, plane: Plane) -> None:
+    executor = start_executor(drain_seconds="2")
+    plane.wait_for(lambda: plane.registrations)
+    plane.assign("a", on_open="hang")
+    plane.wait_for(lambda: plane.state("a") == "STARTING")
+    plane.wait_for(lambda: executor.hosts_of(executor.stub(), "name-a/0"))
+    (host,) = executor.hosts_of(executor.stub(), "name-a/0")
+    process = psutil.Process(host)
+    plane.change("a", revoked=True)
+    plane.wait_for(lambda: plane.releases)
+    assert gone([process], 1)
+
+
+def test_programs_that_a_plugin_started_end_with_its_task(executor: Executor, plane: Plane) -> None:
+    plane.assign("a", on_open="stay behind")
+    running(plane, executor, "a")
+    (child,) = [process for process in executor.children() if process.name() == "sleep"]
+    plane.change("a", revoked=True)
+    assert gone([child], 5)
+
+
+def test_what_plugins_print_is_in_the_log_with_the_name_of_the_connector(executor: Executor, plane: Plane) -> None:
+    plane.assign("a", on_open="chatter")
+    running(plane, executor, "a")
+    plane.wait_for(lambda: "lines were not logged" in executor.log or "chatter 99999" in executor.log)
+    assert "name-a/0" in next(line for line in executor.log.splitlines() if "chatter 1" in line)
+    assert len(executor.log) < 1_000_000
+
+
+def test_no_secret_leaves_the_host(executor: Executor, plane: Plane) -> None:
+    plane.assign("a", password="${env:SECRET_FOR_TESTS}", shout="true")
+    plane.wait_for(lambda: plane.releases)
+    assert "the password *** is wrong" in plane.trace("a")
+    plane.wait_for(lambda: "the password is ***" in executor.log)
+    assert "s3cr3t-value" not in executor.log + "".join(plane.logs) + str(plane.reports)
+
+
+def test_a_reference_that_stands_for_nothing_fails_the_task_for_good_and_is_named(executor: Executor, plane: Plane) -> None:
+    plane.assign("a", password="${env:NOT_THERE}")
+    plane.wait_for(lambda: plane.releases)
+    assert plane.releases[0].permanent
+    assert "${env:NOT_THERE}" in plane.trace("a")
+
+
+def test_a_connector_is_planned_in_a_fresh_host_and_each_task_is_told_how_many_there_are(executor: Executor, plane: Plane) -> None:
+    plane.assign("a", -1, max_tasks="3")
+    plane.wait_for(lambda: plane.plans)
+    (plan,) = plane.plans
+    assert [dict(task.config) for task in plan.tasks] == [{"share": str(number), "tasks": "3"} for number in range(3)]
+    assert plan.replan_after.seconds == 3600
+
+
+def test_a_planning_that_ends_its_process_is_released_as_failed(executor: Executor, plane: Plane) -> None:
+    plane.assign("a", -1, on_plan="exit")
+    plane.wait_for(lambda: plane.releases)
+    assert (plane.releases[0].key.task, plane.releases[0].failed, plane.releases[0].permanent) == (-1, True, False)
+    assert "exit status 7" in plane.trace("a", -1)
+
+
+def test_a_planning_that_hangs_is_ended(start_executor: Start, plane: Plane) -> None:
+    start_executor(plugin_seconds="1")
+    plane.wait_for(lambda: plane.registrations)
+    plane.assign("a", -1, on_plan="hang")
+    plane.wait_for(lambda: plane.releases)
+    assert "did not answer in 1 s" in plane.trace("a", -1)
+
+
+def test_a_planning_that_is_taken_away_is_ended(executor: Executor, plane: Plane) -> None:
+    plane.assign("a", -1, on_plan="hang")
+    plane.wait_for(lambda: plane.state("a", -1) == "STARTING")
+    before = executor.children()
+    plane.change("a", -1, revoked=True)
+    plane.wait_for(lambda: plane.releases)
+    assert not plane.releases[0].failed
+    time.sleep(0.5)
+    assert any(not process.is_running() or process.status() == psutil.STATUS_ZOMBIE for process in before)
+
+
+def test_a_worker_whose_session_ended_stops_everything_and_registers_again(executor: Executor, plane: Plane) -> None:
+    plane.assign("a")
+    host = psutil.Process(running(plane, executor, "a"))
+    plane.end_session()
+    plane.wait_for(lambda: len(plane.registrations) == 2)
+    assert gone([host], 0.5), "a task of the session before was alive after the registration"
+
+
+def test_a_worker_without_a_cluster_service_goes_on_while_its_lease_lasts_and_stops_when_it_ends(
+    executor: Executor, plane: Plane
+) -> None:
+    plane.assign("a")
+    host = psutil.Process(running(plane, executor, "a"))
+    plane.silent.set()
+    began = time.monotonic()
+    assert not gone([host], plane.lease - 0.5)
+    assert gone([host], 2)
+    assert plane.lease - 0.5 < time.monotonic() - began < plane.lease + 1.5
+    plane.silent.clear()
+    plane.wait_for(lambda: len(plane.registrations) >= 2)
+
+
+def test_hosts_stop_by_themselves_when_a_stopped_executor_lets_the_lease_pass(executor: Executor, plane: Plane) -> None:
+    plane.assign("a")
+    plane.assign("b", on_open="hang")
+    running(plane, executor, "a")
+    plane.wait_for(lambda: executor.hosts_of(executor.stub(), "name-b/0"))
+    (hung,) = executor.hosts_of(executor.stub(), "name-b/0")
+    host = psutil.Process(hung)
+    executor.process.send_signal(signal.SIGSTOP)
+    # The fenced task of the first host ends; the second one can't be stopped, so its host ends.
+    try:
+        deadline = time.monotonic() + plane.lease + 2.5
+        while host.status() != psutil.STATUS_ZOMBIE and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert host.status() == psutil.STATUS_ZOMBIE
+    finally:
+        executor.process.send_signal(signal.SIGCONT)
+    plane.wait_for(lambda: len(plane.registrations) == 2)
+
+
+def test_a_host_that_is_stopped_past_its_lease_is_killed_when_the_session_ends(executor: Executor, plane: Plane) -> None:
+    plane.assign("a")
+    host = psutil.Process(running(plane, executor, "a"))
+    host.send_signal(signal.SIGSTOP)
+    plane.end_session()
+    assert gone([host], 3)
+    plane.wait_for(lambda: len(plane.registrations) == 2)
+
+
+def test_killed_executors_take_their_hosts_along_within_a_second(executor: Executor, plane: Plane) -> None:
+    plane.assign("a")
+    plane.assign("b", on_open="hang")
+    plane.assign("c", -1, on_plan="hang")
+    running(plane, executor, "a")
+    plane.wait_for(lambda: plane.state("b") and plane.state("c", -1))
+    hosts = executor.children()
+    assert len(hosts) >= 4
+    executor.process.kill()
+    assert gone(hosts, 1)
+
+
+def test_the_first_sigterm_drains_and_leaves(executor: Executor, plane: Plane) -> None:
+    plane.assign("a")
+    running(plane, executor, "a")
+    hosts = executor.children()
+    executor.process.send_signal(signal.SIGTERM)
+    assert executor.process.wait(10) == 0
+    assert plane.left == [1]
+    assert plane.state("a") == "STOPPED"
+    assert plane.releases == []
+    assert gone(hosts, 0.5)
+
+
+def test_a_drain_ends_in_time_though_a_task_does_not(start_executor: Start, plane: Plane) -> None:
+    executor = start_executor(drain_seconds="2")
+    plane.wait_for(lambda: plane.registrations)
+    plane.assign("a", on_open="hang")
+    plane.wait_for(lambda: plane.state("a"))
+    hosts = executor.children()
+    began = time.monotonic()
+    executor.process.send_signal(signal.SIGTERM)
+    assert executor.process.wait(10) == 0
+    assert time.monotonic() - began < 5
+    assert gone(hosts, 0.5)
+
+
+def test_the_second_sigterm_ends_at_once(start_executor: Start, plane: Plane) -> None:
+    executor = start_executor(drain_seconds="60")
+    plane.wait_for(lambda: plane.registrations)
+    plane.assign("a", on_open="hang")
+    plane.wait_for(lambda: plane.state("a"))
+    hosts = executor.children()
+    executor.process.send_signal(signal.SIGTERM)
+    time.sleep(0.5)
+    assert executor.process.poll() is None
+    began = time.monotonic()
+    executor.process.send_signal(signal.SIGTERM)
+    assert executor.process.wait(10) == 128 + signal.SIGTERM
+    assert time.monotonic() - began < 2
+    assert gone(hosts, 1)
+
+
+def test_the_executor_itself_never_loads_plugins_spark_or_arrow(executor: Executor, plane: Plane) -> None:
+    plane.assign("a", -1)
+    plane.wait_for(lambda: plane.plans)
+    plane.assign("a")
+    running(plane, executor, "a")
+    maps = Path(f"/proc/{executor.process.pid}/maps").read_text()
+    assert "libarrow" not in maps
+    opened = [line for line in executor.log.splitlines() if "monitorable.py" in line]
+    assert opened == []
+
+
+def test_describe_worker_tells_processes_and_tasks(executor: Executor, plane: Plane) -> None:
+    plane.assign("a")
+    pid = running(plane, executor, "a")
+    answer = executor.stub().DescribeWorker(pb.DescribeWorkerRequest(), timeout=5)
+    assert answer.worker_id == "worker-1"
+    assert [(host.pid, host.profile, list(host.tasks), host.restarts) for host in answer.hosts] == [(pid, "native", ["name-a/0"], 0)]
