@@ -5,12 +5,16 @@ import json
 import os
 import signal
 import socket
+import ssl
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 
 @asynccontextmanager
@@ -114,3 +118,24 @@ async def test_bytes_that_are_not_http_and_requests_of_any_shape_do_not_hurt(sys
         _, err = await asyncio.wait_for(process.communicate(), 15)
         assert process.returncode == 0
         assert b"Traceback" not in err
+
+
+async def test_it_speaks_tls_and_asks_for_a_certificate_when_it_knows_who_signs_them(system: Any, tmp_path: Path) -> None:
+    def openssl(*words: str) -> None:
+        subprocess.run(["openssl", *words], check=True, capture_output=True, cwd=tmp_path)
+
+    request = ("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost")
+    await asyncio.to_thread(openssl, *request, "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem", "-out", "cert.pem")
+    certificate, key = str(tmp_path / "cert.pem"), str(tmp_path / "key.pem")
+    flags = ("--port", "0", "--tls-cert", certificate, "--tls-key", key)
+    trusting = ssl.create_default_context(cafile=certificate)
+    async with started(system.addresses, *flags) as (_, said), httpx.AsyncClient(verify=trusting) as rest:
+        assert (await rest.get(f"https://{said['address']}/healthz")).json() == {"alive": True}
+    async with started(system.addresses, *flags, "--tls-ca", certificate) as (_, said):
+        async with httpx.AsyncClient(base_url=f"https://{said['address']}", verify=trusting) as rest:
+            with pytest.raises(httpx.HTTPError):
+                await rest.get("/healthz")
+        known = ssl.create_default_context(cafile=certificate)
+        known.load_cert_chain(certificate, key)
+        async with httpx.AsyncClient(base_url=f"https://{said['address']}", verify=known) as rest:
+            assert (await rest.get("/healthz")).status_code == 200
