@@ -1,7 +1,7 @@
 """Frames and their headers.
 
 A frame is `length:4 | serialization:1, header length:3 | header | body`; the length counts what follows it. The header
-is either JSON or RocketMQ's own binary form; a server answers in the form in which it was asked.
+is either JSON or RocketMQ's own binary form, which every server since 3.x reads; answers may come in either.
 """
 
 from __future__ import annotations
