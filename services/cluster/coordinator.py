@@ -11,11 +11,11 @@ from rocketconnect_kit.errors import Aborted, ServiceError, Unavailable
 from rocketconnect_kit.logs import get_logger
 from services.cluster import core
 from services.cluster.board import Board
-from services.cluster.events import Effects, Event, Tick
-from services.cluster.model import Changes, Key
+from services.cluster.events import Event, Tick
+from services.cluster.model import Changes
 from services.cluster.state import Policy, State
 from services.cluster.tables import Tables
-from services.cluster.view import AssignmentView, view_of
+from services.cluster.view import view_of
 
 QUEUE_LENGTH = 1000
 """Invariant 7: so many events may wait; who brings another one waits too."""
@@ -139,27 +139,26 @@ class Coordinator:
         return batch
 
     async def _happen(self, batch: list[_Waiting]) -> None:
-        effects = [core.step(self.state, waiting.event, self._clock(), self._random) for waiting in batch]
-        self._wake_at = effects[-1].wake_at
+        effects = core.step(self.state, [waiting.event for waiting in batch], self._clock(), self._random)
+        self._wake_at = effects.wake_at
         try:
-            await asyncio.to_thread(self._store.write, Changes.merged(effect.changes for effect in effects))
+            await asyncio.to_thread(self._store.write, effects.changes)
         except ServiceError as error:
             for waiting in batch:
                 if waiting.answer is not None and not waiting.answer.done():
                     waiting.answer.set_exception(Unavailable("STORE_UNAVAILABLE", error.message))
             raise
-        views: dict[Key, AssignmentView | None] = {}
-        for waiting, effect in zip(batch, effects, strict=True):
-            views.update(effect.views)
-            _tell_log(waiting.event, effect)
-        self.board.publish(views)
-        for waiting, effect in zip(batch, effects, strict=True):
+        self.board.publish(effects.views)
+        for waiting, reply in zip(batch, effects.replies, strict=True):
+            if isinstance(reply, ServiceError):
+                _log.info("refused", event_kind=type(waiting.event).__name__, reason=reply.reason, cause=reply.message)
             if waiting.answer is None or waiting.answer.done():
                 continue
-            if isinstance(effect.reply, ServiceError):
-                waiting.answer.set_exception(effect.reply)
+            if isinstance(reply, ServiceError):
+                waiting.answer.set_exception(reply)
             else:
-                waiting.answer.set_result(effect.reply)
+                waiting.answer.set_result(reply)
+        _tell_log(effects.changes)
 
     async def _load(self) -> None:
         tables = Tables()
@@ -182,20 +181,18 @@ class Coordinator:
                 return
 
 
-def _tell_log(event: Event, effects: Effects) -> None:
-    if isinstance(effects.reply, ServiceError):
-        _log.info("refused", event_kind=type(event).__name__, reason=effects.reply.reason, cause=effects.reply.message)
-    for worker_id, worker in effects.changes.workers.items():
+def _tell_log(changes: Changes) -> None:
+    for worker_id, worker in changes.workers.items():
         if worker is None:
             _log.info("worker gone", worker=worker_id)
         elif worker.ended:
             _log.warning("worker lost: its lease and the send deadline have passed", worker=worker_id, lost_session=worker.session)
         else:
             _log.info("worker joined", worker=worker_id, worker_session=worker.session, address=worker.address)
-    for uid, plan in effects.changes.plans.items():
+    for uid, plan in changes.plans.items():
         if plan is not None:
             _log.info("plan", connector_uid=uid, generation=plan.generation, revision=plan.revision, tasks=len(plan.tasks))
-    for key, unit in effects.changes.units.items():
+    for key, unit in changes.units.items():
         if unit is not None:
             _log.debug(
                 "unit", connector_uid=key.connector_uid, task=key.task, owner=unit.worker, epoch=unit.epoch, revoked=unit.revoked

@@ -1,4 +1,4 @@
-"""The decisions of the cluster service: `step(state, event, now, random) -> effects`.
+"""The decisions of the cluster service: `step(state, events, now, random) -> effects`.
 
 Synchronous, without I/O, clock or randomness of its own: the same events at the same times give the same effects, so that a
 simulation can run it bit for bit. Times are seconds of one monotonic clock.
@@ -7,6 +7,7 @@ How one owner of each task at any time comes about: a unit is given only when no
 releases it itself, its session ends in good order, its process is replaced, or its lease and the send deadline have passed.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
@@ -24,18 +25,27 @@ TICK_SECONDS = 1.0
 _AWAY_SECONDS = 3.0
 
 
-def step(state: State, event: Event, now: float, random: Random) -> Effects:
-    """Let an event happen to the state and return what follows. Never raises for a bad event: the reply is then the error."""
+def step(state: State, events: Sequence[Event], now: float, random: Random) -> Effects:
+    """Let events happen to the state, in order, and return what follows from all of them together.
+
+    Never raises for a bad event: its reply is then the error. Work is given out once, after the last event.
+    """
     _catch_up(state, now)
+    plans.settle(state)
+    replies = tuple(_happen(state, event, now, random) for event in events)
+    spoken_of = _distribute(state, now)
+    changes = state.tables.take_changes()
+    views = {key: view_of(state, key) for key in sorted(spoken_of | _shown_by(state, changes))}
+    return Effects(replies, changes, views, min(state.next_event(now), now + TICK_SECONDS))
+
+
+def _happen(state: State, event: Event, now: float, random: Random) -> int | ServiceError:
     try:
         reply: int | ServiceError = _handle(state, event, now, random)
     except ServiceError as error:
         reply = error
     plans.settle(state)
-    spoken_of = _distribute(state, now)
-    changes = state.tables.take_changes()
-    views = {key: view_of(state, key) for key in sorted(spoken_of | _shown_by(state, changes))}
-    return Effects(reply, changes, views, min(state.next_event(now), now + TICK_SECONDS))
+    return reply
 
 
 def heartbeat(state: State, worker_id: str, session: int, now: float) -> None:

@@ -70,14 +70,15 @@ Event: TypeAlias = Register | Deregister | Release | ReportPlan | ConnectorsChan
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What follows from an event.
+    """What follows from events.
 
-    `changes` must be durable before anybody sees `reply` or `views`.
+    `changes` must be durable before anybody sees `replies` or `views`.
     """
 
-    reply: int | ServiceError
+    replies: tuple[int | ServiceError, ...]
+    """One for each event, in their order."""
     changes: Changes
     views: Mapping[Key, AssignmentView | None]
     """Assignments that are to be shown anew; None: gone."""
     wake_at: float
-    """When the next Tick is due at the latest, on the clock of the event."""
+    """When the next Tick is due at the latest, on the clock of the events."""

@@ -5,7 +5,7 @@ after a start.
 """
 
 import enum
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -120,12 +120,6 @@ class Changes:
     units: Mapping[Key, Unit | None] = field(default_factory=dict)
     generations: Mapping[str, int | None] = field(default_factory=dict)
     counters: Mapping[str, int | None] = field(default_factory=dict)
-
-    @classmethod
-    def merged(cls, one_after_another: Iterable["Changes"]) -> "Changes":
-        """Return the changes that have the effect of these, made in their order."""
-        every = list(one_after_another)
-        return cls(*({key: row for one in every for key, row in getattr(one, name).items()} for name in cls.__slots__))
 
     def __bool__(self) -> bool:
         """Whether there is anything to write."""

@@ -24,7 +24,7 @@ class ClusterOnPaper:
         self.sessions: dict[str, int] = {}
 
     def step(self, event: Event) -> Effects:
-        effects = core.step(self.state, event, self.now, self.random)
+        effects = core.step(self.state, [event], self.now, self.random)
         self.disk.append(effects.changes)
         for key, view in effects.views.items():
             if view is None:
@@ -34,7 +34,7 @@ class ClusterOnPaper:
         return effects
 
     def answer(self, event: Event) -> int:
-        reply = self.step(event).reply
+        [reply] = self.step(event).replies
         if isinstance(reply, ServiceError):
             raise reply
         return reply

@@ -136,9 +136,9 @@ class Simulation:
         return tell
 
     def step(self, event: Event) -> Effects:
-        effects = core.step(self.state, event, self.now, self.random)
+        effects = core.step(self.state, [event], self.now, self.random)
         if not isinstance(event, Tick):
-            self._note(f"{event} -> {effects.reply!r}")
+            self._note(f"{event} -> {effects.replies!r}")
         for key, unit in effects.changes.units.items():
             self._note(f"   {key}: {unit}")
             if unit is not None and unit.is_held and not unit.revoked:
@@ -158,7 +158,7 @@ class Simulation:
     def call(self, process: Process, event: Callable[[], Event], then: Callable[[int | ServiceError], None]) -> None:
         def arrive() -> None:
             if self.service_up and self.reaches(process):
-                reply = self.step(event()).reply
+                [reply] = self.step(event()).replies
                 self.at(self._delay(), lambda: then(reply) if self._is_there(process) else None)
 
         self.at(self._delay(), arrive)

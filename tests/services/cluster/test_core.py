@@ -8,7 +8,7 @@ import pytest
 
 from rocketconnect_kit.errors import FailedPrecondition
 from services.cluster import core
-from services.cluster.events import ConnectorsChanged, Release, ReportPlan, Tick
+from services.cluster.events import ConnectorsChanged, Deregister, Register, Release, ReportPlan, Tick
 from services.cluster.model import PLAN, Connector, Key, Wanted
 from services.cluster.view import Unowned
 from tests.services.cluster.paper import ClusterOnPaper
@@ -393,3 +393,11 @@ def test_a_restart_at_any_moment_loses_nothing(running: ClusterOnPaper, connecto
     assert running.state.tables.next_number() == number
     running.release_revoked()
     assert all(running.owners("u1").values())
+
+
+def test_events_that_happen_together_are_answered_each_by_itself(cluster: ClusterOnPaper) -> None:
+    register = Register("a", "h:1", {}, frozenset({"file_source"}))
+    bad = Deregister("nobody", 1)
+    first, second, third = core.step(cluster.state, [register, bad, register], cluster.now, cluster.random).replies
+    assert isinstance(second, FailedPrecondition)
+    assert int(str(third)) > int(str(first))

@@ -78,11 +78,11 @@ def test_the_rows_of_a_run_lead_to_the_same_state_after_a_restart(store: Cluster
         Register("a", "h:1", {}, frozenset({"file_source"})),
         ConnectorsChanged(snapshot=True, connectors=[connector("u1"), connector("u2", wanted=Wanted.STOPPED)]),
     ):
-        effects = core.step(state, event, 1, Random(0))
+        effects = core.step(state, [event], 1, Random(0))
         store.write(effects.changes)
-        session = session or int(str(effects.reply))
+        session = session or int(str(effects.replies[0]))
     epoch = state.tables.units[Key("u1", PLAN)].epoch
-    store.write(core.step(state, ReportPlan("a", session, "u1", epoch, ({"x": "1"}, {"x": "2"}), 60), 1, Random(0)).changes)
+    store.write(core.step(state, [ReportPlan("a", session, "u1", epoch, ({"x": "1"}, {"x": "2"}), 60)], 1, Random(0)).changes)
     again = Tables()
     again.apply(store.load())
     for name in ("workers", "connectors", "plans", "units", "generations", "counters"):
