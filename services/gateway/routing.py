@@ -43,6 +43,7 @@ class Route:
         handle: Answers, or raises Refused or a ServiceError.
         render: Turns a problem into the answer of this API.
         changes: It changes something: refused to pages of other sites.
+        streams: Its answer has no end of its own.
         summary: One sentence for people.
     """
 
@@ -51,7 +52,13 @@ class Route:
     handle: Handler
     render: Render
     changes: bool
+    streams: bool = False
     summary: str = ""
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Return the methods that it answers: HEAD too, where GET changes nothing and ends."""
+        return ("GET", "HEAD") if self.method == "GET" and not (self.changes or self.streams) else (self.method,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +78,7 @@ class RouteTable:
         self._patterns = [(_pattern(route.template), route) for route in by_literals]
 
     def match(self, method: str, raw_path: bytes) -> Match:
-        """Return the route of a request. HEAD is answered where GET changes nothing.
+        """Return the route of a request.
 
         Raises:
             Refused: NO_SUCH_PATH (404), METHOD_NOT_ALLOWED (405, with the allowed ones) or PATH_ENCODING (400).
@@ -81,15 +88,13 @@ class RouteTable:
             shown = raw_path[:200].decode("ascii", "replace")
             raise Refused(Problem(404, "NO_SUCH_PATH", f"there is nothing at {shown}; / and /v1/docs show what there is"))
         for match, route in found:
-            if route.method == method or (method == "HEAD" and route.method == "GET" and not route.changes):
+            if method in route.methods:
                 return Match(route, {name: _decode(value) for name, value in match.groupdict().items()})
         raise _not_allowed(method, [route for _, route in found])
 
 
 def _not_allowed(method: str, routes: Sequence[Route]) -> Refused:
-    allowed = {route.method for route in routes}
-    allowed |= {"HEAD" for route in routes if route.method == "GET" and not route.changes}
-    allow = ", ".join(sorted(allowed))
+    allow = ", ".join(sorted({allowed for route in routes for allowed in route.methods}))
     detail = f"{method[:20]} is not answered here; allowed: {allow}"
     return Refused(Problem(405, "METHOD_NOT_ALLOWED", detail, headers={"Allow": allow}))
 

@@ -3,6 +3,7 @@ import json
 from typing import Any
 
 import httpx
+import prometheus_client
 import pytest
 from rocketconnect.connector.v1 import connector_pb2
 from rocketconnect.state.v1 import state_service_pb2 as state
@@ -237,6 +238,21 @@ async def test_watch_of_connectors_shows_what_changes(rest: httpx.AsyncClient) -
         await create(rest, "orders")
         change = json.loads(await asyncio.wait_for(anext(lines), 5))
         assert [each["name"] for each in change["connectors"]] == ["orders"]
+
+
+async def test_watch_ends_behind_the_gateway_when_its_reader_goes_away(rest: httpx.AsyncClient) -> None:
+    def open_watches() -> float:
+        labels = {"method": "/rocketconnect.config.v1.ConfigService/WatchConnectors"}
+        return prometheus_client.REGISTRY.get_sample_value("rocketconnect_rpc_calls_running", labels) or 0
+
+    before = open_watches()
+    async with rest.stream("GET", "/v1/connectors:watch") as answer:
+        await anext(answer.aiter_lines())
+        assert open_watches() == before + 1
+    async with asyncio.timeout(5):
+        while open_watches() > before:
+            await asyncio.sleep(0.05)
+    assert (await rest.head("/v1/connectors:watch")).headers["allow"] == "GET"
 
 
 async def test_a_slow_service_is_504_and_named(rest: httpx.AsyncClient, system: Any) -> None:
