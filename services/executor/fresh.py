@@ -6,6 +6,7 @@ from collections.abc import Callable
 from rocketconnect_kit.logs import get_logger
 from services.executor.messages import CheckConnector, Event, FindPlugins, PlanConnector
 from services.executor.process import HostProcess
+from services.executor.scratch import Scratch
 
 Question = CheckConnector | PlanConnector | FindPlugins
 
@@ -24,10 +25,12 @@ class FreshHosts:
     """Gives out fresh host processes. One idle one is kept ready, since a start takes a third of a second.
 
     Args:
+        scratch: Gives each its folder for temporary files.
         at_most: So many questions are answered at a time; further ones wait for their turn.
     """
 
-    def __init__(self, at_most: int = 4) -> None:
+    def __init__(self, scratch: Scratch, at_most: int = 4) -> None:
+        self._scratch = scratch
         self._turns = asyncio.Semaphore(at_most)
         self._spare: HostProcess | None = None
         self._asking: set[HostProcess] = set()
@@ -111,7 +114,7 @@ class FreshHosts:
                 _log.warning("the spare host process ended", cause=reason)
                 self._spare = None
 
-        host = HostProcess(lambda _event: None, forget)
+        host = HostProcess(self._scratch.folder(), lambda _event: None, forget)
         return host
 
 

@@ -131,7 +131,7 @@ class HostPool:
         for host in list(self._hosts):
             if host.process.missed() > HUNG_SECONDS:
                 why = f"hung: it said nothing for {HUNG_SECONDS} s, and was killed"
-                host.process.kill(f"the host process (pid {host.process.pid}) of the task {why}")
+                host.process.kill(f"the host process (pid {host.process.pid}) {why}")
             elif not host.runs and not self._is_kept(host) and now - host.idle_since > SPARK_IDLE_SECONDS:
                 self._end(host)
         self.warm_up()

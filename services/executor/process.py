@@ -8,12 +8,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import msgspec
 
 from rocketconnect_kit.logs import get_logger
 from services.executor.messages import LINE_LIMIT, Event, Exit, Order, decode_event, encode
 from services.executor.output import copy_lines
+from services.executor.scratch import remove
 
 _GRACE_SECONDS = 3.0
 """How long what a host started (Spark's Java process) may take to clean up and end after it."""
@@ -31,17 +33,19 @@ class HostProcess:
     """A running host. Make it in the main thread of a running loop: hosts die with the thread that started them.
 
     Args:
+        scratch: The folder of its temporary files; removed after it.
         on_event: Gets every event, in order.
         on_exit: Called once, after the last event: the process is gone, and why.
     """
 
-    def __init__(self, on_event: Callable[[Event], None], on_exit: Callable[[str], None]) -> None:
+    def __init__(self, scratch: Path, on_event: Callable[[Event], None], on_exit: Callable[[str], None]) -> None:
         if threading.current_thread() is not threading.main_thread():
             msg = "hosts must be started from the main thread"
             raise RuntimeError(msg)
         self.on_event = on_event
         self.on_exit = on_exit
         self.label = "no task"
+        self._scratch = scratch
         self._silent = 0
         self._killed = ""
         self._orders: asyncio.Queue[bytes] = asyncio.Queue()
@@ -54,6 +58,7 @@ class HostProcess:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 pass_fds=[theirs.fileno()],
+                env={**os.environ, "TMPDIR": str(scratch)},
                 # Signals to the executor's terminal or group are the executor's to handle, and the group can be ended as a whole.
                 start_new_session=True,
             )
@@ -145,6 +150,7 @@ class HostProcess:
                 break
             await asyncio.sleep(0.1)
         _kill_group(self.pid)
+        await asyncio.to_thread(remove, self._scratch)
 
 
 def _wait(pid: int, loop: asyncio.AbstractEventLoop, exited: asyncio.Event) -> None:
@@ -174,7 +180,7 @@ def _group_lives(pid: int) -> bool:
 
 
 def _reason(pid: int, code: int) -> str:
-    what = f"the host process (pid {pid}) of the task is gone: "
+    what = f"the host process (pid {pid}) is gone: "
     if code in _REASONS:
         return what + _REASONS[Exit(code)]
     if code >= 0:

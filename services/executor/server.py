@@ -22,6 +22,7 @@ from services.executor.planner import HostPlanner
 from services.executor.plugins import PluginReports, Plugins
 from services.executor.pool import HostPool, Watcher
 from services.executor.runtime.task import Endpoints
+from services.executor.scratch import Scratch
 from services.executor.service import ExecutorService
 from services.executor.settings import ExecutorSettings, parse_labels
 from services.executor.worker import Worker
@@ -66,7 +67,8 @@ class _Executor:
                 ("config", settings.config_address),
             )
         }
-        self._fresh = FreshHosts()
+        self._scratch = Scratch()
+        self._fresh = FreshHosts(self._scratch)
         self._plugins = Plugins(self._fresh, settings.plugin_seconds)
         self._worker: Worker | None = None
         self._work: asyncio.Task[None] | None = None
@@ -105,6 +107,7 @@ class _Executor:
             await asyncio.wait([self._work])
             await self._worker.pool.close()
         await self._fresh.close()
+        self._scratch.close()
 
     async def close_channels(self) -> None:
         """Close the connections to the other services."""

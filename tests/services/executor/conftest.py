@@ -7,6 +7,7 @@ fall silent. What the real services do with an executor is tested in test_system
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -263,9 +264,9 @@ class Executor:
 
     def end(self) -> None:
         children = self.children() if self.process.poll() is None else []
-        for process in [self.process, *children]:
-            with contextlib.suppress(psutil.NoSuchProcess):  # it is gone: what was wanted
-                process.kill()
+        for pid in [self.process.pid, *(child.pid for child in children)]:
+            with contextlib.suppress(ProcessLookupError):  # it is gone: what was wanted
+                os.kill(pid, signal.SIGKILL)
         self.process.wait(10)
 
 
@@ -317,9 +318,3 @@ def _duration(seconds: float) -> Duration:
     value = Duration()
     value.FromNanoseconds(int(seconds * 1e9))
     return value
-
-
-def gone(processes: list[psutil.Process], seconds: float) -> bool:
-    """Whether all of them have ended after at most so many seconds."""
-    _, alive = psutil.wait_procs(processes, timeout=seconds)
-    return all(process.status() == psutil.STATUS_ZOMBIE for process in alive)

@@ -345,4 +345,6 @@ def test_describe_worker_tells_processes_and_tasks(executor: Executor, plane: Pl
     pid = running(plane, executor, "a")
     answer = executor.stub().DescribeWorker(pb.DescribeWorkerRequest(), timeout=5)
     assert answer.worker_id == "worker-1"
-    assert [(host.pid, host.profile, list(host.tasks), host.restarts) for host in answer.hosts] == [(pid, "native", ["name-a/0"], 0)]
+    assert [(host.pid, host.profile, list(host.tasks), host.restarts) for host in answer.hosts] == [
+        (pid, "native", ["name-a/0"], 0)
+    ]

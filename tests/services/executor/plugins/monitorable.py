@@ -1,7 +1,7 @@
 """A real source plugin that does what tests order: counts, prints, hangs, fails, or ends its process."""
 
+import ctypes
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -25,7 +25,7 @@ def _exit() -> None:
 
 
 def _crash() -> None:
-    os.kill(os.getpid(), signal.SIGSEGV)
+    ctypes.string_at(0)
 
 
 def _fail() -> None:
@@ -45,7 +45,7 @@ def _chatter() -> None:
 
 def _stay_behind() -> None:
     child = subprocess.Popen(["sleep", "600"])
-    print(f"child {child.pid}", flush=True)
+    sys.stdout.write(f"child {child.pid}\n")
 
 
 ORDERS: Mapping[str, Callable[[], None]] = {
@@ -85,7 +85,7 @@ class MonitorableSource(Source):
 
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> SourceTask:
         if config["shout"]:
-            print(f"the password is {config['password']}")
+            sys.stdout.write(f"the password is {config['password']}\n")
             context.log.warning("the password is %s", config["password"])
             msg = f"the password {config['password']} is wrong"
             raise PermanentError(msg)

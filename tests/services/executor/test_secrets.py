@@ -1,0 +1,76 @@
+"""References to secrets: resolved, reported when they stand for nothing, and hidden in texts."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocketconnect_sdk.errors import ConfigError
+from rocketconnect_sdk.options import Config, Option, parse
+from services.executor.host.secrets import Redactor, hide, resolve, resolve_values
+
+OPTIONS = (Option("url", "Where."), Option("password", "A secret.", secret=True))
+
+
+def config(**raw: str) -> Config:
+    return parse(OPTIONS, raw, known_prefixes=("value.converter.",))
+
+
+def test_references_to_the_environment_and_to_files_are_resolved_in_parsed_and_raw_values(tmp_path: Path) -> None:
+    secrets = tmp_path / "with:colon.properties"
+    secrets.write_text("# comment = x\nother=1\npass word = fr0m=file \n")
+    resolved = resolve(config(url="jdbc://${env:HOST}/x", password=f"${{file:{secrets}:pass word}}"), {"HOST": "db-host"})
+    assert (resolved["url"], resolved["password"]) == ("jdbc://db-host/x", "fr0m=file")
+    assert resolved.raw == {"url": "jdbc://db-host/x", "password": "fr0m=file"}
+    assert hide("to db-host with fr0m=file") == "to *** with ***"
+
+
+def test_every_reference_that_stands_for_nothing_is_named_at_once_and_no_value_is_shown(tmp_path: Path) -> None:
+    secrets = tmp_path / "secrets"
+    secrets.write_text("known=hidden-value")
+    raw = {
+        "password": f"${{file:{secrets}:unknown}}",
+        "url": "${env:NOT_THERE}",
+        "value.converter.key": "${file:/not/there:key}",
+    }
+    with pytest.raises(ConfigError) as raised:
+        resolve(config(**raw), {})
+    assert {(problem.key, problem.value) for problem in raised.value.problems} == set(raw.items())
+    assert "hidden-value" not in str(raised.value)
+    assert all(problem.fix for problem in raised.value.problems)
+
+
+@pytest.mark.parametrize("reference", ["${file:x}", "${file::key}", "${keystore:name}"])
+def test_a_reference_that_can_never_be_resolved_says_how_to_write_one(reference: str) -> None:
+    with pytest.raises(ConfigError, match=r"\$\{file:PATH:KEY\}"):
+        resolve_values({"spark.secret": reference}, {})
+
+
+def test_values_of_a_spark_profile_are_resolved() -> None:
+    assert resolve_values({"spark.key": "${env:KEY}", "spark.other": "plain"}, {"KEY": "abcdef"}) == {
+        "spark.key": "abcdef",
+        "spark.other": "plain",
+    }
+
+
+@given(secret=st.text(min_size=3, max_size=20), before=st.text(max_size=5), after=st.text(max_size=5))
+def test_a_secret_is_hidden_wherever_it_stands(secret: str, before: str, after: str) -> None:
+    redactor = Redactor()
+    redactor.add(secret)
+    assert secret not in redactor.hide(before + secret + after).replace("***", "\0") or secret in "***"
+
+
+def test_the_forms_in_which_errors_quote_a_secret_are_hidden_too() -> None:
+    redactor = Redactor()
+    redactor.add("p@ss/w'ord\nsecond line")
+    text = "https://u:p%40ss%2Fw%27ord%0Asecond%20line@host " + repr("p@ss/w'ord\nsecond line") + " second line"
+    hidden = redactor.hide(text)
+    assert not any(part in hidden for part in ("ss/w", "ss%2F", "second"))
+
+
+def test_a_secret_that_begins_with_another_one_is_hidden_whole() -> None:
+    redactor = Redactor()
+    redactor.add("secret")
+    redactor.add("secret-longer")
+    assert redactor.hide("secret-longer") == "***"
