@@ -7,22 +7,31 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from rocketconnect_cli.embedded.errors import EmbeddedRocketMQError
 from rocketconnect_cli.embedded.jars import ROCKETMQ_VERSION, rocketmq_jars
-from rocketconnect_cli.embedded.java import find_java
 
 
 def main() -> int:
-    """Check for Java, fill the cache, and say where both are; return the exit code."""
+    """Fill the cache; return the exit code. Silent when it is filled."""
     console = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    progress = Progress(*columns, console=console)
+    task = progress.add_task(f"Downloading RocketMQ {ROCKETMQ_VERSION}")
+
+    def show(done: int, total: int) -> None:
+        if not progress.live.is_started:
+            progress.start()
+        progress.update(task, completed=done, total=total)
+
     try:
-        java = find_java()
-        with Progress(*columns, console=console, transient=True) as progress:
-            task = progress.add_task(f"Downloading RocketMQ {ROCKETMQ_VERSION}", total=None, visible=False)
-            jars = rocketmq_jars(lambda done, total: progress.update(task, completed=done, total=total, visible=True))
+        rocketmq_jars(show)
     except EmbeddedRocketMQError as err:
+        progress.stop()
         console.print(str(err), style="red")
         return 1
-    console.print(f"Java: {java}\nRocketMQ {ROCKETMQ_VERSION}: {jars}")
+    except KeyboardInterrupt:
+        progress.stop()
+        console.print("Interrupted; run it again to go on.")
+        return 130
+    progress.stop()
     return 0
 
 

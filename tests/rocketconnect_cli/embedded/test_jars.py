@@ -93,7 +93,6 @@ def test_a_killed_download_is_continued_and_two_at_once_share_one(repository: Re
         for filling in (first, second):
             shown = filling.communicate(timeout=DEADLINE_SECONDS)[1]
             assert filling.returncode == 0, shown
-            assert str(_folder(cache)) in shown.replace("\n", "")
     assert _is_complete(cache)
     # The one that was under way at the kill is fetched again, and perhaps its successor.
     assert repository.downloads() <= len(jars.pinned_jars()) + 2
