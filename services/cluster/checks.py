@@ -13,6 +13,7 @@ MAXIMUM_LABELS = 100
 SHORTEST_REPLAN_SECONDS = 1.0
 
 _WORKER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}")
+_ADDRESS = re.compile(r"[!-~]{1,512}")
 _SHOWN = 100
 
 
@@ -52,7 +53,7 @@ def check_report_plan(event: ReportPlan) -> None:
 
 def _address_problems(address: str) -> list[FieldProblem]:
     try:
-        if len(parse_addresses(address)) == 1:
+        if len(parse_addresses(address)) == 1 and _ADDRESS.fullmatch(address):
             return []
         reason = "is not one address"
     except ValueError as error:

@@ -1,11 +1,14 @@
 """What can be wrong with a request, whatever the states. All problems at once."""
 
+import re
+
 from rocketconnect.state.v1 import state_service_pb2 as pb
 
 from rocketconnect_kit.errors import FieldProblem, InvalidArgument
 from services.state.wire import MAXIMUM_WORD, is_state
 
 MAXIMUM_PROBLEMS = 20
+_WORD = re.compile(rf"[!-~]{{1,{MAXIMUM_WORD}}}")
 
 
 def check_report(request: pb.ReportTasksRequest) -> None:
@@ -15,12 +18,12 @@ def check_report(request: pb.ReportTasksRequest) -> None:
         InvalidArgument: REPORT_INVALID.
     """
     problems = []
-    if not 0 < len(request.worker_id) <= MAXIMUM_WORD:
-        fix = f"give the id of the worker, at most {MAXIMUM_WORD} characters"
+    if not _WORD.fullmatch(request.worker_id):
+        fix = f"give the id under which the worker is registered, at most {MAXIMUM_WORD} characters without spaces"
         problems.append(FieldProblem("worker_id", request.worker_id[:MAXIMUM_WORD], "is not a worker id", fix))
     for number, report in enumerate(request.reports):
         where = f"reports[{number}]"
-        if not 0 < len(report.connector_uid) <= MAXIMUM_WORD:
+        if not _WORD.fullmatch(report.connector_uid):
             uid = report.connector_uid[:MAXIMUM_WORD]
             problems.append(FieldProblem(f"{where}.connector_uid", uid, "is not a uid", "give the connector_uid of the assignment"))
         if report.task < -1:

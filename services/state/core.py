@@ -1,4 +1,4 @@
-"""The decisions of the state service: `step(board, event, now) -> effects`, synchronous, without I/O or a clock of its own."""
+"""The decisions of the state service: `step(states, event, now) -> effects`, synchronous, without I/O or a clock of its own."""
 
 from collections import deque
 from collections.abc import Mapping, Sequence

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Protocol
 
-from rocketconnect_kit.errors import ServiceError, Unavailable
+from rocketconnect_kit.errors import ServiceError
 from rocketconnect_kit.logs import get_logger
 from services.state import core
 from services.state.core import Event, Reported, States, Tick, Track
@@ -109,8 +109,8 @@ class Keeper:
         while True:
             await asyncio.sleep(WRITE_SECONDS)
             self._happen(Tick())
-            # What was not written stays to be written, so that the next attempt is the retry.
-            with suppress(Unavailable):
+            # What was not written stays to be written, so that the next round is the retry; `_write_now` has told the log.
+            with suppress(Exception):
                 await self._write()
 
     async def _write(self) -> None:
@@ -125,9 +125,12 @@ class Keeper:
                 return
             try:
                 await asyncio.to_thread(self._store.write, changes)
-            except ServiceError as error:
+            except Exception as error:
                 _put_back(self.states, changes)
-                _log.error("states could not be written", cause=error.message)
+                if isinstance(error, ServiceError):
+                    _log.error("states could not be written", cause=error.message)
+                else:
+                    _log.exception("states could not be written")
                 raise
             for uid, rows in changes.logs.items():
                 if rows is None:

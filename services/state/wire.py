@@ -151,7 +151,7 @@ def _log_line(worker: str, task: int, message: pb.TaskLog) -> LogLine:
         level=_cut(message.level, 16),
         message=_cut(message.message, MAXIMUM_MESSAGE),
         task=task,
-        worker=message.worker_id or worker,
+        worker=_cut(message.worker_id, MAXIMUM_WORD) or worker,
     )
 
 

@@ -206,7 +206,7 @@ async def test_a_worker_that_cannot_join_as_it_says_is_told_all_that_is_wrong(cl
     with pytest.raises(InvalidArgument) as refused:
         await client.register("not a name", address="nowhere")
     assert [problem.field for problem in refused.value.problems] == ["worker_id", "address"]
-    for address in ("", "10.0.0.1:1,10.0.0.2:1"):
+    for address in ("", "10.0.0.1:1,10.0.0.2:1", "h\x00:1", "h" * 600 + ":1"):
         with pytest.raises(InvalidArgument, match="host:port"):
             await client.register("a", address=address)
 

@@ -163,7 +163,7 @@ async def test_log_lines_are_followed_without_a_gap(client: Client) -> None:
 
 
 async def test_a_report_that_cannot_be_taken_names_all_that_is_wrong(client: Client) -> None:
-    bad = pb.ReportTasksRequest(reports=[pb.TaskReport(task=-2), task_report(0)])
+    bad = pb.ReportTasksRequest(worker_id="w\x00", reports=[pb.TaskReport(task=-2, connector_uid="u" * 129), task_report(0)])
     with pytest.raises(InvalidArgument) as refused:
         await client.call("ReportTasks", bad)
     fields = [problem.field for problem in refused.value.problems]
@@ -179,6 +179,7 @@ async def test_a_report_that_cannot_be_taken_names_all_that_is_wrong(client: Cli
 
 async def test_texts_and_times_that_no_store_and_no_clock_can_hold_do_no_harm(client: Client) -> None:
     hostile = task_report(0, trace="x\x00" * 20_000, logs=[log("y" * 100_000)])
+    hostile.logs[0].worker_id = "w" * 1000
     hostile.since.seconds = 10**17
     hostile.last_progress.seconds = -(10**17)
     await client.report(hostile)

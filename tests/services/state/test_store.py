@@ -78,3 +78,11 @@ def test_only_the_newest_lines_are_kept(engine: sa.Engine) -> None:
     store.write(Changes({}, {}, {"u1": LogRows(lines(LOG_LINES + 1, 10), 11)}))
     with engine.connect() as connection:
         assert connection.execute(sa.text("SELECT count(*) FROM logs")).scalar_one() == LOG_LINES
+
+
+def test_texts_with_null_characters_are_kept_as_they_are(engine: sa.Engine) -> None:
+    said = report(trace="a\x00b")
+    store = StateStore(engine)
+    store.write(Changes({}, {Key("u1", 0): TaskRow(assignment(config={"a\x00": "\x00"}), said)}, {}))
+    track = store.load()["u1"]
+    assert (track.sightings[0].report, track.holdings[0].assignment.config) == (said, {"a\x00": "\x00"})
