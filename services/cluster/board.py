@@ -72,16 +72,17 @@ class Board:
 
     def publish(self, views: Mapping[Key, AssignmentView | None]) -> None:
         """Show units as they are now; None: gone. Only what is durable may be shown."""
-        if not views:
+        changed = {key: view for key, view in views.items() if self.views.get(key) != view}
+        if not changed:
             return
         self.sequence += 1
-        for key, view in views.items():
+        for key, view in changed.items():
             if view is None:
-                self.views.pop(key, None)
+                del self.views[key]
             else:
                 self.views[key] = view
         for subscription in self._subscriptions:
-            subscription.note(views)
+            subscription.note(changed)
 
     def replace_all(self, views: Mapping[Key, AssignmentView | None]) -> None:
         """Show these units and no others."""

@@ -41,6 +41,7 @@ class Process:
         self.paused_until = 0.0
         self.cut_off_until = 0.0
         self.held: dict[Key, Held] = {}
+        self.ended: dict[Key, int] = {}
         self.stream: Subscription | None = None
         self.stream_life = 0
         self.next_delivery = 0.0
@@ -292,7 +293,8 @@ class Simulation:
                 self._stop(process, held, then=None if view.revoked else view)
             elif held is None and view.revoked:
                 self._release(process, view)
-            elif held is None and self.now < process.lease_until:
+            # A change that was under way may still show what this process has ended itself meanwhile: that epoch is over.
+            elif held is None and view.epoch > process.ended.get(key, 0) and self.now < process.lease_until:
                 self._start(process, view)
 
     def _start(self, process: Process, view: AssignmentView) -> None:
@@ -330,6 +332,7 @@ class Simulation:
     def _release(self, process: Process, view: AssignmentView, *, failed: bool = False, attempts: int = 30) -> None:
         """Release until the service has answered, whatever it says; the answer may be lost on the way."""
         session, answered = process.session, [False]
+        process.ended[view.key] = view.epoch
 
         def done(_reply: int | ServiceError) -> None:
             answered[0] = True

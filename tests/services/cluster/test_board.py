@@ -78,3 +78,13 @@ def test_an_empty_board_is_a_snapshot_too() -> None:
     update = Board().subscribe("a").take()
     assert update is not None
     assert (update.snapshot, update.assignments) == (True, ())
+
+
+def test_what_is_shown_as_it_was_is_no_news() -> None:
+    board = Board()
+    board.publish(shown(view(0)))
+    listener = board.subscribe(None)
+    listener.take()
+    board.publish({Key("u", 9): None, **shown(view(0))})
+    assert not listener.ready.is_set()
+    assert board.sequence == 1

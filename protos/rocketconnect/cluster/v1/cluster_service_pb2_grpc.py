@@ -117,6 +117,7 @@ class ClusterServiceServicer:
 
     def ReleaseAssignment(self, request, context):
         """A worker has stopped an assignment that was taken from it, or that ended by itself: somebody else may begin.
+        The worker never starts it again under that epoch, also if a change that was under way still shows it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -46,7 +46,9 @@ class ClusterServiceStub:
     WatchAssignments: _grpc.UnaryStreamMultiCallable[_cluster_service_pb2.WatchAssignmentsRequest, _cluster_service_pb2.WatchAssignmentsResponse]
     """The assignments of one worker (or of all): first what there is, then every change."""
     ReleaseAssignment: _grpc.UnaryUnaryMultiCallable[_cluster_service_pb2.ReleaseAssignmentRequest, _cluster_service_pb2.ReleaseAssignmentResponse]
-    """A worker has stopped an assignment that was taken from it, or that ended by itself: somebody else may begin."""
+    """A worker has stopped an assignment that was taken from it, or that ended by itself: somebody else may begin.
+    The worker never starts it again under that epoch, also if a change that was under way still shows it.
+    """
     ReportPlan: _grpc.UnaryUnaryMultiCallable[_cluster_service_pb2.ReportPlanRequest, _cluster_service_pb2.ReportPlanResponse]
     """The result of a PLAN assignment. It begins a new generation if the tasks are others than before."""
     ListWorkers: _grpc.UnaryUnaryMultiCallable[_cluster_service_pb2.ListWorkersRequest, _cluster_service_pb2.ListWorkersResponse]
@@ -72,7 +74,9 @@ class ClusterServiceAsyncStub(ClusterServiceStub):
     WatchAssignments: _aio.UnaryStreamMultiCallable[_cluster_service_pb2.WatchAssignmentsRequest, _cluster_service_pb2.WatchAssignmentsResponse]  # type: ignore[assignment]
     """The assignments of one worker (or of all): first what there is, then every change."""
     ReleaseAssignment: _aio.UnaryUnaryMultiCallable[_cluster_service_pb2.ReleaseAssignmentRequest, _cluster_service_pb2.ReleaseAssignmentResponse]  # type: ignore[assignment]
-    """A worker has stopped an assignment that was taken from it, or that ended by itself: somebody else may begin."""
+    """A worker has stopped an assignment that was taken from it, or that ended by itself: somebody else may begin.
+    The worker never starts it again under that epoch, also if a change that was under way still shows it.
+    """
     ReportPlan: _aio.UnaryUnaryMultiCallable[_cluster_service_pb2.ReportPlanRequest, _cluster_service_pb2.ReportPlanResponse]  # type: ignore[assignment]
     """The result of a PLAN assignment. It begins a new generation if the tasks are others than before."""
     ListWorkers: _aio.UnaryUnaryMultiCallable[_cluster_service_pb2.ListWorkersRequest, _cluster_service_pb2.ListWorkersResponse]  # type: ignore[assignment]
@@ -125,7 +129,9 @@ class ClusterServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _cluster_service_pb2.ReleaseAssignmentRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_cluster_service_pb2.ReleaseAssignmentResponse, _abc.Awaitable[_cluster_service_pb2.ReleaseAssignmentResponse]]:
-        """A worker has stopped an assignment that was taken from it, or that ended by itself: somebody else may begin."""
+        """A worker has stopped an assignment that was taken from it, or that ended by itself: somebody else may begin.
+        The worker never starts it again under that epoch, also if a change that was under way still shows it.
+        """
 
     @_abc_1.abstractmethod
     def ReportPlan(
