@@ -117,7 +117,7 @@ def _offsets(raws: Sequence[bytes], head: bytes, tail: bytes) -> list[Offset]:
     """The offsets of messages that all begin with head; fewer when one is malformed or has another number of integers."""
     # When all of them end alike too, what is between is found in one step: as many pieces as messages, each a plain number,
     # is only possible when every message is head + number + tail.
-    pieces = b"".join(raws)[len(head) : -len(tail)].split(tail + head)
+    pieces = b"".join(raws)[len(head) : -len(tail)].split(tail + head) if raws[-1].endswith(tail) else []
     if len(pieces) == len(raws) and all(map(bytes.isdigit, pieces)) and max(map(len, pieces)) < _MOST_DIGITS:
         return [(number,) for number in map(int, pieces)]
     at = len(head)

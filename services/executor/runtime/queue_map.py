@@ -1,10 +1,7 @@
 """Which queue a record goes to. Pure, and fixed for a revision (invariant 4)."""
 
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
 from zlib import crc32
-
-Q = TypeVar("Q")
 
 
 def queue_of_partition(partition: str, queues: int) -> int:
@@ -29,8 +26,3 @@ def deal(partition: str, keys: Sequence[bytes | None] | None, queues: int) -> Ma
     for index, key in enumerate(keys):
         dealt.setdefault(own if key is None else queue_of_key(key, queues), []).append(index)
     return dealt
-
-
-def own_queues(queues: Sequence[Q], task: int, tasks: int) -> list[Q]:
-    """The share of a sink task: of all queues, sorted, every n-th."""
-    return list(queues[task::tasks])

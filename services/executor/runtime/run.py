@@ -5,15 +5,17 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from rocketconnect_sdk.connector_options import parse_sink, parse_source
+from rocketconnect_sdk.connector_options import parse_direct, parse_sink, parse_source
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError
-from rocketconnect_sdk.loader import find
+from rocketconnect_sdk.loader import DIRECT, find
+from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.sink import DataFrameSink, RecordSink, Sink, SinkTask
 from rocketconnect_sdk.source import Source
 from rocketmq_remoting.client import Client
 from services.executor.host.secrets import hide, resolve
 from services.executor.runtime.attempts import Attempts, Stopped
+from services.executor.runtime.direct_task import DirectRun
 from services.executor.runtime.engines import Engine, NativeEngine
 from services.executor.runtime.failures import ErrorPolicy
 from services.executor.runtime.outcomes import failed
@@ -79,8 +81,12 @@ def _run(
     *,
     spark: Callable[[], SparkSession] | None,
 ) -> Outcome:
-    plugin = find(spec.config["connector.class"])
-    config = resolve(parse_source(plugin, spec.config) if isinstance(plugin, Source) else parse_sink(plugin, spec.config))
+    direct = spec.config["connector.class"] == DIRECT
+    if direct:
+        config, source_config, sink_config = map(resolve, parse_direct(spec.config))
+    else:
+        plugin = find(spec.config["connector.class"])
+        config = resolve(parse_source(plugin, spec.config) if isinstance(plugin, Source) else parse_sink(plugin, spec.config))
     attempts = Attempts(control, reporter, _seconds(config["errors.retry.timeout"]), config["errors.retry.delay.max.ms"] / 1000)
     context = TaskContext(
         connector=spec.connector,
@@ -89,8 +95,6 @@ def _run(
         generation=spec.generation,
         epoch=spec.epoch,
         stopping=control.stopping,
-        batch_bytes=config["batch.bytes"],
-        batch_records=config["batch.records"],
     )
     with ExitStack() as held:
         client = held.enter_context(Client(endpoints.name_servers, group=f"connect-{spec.connector}"))
@@ -98,9 +102,23 @@ def _run(
         held.callback(positions.close)
         policy = ErrorPolicy.of(config)
         around = Surroundings(spec, control, lease, reporter, endpoints, config, client, positions, attempts, policy)
+        if direct:
+            return _direct(around, source_config, sink_config, context, held)
         if isinstance(plugin, Source):
             return _source(plugin, around, context, held)
         return _sink(plugin, around, context, held, spark)
+
+
+def _direct(around: Surroundings, source_config: Config, sink_config: Config, context: TaskContext, held: ExitStack) -> Outcome:
+    source, sink = find(around.config["source.connector.class"]), find(around.config["sink.connector.class"])
+    if not isinstance(source, Source) or not isinstance(sink, RecordSink):
+        msg = "a direct connector needs a source and a sink that runs natively"
+        raise PermanentError(msg)
+    reading = source.open(source_config, around.spec.task_config, context)
+    held.callback(reading.close)
+    writing = sink.open(sink_config, {}, context)
+    held.callback(writing.close)
+    return DirectRun(around, reading, writing, context).run()
 
 
 def _seconds(milliseconds: int) -> float | None:

@@ -1,6 +1,6 @@
 """Bad records of a sink: counted, logged and, where a topic is configured, kept in it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from rocketmq_remoting.batch import encode_batch
@@ -22,12 +22,20 @@ class SinkDeadLetters:
         around: What every task has.
         queues: Of the dead-letter topic; empty: there is none.
         body_limit: At most so many bytes of a message are kept.
+        origin: Says where a record comes from.
     """
 
-    def __init__(self, around: Surroundings, queues: Sequence[MessageQueue], body_limit: int) -> None:
+    def __init__(
+        self,
+        around: Surroundings,
+        queues: Sequence[MessageQueue],
+        body_limit: int,
+        origin: Callable[[BadRecord], Mapping[str, str]],
+    ) -> None:
         self._around = around
         self._queues = queues
         self._body_limit = body_limit
+        self._origin = origin
 
     def send(self, records: Sequence[BadRecord], until: float | None) -> None:
         """Returns when all of them are confirmed; see Attempts.insist for how long it tries, and `until`."""
@@ -36,7 +44,7 @@ class SinkDeadLetters:
         metrics.errors += len(records)
         if policy.log:
             for record in records:
-                place = f"queue {record.queue}, offset {record.offset}"
+                place = ", ".join(f"{name} {value}" for name, value in self._origin(record).items())
                 self._around.reporter.log("WARNING", policy.describe(record.failure, place))
         if not self._queues:
             metrics.records_skipped += len(records)
@@ -60,15 +68,7 @@ class SinkDeadLetters:
         batches: list[tuple[list[bytes], list[bytes]]] = []
         held = _BATCH_BYTES
         for record in records:
-            topic, broker, number = record.queue.rsplit("/", 2)
-            origin = {
-                "connector.name": spec.connector,
-                "task.id": str(spec.task),
-                "topic": topic,
-                "broker": broker,
-                "queue": number,
-                "offset": str(record.offset),
-            }
+            origin = {"connector.name": spec.connector, "task.id": str(spec.task), **self._origin(record)}
             body, said = dead_letter(
                 record.failure, origin, with_properties=self._around.policy.properties, body_limit=self._body_limit
             )
@@ -80,3 +80,14 @@ class SinkDeadLetters:
             batches[-1][1].append(encoded)
             held += len(body) + len(encoded)
         return batches
+
+
+def origin_in_queue(record: BadRecord) -> Mapping[str, str]:
+    """Of a message."""
+    topic, broker, number = record.queue.rsplit("/", 2)
+    return {"topic": topic, "broker": broker, "queue": number, "offset": str(record.offset)}
+
+
+def origin_in_source(record: BadRecord) -> Mapping[str, str]:
+    """Of a record of a direct task."""
+    return {"source.partition": record.queue, "source.offset": str(record.offset)}

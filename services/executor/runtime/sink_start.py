@@ -15,13 +15,13 @@ from services.executor.runtime.parts import Decoder
 from services.executor.runtime.positions import Opened, Stored, outcome
 from services.executor.runtime.queues import text, wait_until
 from services.executor.runtime.rate import RateLimit
-from services.executor.runtime.sink_dead_letters import SinkDeadLetters
+from services.executor.runtime.sink_dead_letters import SinkDeadLetters, origin_in_queue
 from services.executor.runtime.sink_positions import choose, from_stored, to_stored
 from services.executor.runtime.sink_reader import SinkReader, own_queues
 from services.executor.runtime.sink_task import SinkRun
 from services.executor.runtime.surroundings import Surroundings
 from services.executor.runtime.task import State
-from services.executor.runtime.topics import TopicMaker
+from services.executor.runtime.topics import TopicMaker, dead_letter_queues
 
 
 def begin(around: Surroundings, task: SinkTask, engine: Engine, context: TaskContext) -> SinkRun:
@@ -38,7 +38,7 @@ def begin(around: Surroundings, task: SinkTask, engine: Engine, context: TaskCon
     queues = _queues(around)
     in_sink = insist("starting the sink", task.start)
     positions = _positions(around, opened, in_sink, queues)
-    dead = _dead_letter_queues(around)
+    dead = dead_letter_queues(around, TopicMaker.of(around.client, config))
     limits = Limits(config["buffer.bytes"], config["batch.bytes"], config["batch.records"])
     batcher = Batcher(task.flush, limits)
     group = config["task.group.id"] or f"connect-{around.spec.connector}"
@@ -56,7 +56,7 @@ def begin(around: Surroundings, task: SinkTask, engine: Engine, context: TaskCon
         log=around.reporter.log,
         buffer_bytes=limits.buffer_bytes,
     )
-    letters = SinkDeadLetters(around, dead, context.max_record_bytes)
+    letters = SinkDeadLetters(around, dead, context.max_record_bytes, origin_in_queue)
     return SinkRun(around, engine, reader, batcher, letters, positions=positions, group=group)
 
 
@@ -66,16 +66,6 @@ def _queues(around: Surroundings) -> list[MessageQueue]:
     for topic in around.config["topics"]:
         found += around.attempts.insist(f"looking for topic {topic}", partial(topics.find, topic, writable=False))
     return own_queues(found, around.spec.task, around.spec.tasks)
-
-
-def _dead_letter_queues(around: Surroundings) -> list[MessageQueue]:
-    topic = around.policy.dead_letter_topic
-    if not topic:
-        return []
-    topics = TopicMaker.of(around.client, around.config)
-    count: int = around.config["errors.deadletterqueue.write.queue.nums"]
-    make = partial(topics.find, topic, writable=True, queues=count, plain=True)
-    return around.attempts.insist(f"looking for the dead-letter topic {topic}", make)
 
 
 def _positions(

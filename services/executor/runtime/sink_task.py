@@ -91,6 +91,7 @@ class SinkRun:
     def _write(self, parts: Sequence[Part], until: float | None) -> None:
         """Writes a batch, however long that takes, and moves the positions behind it."""
         commit = commit_of(self._around.spec, self._positions, parts)
+        self._meter.say(time.monotonic(), "", work=True)
         refused: Sequence[BadRecord] = ()
         if commit.rows:
             try:

@@ -16,7 +16,7 @@ from services.executor.runtime.source_task import SourceRun
 from services.executor.runtime.surroundings import Surroundings
 from services.executor.runtime.takeover import ROW, Found, Row, row_name, rows, scan_from
 from services.executor.runtime.task import State
-from services.executor.runtime.topics import TopicMaker
+from services.executor.runtime.topics import TopicMaker, dead_letter_queues
 
 
 def begin(around: Surroundings, task: SourceTask, context: TaskContext) -> SourceRun:
@@ -66,9 +66,7 @@ def _queue_map(around: Surroundings, topics: TopicMaker, known: Mapping[int, Row
         stored[topic] = tuple(insist(f"looking for topic {topic}", partial(topics.find, topic, writable=True)))
     dead: str = around.policy.dead_letter_topic
     if dead and dead not in stored:
-        count: int = config["errors.deadletterqueue.write.queue.nums"]
-        make = partial(topics.find, dead, writable=True, queues=count, plain=True)
-        stored[dead] = tuple(insist(f"looking for the dead-letter topic {dead}", make))
+        stored[dead] = tuple(dead_letter_queues(around, topics))
     return stored
 
 

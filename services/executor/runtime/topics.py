@@ -1,12 +1,14 @@
 """Topics of a task: found, or made when the configuration says so."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.options import Config
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.errors import InvalidRequest
 from rocketmq_remoting.model import MessageQueue
+from services.executor.runtime.surroundings import Surroundings
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +62,13 @@ class TopicMaker:
             self.client.create_topic(topic, queues=queues, topic_type="normal" if plain else self.topic_type)
         except InvalidRequest as error:
             raise PermanentError(str(error)) from error
+
+
+def dead_letter_queues(around: Surroundings, topics: TopicMaker) -> list[MessageQueue]:
+    """The queues of the dead-letter topic, which is made when there is none; empty: none is configured."""
+    topic = around.policy.dead_letter_topic
+    if not topic:
+        return []
+    count: int = around.config["errors.deadletterqueue.write.queue.nums"]
+    make = partial(topics.find, topic, writable=True, queues=count, plain=True)
+    return around.attempts.insist(f"looking for the dead-letter topic {topic}", make)

@@ -1,0 +1,215 @@
+"""A direct task: a source and a record sink in one, without a topic between them. Source partitions take the place of queues."""
+
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import SystemAway
+from rocketconnect_sdk.record import Offset, Rejected, SinkBatch, SourceBatch
+from rocketconnect_sdk.sink import QueuePosition, RecordSinkTask, SourceMark
+from rocketconnect_sdk.source import SourceTask
+from services.executor.runtime.attempts import FENCED, Stopped
+from services.executor.runtime.engines import NativeEngine
+from services.executor.runtime.failures import Failure
+from services.executor.runtime.marks import mark_key
+from services.executor.runtime.meter import Meter
+from services.executor.runtime.outcomes import failed
+from services.executor.runtime.parts import BadRecord, Part
+from services.executor.runtime.positions import Committer, Fenced, Opened, Stored
+from services.executor.runtime.queues import wait_until
+from services.executor.runtime.rate import RateLimit
+from services.executor.runtime.sink_dead_letters import SinkDeadLetters, origin_in_source
+from services.executor.runtime.sink_positions import choose, commit_of
+from services.executor.runtime.surroundings import Surroundings
+from services.executor.runtime.task import Outcome, State
+from services.executor.runtime.topics import TopicMaker, dead_letter_queues
+
+_COMMIT_SECONDS = 1.0
+_DRAIN_SECONDS = 10.0
+_LONGEST_WAIT = 0.5
+
+
+class DirectRun:
+    """One run of a direct task, in one thread. Call `run` once."""
+
+    def __init__(self, around: Surroundings, source: SourceTask, sink: RecordSinkTask, context: TaskContext) -> None:
+        self._around = around
+        self._source = source
+        self._sink = sink
+        self._context = context
+        self._control = around.control
+        self._metrics = around.reporter.metrics
+        self._meter = Meter(around.reporter, time.monotonic())
+        self._engine = NativeEngine(sink, f"{around.spec.connector}-{around.spec.task}-{around.spec.epoch}", headers=True)
+        self._committer = Committer(around.positions, _COMMIT_SECONDS, around.control.wake, self._stored)
+        self._limit = RateLimit(around.config["max.rate.records"], around.config["max.rate.bytes"], time.monotonic)
+        context.batch_records, context.batch_bytes = self._limit.piece(context.batch_records, context.batch_bytes)
+        self._opened = Opened({}, 0.0, clean=True, incarnation=0)
+        self._positions: dict[str, QueuePosition] = {}
+        self._letters: SinkDeadLetters | None = None
+        self._failure: Exception | None = None
+
+    def run(self) -> Outcome:
+        """Copies until it is to stop or cannot go on.
+
+        Raises:
+            Stopped, Fenced, GaveUp, PermanentError: it could not begin, or must not go on.
+        """
+        self._begin()
+        while not self._control.stopping.is_set() and self._failure is None:
+            self._step()
+        if self._control.fenced:
+            raise Fenced(FENCED)
+        stored = self._committer.flush(time.monotonic() + _DRAIN_SECONDS, clean=True)
+        return Outcome(clean=stored) if self._failure is None else failed(self._failure, clean=stored)
+
+    def _begin(self) -> None:
+        around, insist = self._around, self._around.attempts.insist
+        around.reporter.state(State.STARTING)
+        self._opened = insist("opening the task at the position service", around.positions.open)
+        if wait_until(time.monotonic() + self._opened.wait, around.control.wait):
+            raise Stopped
+        # Dead letters need a topic, though nothing else here does.
+        topics = TopicMaker(around.client, auto_create=True, queues=1, topic_type="normal")
+        self._letters = SinkDeadLetters(
+            around, dead_letter_queues(around, topics), self._context.max_record_bytes, origin_in_source
+        )
+        in_sink = insist("starting the sink", self._sink.start)
+        names = {*self._opened.positions, *in_sink}
+        for name in names:
+            stored = self._opened.positions.get(name)
+            position = choose(None if stored is None else self._from_stored(name, stored), in_sink.get(name))
+            if position is not None:
+                self._positions[name] = position
+        starts = {
+            name: mark.offset for name, position in self._positions.items() if (mark := self._mark(name, position)) is not None
+        }
+        insist("starting the source", partial(self._source.start, starts))
+
+    def _mark(self, partition: str, position: QueuePosition) -> SourceMark | None:
+        return position.marks.get(mark_key(self._around.spec.connector_uid, partition))
+
+    def _from_stored(self, partition: str, stored: Stored) -> QueuePosition:
+        mark = SourceMark(0, stored.incarnation, stored.offset)
+        until = stored.resume.get("until", 0)
+        key = mark_key(self._around.spec.connector_uid, partition)
+        return QueuePosition(until if isinstance(until, int) else 0, stored.incarnation, {key: mark} if stored.offset else {})
+
+    def _step(self) -> None:
+        paused = self._control.paused
+        batch = None
+        if not paused and not self._limit.delay() and not self._source.finished:
+            try:
+                batch = self._around.attempts.insist("reading from the source", self._source.poll)
+                if batch:
+                    self._copy(batch)
+            except (Stopped, Fenced):
+                return
+            except Exception as error:  # becomes the outcome of the task
+                self._failure = error
+                return
+        now = time.monotonic()
+        wait = self._committer.poll(soon=not batch)
+        self._meter.sample(now, 0)
+        if paused:
+            self._committer.flush(now + _LONGEST_WAIT)
+            self._around.reporter.work(False)
+            self._around.reporter.state(State.PAUSED)
+        else:
+            trouble = self._committer.trouble if not batch else ""
+            self._meter.say(now, trouble, work=bool(batch))
+        if not batch:
+            idle = _LONGEST_WAIT if paused or self._source.finished else max(self._source.idle_seconds, self._limit.delay())
+            self._control.wait(min(wait, idle, _LONGEST_WAIT))
+
+    def _copy(self, batch: SourceBatch) -> None:
+        """Invariants 1 and 2: the position moves when the sink has made the batch durable, with the mark in its transaction."""
+        now = time.monotonic()
+        size = batch.size
+        self._limit.take(len(batch), size)
+        self._meter.read(len(batch), size)
+        name = batch.partition
+        before = self._positions.setdefault(name, QueuePosition(0, self._opened.incarnation))
+        part = self._part(batch, before, now)
+        self._metrics.duplicates_skipped += part.doubles
+        commit = commit_of(self._around.spec, {name: before}, [part])
+        refused: Sequence[BadRecord] = ()
+        if commit.rows:
+            try:
+                refused = self._around.attempts.insist(
+                    "writing to the sink", lambda: self._engine.write([part], commit, self._ready)
+                )
+            except BaseException:
+                self._engine.give_up()
+                raise
+        bad = [*part.bad, *refused]
+        if bad and self._letters is not None:
+            self._letters.send(bad, None)
+        if part.until > before.until:
+            self._positions[name] = commit.after[name]
+            self._put(name)
+        self._meter.batch(time.monotonic() - now)
+        self._meter.moved(time.monotonic(), commit.rows - len(refused), size)
+        self._failure = part.error
+
+    def _part(self, batch: SourceBatch, before: QueuePosition, now: float) -> Part:
+        mark = self._mark(batch.partition, before)
+        highest: Offset = () if mark is None else mark.offset
+        kept: list[int] = []
+        bad: list[BadRecord] = []
+        error: Exception | None = None
+        end = highest
+        doubles = 0
+        for index, (value, offset) in enumerate(zip(batch.values, batch.offsets, strict=True)):
+            if offset <= highest:
+                doubles += 1
+                continue
+            if isinstance(value, Rejected):
+                failure = Failure.of_rejected(value)
+                try:
+                    self._around.policy.check(failure, f"source partition {batch.partition}, record before offset {offset}")
+                except Exception as problem:  # kept: what is before it is written first (invariant 5)
+                    error = problem
+                    break
+                bad.append(BadRecord(batch.partition, offset[-1], failure))
+            else:
+                kept.append(index)
+            end = offset
+        key = mark_key(self._around.spec.connector_uid, batch.partition)
+        moved = {key: SourceMark(self._around.spec.epoch, before.incarnation, end)} if end > highest else {}
+        until = before.until + len(kept) + len(bad)
+        return Part(batch.partition, before.until, until, moved, _records(batch, kept), len(batch), doubles, bad, now, error)
+
+    def _ready(self, refused: Sequence[BadRecord]) -> None:
+        for record in refused:
+            self._around.policy.check(record.failure, f"source partition {record.queue}, offset {record.offset}")
+        if self._control.fenced:
+            raise Fenced(FENCED)
+        if not self._around.lease.valid():
+            msg = "the lease of this worker has run out; waiting for the cluster service to renew it"
+            raise SystemAway(msg)
+
+    def _put(self, partition: str) -> None:
+        position = self._positions[partition]
+        mark = self._mark(partition, position)
+        if mark is not None:
+            self._committer.put({partition: Stored(mark.offset, position.incarnation, {"until": position.until})})
+
+    def _stored(self, positions: Mapping[str, Stored]) -> None:
+        self._metrics.commits += 1
+        self._source.committed({partition: stored.offset for partition, stored in positions.items()})
+
+
+def _records(batch: SourceBatch, kept: Sequence[int]) -> SinkBatch:
+    return SinkBatch(
+        batch.partition,
+        "",
+        [batch.values[i] for i in kept],
+        [batch.offsets[i][-1] for i in kept],
+        None if batch.keys is None else [batch.keys[i] for i in kept],
+        None if batch.timestamps_ms is None else [batch.timestamps_ms[i] for i in kept],
+        None if batch.headers is None else [batch.headers[i] for i in kept],
+        batch.schema,
+        batch.size,
+    )

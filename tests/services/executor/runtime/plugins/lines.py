@@ -1,0 +1,268 @@
+"""Connectors for tests of the runtime: real ones, small, with faults on order."""
+
+import hashlib
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import PermanentError, RecordRefused, RetriableError, SystemAway
+from rocketconnect_sdk.options import Config, Kind, Option
+from rocketconnect_sdk.record import Offset, Rejected, SinkBatch, SourceBatch
+from rocketconnect_sdk.sink import (
+    DataFrameSink,
+    DataFrameSinkTask,
+    FlushPolicy,
+    QueuePosition,
+    Receipt,
+    RecordSink,
+    RecordSinkTask,
+    SinkCommit,
+    SinkWriter,
+    SourceMark,
+)
+from rocketconnect_sdk.source import Plan, Source, SourceTask
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class Lines(Source):
+    """The lines of files: a partition is a file, the offset the number of lines. A line "key=..." has that key.
+
+    Lines that begin with "!" are rejected; while a file NAME.away exists, the system is away; NAME.fail: a permanent error.
+    """
+
+    name = "lines"
+    options = (
+        Option("files", "Paths.", Kind.LIST, required=True),
+        Option("keyed", "The text before the first space is the key.", Kind.BOOL, "false"),
+        Option("pace", "Seconds to wait before each poll.", Kind.FLOAT, "0"),
+    )
+
+    def plan(self, config: Config, max_tasks: int) -> Plan:
+        files = config["files"]
+        return Plan([{"files": ",".join(files[i::max_tasks])} for i in range(min(max_tasks, len(files)))])
+
+    def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "LinesTask":
+        files = task["files"].split(",") if "files" in task else list(config["files"])
+        return LinesTask([Path(file) for file in files], context, keyed=config["keyed"], pace=config["pace"])
+
+
+class LinesTask(SourceTask):
+    def __init__(self, files: Sequence[Path], context: TaskContext, *, keyed: bool, pace: float) -> None:
+        self._files = files
+        self._context = context
+        self._keyed = keyed
+        self._pace = pace
+        self._lines: dict[Path, list[str]] = {}
+        self._at: dict[Path, int] = {}
+        self._turn = 0
+
+    def start(self, positions: Mapping[str, Offset]) -> None:
+        for file in self._files:
+            self._at[file] = positions.get(str(file), (0,))[0]
+
+    def poll(self) -> SourceBatch | None:
+        time.sleep(self._pace)
+        for _ in self._files:
+            self._turn += 1
+            file = self._files[self._turn % len(self._files)]
+            if file.with_suffix(".away").exists():
+                msg = f"{file} is away"
+                raise SystemAway(msg)
+            if file.with_suffix(".fail").exists():
+                msg = f"{file} is broken: mend it"
+                raise PermanentError(msg)
+            lines = self._read(file)
+            at = self._at[file]
+            found = lines[at : at + self._context.batch_records]
+            if found:
+                self._at[file] = at + len(found)
+                return self._batch(file, at, found)
+        return None
+
+    def _read(self, file: Path) -> list[str]:
+        held = self._lines.get(file, [])
+        if self._at[file] >= len(held):
+            held = self._lines[file] = file.read_text().split("\n")[:-1] if file.exists() else []
+        return held
+
+    def _batch(self, file: Path, at: int, lines: list[str]) -> SourceBatch:
+        values: list[object] = [_rejected(line) if line.startswith("!") else line for line in lines]
+        offsets = [(number,) for number in range(at + 1, at + 1 + len(lines))]
+        keys = [line.partition(" ")[0] for line in lines] if self._keyed else None
+        return SourceBatch(str(file), values, offsets, keys, size=sum(map(len, lines)))
+
+    @property
+    def idle_seconds(self) -> float:
+        return 0.01
+
+    def close(self) -> None:
+        pass
+
+
+def _rejected(line: str) -> Rejected:
+    whole = line.encode()
+    return Rejected("Unreadable", "it begins with an exclamation mark", whole[:20], len(whole), hashlib.sha256(whole).hexdigest())
+
+
+class Table(RecordSink):
+    """Rows of an SQLite file, with the positions in the same transaction: exactly once."""
+
+    name = "table"
+    options = (
+        Option("file", "The path.", required=True),
+        Option("positions", "Store positions with the data.", Kind.BOOL, "true"),
+        Option("interval", "FlushPolicy.interval.", Kind.FLOAT, "0"),
+    )
+
+    def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "TableTask":
+        return TableTask(Path(config["file"]), context, stores=config["positions"], interval=config["interval"])
+
+
+class TableTask(RecordSinkTask):
+    def __init__(self, file: Path, context: TaskContext, *, stores: bool, interval: float) -> None:
+        self._file = file
+        self._context = context
+        self._stores = stores
+        self._interval = interval
+
+    @property
+    def flush(self) -> FlushPolicy:
+        return FlushPolicy(interval=self._interval)
+
+    def start(self) -> Mapping[str, QueuePosition]:
+        self._db = sqlite3.connect(self._file, timeout=20, isolation_level=None)
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("BEGIN IMMEDIATE")
+        self._db.execute("CREATE TABLE IF NOT EXISTS rows (id INTEGER PRIMARY KEY, queue TEXT, at INTEGER, value TEXT)")
+        self._db.execute("CREATE TABLE IF NOT EXISTS positions (queue TEXT PRIMARY KEY, position TEXT, epoch INTEGER)")
+        found = self._db.execute("SELECT queue, position FROM positions").fetchall()
+        self._db.execute("COMMIT")
+        return {queue: _position(json.loads(text)) for queue, text in found} if self._stores else {}
+
+    def writer(self) -> SinkWriter:
+        return TableWriter(str(self._file))
+
+    def commit(self, receipts: Sequence[Receipt], commit: SinkCommit) -> None:
+        if self._file.with_suffix(".away").exists():
+            msg = f"{self._file} is away"
+            raise SystemAway(msg)
+        if self._file.with_suffix(".retry").exists():
+            msg = f"{self._file} is busy"
+            raise RetriableError(msg)
+        self._db.execute("BEGIN IMMEDIATE")
+        for queue, after in commit.after.items():
+            stored = self._db.execute("SELECT position, epoch FROM positions WHERE queue=?", (queue,)).fetchone()
+            if stored is not None and stored[1] > commit.epoch:
+                self._db.execute("ROLLBACK")
+                msg = f"{self._file} belongs to epoch {stored[1]}"
+                raise PermanentError(msg)
+            if stored is not None and self._stores and json.loads(stored[0])["until"] != commit.before[queue].until:
+                self._db.execute("ROLLBACK")
+                msg = f"{queue} is at {stored[0]}, not at {commit.before[queue].until}"
+                raise PermanentError(msg)
+            self._db.execute("INSERT OR REPLACE INTO positions VALUES (?,?,?)", (queue, _text(after), commit.epoch))
+        for receipt in receipts:
+            self._db.executemany("INSERT INTO rows (queue, at, value) VALUES (?,?,?)", receipt)
+        self._db.execute("COMMIT")
+
+    def close(self) -> None:
+        if hasattr(self, "_db"):
+            self._db.close()
+
+
+class TableWriter(SinkWriter):
+    """Refuses values that begin with "?"; is away while FILE.stage exists."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+
+    def stage(self, batch: SinkBatch, part: str) -> Receipt:
+        if Path(self._file).with_suffix(".stage").exists():
+            msg = "cannot stage"
+            raise SystemAway(msg)
+        rows = [(batch.queue, at, value) for at, value in zip(batch.offsets, batch.values, strict=True)]
+        refused = {index: "it asks" for index, (_, _, value) in enumerate(rows) if str(value).startswith("?")}
+        if refused:
+            raise RecordRefused(refused, [row for index, row in enumerate(rows) if index not in refused])
+        return rows
+
+
+def _text(position: QueuePosition) -> str:
+    marks = {key: [mark.epoch, mark.incarnation, mark.offset] for key, mark in position.marks.items()}
+    return json.dumps({"until": position.until, "incarnation": position.incarnation, "marks": marks})
+
+
+def _position(stored: dict) -> QueuePosition:  # type: ignore[type-arg]
+    marks = {key: SourceMark(epoch, incarnation, tuple(offset)) for key, (epoch, incarnation, offset) in stored["marks"].items()}
+    return QueuePosition(stored["until"], stored["incarnation"], marks)
+
+
+class Log(RecordSink):
+    """Lines appended to a file: at least once."""
+
+    name = "log"
+    wants_headers = True
+    options = (Option("file", "The path.", required=True),)
+
+    def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "LogTask":
+        return LogTask(Path(config["file"]))
+
+
+class LogTask(RecordSinkTask):
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def start(self) -> Mapping[str, QueuePosition]:
+        return {}
+
+    def writer(self) -> SinkWriter:
+        return LogWriter()
+
+    def commit(self, receipts: Sequence[Receipt], commit: SinkCommit) -> None:
+        with self._file.open("a") as file:
+            for receipt in receipts:
+                file.writelines(json.dumps(row) + "\n" for row in receipt)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def close(self) -> None:
+        pass
+
+
+class LogWriter(SinkWriter):
+    def stage(self, batch: SinkBatch, part: str) -> Receipt:
+        keys = batch.keys or [None] * len(batch)
+        headers = [dict(each) for each in batch.headers or [{}] * len(batch)]
+        return [list(row) for row in zip(batch.queue.split("/")[:1] * len(batch), batch.offsets, keys, batch.values, headers, strict=True)]
+
+
+class Frames(DataFrameSink):
+    """Each batch a Parquet directory named by its token."""
+
+    name = "frames"
+    columns = ("value", "queue", "offset", "key", "timestamp", "headers", "topic")
+    options = (Option("directory", "The path.", required=True),)
+
+    def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "FramesTask":
+        return FramesTask(Path(config["directory"]))
+
+
+class FramesTask(DataFrameSinkTask):
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def start(self) -> Mapping[str, QueuePosition]:
+        return {}
+
+    def write(self, frame: "DataFrame", commit: SinkCommit) -> None:
+        frame.write.mode("overwrite").parquet(str(self._directory / commit.token))
+
+    def close(self) -> None:
+        pass

@@ -1,0 +1,43 @@
+"""One task in a process of its own, for tests that kill it: `python tasks.py '{"kind": ..., ...}'`.
+
+Its lease is as long as the test lasts. It writes a line of JSON for each state, and reads "stop" from its standard input.
+"""
+
+import json
+import sys
+import threading
+import time
+
+from services.executor.runtime.task import Endpoints, Kind, Lease, State, TaskControl, TaskMetrics, TaskSpec, run_task
+
+
+class PrintingReporter:
+    def __init__(self) -> None:
+        self.metrics = TaskMetrics()
+
+    def state(self, state: State, trace: str = "") -> None:
+        print(json.dumps({"state": state.name, "trace": trace}), flush=True)
+
+    def progress(self) -> None:
+        pass
+
+    def work(self, has_work: bool) -> None:
+        pass
+
+    def log(self, level: str, message: str) -> None:
+        print(json.dumps({"log": level, "message": message}), flush=True)
+
+
+def main() -> None:
+    order = json.loads(sys.argv[1])
+    control = TaskControl()
+    lease = Lease()
+    lease.renew(time.monotonic() + 600)
+    spec = TaskSpec(Kind[order["kind"]], order["name"], order["uid"], 1, order["generation"], order["task"], order["epoch"], order["tasks"], order["config"], order["task_config"])
+    threading.Thread(target=lambda: (sys.stdin.read(), control.stop()), daemon=True).start()
+    outcome = run_task(spec, control, lease, PrintingReporter(), Endpoints(order["name_servers"], order["position"], send_deadline=0.2))
+    print(json.dumps({"clean": outcome.clean, "error": outcome.error}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
