@@ -79,6 +79,7 @@ class _Instance:
         os.environ.setdefault("JAVA_HOME", str(java.resolve().parent.parent))
         directory = DataDirectory(self._data)
         directory.acquire()
+        (self._data / "logs").mkdir(exist_ok=True)
         try:
             return self._run(output)
         finally:
