@@ -33,9 +33,22 @@ def main() -> None:
     control = TaskControl()
     lease = Lease()
     lease.renew(time.monotonic() + 600)
-    spec = TaskSpec(Kind[order["kind"]], order["name"], order["uid"], 1, order["generation"], order["task"], order["epoch"], order["tasks"], order["config"], order["task_config"])
+    spec = TaskSpec(
+        Kind[order["kind"]],
+        order["name"],
+        order["uid"],
+        1,
+        order["generation"],
+        order["task"],
+        order["epoch"],
+        order["tasks"],
+        order["config"],
+        order["task_config"],
+    )
     threading.Thread(target=lambda: (sys.stdin.read(), control.stop()), daemon=True).start()
-    outcome = run_task(spec, control, lease, PrintingReporter(), Endpoints(order["name_servers"], order["position"], send_deadline=0.2))
+    outcome = run_task(
+        spec, control, lease, PrintingReporter(), Endpoints(order["name_servers"], order["position"], send_deadline=0.2)
+    )
     print(json.dumps({"clean": outcome.clean, "error": outcome.error}), flush=True)
 
 

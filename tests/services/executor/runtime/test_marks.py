@@ -38,7 +38,9 @@ def test_a_partition_id_is_short_and_plain_and_the_same_for_the_same_partition(p
     assert found == partition or len(found) == 22
 
 
-@given(st.integers(0, 2**62), partitions, numbers, st.integers(1, 3).flatmap(lambda n: st.lists(st.tuples(*[numbers] * n), max_size=5)))
+@given(
+    st.integers(0, 2**62), partitions, numbers, st.integers(1, 3).flatmap(lambda n: st.lists(st.tuples(*[numbers] * n), max_size=5))
+)
 def test_what_is_stamped_is_what_is_parsed(epoch: int, partition: str, incarnation: int, given_offsets: list[Offset]) -> None:
     stamps = Stamper("c-1", epoch, partition, incarnation).stamp(given_offsets)
     assert [parse(stamp) for stamp in stamps] == [
@@ -75,7 +77,11 @@ def test_hostile_properties_are_another_producers_message_or_a_place(raw: bytes)
 def test_a_malformed_message_in_a_run_is_another_producers() -> None:
     good, better = Stamper("u", 1, "p", 0).stamp([(1,), (2,)])
     bad = good.replace(b"|1\x02", b"|x\x02")
-    assert [(run.start, run.stop, run.offsets) for run in runs([good, bad, better])] == [(0, 1, [(1,)]), (1, 2, None), (2, 3, [(2,)])]
+    assert [(run.start, run.stop, run.offsets) for run in runs([good, bad, better])] == [
+        (0, 1, [(1,)]),
+        (1, 2, None),
+        (2, 3, [(2,)]),
+    ]
 
 
 @given(messages())
@@ -105,7 +111,10 @@ def test_reading_on_from_stored_marks_is_the_same_as_reading_at_once(found: list
     first, half = select(raws[:cut], {})
     second, rest = select(raws[cut:], half)
     size = len(raws[:cut])
-    joined = [*(range(size) if first is None else first), *(size + i for i in (range(len(raws) - size) if second is None else second))]
+    joined = [
+        *(range(size) if first is None else first),
+        *(size + i for i in (range(len(raws) - size) if second is None else second)),
+    ]
     assert joined == list(range(len(raws)) if whole is None else whole)
     assert {**half, **rest} == marks
 

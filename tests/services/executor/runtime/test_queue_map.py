@@ -14,7 +14,9 @@ def test_queues_are_chosen_by_the_crc32_that_is_documented() -> None:
 
 
 @given(st.text(max_size=5), keys, st.integers(1, 9))
-def test_every_record_goes_to_one_queue_and_those_of_a_key_keep_their_order(partition: str, given_keys: list[bytes | None], queues: int) -> None:
+def test_every_record_goes_to_one_queue_and_those_of_a_key_keep_their_order(
+    partition: str, given_keys: list[bytes | None], queues: int
+) -> None:
     dealt = deal(partition, given_keys, queues)
     seen = []
     for queue, indexes in dealt.items():

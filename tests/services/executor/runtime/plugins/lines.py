@@ -240,7 +240,10 @@ class LogWriter(SinkWriter):
     def stage(self, batch: SinkBatch, part: str) -> Receipt:
         keys = batch.keys or [None] * len(batch)
         headers = [dict(each) for each in batch.headers or [{}] * len(batch)]
-        return [list(row) for row in zip(batch.queue.split("/")[:1] * len(batch), batch.offsets, keys, batch.values, headers, strict=True)]
+        return [
+            list(row)
+            for row in zip(batch.queue.split("/")[:1] * len(batch), batch.offsets, keys, batch.values, headers, strict=True)
+        ]
 
 
 class Frames(DataFrameSink):

@@ -1,0 +1,213 @@
+"""An executor with the real config, position, state and cluster services and the real broker, and what kills do to it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import psutil
+import pytest
+from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
+from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceStub
+from rocketconnect.config.v1 import config_service_pb2 as config
+from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceStub
+from rocketconnect.connector.v1 import connector_pb2 as connectors
+from rocketconnect.executor.v1 import executor_service_pb2 as pb
+from rocketconnect.executor.v1.executor_service_pb2_grpc import ExecutorServiceStub
+from rocketconnect.state.v1 import state_service_pb2 as states
+from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceStub
+
+pytestmark = [pytest.mark.rocketmq, pytest.mark.e2e]
+PLUGINS = Path(__file__).parent / "plugins"
+STORES = ("config", "position", "state", "cluster")
+
+
+class System:
+    """The services as processes, on fixed ports."""
+
+    def __init__(self, folder: Path, name_server: str, free_port: Callable[[], int]) -> None:
+        self.folder = folder
+        self.name_server = name_server
+        self.addresses = {name: f"127.0.0.1:{free_port()}" for name in (*STORES, "worker-1", "worker-2")}
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.stubs = {
+            name: stub(grpc.insecure_channel(self.addresses[name]))
+            for name, stub in (("config", ConfigServiceStub), ("state", StateServiceStub), ("cluster", ClusterServiceStub))
+        }
+
+    def start(self, name: str, **settings: str) -> None:
+        service = name if name in STORES else "executor"
+        own = {
+            "port": self.addresses[name].rpartition(":")[2],
+            "data_dir": str(self.folder),
+            "name_server": self.name_server,
+            **{f"{store}_address": self.addresses[store] for store in STORES},
+            **({"worker_id": name} if service == "executor" else {}),
+            **settings,
+        }
+        environment = {f"ROCKETCONNECT_{key.upper()}": value for key, value in own.items()}
+        with (self.folder / f"{name}.log").open("ab") as log:
+            self.processes[name] = subprocess.Popen(
+                [sys.executable, "-m", f"services.{service}"],
+                env={**os.environ, "PYTHONPATH": str(PLUGINS), **environment},
+                stdout=log,
+                stderr=log,
+            )
+
+    def kill(self, name: str) -> None:
+        self.processes[name].kill()
+        self.processes[name].wait()
+
+    def stop(self) -> None:
+        for process in self.processes.values():
+            process.kill()
+            process.wait()
+
+    def create(self, name: str, **options: str) -> None:
+        given = {key.replace("_", "."): value for key, value in options.items()}
+        request = config.CreateConnectorRequest(name=name, config=given)
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                self.stubs["config"].CreateConnector(request, timeout=20, wait_for_ready=True)
+            except grpc.RpcError as error:
+                assert isinstance(error, grpc.Call)
+                if error.code() is not grpc.StatusCode.UNAVAILABLE or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.2)
+            else:
+                return
+
+    def state(self, connector: str) -> states.ConnectorState:
+        request = states.GetConnectorStateRequest(connector=connector)
+        answer: states.GetConnectorStateResponse = self.stubs["state"].GetConnectorState(request, timeout=5, wait_for_ready=True)
+        return answer.state
+
+    def hosts(self, worker: str) -> list[pb.HostProcess]:
+        stub = ExecutorServiceStub(grpc.insecure_channel(self.addresses[worker]))
+        return list(stub.DescribeWorker(pb.DescribeWorkerRequest(), timeout=5).hosts)
+
+    def host_of(self, worker: str, task: str) -> int:
+        return next((int(host.pid) for host in self.hosts(worker) if task in host.tasks), 0)
+
+    def until(self, condition: Callable[[], object], seconds: float = 60) -> None:
+        deadline = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < deadline, f"waited {seconds} s\n{self.said()}"
+            time.sleep(0.05)
+
+    def said(self) -> str:
+        answer = self.stubs["state"].ListConnectorStates(states.ListConnectorStatesRequest(), timeout=5)
+        logs = [f"{path.name}: {line}" for path in self.folder.glob("*.log") for line in path.read_text().splitlines()[-15:]]
+        return "\n".join([str(answer), *logs])
+
+
+@pytest.fixture
+def system(tmp_path: Path, rocketmq: Any, free_port: Callable[[], int]) -> Iterator[System]:
+    made = System(tmp_path, rocketmq.name_server, free_port)
+    try:
+        for name in STORES:
+            made.start(name)
+        yield made
+    finally:
+        made.stop()
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def is_state(system: System, connector: str, state: int) -> Callable[[], bool]:
+    return lambda: system.state(connector).state == state
+
+
+def test_rows_arrive_once_though_hosts_and_executors_are_killed(system: System, tmp_path: Path) -> None:
+    rows, out = 6_000, tmp_path / "out.txt"
+    system.start("worker-1")
+    topic = f"once-{os.getpid()}-{time.time_ns()}"
+    limited = {"max_rate_records": "600"}
+    system.create("numbers", connector_class="monitorable_source", topic=topic, records=str(rows), max_tasks="1", **limited)
+    system.create("lines", connector_class="file_lines", topics=topic, filename=str(out), engine="native")
+    system.until(lambda: len(lines(out)) > rows / 10)
+    for task in ("numbers/0", "lines/0"):
+        os.kill(system.host_of("worker-1", task), signal.SIGKILL)
+        seen = len(lines(out))
+        system.until(lambda seen=seen: len(lines(out)) > seen + 200)  # type: ignore[misc]
+    assert [task.restarts for name in ("numbers", "lines") for task in system.state(name).tasks] == [1, 1]
+    system.start("worker-2")
+    system.kill("worker-1")
+    system.until(lambda: len(lines(out)) == rows)
+    assert Counter(lines(out)) == Counter(f"part-0 {number}" for number in range(1, rows + 1))
+    system.until(lambda: all(task.worker_id == "worker-2" for name in ("numbers", "lines") for task in system.state(name).tasks))
+    system.until(is_state(system, "numbers", connectors.STATE_IDLE))
+
+
+def test_a_drained_worker_hands_over_at_once_and_clean(system: System, tmp_path: Path) -> None:
+    rows, out = 3_000, tmp_path / "out.txt"
+    system.start("worker-1")
+    topic = f"drain-{os.getpid()}-{time.time_ns()}"
+    system.create("numbers", connector_class="monitorable_source", topic=topic, records=str(rows), max_rate_records="500")
+    system.create("lines", connector_class="file_lines", topics=topic, filename=str(out), engine="native")
+    system.until(lambda: len(lines(out)) > rows / 10)
+    system.start("worker-2")
+    system.until(lambda: len(system.stubs["cluster"].ListWorkers(cluster.ListWorkersRequest(), timeout=5).workers) == 2)
+    hosts = psutil.Process(system.processes["worker-1"].pid).children(recursive=True)
+    system.processes["worker-1"].send_signal(signal.SIGTERM)
+    assert system.processes["worker-1"].wait(15) == 0
+    assert not any(host.is_running() and host.status() != psutil.STATUS_ZOMBIE for host in hosts)
+    system.until(lambda: len(lines(out)) == rows)
+    assert Counter(lines(out)) == Counter(f"part-0 {number}" for number in range(1, rows + 1))
+
+
+def test_pipelines_go_on_while_the_cluster_service_is_away_within_the_lease_and_come_back_after_it(
+    system: System, tmp_path: Path
+) -> None:
+    rows, out = 4_000, tmp_path / "out.txt"
+    system.start("worker-1")
+    topic = f"away-{os.getpid()}-{time.time_ns()}"
+    system.create("numbers", connector_class="monitorable_source", topic=topic, records=str(rows), max_rate_records="400")
+    system.create("lines", connector_class="file_lines", topics=topic, filename=str(out), engine="native")
+    system.until(lambda: len(lines(out)) > rows / 10)
+    system.kill("cluster")
+    seen = len(lines(out))
+    time.sleep(3)
+    assert len(lines(out)) > seen + 400, "nothing moved though the lease lasted"
+    time.sleep(5)
+    assert [host for host in system.hosts("worker-1") if host.tasks] == [], "tasks run without a lease"
+    system.start("cluster")
+    system.until(lambda: len(lines(out)) == rows)
+    assert Counter(lines(out)) == Counter(f"part-0 {number}" for number in range(1, rows + 1))
+
+
+@pytest.mark.spark
+def test_spark_sinks_of_one_profile_share_a_driver_that_is_started_again_when_its_java_process_dies(
+    system: System, tmp_path: Path
+) -> None:
+    rows = 2_000
+    system.start("worker-1", spark_warm="true")
+    topic = f"spark-{os.getpid()}-{time.time_ns()}"
+    system.create("numbers", connector_class="monitorable_source", topic=topic, records=str(rows), max_rate_records="150")
+    outs = {name: tmp_path / f"{name}.txt" for name in ("first", "second")}
+    for name, out in outs.items():
+        system.create(name, connector_class="file_lines", topics=topic, filename=str(out), engine="spark")
+    system.until(lambda: all(len(lines(out)) > rows / 20 for out in outs.values()), seconds=90)
+    (spark,) = [host for host in system.hosts("worker-1") if host.profile == "spark"]
+    assert sorted(spark.tasks) == ["first/0", "second/0"]
+    (java,) = [child for child in psutil.Process(spark.pid).children(recursive=True) if child.name() == "java"]
+    java.kill()
+    system.until(lambda: all(len(lines(out)) == rows for out in outs.values()), seconds=120)
+    for out in outs.values():
+        assert Counter(lines(out)) == Counter(f"part-0 {number}" for number in range(1, rows + 1))
+    (again,) = [host for host in system.hosts("worker-1") if host.profile == "spark"]
+    assert (again.pid != spark.pid, again.restarts) == (True, 1)
+    children = psutil.Process(system.processes["worker-1"].pid).children(recursive=True)
+    assert "java" in {child.name() for child in children}
+    system.kill("worker-1")
+    _, alive = psutil.wait_procs(children, timeout=3)
+    assert [child for child in alive if child.status() != psutil.STATUS_ZOMBIE] == []
