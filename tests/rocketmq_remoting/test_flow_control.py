@@ -15,9 +15,7 @@ def test_a_busy_broker_refuses_without_effect_and_sends_get_through_by_waiting(
     rocketmq_factory: Callable[[Mapping[str, str]], EmbeddedRocketMQ],
 ) -> None:
     # Asynchronous sends answer through the very queue that is full here, and their answers would be lost with it.
-    server = rocketmq_factory(
-        {"sendThreadPoolQueueCapacity": "1", "sendMessageThreadPoolNums": "1", "asyncSendEnable": "false"}
-    )
+    server = rocketmq_factory({"sendThreadPoolQueueCapacity": "1", "sendMessageThreadPoolNums": "1", "asyncSendEnable": "false"})
     batch = encode_batch([b"x" * 1000] * 200)
     with Client(server.name_server, timeout=10) as client:
         client.create_topic("busy", queues=8)

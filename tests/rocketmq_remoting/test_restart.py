@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -97,12 +98,10 @@ def test_a_refused_send_is_tried_again_until_the_broker_is_back(
         with pytest.raises(Refused):
             client.send_batch(queue, encode_batch([b"a"]), 1)
         assert 0.3 < time.monotonic() - began < 3
-        back = threading.Thread(target=server.start)
-        back.start()
-        try:
-            # A broker that is starting may also take a request and then drop the connection.
-            receipt = client.send_batch(queue, encode_batch([b"b"]), 60, retry=True)
-        finally:
-            back.join()
+        # A broker that is starting may also take a request and then drop the connection: hence `retry`.
+        with ThreadPoolExecutor(1) as thread:
+            sending = thread.submit(client.send_batch, queue, encode_batch([b"b"]), 60, retry=True)
+            server.start()
+            receipt = sending.result()
         assert client.pull(queue, receipt.queue_offset, suspend=5).batch.bodies[0] == b"b"
         assert set(client.pull(queue, 0).batch.bodies) == {b"b"}
