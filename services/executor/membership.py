@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import grpc
+from google.protobuf.duration_pb2 import Duration
 from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
 
 from rocketconnect_kit.logs import get_logger
@@ -58,6 +59,7 @@ class Membership:
         self._on_lease = on_lease
         self._until = 0.0
         self._interval = 1.0
+        self._lease = 5.0
         self.session = 0
         """The session that holds; 0: none."""
         self.offered: frozenset[str] = frozenset()
@@ -83,7 +85,7 @@ class Membership:
                 continue
             self.session, self.offered = answer.session, frozenset(offered)
             self._interval = answer.heartbeat_interval.ToTimedelta().total_seconds()
-            self._renewed(sent + answer.lease.ToTimedelta().total_seconds())
+            self._renewed(sent, answer.lease)
             _log.info("registered at the cluster service", worker=identity.worker_id, session=self.session)
             return
 
@@ -98,7 +100,8 @@ class Membership:
                 return "the lease has ended: the cluster service did not confirm it in time"
             request = cluster.HeartbeatRequest(worker_id=self._identity.worker_id, session=self.session)
             try:
-                answer = await self._stub.Heartbeat(request, timeout=self._until - sent)
+                # A call that is stuck leaves time for another one.
+                answer = await self._stub.Heartbeat(request, timeout=min(self._lease / 2, self._until - sent))
             except grpc.RpcError as error:
                 cause = decode(error)
                 if cause.reason == FENCED:
@@ -106,7 +109,7 @@ class Membership:
                     return cause.message
                 _log.warning("heartbeat failed", cause=cause.message, lease_left=round(self._until - time.monotonic(), 2))
             else:
-                self._renewed(sent + answer.lease.ToTimedelta().total_seconds())
+                self._renewed(sent, answer.lease)
 
     async def leave(self) -> None:
         """End the session in good order: everything has been stopped. The cluster gives the tasks to others at once."""
@@ -120,6 +123,7 @@ class Membership:
             # The lease ends by itself; it only takes longer until others go on.
             _log.warning("can't deregister at the cluster service", cause=decode(error).message)
 
-    def _renewed(self, until: float) -> None:
-        self._until = max(self._until, until)
+    def _renewed(self, sent: float, lease: Duration) -> None:
+        self._lease = lease.ToTimedelta().total_seconds()
+        self._until = max(self._until, sent + self._lease)
         self._on_lease(self._until)

@@ -1,6 +1,7 @@
 """The worker: brings what it runs in line with what the cluster assigns, for as long as it has a lease."""
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
@@ -130,7 +131,7 @@ class Worker:
         """Stop everything clean and leave. When it returns nothing runs."""
         self._leaving = True
         await self._stop_all()
-        await self._membership.leave()
+        await self._leave()
 
     # What hosts say (pool.Watcher).
 
@@ -182,15 +183,20 @@ class Worker:
         stopping.cancel()
         await asyncio.wait([stopping])
         if not self._leaving:
+            await self._leave()
+
+    async def _leave(self) -> None:
+        if self._lifecycle.alive:
+            # Who leaves has stopped everything. The lease ends by itself, and others go on then.
+            _log.error("some tasks could not be ended; the worker does not leave before its lease ends")
+        else:
             await self._membership.leave()
 
     async def _stop_all(self) -> None:
         self._apply(self._lifecycle.drain(time.monotonic()))
-        try:
+        with contextlib.suppress(TimeoutError):  # what is left then is seen by who leaves
             async with asyncio.timeout(self._policy.stop + 2 * self._policy.fence + 1):
                 await self._idle.wait()
-        except TimeoutError:
-            _log.error("some tasks did not end; their processes are ended with the executor")
         await self._last_words()
 
     def _on_assignments(self, message: cluster.WatchAssignmentsResponse) -> None:

@@ -5,6 +5,7 @@ import os
 import socket
 import sys
 import threading
+import traceback
 
 from services.executor.host import plugin_jobs
 from services.executor.host.line import Line
@@ -78,4 +79,10 @@ def _answer(order: CheckConnector | PlanConnector | FindPlugins, line: Line) -> 
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except BaseException:
+        # A defect: the process ends at once, whatever threads plugins have started in it.
+        traceback.print_exc()
+        flush_output()
+        os._exit(1)

@@ -18,10 +18,16 @@ class Line:
     def orders(self) -> Iterator[Order]:
         """Every order, until the executor closes its end."""
         with self._connection.makefile("rb") as lines:
-            for line in lines:
+            while True:
+                try:
+                    line = lines.readline()
+                except ConnectionResetError:
+                    # It is gone, and had not read all that was sent to it.
+                    return
                 # A line without its end is what was in the socket when the executor died.
-                if line.endswith(b"\n"):
-                    yield decode_order(line)
+                if not line.endswith(b"\n"):
+                    return
+                yield decode_order(line)
 
     def send(self, *events: Event) -> None:
         """Send events together, in order. Blocks while the executor does not read; ends the process when it is gone."""

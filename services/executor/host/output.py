@@ -3,6 +3,7 @@
 import io
 import sys
 import threading
+from typing import Any
 
 from services.executor.host.secrets import hide
 
@@ -21,6 +22,11 @@ class _Cleaned(io.TextIOBase):
     @property
     def encoding(self) -> str:  # type: ignore[override]
         return self._out.encoding
+
+    @property
+    def buffer(self) -> Any:
+        """What code writes here as bytes is not looked at."""
+        return self._out.buffer
 
     def writable(self) -> bool:
         return True

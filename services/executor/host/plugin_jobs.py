@@ -51,15 +51,16 @@ def check(config: Mapping[str, str]) -> messages.Checked:
 def plan(config: Mapping[str, str]) -> messages.Planned | messages.PlanFailed:
     """Split the work of a connector, or say why that is not possible now (or, permanent, with this configuration)."""
     try:
-        made = _plan(config)
+        made, max_tasks = _plan(config)
     except (ConfigError, PermanentError) as error:
         return messages.PlanFailed(hide(str(error)), permanent=True)
     except ConnectorError as error:
         return messages.PlanFailed(hide(str(error)), permanent=False)
     except Exception:
         return messages.PlanFailed(hide(f"a defect of the plugin: {traceback.format_exc()}"), permanent=False)
-    if not made.tasks:
-        return messages.PlanFailed("a defect of the plugin: it planned no task", permanent=True)
+    if not 1 <= len(made.tasks) <= max_tasks:
+        flaw = f"a defect of the plugin: it planned {len(made.tasks)} tasks where 1 to {max_tasks} are allowed"
+        return messages.PlanFailed(flaw, permanent=True)
     tasks = [{**task, TASKS: str(len(made.tasks))} for task in made.tasks]
     return messages.Planned(tasks, made.replan_after)
 
@@ -70,17 +71,17 @@ def find_plugins() -> messages.PluginsFound:
     return messages.PluginsFound([_plugin(info) for info in loader.plugins()], broken)
 
 
-def _plan(config: Mapping[str, str]) -> Plan:
+def _plan(config: Mapping[str, str]) -> tuple[Plan, int]:
     name = config.get(CLASS.key, "")
     if name == loader.DIRECT:
         own, source_config, _ = parse_direct(config)
         source = loader.find(own["source.connector.class"])
         if not isinstance(source, Source):
             raise ConfigError([Problem("source.connector.class", source.name, "is no source", "Name a source.")])
-        return source.plan(resolve(source_config), own["max.tasks"])
+        return source.plan(resolve(source_config), own["max.tasks"]), own["max.tasks"]
     plugin = loader.find(name)
     parsed = parse_source(plugin, config) if isinstance(plugin, Source) else parse_sink(plugin, config)
-    return plugin.plan(resolve(parsed), parsed["max.tasks"])
+    return plugin.plan(resolve(parsed), parsed["max.tasks"]), parsed["max.tasks"]
 
 
 def _plugin(info: PluginInfo) -> messages.Plugin:

@@ -46,7 +46,8 @@ class Plane(cluster_rpc.ClusterServiceServicer, state_rpc.StateServiceServicer, 
         self.session = 0
         self.silent = threading.Event()
         self.registrations: list[cluster.RegisterWorkerRequest] = []
-        self.heartbeats = 0
+        self.heartbeats: list[float] = []
+        self.answer_after = 0.0
         self.left: list[int] = []
         self.releases: list[cluster.ReleaseAssignmentRequest] = []
         self.plans: list[cluster.ReportPlanRequest] = []
@@ -137,7 +138,9 @@ class Plane(cluster_rpc.ClusterServiceServicer, state_rpc.StateServiceServicer, 
         self._answer_or_not(context)
         self._check(request.session, context)
         with self._noting():
-            self.heartbeats += 1
+            self.heartbeats.append(time.monotonic())
+        time.sleep(self.answer_after)
+        with self._noting():
             return cluster.HeartbeatResponse(lease=_duration(self.lease))
 
     def DeregisterWorker(self, request: cluster.DeregisterWorkerRequest, context: Context) -> cluster.DeregisterWorkerResponse:

@@ -23,6 +23,8 @@ from rocketconnect.executor.v1.executor_service_pb2_grpc import ExecutorServiceS
 from rocketconnect.state.v1 import state_service_pb2 as states
 from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceStub
 
+from rocketconnect_kit.status import decode
+
 pytestmark = [pytest.mark.rocketmq, pytest.mark.e2e]
 PLUGINS = Path(__file__).parent / "plugins"
 STORES = ("config", "position", "state", "cluster")
@@ -36,10 +38,9 @@ class System:
         self.name_server = name_server
         self.addresses = {name: f"127.0.0.1:{free_port()}" for name in (*STORES, "worker-1", "worker-2")}
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
-        self.stubs = {
-            name: stub(grpc.insecure_channel(self.addresses[name]))
-            for name, stub in (("config", ConfigServiceStub), ("state", StateServiceStub), ("cluster", ClusterServiceStub))
-        }
+        self.config = ConfigServiceStub(grpc.insecure_channel(self.addresses["config"]))
+        self.states = StateServiceStub(grpc.insecure_channel(self.addresses["state"]))
+        self.cluster = ClusterServiceStub(grpc.insecure_channel(self.addresses["cluster"]))
 
     def start(self, name: str, **settings: str) -> None:
         service = name if name in STORES else "executor"
@@ -75,10 +76,9 @@ class System:
         deadline = time.monotonic() + 30
         while True:
             try:
-                self.stubs["config"].CreateConnector(request, timeout=20, wait_for_ready=True)
+                self.config.CreateConnector(request, timeout=20, wait_for_ready=True)
             except grpc.RpcError as error:
-                assert isinstance(error, grpc.Call)
-                if error.code() is not grpc.StatusCode.UNAVAILABLE or time.monotonic() > deadline:
+                if decode(error).code != "UNAVAILABLE" or time.monotonic() > deadline:
                     raise
                 time.sleep(0.2)
             else:
@@ -86,7 +86,7 @@ class System:
 
     def state(self, connector: str) -> states.ConnectorState:
         request = states.GetConnectorStateRequest(connector=connector)
-        answer: states.GetConnectorStateResponse = self.stubs["state"].GetConnectorState(request, timeout=5, wait_for_ready=True)
+        answer: states.GetConnectorStateResponse = self.states.GetConnectorState(request, timeout=5, wait_for_ready=True)
         return answer.state
 
     def hosts(self, worker: str) -> list[pb.HostProcess]:
@@ -103,7 +103,7 @@ class System:
             time.sleep(0.05)
 
     def said(self) -> str:
-        answer = self.stubs["state"].ListConnectorStates(states.ListConnectorStatesRequest(), timeout=5)
+        answer = self.states.ListConnectorStates(states.ListConnectorStatesRequest(), timeout=5)
         logs = [f"{path.name}: {line}" for path in self.folder.glob("*.log") for line in path.read_text().splitlines()[-15:]]
         return "\n".join([str(answer), *logs])
 
@@ -156,7 +156,7 @@ def test_a_drained_worker_hands_over_at_once_and_clean(system: System, tmp_path:
     system.create("lines", connector_class="file_lines", topics=topic, filename=str(out), engine="native")
     system.until(lambda: len(lines(out)) > rows / 10)
     system.start("worker-2")
-    system.until(lambda: len(system.stubs["cluster"].ListWorkers(cluster.ListWorkersRequest(), timeout=5).workers) == 2)
+    system.until(lambda: len(system.cluster.ListWorkers(cluster.ListWorkersRequest(), timeout=5).workers) == 2)
     hosts = psutil.Process(system.processes["worker-1"].pid).children(recursive=True)
     system.processes["worker-1"].send_signal(signal.SIGTERM)
     assert system.processes["worker-1"].wait(15) == 0

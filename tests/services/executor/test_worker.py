@@ -248,6 +248,21 @@ def test_a_worker_without_a_cluster_service_goes_on_while_its_lease_lasts_and_st
     plane.wait_for(lambda: len(plane.registrations) >= 2)
 
 
+def test_the_lease_counts_from_when_the_renewal_was_sent(start_executor: Start, plane: Plane) -> None:
+    plane.lease = 4.0
+    executor = start_executor()
+    plane.wait_for(lambda: plane.registrations)
+    plane.assign("a")
+    host = psutil.Process(running(plane, executor, "a"))
+    plane.answer_after = 1.9
+    seen = len(plane.heartbeats)
+    plane.wait_for(lambda: len(plane.heartbeats) > seen)
+    plane.silent.set()
+    last = plane.heartbeats[-1]
+    assert not gone([host], last + 3.5 - time.monotonic())
+    assert gone([host], last + 5.2 - time.monotonic())
+
+
 def test_hosts_stop_by_themselves_when_a_stopped_executor_lets_the_lease_pass(executor: Executor, plane: Plane) -> None:
     plane.assign("a")
     plane.assign("b", on_open="hang")

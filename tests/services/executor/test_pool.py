@@ -1,0 +1,172 @@
+"""Host processes as the executor holds them: real ones, started from this process."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from services.executor.fresh import FreshHosts, PluginCrashed
+from services.executor.lifecycle import Assigned, Key
+from services.executor.messages import Begin, Exit, FindPlugins, PluginsFound, TaskPulse, encode
+from services.executor.pool import HUNG_SECONDS, HostPool
+from services.executor.process import HostProcess
+from services.executor.runtime.task import Endpoints, Outcome
+from services.executor.scratch import Scratch
+
+
+class Watcher:
+    """Notes what is told of runs."""
+
+    def __init__(self) -> None:
+        self.pulses: list[TaskPulse] = []
+        self.ended: dict[int, Outcome] = {}
+        self.lost: dict[int, str] = {}
+
+    def on_pulse(self, pulse: TaskPulse) -> None:
+        self.pulses.append(pulse)
+
+    def on_ended(self, run: int, outcome: Outcome) -> None:
+        self.ended[run] = outcome
+
+    def on_lost(self, run: int, reason: str) -> None:
+        self.lost[run] = reason
+
+
+@pytest.fixture
+def watcher() -> Watcher:
+    return Watcher()
+
+
+@pytest.fixture
+async def fresh(tmp_path: Path) -> AsyncIterator[FreshHosts]:
+    scratch = Scratch(tmp_path)
+    made = FreshHosts(scratch)
+    yield made
+    await made.close()
+    scratch.close()
+    assert os.listdir(tmp_path) == []  # noqa: PTH208 - the folder is this test's own
+
+
+@pytest.fixture
+async def pool(fresh: FreshHosts, watcher: Watcher) -> AsyncIterator[HostPool]:
+    made = HostPool(fresh, Endpoints("127.0.0.1:1", "127.0.0.1:1"), 1, watcher)
+    yield made
+    await made.close()
+
+
+def assigned() -> Assigned:
+    options = {"connector.class": "file_source", "topic": "t", "filename": "/not/there"}
+    return Assigned(Key("uid", 0), "orders", 1, 1, 1, "SOURCE", options)
+
+
+async def until(condition: Callable[[], object], seconds: float = 15) -> None:
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.02)
+
+
+async def test_a_host_that_says_nothing_for_too_long_is_killed_and_its_task_is_lost(pool: HostPool, watcher: Watcher) -> None:
+    pool.start(1, assigned())
+    await until(lambda: watcher.pulses)
+    (host,) = pool.describe()
+    os.kill(host.pid, signal.SIGSTOP)
+    await asyncio.sleep(0.2)
+    for _ in range(HUNG_SECONDS):
+        pool.tick()
+    await asyncio.sleep(0.2)
+    assert watcher.lost == {}
+    pool.tick()
+    await until(lambda: watcher.lost)
+    assert "hung" in watcher.lost[1]
+    assert pool.describe() == []
+
+
+async def test_a_task_without_a_lease_is_ended_by_its_host(pool: HostPool, watcher: Watcher) -> None:
+    pool.start(1, assigned())
+    await until(lambda: watcher.ended or watcher.lost)
+    assert (1 in watcher.ended and watcher.ended[1].fenced) or "the lease of the worker was over" in watcher.lost[1]
+
+
+async def test_a_question_whose_host_is_killed_says_so(fresh: FreshHosts) -> None:
+    asking = asyncio.create_task(fresh.ask(FindPlugins(), 20, "test"))
+    await asyncio.sleep(0.05)
+    (host,) = fresh._asking
+    os.kill(host.pid, signal.SIGKILL)
+    with pytest.raises(PluginCrashed, match="SIGKILL"):
+        await asking
+
+
+async def test_a_question_is_answered_after_the_spare_host_was_killed(fresh: FreshHosts) -> None:
+    fresh.keep_one_ready()
+    assert fresh._spare is not None
+    os.kill(fresh._spare.pid, signal.SIGKILL)
+    await until(lambda: fresh._spare is None)
+    answer = await fresh.ask(FindPlugins(), 20, "test")
+    assert isinstance(answer, PluginsFound)
+    assert "file_source" in {plugin.name for plugin in answer.plugins}
+
+
+async def test_hosts_are_started_from_the_main_thread_alone(tmp_path: Path) -> None:
+    failures: list[BaseException] = []
+
+    def start() -> None:
+        try:
+            HostProcess(tmp_path, lambda _event: None, lambda _reason: None)
+        except RuntimeError as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=start)
+    thread.start()
+    thread.join()
+    assert "main thread" in str(failures[0])
+
+
+def start_host(theirs: socket.socket, parent: int) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-m", "services.executor.host", str(theirs.fileno()), str(parent)]
+    return subprocess.Popen(command, pass_fds=[theirs.fileno()])
+
+
+def test_a_host_ends_when_its_socket_is_closed() -> None:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        host = start_host(theirs, os.getpid())
+    ours.close()
+    assert host.wait(10) == Exit.PARENT_GONE
+
+
+def test_a_host_whose_executor_died_before_it_could_ask_for_the_signal_ends() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        assert start_host(theirs, os.getppid()).wait(10) == Exit.PARENT_GONE
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_host_leaves_signals_to_its_executor(number: signal.Signals) -> None:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        host = start_host(theirs, os.getpid())
+    ours.sendall(encode(Begin(Endpoints("127.0.0.1:1", "127.0.0.1:1"))))
+    # From its first pulse on it has its handlers.
+    assert ours.recv(1)
+    host.send_signal(number)
+    with pytest.raises(subprocess.TimeoutExpired):
+        host.wait(0.5)
+    ours.close()
+    assert host.wait(10) == Exit.PARENT_GONE
+
+
+def test_the_executor_imports_no_plugin_no_spark_no_arrow_and_no_broker_client() -> None:
+    code = (
+        "import sys, services.executor.__main__;"
+        "print([name for name in sys.modules if name.split('.')[0] in"
+        " ('pyspark', 'pyarrow', 'connectors', 'rocketmq_remoting', 'py4j', 'pandas', 'numpy')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
