@@ -11,8 +11,6 @@ from services.executor.settings import ExecutorSettings, parse_labels
 
 ADDRESSES = ("cluster_address", "position_address", "state_address", "config_address")
 NEEDED: dict[str, Any] = {**dict.fromkeys(ADDRESSES, "127.0.0.1:1"), "name_server": "ns:9876"}
-    "name_server": "ns:9876"
-}
 
 
 def test_a_worker_is_named_after_its_machine_and_port_unless_it_is_given_a_name() -> None:
