@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from rocketconnect_sdk.errors import RecordError
-from rocketconnect_sdk.schema import Field, Schema, Type
+from rocketconnect_sdk.schema import DATE, DECIMAL, TIMESTAMP, Field, Schema, Type, decimal
 
 _PLAIN = {
     Type.BOOLEAN: pa.bool_(),
@@ -19,11 +19,30 @@ _PLAIN = {
     Type.STRING: pa.string(),
     Type.BYTES: pa.binary(),
 }
+_DIGITS = 38
 _BACK = {arrow: plain for plain, arrow in _PLAIN.items()} | {pa.large_string(): Type.STRING, pa.large_binary(): Type.BYTES}
 
 
+_LOGICAL = {
+    DATE: (Type.INT32, pa.date32()),
+    TIMESTAMP: (Type.INT64, pa.timestamp("ms", "UTC")),
+}
+
+
 def to_arrow_type(schema: Schema) -> pa.DataType:
-    """The Arrow type of values of a schema."""
+    """The Arrow type of values of a schema.
+
+    Raises:
+        RecordError: the schema does not say what it is made of, or of decimals with more digits than Arrow has.
+    """
+    if schema.name in _LOGICAL:
+        return _LOGICAL[schema.name][1]
+    if schema.name == DECIMAL:
+        scale = dict(schema.parameters).get("scale", "0")
+        if not scale.isdecimal() or int(scale) > _DIGITS:
+            msg = f"the schema of a decimal has the scale {scale[:20]!r}, and only 0 to {_DIGITS} can be written"
+            raise RecordError(msg)
+        return pa.decimal128(_DIGITS, int(scale))
     match schema.type:
         case Type.STRUCT:
             return pa.struct([pa.field(field.name, to_arrow_type(field.schema), field.schema.optional) for field in schema.fields])
@@ -43,6 +62,11 @@ def from_arrow_type(arrow: pa.DataType, *, optional: bool = True) -> Schema:
     """
     if arrow in _BACK:
         return Schema(_BACK[arrow], optional=optional)
+    for name, (kind, logical) in _LOGICAL.items():
+        if arrow == logical:
+            return Schema(kind, optional=optional, name=name, version=1)
+    if pa.types.is_decimal128(arrow):
+        return decimal(arrow.scale, optional=optional)
     if pa.types.is_struct(arrow):
         fields = tuple(Field(field.name, from_arrow_type(field.type, optional=field.nullable)) for field in arrow)
         return Schema(Type.STRUCT, optional=optional, fields=fields)

@@ -65,7 +65,7 @@ DECIMAL = f"{_LOGICAL}Decimal"
 DATE = f"{_LOGICAL}Date"
 """The name of INT32 that holds a datetime.date as days since 1970."""
 TIME = f"{_LOGICAL}Time"
-"""The name of INT32 that holds a datetime.time as milliseconds since midnight."""
+"""The name of INT32 that holds milliseconds since midnight: an int, since Spark's files have no times; datetime.time is written."""
 TIMESTAMP = f"{_LOGICAL}Timestamp"
 """The name of INT64 that holds a datetime.datetime with a time zone as milliseconds since 1970 UTC."""
 

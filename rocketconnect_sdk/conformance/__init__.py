@@ -4,6 +4,7 @@ import pytest
 
 pytest.register_assert_rewrite(f"{__name__}.source", f"{__name__}.sink")
 
-from rocketconnect_sdk.conformance.source import SourceCase, SourceSuite  # noqa: E402  # after the line that makes asserts speak
+from rocketconnect_sdk.conformance.sink import SinkCase, SinkSuite  # noqa: E402  # after the line that makes asserts speak
+from rocketconnect_sdk.conformance.source import SourceCase, SourceSuite  # noqa: E402
 
-__all__ = ["SourceCase", "SourceSuite"]
+__all__ = ["SinkCase", "SinkSuite", "SourceCase", "SourceSuite"]

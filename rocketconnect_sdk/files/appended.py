@@ -41,6 +41,7 @@ class AppendedFile:
         self._log = log
         self._directory = path.parent / f".{path.name}.rocketconnect"
         self._manifests = ManifestLog(self._directory, owner, exclusive=True)
+        self._state: Mapping[str, Any] = {}
 
     @property
     def staged(self) -> Path:
@@ -67,6 +68,7 @@ class AppendedFile:
             claimed = self._manifests.claim(newest, {**state, "length": length, "inode": inode})
             shutil.rmtree(self.staged, ignore_errors=True)
             self.staged.mkdir()
+        self._state = claimed.state
         return claimed.queues
 
     def _open(self) -> int:
@@ -91,10 +93,10 @@ class AppendedFile:
             return write_all(file, b"\n", length)
         return length
 
-    def remembered(self, key: str) -> Any:
-        """What was stored with the last batch under a key; None: nothing."""
-        with self._manifests.locked() as newest:
-            return self._manifests.mine(newest).state.get(key)
+    @property
+    def remembered(self) -> Mapping[str, Any]:
+        """What was stored with the batch that was written last."""
+        return self._state
 
     def append(
         self,
@@ -139,10 +141,11 @@ class AppendedFile:
                 inode = os.fstat(file).st_ino
                 if inode != mine.state.get("inode"):
                     sync_directory(self.path.parent)
-                self._manifests.commit(mine, commit, {**mine.state, **remember, "length": end, "inode": inode})
+                made = self._manifests.commit(mine, commit, {**mine.state, **remember, "length": end, "inode": inode})
             except BaseException:
                 os.ftruncate(file, begin)
                 raise
+            self._state = made.state
         finally:
             os.close(file)
 

@@ -234,6 +234,7 @@ def test_more_precision_than_the_schema_holds_is_refused() -> None:
     ):
         with pytest.raises(RecordError):
             of("json").encode(value, schema)
+    assert of("json").encode(time(0, 0, 1), Schema(Type.INT32, name=TIME)).endswith(b'"payload":1000}')
     assert of("json").encode(date(1970, 1, 2), Schema(Type.INT32, name=DATE)).endswith(b'"payload":1}')
 
 

@@ -1,0 +1,118 @@
+"""Topics into files, with Spark: lines in one file, or a directory of Parquet or ORC files."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rocketconnect_sdk.columns import DOC, columns_problem, parse_columns
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.files import AppendedFile, Owner
+from rocketconnect_sdk.files.checks import output_problems
+from rocketconnect_sdk.options import Config, Kind, Option
+from rocketconnect_sdk.sink import DataFrameSink, DataFrameSinkTask, FlushPolicy, Guarantee
+from rocketconnect_sdk.source import Plan
+
+if TYPE_CHECKING:
+    from connectors.file_sink.dataset import DatasetTask
+    from connectors.file_sink.single import SingleFileTask
+
+_TABLES = ("parquet", "orc")
+_TABLE_INTERVAL = 60.0
+
+
+def _delimiter_problem(text: str) -> str | None:
+    return None if text == "\\t" or (len(text) == 1 and text.isascii() and text not in '"\r\n') else "is not one character"
+
+
+class FileSink(DataFrameSink):
+    """Writes text lines, CSV or JSON lines to one file, or Parquet or ORC files to a directory, exactly once."""
+
+    name = "file_sink"
+    aliases = ("FileSink", "FileSinkConnector", "org.apache.rocketmq.connect.file.FileSinkConnector")
+    guarantee = Guarantee.EXACTLY_ONCE
+    options = (
+        Option(
+            "filename",
+            "The path of the file; of parquet and orc, of the directory. The directory that it is in must exist.",
+            required=True,
+        ),
+        Option(
+            "format",
+            "text (text and bytes as they are, else JSON), csv and jsonlines: one file. parquet and orc: a directory of files.",
+            default="text",
+            choices=("text", "csv", "jsonlines", *_TABLES),
+        ),
+        Option(
+            "columns",
+            "Makes rows of JSON objects that have no schema (csv, parquet, orc); fields that are no columns are left out. "
+            f"Values with a schema need no columns. {DOC}",
+            default="",
+            check=columns_problem,
+        ),
+        Option("csv.header", "A CSV file begins with the names of its columns.", Kind.BOOL, "true"),
+        Option(
+            "csv.delimiter",
+            "The character between fields; \\t for a tab.",
+            default=",",
+            check=_delimiter_problem,
+        ),
+        Option("flush.rows", "A batch is closed when it has so many records; 0: other limits decide.", Kind.INT, "0", minimum=0),
+        Option(
+            "flush.bytes",
+            "A batch is closed when its values have so many bytes; 0: other limits decide.",
+            Kind.SIZE,
+            "0",
+            minimum=0,
+        ),
+        Option(
+            "flush.interval",
+            "A batch is closed so long after its first record. Default: 60s for parquet and orc, whose files should not be tiny; "
+            "0s for the others.",
+            Kind.DURATION,
+        ),
+    )
+
+    def check(self, config: Config) -> Iterable[Problem]:
+        """See Sink."""
+        form = config["format"]
+        yield from output_problems(config["filename"], directory=form in _TABLES)
+        if config["columns"] and form in ("text", "jsonlines"):
+            yield Problem("columns", config["columns"], f"means nothing with format={form}", "Remove it.")
+        for key in ("csv.header", "csv.delimiter"):
+            if form != "csv" and key in config.raw:
+                yield Problem(key, config.raw[key], f"means nothing with format={form}", "Remove it, or set format=csv.")
+
+    def plan(self, config: Config, max_tasks: int) -> Plan:
+        """One file has one writer, so that its order means something: then there is one task, whatever max.tasks says."""
+        return Plan([{} for _ in range(max_tasks if config["format"] in _TABLES else 1)])
+
+    def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> DataFrameSinkTask:
+        """See DataFrameSink."""
+        del task
+        owner = Owner(context.connector_uid, context.generation, context.task, context.epoch)
+        make = _dataset if config["format"] in _TABLES else _single
+        return make(config, owner, context)
+
+
+def _dataset(config: Config, owner: Owner, context: TaskContext) -> "DatasetTask":
+    from connectors.file_sink.dataset import DatasetTask
+
+    del context
+    columns = parse_columns(config["columns"]) if config["columns"] else None
+    return DatasetTask(Path(config["filename"]), owner, config["format"], columns, _flush(config, _TABLE_INTERVAL))
+
+
+def _single(config: Config, owner: Owner, context: TaskContext) -> "SingleFileTask":
+    from connectors.file_sink.forms import LineForm
+    from connectors.file_sink.single import SingleFileTask
+
+    delimiter = "\t" if config["csv.delimiter"] == "\\t" else config["csv.delimiter"]
+    form = LineForm(config["format"], parse_columns(config["columns"]) if config["columns"] else None, delimiter)
+    file = AppendedFile(Path(config["filename"]), owner, context.log)
+    return SingleFileTask(file, form, _flush(config, 0.0), header=config["csv.header"])
+
+
+def _flush(config: Config, interval: float) -> FlushPolicy:
+    given = config["flush.interval"]
+    return FlushPolicy(config["flush.rows"], config["flush.bytes"], interval if given is None else given)

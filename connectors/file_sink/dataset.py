@@ -1,0 +1,158 @@
+"""A directory of Parquet or ORC files. Spark writes them where nobody looks; a manifest counts them; then they get their names."""
+
+import os
+import re
+import shutil
+from collections.abc import Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from connectors.file_sink.forms import typed_batches
+from connectors.file_sink.jobs import job_trouble, parts_of, uri
+from rocketconnect_sdk.files import Manifest, ManifestLog, Owner
+from rocketconnect_sdk.files.manifest import sync_directory
+from rocketconnect_sdk.files.trouble import understood
+from rocketconnect_sdk.schema import Schema
+from rocketconnect_sdk.sink import DataFrameSinkTask, FlushPolicy, QueuePosition, SinkCommit
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_HIDDEN = "_rocketconnect"
+_NAMED_QUEUES = 2
+_LONGEST_NAME = 180
+_ROWS_OF_A_FILE = 250_000
+
+
+def file_name(commit: SinkCommit) -> str:
+    """The name of the files of a batch, without their endings: its queues and ranges; where those are many, a short form."""
+    names = []
+    for queue, before in sorted(commit.before.items()):
+        again = f"-i{before.incarnation}" if before.incarnation else ""
+        names.append(f"{queue.replace('/', '-')}-{before.until}-{commit.after[queue].until}{again}")
+    name = "+".join(names)
+    if len(names) > _NAMED_QUEUES or len(name) > _LONGEST_NAME:
+        topics = "+".join(sorted({queue.partition("/")[0] for queue in commit.before}))
+        name = f"{topics[:60]}-{len(names)}queues-{commit.rows}rows-{commit.token[:16]}"
+    # Names that begin with "_" or "." are hidden from readers of data sets.
+    return re.sub(r"^[_.]", "x\\g<0>", re.sub(r"[^A-Za-z0-9_.+%|-]", "_", name))
+
+
+class DatasetTask(DataFrameSinkTask):
+    """Adds files to a directory, exactly once. Several tasks of the connector, and other connectors, may write to the same one.
+
+    Args:
+        root: The directory.
+        owner: Who writes.
+        format: parquet or orc.
+        columns: What JSON text is made of; None: values are written as they come, text as one column "value".
+        flush: When batches are closed.
+    """
+
+    def __init__(self, root: Path, owner: Owner, format: str, columns: Schema | None, flush: FlushPolicy) -> None:  # noqa: A002
+        self._root = root
+        self._owner = owner
+        self._format = format
+        self._columns = columns
+        self._flush = flush
+        self._directory = root / _HIDDEN / re.sub(r"[^A-Za-z0-9_-]", "_", owner.connector_uid)
+        self._manifests = ManifestLog(self._directory, owner, exclusive=False)
+        self._attempt = 0
+
+    @property
+    def flush(self) -> FlushPolicy:
+        """See SinkTask."""
+        return self._flush
+
+    def start(self) -> Mapping[str, QueuePosition]:
+        """See SinkTask. Files that a manifest counts and that have no name yet get it now."""
+        with understood(self._root):
+            self._root.mkdir(exist_ok=True)
+            self._directory.parent.mkdir(exist_ok=True)
+        with self._manifests.locked() as newest, understood(self._root):
+            if newest is not None:
+                self._rename(pair for pairs in newest.state.get("renames", {}).values() for pair in pairs)
+            claimed = self._manifests.claim(newest, {"renames": {}})
+            self._remove_staged()
+        return claimed.queues
+
+    def write(self, frame: "DataFrame", commit: SinkCommit) -> None:
+        """See DataFrameSinkTask."""
+        self._attempt += 1
+        staged = f"staged/{self._owner.generation}-{self._owner.task}-{self._owner.epoch}-{commit.token[:16]}-{self._attempt}"
+        directory = self._directory / staged
+        try:
+            with job_trouble(directory):
+                rows = self._rows(frame)
+                if commit.rows <= _ROWS_OF_A_FILE:
+                    rows = rows.coalesce(1)
+                rows.write.format(self._format).save(uri(directory))
+            with understood(directory):
+                parts = parts_of(directory)
+                for part in parts:
+                    _sync(part)
+                sync_directory(directory)
+            with self._manifests.locked() as newest, understood(self._root):
+                mine = self._manifests.mine(newest)
+                if not self._manifests.written(mine, commit):
+                    self._commit(mine, parts, staged, commit)
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
+
+    def close(self) -> None:
+        """Nothing is held between batches."""
+
+    def _rows(self, frame: "DataFrame") -> "DataFrame":
+        from pyspark.sql.pandas.types import from_arrow_schema
+        from pyspark.sql.types import StructType
+
+        if self._columns is not None:
+            import pyarrow as pa
+
+            from rocketconnect_sdk.arrow import to_arrow_type
+
+            fields: Any = from_arrow_schema(pa.schema(list(to_arrow_type(self._columns))))
+            return frame.select("value").mapInArrow(partial(typed_batches, self._columns), fields)
+        return frame.select("value.*" if isinstance(frame.schema["value"].dataType, StructType) else "value")
+
+    def _commit(self, mine: Manifest, parts: Iterable[Path], staged: str, commit: SinkCommit) -> None:
+        name = file_name(commit)
+        parts = list(parts)
+        if any(self._root.glob(f"{name}*")):
+            name = f"{name}-{mine.number + 1}"
+        renames = []
+        for index, part in enumerate(parts):
+            ending = "".join(part.name.partition("-c000")[2:]) or f".{self._format}"
+            number = f"-{index}" if len(parts) > 1 else ""
+            renames.append((f"{staged}/{part.name}", f"{name}{number}{ending}"))
+        others = {task: pairs for task, pairs in mine.state.get("renames", {}).items() if task != str(self._owner.task)}
+        # Invariant 2: from here on the batch counts; a crash before the renames is mended at start.
+        self._manifests.commit(mine, commit, {"renames": {**others, str(self._owner.task): renames}})
+        self._rename(renames)
+
+    def _rename(self, renames: Iterable[tuple[str, str]]) -> None:
+        done = False
+        for staged, name in renames:
+            if (self._directory / staged).exists():
+                os.rename(self._directory / staged, self._root / name)  # noqa: PTH104
+                done = True
+        if done:
+            sync_directory(self._root)
+
+    def _remove_staged(self) -> None:
+        """What earlier owners of this task, and earlier plans, have left."""
+        staged = self._directory / "staged"
+        staged.mkdir(exist_ok=True)
+        for path in staged.iterdir():
+            generation, task, *_ = path.name.split("-")
+            if int(generation) < self._owner.generation or int(task) == self._owner.task:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _sync(path: Path) -> None:
+    file = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)

@@ -1,0 +1,142 @@
+"""What a column of values becomes in a file. Runs on the driver and in Spark's Python workers; nothing here imports Spark."""
+
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv
+
+from rocketconnect_sdk.arrow import to_arrow_type
+from rocketconnect_sdk.errors import RecordError
+from rocketconnect_sdk.files.lines import json_lines, text_lines, to_json
+from rocketconnect_sdk.schema import Schema
+
+_decode = msgspec.json.Decoder().decode
+
+
+@dataclass(frozen=True, slots=True)
+class LineForm:
+    """How values become lines. Picklable.
+
+    Attributes:
+        format: text, jsonlines or csv.
+        columns: The columns of a CSV file, where they are not those of the values.
+        delimiter: Between fields of CSV.
+    """
+
+    format: str
+    columns: Schema | None = None
+    delimiter: str = ","
+
+    def lines(self, values: pa.Array) -> bytes | memoryview:
+        """The lines of values.
+
+        Raises:
+            RecordError: a value has no such form.
+        """
+        if self.format == "csv":
+            return self._csv(values)
+        if self.format == "jsonlines":
+            return json_lines(_python(values))
+        if not pa.types.is_string(values.type):
+            return text_lines(_python(values))
+        return _joined(values)
+
+    def names(self, kind: pa.DataType) -> list[str]:
+        """The names of the columns of a CSV file."""
+        if self.columns is not None:
+            return [field.name for field in self.columns.fields]
+        return [field.name for field in kind] if pa.types.is_struct(kind) else ["value"]
+
+    def header(self, names: Sequence[str]) -> bytes:
+        """The first line of a CSV file."""
+        return self._rows(pa.table([pa.array([name]) for name in names], names=[str(i) for i in range(len(names))]))
+
+    def _csv(self, values: pa.Array) -> bytes:
+        if self.columns is not None:
+            values = typed(values, self.columns)
+        if not pa.types.is_struct(values.type):
+            return self._rows(pa.table([_flat(values)], names=["value"]))
+        # flatten() keeps a null struct as a row of nulls.
+        columns = [_flat(column) for column in values.flatten()]
+        return self._rows(pa.table(columns, names=[str(i) for i in range(len(columns))]))
+
+    def _rows(self, table: pa.Table) -> bytes:
+        out = io.BytesIO()
+        options = csv.WriteOptions(include_header=False, delimiter=self.delimiter, quoting_style="needed")
+        csv.write_csv(table, out, options)
+        return out.getvalue()
+
+
+def blocks(form: LineForm, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """For mapInArrow: the lines of each batch as one text, without its last newline, which the text writer of Spark adds."""
+    for batch in batches:
+        if batch.num_rows:
+            data = bytes(form.lines(batch.column("value")))[:-1]
+            text = pa.Array.from_buffers(
+                pa.binary(), 1, [None, pa.array([0, len(data)], pa.int32()).buffers()[1], pa.py_buffer(data)]
+            )
+            yield pa.RecordBatch.from_arrays([text], names=["value"])
+
+
+def typed_batches(columns: Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """For mapInArrow: the rows of JSON objects."""
+    for batch in batches:
+        rows = typed(batch.column("value"), columns)
+        yield pa.RecordBatch.from_arrays(rows.flatten(), names=[field.name for field in columns.fields])
+
+
+def typed(values: pa.Array, columns: Schema) -> pa.Array:
+    """JSON objects (as text, or structs) as structs of the columns. Fields that are no columns are left out; absent ones are null.
+
+    Raises:
+        RecordError: a value is no object, or a field does not have the type of its column.
+    """
+    rows = []
+    for value in _python(values):
+        row = value
+        if isinstance(value, str | bytes):
+            try:
+                row = _decode(value)
+            except (msgspec.DecodeError, RecursionError) as error:
+                msg = f"a value is not JSON, which the option columns needs: {error}: {value[:100]!r}"
+                raise RecordError(msg) from None
+        if row is not None and not isinstance(row, dict):
+            msg = f"a value is no JSON object, which the option columns needs: {str(value)[:100]!r}"
+            raise RecordError(msg)
+        rows.append(row)
+    arrays = []
+    for field in columns.fields:
+        try:
+            arrays.append(pa.array([None if row is None else row.get(field.name) for row in rows], to_arrow_type(field.schema)))
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+            msg = f"a value does not have the type of the column {field.name}: {error}"
+            raise RecordError(msg) from None
+    return pa.StructArray.from_arrays(
+        arrays, fields=[pa.field(field.name, to_arrow_type(field.schema)) for field in columns.fields]
+    )
+
+
+def _python(values: pa.Array) -> list[object]:
+    found: list[object] = values.to_pylist(maps_as_pydicts="strict")
+    return found
+
+
+def _joined(values: pa.Array) -> memoryview:
+    """Lines of a string column: Arrow holds them one behind the other already."""
+    ended = pc.binary_join_element_wise(values.fill_null(""), pa.scalar("\n"), "")
+    _, offsets, data = ended.buffers()
+    ends = memoryview(offsets).cast("i")
+    if data is None:
+        return memoryview(b"")
+    return memoryview(data)[ends[ended.offset] : ends[ended.offset + len(ended)]]
+
+
+def _flat(column: pa.Array) -> pa.Array:
+    """A column that CSV can hold: nested values as JSON, bytes as they are."""
+    if pa.types.is_nested(column.type):
+        return pa.array([None if value is None else to_json(value).decode() for value in _python(column)], pa.string())
+    return column

@@ -1,0 +1,99 @@
+"""One file of lines: Spark makes the lines, the driver appends them."""
+
+import shutil
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from connectors.file_sink.forms import LineForm, blocks
+from connectors.file_sink.jobs import job_trouble, parts_of, uri
+from rocketconnect_sdk.errors import PermanentError, RecordError
+from rocketconnect_sdk.files import AppendedFile, StagedFile
+from rocketconnect_sdk.files.trouble import understood
+from rocketconnect_sdk.sink import DataFrameSinkTask, FlushPolicy, QueuePosition, SinkCommit
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_SMALL_ROWS = 5_000
+"""So many rows come to the driver without a job; more are made lines by Spark in parallel."""
+
+
+class SingleFileTask(DataFrameSinkTask):
+    """Appends each batch to the file, exactly once.
+
+    Args:
+        file: The file.
+        form: How values become lines.
+        flush: When batches are closed.
+        header: A CSV file begins with the names of its columns.
+    """
+
+    def __init__(self, file: AppendedFile, form: LineForm, flush: FlushPolicy, *, header: bool) -> None:
+        self._file = file
+        self._form = form
+        self._flush = flush
+        self._header = header
+        self._attempt = 0
+
+    @property
+    def flush(self) -> FlushPolicy:
+        """See SinkTask."""
+        return self._flush
+
+    def start(self) -> Mapping[str, QueuePosition]:
+        """See SinkTask."""
+        return self._file.start()
+
+    def write(self, frame: "DataFrame", commit: SinkCommit) -> None:
+        """See DataFrameSinkTask."""
+        from pyspark.sql.pandas.types import to_arrow_type
+
+        kind = to_arrow_type(frame.schema["value"].dataType)
+        remember, first = {}, b""
+        if self._form.format == "csv":
+            names = self._form.names(kind)
+            self._same_columns(names)
+            remember, first = {"columns": names}, self._form.header(names) if self._header else b""
+        if commit.rows <= _SMALL_ROWS:
+            self._file.append([self._collect(frame, kind)], commit, remember=remember, first=first)
+            return
+        self._attempt += 1
+        directory = self._file.staged / f"{commit.token[:16]}-{self._attempt}"
+        try:
+            self._file.append(list(self._stage(frame, kind, directory)), commit, remember=remember, first=first)
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
+
+    def close(self) -> None:
+        """Nothing is held between batches."""
+
+    def _same_columns(self, names: list[str]) -> None:
+        before = self._file.remembered.get("columns", names)
+        if before != names:
+            msg = f"{self._file.path} has the columns {', '.join(before)}; rows with {', '.join(names)} belong into another file"
+            raise PermanentError(msg)
+
+    def _collect(self, frame: "DataFrame", kind: pa.DataType) -> bytes:
+        rows = [row.asDict(recursive=True)["value"] for row in frame.select("value").collect()]
+        try:
+            return bytes(self._form.lines(pa.array(rows, kind)))
+        except RecordError as error:
+            msg = f"{self._file.path}: {error}"
+            raise PermanentError(msg) from error
+
+    def _stage(self, frame: "DataFrame", kind: pa.DataType, directory: Path) -> Iterator[StagedFile]:
+        values = frame.select("value")
+        if self._form.format == "text" and (pa.types.is_string(kind) or pa.types.is_binary(kind)):
+            lines = values.select(values["value"].cast("string"))
+        else:
+            made = values.mapInArrow(partial(blocks, self._form), "value binary")
+            lines = made.select(made["value"].cast("string"))
+        with job_trouble(directory):
+            lines.write.option("compression", "none").text(uri(directory))
+        with understood(directory):
+            for path in parts_of(directory):
+                yield StagedFile(str(path), path.stat().st_size)

@@ -1,0 +1,77 @@
+import csv
+import json
+from pathlib import Path
+
+import pyarrow.dataset as pads
+import pyarrow.orc as paorc
+import pytest
+
+from connectors.file_sink import FileSink
+from rocketconnect_sdk.conformance import SinkCase, SinkSuite
+from rocketconnect_sdk.schema import STRING, Schema, Type, struct
+
+pytestmark = [
+    pytest.mark.spark,
+    # PySpark leaves the sockets of collect() to the garbage collector.
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+]
+
+ROW = struct(
+    [("queue", Schema(Type.INT32)), ("offset", Schema(Type.INT64)), ("text", Schema(Type.STRING, optional=True))], name="row"
+)
+
+
+def row(queue: int, offset: int) -> dict[str, object]:
+    return {"queue": queue, "offset": offset, "text": None if offset % 7 == 0 else f'"ü", {offset}\n'}
+
+
+class TestText(SinkSuite):
+    @pytest.fixture
+    def case(self, tmp_path: Path) -> SinkCase:
+        path = tmp_path / "out *?[a]{b} %20: ü.txt"
+        return SinkCase(FileSink(), {"filename": str(path)}, lambda: path.read_text().splitlines(), directory=tmp_path)
+
+
+class TestJsonLines(SinkSuite):
+    @pytest.fixture
+    def case(self, tmp_path: Path) -> SinkCase:
+        path = tmp_path / "out.jsonl"
+        options = {"filename": str(path), "format": "jsonlines"}
+        return SinkCase(FileSink(), options, lambda: list(map(json.loads, path.read_text().splitlines())), row, ROW, tmp_path)
+
+
+class TestCsv(SinkSuite):
+    @pytest.fixture
+    def case(self, tmp_path: Path) -> SinkCase:
+        path = tmp_path / "out.csv"
+
+        def read() -> list[dict[str, object]]:
+            with path.open(newline="") as file:
+                rows = list(csv.reader(file))
+            assert rows[0] == ["queue", "offset", "text"]
+            return [{"queue": int(queue), "offset": int(offset), "text": text or None} for queue, offset, text in rows[1:]]
+
+        return SinkCase(FileSink(), {"filename": str(path), "format": "csv"}, read, row, ROW, tmp_path)
+
+
+class TestParquet(SinkSuite):
+    @pytest.fixture
+    def case(self, tmp_path: Path) -> SinkCase:
+        path = tmp_path / "out"
+
+        def read() -> list[object]:
+            rows = pads.dataset(path, format="parquet").to_table().to_pylist()
+            return sorted(rows, key=lambda found: found["offset"])
+
+        return SinkCase(FileSink(), {"filename": str(path), "format": "parquet"}, read, row, ROW, tmp_path)
+
+
+class TestOrc(SinkSuite):
+    @pytest.fixture
+    def case(self, tmp_path: Path) -> SinkCase:
+        path = tmp_path / "out"
+
+        def read() -> list[object]:
+            return sorted(value for file in path.glob("*.orc") for value in paorc.read_table(file)["value"].to_pylist())
+
+        return SinkCase(FileSink(), {"filename": str(path), "format": "orc"}, read, schema=STRING, directory=tmp_path)
