@@ -1,0 +1,262 @@
+"""A real position service, and tasks: in this process, or in one of their own that can be killed."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rocketconnect_cli.embedded import EmbeddedRocketMQ
+from rocketmq_remoting.client import Client
+from rocketmq_remoting.stream import PullStream
+from services.executor.runtime.task import (
+    Endpoints,
+    Kind,
+    Lease,
+    Outcome,
+    State,
+    TaskControl,
+    TaskMetrics,
+    TaskSpec,
+    run_task,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+HERE = Path(__file__).parent
+PLUGINS = HERE / "plugins"
+
+
+class PositionProcess:
+    """The position service as a process on one store; can be stopped and started again on the same port."""
+
+    def __init__(self, store: Path, port: int) -> None:
+        self._store = store
+        self._port = port
+        self.address = f"127.0.0.1:{port}"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        read, write = os.pipe()
+        words = ["--store-url", f"sqlite:///{self._store}", "--port", str(self._port), "--announce-fd", str(write)]
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "services.position", *words], pass_fds=[write], stderr=subprocess.DEVNULL
+        )
+        os.close(write)
+        with os.fdopen(read) as pipe:
+            assert json.loads(pipe.readline())["address"] == self.address
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+
+@pytest.fixture
+def positions(tmp_path: Path, free_port: Callable[[], int]) -> Iterator[PositionProcess]:
+    process = PositionProcess(tmp_path / "position.db", free_port())
+    process.start()
+    yield process
+    process.stop()
+
+
+class RecordingReporter:
+    """Keeps what a task says."""
+
+    def __init__(self) -> None:
+        self.metrics = TaskMetrics()
+        self.states: list[tuple[State, str]] = []
+        self.logs: list[tuple[str, str]] = []
+        self.has_work = False
+        self._changed = threading.Condition()
+
+    def state(self, state: State, trace: str = "") -> None:
+        with self._changed:
+            if not self.states or self.states[-1] != (state, trace):
+                self.states.append((state, trace))
+            self._changed.notify_all()
+
+    def progress(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+    def work(self, has_work: bool) -> None:
+        self.has_work = has_work
+
+    def log(self, level: str, message: str) -> None:
+        self.logs.append((level, message))
+
+    def wait_for(self, condition: Callable[[], object], seconds: float = 30.0) -> None:
+        deadline = time.monotonic() + seconds
+        with self._changed:
+            while not condition():
+                assert time.monotonic() < deadline, f"waited {seconds} s; {self.states[-5:]}, {self.metrics}, {self.logs[-5:]}"
+                self._changed.wait(0.05)
+
+    def wait_for_state(self, state: State, seconds: float = 30.0) -> str:
+        self.wait_for(lambda: self.states and self.states[-1][0] is state, seconds)
+        return self.states[-1][1]
+
+
+@dataclass
+class Running:
+    """A task that runs in a thread."""
+
+    control: TaskControl
+    lease: Lease
+    reporter: RecordingReporter
+    thread: threading.Thread
+    outcomes: list[Outcome] = field(default_factory=list)
+
+    def stop(self, seconds: float = 60.0) -> Outcome:
+        self.control.stop()
+        return self.end(seconds)
+
+    def end(self, seconds: float = 60.0) -> Outcome:
+        self.thread.join(seconds)
+        assert not self.thread.is_alive(), f"still runs: {self.reporter.states[-3:]}"
+        return self.outcomes[0]
+
+
+class Tasks:
+    """Starts tasks of one test: topic, uids and names are its own."""
+
+    def __init__(self, name_servers: str, position: str, tmp_path: Path) -> None:
+        self.name_servers = name_servers
+        self.position = position
+        self.path = tmp_path
+        self.unique = uuid.uuid4().hex[:8]
+        self.topic = f"t-{self.unique}"
+        self.client = Client(name_servers)
+        self._running: list[Running] = []
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    def spec(
+        self, kind: Kind, config: Mapping[str, str], epoch: int, task: int, tasks: int, name: str, generation: int
+    ) -> TaskSpec:
+        kinds = {Kind.SOURCE: {"topic": self.topic}, Kind.SINK: {"topics": self.topic, "engine": "native"}, Kind.DIRECT: {}}
+        name = name or kind.name.lower()
+        return TaskSpec(kind, name, f"{name}-{self.unique}", 1, generation, task, epoch, tasks, {**kinds[kind], **config}, {})
+
+    def start(
+        self,
+        kind: Kind,
+        config: Mapping[str, str],
+        *,
+        epoch: int = 1,
+        task: int = 0,
+        tasks: int = 1,
+        name: str = "",
+        generation: int = 1,
+        lease_seconds: float = 600.0,
+        spark: "Callable[[], SparkSession] | None" = None,
+        task_config: Mapping[str, str] | None = None,
+    ) -> Running:
+        spec = self.spec(kind, config, epoch, task, tasks, name, generation)
+        if task_config:
+            spec.task_config.update(task_config)  # type: ignore[attr-defined]
+        control, lease, reporter = TaskControl(), Lease(), RecordingReporter()
+        lease.renew(time.monotonic() + lease_seconds)
+        outcomes: list[Outcome] = []
+        endpoints = Endpoints(self.name_servers, self.position, send_deadline=0.2)
+
+        def run() -> None:
+            outcomes.append(run_task(spec, control, lease, reporter, endpoints, spark=spark))
+
+        thread = threading.Thread(target=run, daemon=True)
+        running = Running(control, lease, reporter, thread, outcomes)
+        self._running.append(running)
+        thread.start()
+        return running
+
+    def spawn(self, kind: Kind, config: Mapping[str, str], *, epoch: int) -> "subprocess.Popen[bytes]":
+        spec = self.spec(kind, config, epoch, 0, 1, "", 1)
+        order = {
+            "kind": kind.name,
+            "name": spec.connector,
+            "uid": spec.connector_uid,
+            "generation": spec.generation,
+            "task": spec.task,
+            "epoch": spec.epoch,
+            "tasks": spec.tasks,
+            "config": spec.config,
+            "task_config": spec.task_config,
+            "name_servers": self.name_servers,
+            "position": self.position,
+        }
+        with (self.path / f"{kind.name}.log").open("ab") as log:
+            process = subprocess.Popen(
+                [sys.executable, HERE / "tasks.py", json.dumps(order)],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                env={**os.environ, "PYTHONPATH": str(PLUGINS)},
+            )
+        self._processes.append(process)
+        return process
+
+    def file(self, name: str, lines: Sequence[str]) -> Path:
+        path = self.path / name
+        path.write_text("".join(f"{line}\n" for line in lines))
+        return path
+
+    def messages(self, topic: str = "") -> list[tuple[int, str, dict[str, str]]]:
+        """All of the topic: (queue, body, properties), in the order of each queue."""
+        found = []
+        for queue in self.client.queues(topic or self.topic):
+            self.client.barrier(queue.broker)
+            end = self.client.max_offset(queue)
+            with PullStream(self.client, queue, self.client.min_offset(queue)) as stream:
+                while stream.position < end:
+                    for message in stream.next(5) or ():
+                        found.append((queue.queue_id, message.body.decode(), dict(message.properties)))
+        return found
+
+    def bodies(self, topic: str = "") -> list[str]:
+        return [body for _, body, _ in self.messages(topic)]
+
+    def close(self) -> None:
+        for running in self._running:
+            running.control.fence()
+        for running in self._running:
+            running.thread.join(20)
+        for process in self._processes:
+            with contextlib.suppress(OSError):
+                process.stdin.close()  # type: ignore[union-attr]
+            process.kill()
+            process.wait()
+        self.client.close()
+
+
+@pytest.fixture
+def tasks(
+    rocketmq: EmbeddedRocketMQ, positions: PositionProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Tasks]:
+    monkeypatch.syspath_prepend(str(PLUGINS))
+    made = Tasks(rocketmq.name_server, positions.address, tmp_path)
+    yield made
+    made.close()
+
+
+def rows(path: Path) -> list[Any]:
+    """The values in an SQLite file of the test sink, in the order in which they were written."""
+    import sqlite3
+
+    if not path.exists():
+        return []
+    with contextlib.closing(sqlite3.connect(path, timeout=20)) as db:
+        try:
+            return [value for (value,) in db.execute("SELECT value FROM rows ORDER BY id")]
+        except sqlite3.OperationalError:
+            return []

@@ -1,0 +1,311 @@
+"""Source tasks against a real broker and a real position service."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from services.executor.runtime.task import Kind, State
+from tests.services.executor.runtime.conftest import PositionProcess, Tasks
+
+pytestmark = pytest.mark.rocketmq
+
+
+def lines(count: int, start: int = 0) -> list[str]:
+    return [f"line {number}" for number in range(start, start + count)]
+
+
+def test_all_lines_arrive_once_and_in_order_and_the_task_becomes_idle_and_ends_clean(tasks: Tasks) -> None:
+    file = tasks.file("a", lines(5_000))
+    running = tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(file)})
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 5_000)
+    running.reporter.wait_for_state(State.IDLE)
+    assert running.stop().clean
+    assert tasks.bodies() == lines(5_000)
+    assert running.reporter.metrics.records_in == 5_000
+    assert State.RUNNING in [state for state, _ in running.reporter.states]
+
+
+def test_after_a_clean_stop_it_goes_on_where_it_was(tasks: Tasks) -> None:
+    file = tasks.file("a", lines(100))
+    config = {"connector.class": "lines", "files": str(file)}
+    first = tasks.start(Kind.SOURCE, config)
+    first.reporter.wait_for(lambda: first.reporter.metrics.records_out == 100)
+    assert first.stop().clean
+    tasks.file("a", lines(150))
+    second = tasks.start(Kind.SOURCE, config, epoch=2)
+    second.reporter.wait_for(lambda: second.reporter.metrics.records_out == 50)
+    assert second.stop().clean
+    assert tasks.bodies() == lines(150)
+    assert second.reporter.metrics.duplicates_skipped == 0
+
+
+def test_a_new_owner_skips_what_its_fenced_predecessor_has_sent_and_not_committed(tasks: Tasks) -> None:
+    """The first one is cut off from the position service after its start: it goes on sending, and can't commit."""
+    file = tasks.file("a", lines(3_000))
+    config = {"connector.class": "lines", "files": str(file), "batch.records": "100"}
+    first = tasks.start(Kind.SOURCE, config)
+    first.reporter.wait_for(lambda: first.reporter.metrics.records_out == 3_000)
+    first.control.fence()
+    assert first.end().fenced
+    second = tasks.start(Kind.SOURCE, config, epoch=2)
+    second.reporter.wait_for_state(State.IDLE)
+    assert second.stop().clean
+    assert tasks.bodies() == lines(3_000)
+
+
+def test_an_old_owner_is_fenced_at_its_next_commit(tasks: Tasks) -> None:
+    file = tasks.file("a", lines(10))
+    config = {"connector.class": "lines", "files": str(file)}
+    old = tasks.start(Kind.SOURCE, config, epoch=5)
+    old.reporter.wait_for_state(State.IDLE)
+    new = tasks.start(Kind.SOURCE, config, epoch=6)
+    new.reporter.wait_for_state(State.IDLE)
+    tasks.file("a", lines(20))
+    outcome = old.end()
+    assert outcome.fenced
+    assert not outcome.clean
+    new.reporter.wait_for(lambda: new.reporter.metrics.records_out >= 10 or new.reporter.metrics.duplicates_skipped)
+    assert set(tasks.bodies()) == set(lines(20))
+
+
+def test_records_with_a_key_keep_their_order_in_one_queue(tasks: Tasks) -> None:
+    keyed = [f"k{number % 7} {number}" for number in range(2_000)]
+    file = tasks.file("a", keyed)
+    running = tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(file), "keyed": "true", "batch.records": "90"})
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 2_000)
+    assert running.stop().clean
+    queues: dict[str, set[int]] = {}
+    order: dict[str, list[int]] = {}
+    for queue, body, properties in tasks.messages():
+        key, number = body.split()
+        assert properties["KEYS"] == key
+        queues.setdefault(key, set()).add(queue)
+        order.setdefault(key, []).append(int(number))
+    assert all(len(each) == 1 for each in queues.values())
+    assert len(set.union(*queues.values())) > 1
+    assert all(numbers == sorted(numbers) for numbers in order.values())
+    assert sum(map(len, order.values())) == 2_000
+
+
+def test_a_bad_record_ends_the_task_and_nothing_behind_it_moves(tasks: Tasks) -> None:
+    file = tasks.file("a", [*lines(10), "! bad", *lines(10, 10)])
+    config = {"connector.class": "lines", "files": str(file)}
+    running = tasks.start(Kind.SOURCE, config)
+    outcome = running.end()
+    assert outcome.failed
+    assert outcome.permanent
+    assert outcome.clean
+    assert "Unreadable" in outcome.error
+    assert "errors.tolerance=all" in outcome.error
+    assert tasks.bodies() == lines(10)
+    assert running.reporter.states[-1] == (State.FAILED, outcome.error)
+    again = tasks.start(Kind.SOURCE, config, epoch=2)
+    assert again.end().failed
+    assert tasks.bodies() == lines(10)
+
+
+def test_a_bad_record_is_skipped_and_counted_when_errors_are_tolerated(tasks: Tasks) -> None:
+    file = tasks.file("a", ["! first", *lines(10), "! bad", *lines(10, 10)])
+    running = tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(file), "errors.tolerance": "all"})
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 20)
+    assert running.stop().clean
+    assert tasks.bodies() == lines(20)
+    assert running.reporter.metrics.records_skipped == 2
+
+
+def test_a_bad_record_becomes_a_dead_letter_with_its_reason_and_place(tasks: Tasks) -> None:
+    long = "! " + "x" * 100
+    file = tasks.file("a", [*lines(3), long, *lines(3, 3)])
+    dead = f"dead-{tasks.unique}"
+    config = {
+        "connector.class": "lines",
+        "files": str(file),
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": dead,
+    }
+    running = tasks.start(Kind.SOURCE, config)
+    running.reporter.wait_for(lambda: running.reporter.metrics.dead_letters == 1)
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 6)
+    assert running.stop().clean
+    assert tasks.bodies() == lines(6)
+    ((_, body, properties),) = tasks.messages(dead)
+    assert body == long[:20]
+    prefix = "__connect.errors."
+    said = {name.removeprefix(prefix): value for name, value in properties.items() if name.startswith(prefix)}
+    assert said["connector.name"] == "source"
+    assert said["stage"] == "poll"
+    assert said["exception.class.name"] == "Unreadable"
+    assert said["source.partition"] == str(file)
+    assert said["source.offset"] == "4"
+    assert said["length"] == "102"
+    assert said["cut"] == "the first 20 of 102 bytes"
+
+
+def test_a_value_larger_than_a_message_goes_the_way_of_bad_records(tasks: Tasks) -> None:
+    file = tasks.file("a", ["small", "x" * (5 << 20), "after"])
+    dead = f"dead-{tasks.unique}"
+    config = {
+        "connector.class": "lines",
+        "files": str(file),
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": dead,
+    }
+    running = tasks.start(Kind.SOURCE, config)
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 2)
+    assert running.stop().clean
+    assert tasks.bodies() == ["small", "after"]
+    ((_, body, properties),) = tasks.messages(dead)
+    assert properties["__connect.errors.length"] == str(5 << 20)
+    assert 4_000_000 < len(body) < 4 << 20
+
+
+def test_empty_lines_and_large_values_pass_as_they_are(tasks: Tasks) -> None:
+    large = "y" * 4_000_000
+    file = tasks.file("a", ["", "a", "", large, ""])
+    running = tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(file)})
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 5)
+    assert running.stop().clean
+    assert tasks.bodies() == ["", "a", "", large, ""]
+
+
+def test_while_the_source_is_away_it_waits_and_says_for_what_and_goes_on_by_itself(tasks: Tasks) -> None:
+    file = tasks.file("a", lines(10))
+    file.with_suffix(".away").touch()
+    running = tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(file)})
+    assert "is away" in running.reporter.wait_for_state(State.WAITING)
+    file.with_suffix(".away").unlink()
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 10)
+    running.reporter.wait_for_state(State.IDLE)
+    assert running.stop().clean
+    assert running.reporter.metrics.retries > 0
+
+
+def test_a_permanent_error_of_the_source_ends_the_task_with_what_was_read_before_committed(tasks: Tasks) -> None:
+    file = tasks.file("a", lines(10))
+    running = tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(file)})
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 10)
+    file.with_suffix(".fail").touch()
+    outcome = running.end()
+    assert outcome.failed
+    assert outcome.permanent
+    assert outcome.clean
+    assert outcome.error.endswith("mend it")
+
+
+def test_while_the_position_service_is_away_records_move_on_and_are_committed_when_it_is_back(
+    tasks: Tasks, positions: PositionProcess
+) -> None:
+    file = tasks.file("a", lines(10))
+    config = {"connector.class": "lines", "files": str(file)}
+    running = tasks.start(Kind.SOURCE, config)
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 10)
+    positions.stop()
+    tasks.file("a", lines(30))
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 30)
+    assert "position service" in running.reporter.wait_for_state(State.WAITING)
+    positions.start()
+    running.reporter.wait_for_state(State.IDLE)
+    assert running.stop().clean
+    again = tasks.start(Kind.SOURCE, config, epoch=2)
+    again.reporter.wait_for_state(State.IDLE)
+    assert again.stop().clean
+    assert tasks.bodies() == lines(30)
+
+
+def test_without_a_lease_nothing_is_sent_until_it_is_renewed(tasks: Tasks) -> None:
+    file = tasks.file("a", lines(10))
+    running = tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(file)}, lease_seconds=-1.0)
+    assert "lease" in running.reporter.wait_for_state(State.WAITING)
+    assert tasks.bodies() == []
+    running.lease.renew(time.monotonic() + 60)
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 10)
+    assert running.stop().clean
+    assert tasks.bodies() == lines(10)
+
+
+def test_a_paused_task_moves_nothing_and_goes_on_when_it_is_resumed(tasks: Tasks) -> None:
+    file = tasks.file("a", lines(10))
+    running = tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(file)})
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 10)
+    running.control.pause()
+    running.reporter.wait_for_state(State.PAUSED)
+    tasks.file("a", lines(20))
+    time.sleep(0.3)
+    assert running.reporter.metrics.records_in == 10
+    running.control.resume()
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 20)
+    assert running.stop().clean
+
+
+def test_a_limited_rate_is_kept(tasks: Tasks) -> None:
+    file = tasks.file("a", lines(2_000))
+    running = tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(file), "max.rate.records": "500"})
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out > 0)
+    began = time.monotonic()
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out >= 1_000)
+    seconds = time.monotonic() - began
+    assert 1.5 < seconds < 4
+    assert running.stop().clean
+
+
+def test_a_topic_that_is_missing_and_must_not_be_made_is_named_with_the_fix(tasks: Tasks) -> None:
+    file = tasks.file("a", lines(1))
+    outcome = tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(file), "topic.auto.create": "false"}).end()
+    assert outcome.failed
+    assert outcome.permanent
+    assert tasks.topic in outcome.error
+    assert "topic.auto.create=true" in outcome.error
+
+
+def test_a_batch_topic_holds_the_same_lines(tasks: Tasks) -> None:
+    file = tasks.file("a", lines(3_000))
+    config = {"connector.class": "lines", "files": str(file), "topic.type": "batch"}
+    first = tasks.start(Kind.SOURCE, config)
+    first.reporter.wait_for(lambda: first.reporter.metrics.records_out == 3_000)
+    first.control.fence()
+    first.end()
+    second = tasks.start(Kind.SOURCE, config, epoch=2)
+    second.reporter.wait_for_state(State.IDLE)
+    assert second.stop().clean
+    assert tasks.bodies() == lines(3_000)
+    assert tasks.client.topic_config(tasks.topic).topic_type == "batch"
+
+
+def test_a_new_plan_finds_what_the_tasks_of_the_old_one_have_left(tasks: Tasks) -> None:
+    """Two tasks of generation 1 die; in generation 2 their files have changed places."""
+    files = [str(tasks.file(name, [f"{name} {number}" for number in range(500)])) for name in "ab"]
+    config = {"connector.class": "lines", "files": ",".join(files), "batch.records": "50"}
+    old = [tasks.start(Kind.SOURCE, config, task=i, tasks=2, epoch=i + 1, task_config={"files": files[i]}) for i in range(2)]
+    for each in old:
+        each.reporter.wait_for(lambda each=each: each.reporter.metrics.records_out == 500)
+        each.control.fence()
+        assert each.end().fenced
+    new = [
+        tasks.start(Kind.SOURCE, config, task=i, tasks=2, epoch=i + 3, generation=2, task_config={"files": files[1 - i]})
+        for i in range(2)
+    ]
+    for each in new:
+        each.reporter.wait_for_state(State.IDLE)
+        assert each.stop().clean
+    assert sorted(tasks.bodies()) == sorted(f"{name} {number}" for name in "ab" for number in range(500))
+
+
+def test_secrets_and_paths_of_a_wrong_configuration_are_told_at_once(tasks: Tasks) -> None:
+    outcome = tasks.start(Kind.SOURCE, {"connector.class": "lines", "batch.bytes": "much", "linger": "never"}).end()
+    assert outcome.permanent
+    for key in ("files", "batch.bytes", "linger"):
+        assert key in outcome.error
+
+
+def test_lines_wait_for_each_other_as_long_as_linger_says(tasks: Tasks) -> None:
+    file = tasks.file("a", lines(1))
+    running = tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(file), "linger": "1s"})
+    began = time.monotonic()
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 1)
+    assert time.monotonic() - began > 0.9
+    with Path(file).open("a") as more:
+        more.write("line 1\n")
+    began = time.monotonic()
+    assert running.stop().clean
+    assert time.monotonic() - began < 5
