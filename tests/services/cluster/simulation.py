@@ -28,6 +28,7 @@ class Held:
 
     view: AssignmentView
     stopping: bool = False
+    then: AssignmentView | None = None
 
 
 class Process:
@@ -290,7 +291,7 @@ class Simulation:
         for key, view in told.items():
             held = process.held.get(key)
             if held is not None and (view.revoked or view.epoch != held.view.epoch):
-                self._stop(process, held, then=None if view.revoked else view)
+                self._stop(process, held, then=view)
             elif held is None and view.revoked:
                 self._release(process, view)
             # A change that was under way may still show what this process has ended itself meanwhile: that epoch is over.
@@ -309,7 +310,9 @@ class Simulation:
     def _still(self, process: Process, held: Held) -> bool:
         return process.alive and process.held.get(held.view.key) is held
 
-    def _stop(self, process: Process, held: Held, then: AssignmentView | None) -> None:
+    def _stop(self, process: Process, held: Held, then: AssignmentView) -> None:
+        """Stop what runs; then release what was taken back, under the epoch that was shown last, or start what came instead."""
+        held.then = then
         if held.stopping:
             return
         held.stopping = True
@@ -322,10 +325,11 @@ class Simulation:
                 return
             del process.held[held.view.key]
             self._note(f"{process.worker} has stopped {held.view.key}")
-            if then is None:
-                self._release(process, held.view)
+            process.ended[held.view.key] = held.view.epoch
+            if held.then is not None and not held.then.revoked:
+                self._start(process, held.then)
             else:
-                self._start(process, then)
+                self._release(process, held.then or held.view)
 
         self.at(self.random.choice([0.05, 1.5]), stopped)
 

@@ -427,7 +427,9 @@ class WatchAssignmentsResponse(_message.Message):
     """Of the last change that this answer shows."""
     @_builtins.property
     def assignments(self) -> _containers.RepeatedCompositeFieldContainer[Global___Assignment]:
-        """Those that are there or changed. One that is revoked must be stopped and released."""
+        """Those that are there or changed. One that is revoked must be stopped and released, under the epoch that is shown here: also when
+        the worker has never run it, or runs it under an older one (changes that it had no time to see are left out).
+        """
 
     @_builtins.property
     def removed(self) -> _containers.RepeatedCompositeFieldContainer[Global___AssignmentKey]:
