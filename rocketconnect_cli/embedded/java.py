@@ -30,7 +30,7 @@ def find_java(environment: Mapping[str, str] = os.environ, system_javas: Path = 
     found = f"; found only {', '.join(too_old)}" if too_old else ""
     message = (
         f"Java {MINIMUM_VERSION} or newer is needed and was not found{found}: "
-        f"install it (Debian: apt-get install openjdk-17-jre-headless) or set JAVA_HOME."
+        f"install it (Debian 12: apt-get install openjdk-17-jre-headless, later ones: openjdk-21-jre-headless) or set JAVA_HOME."
     )
     raise JavaMissing(message)
 
