@@ -275,7 +275,8 @@ class Client:
 
     def min_offset(self, queue: MessageQueue) -> int:
         """Return the offset of the first message that the queue still has."""
-        return self._offset(queue, RequestCode.GET_MIN_OFFSET, "minimum offset of")
+        # The empty queue of a batch topic answers -1, from where nothing can be pulled.
+        return max(0, self._offset(queue, RequestCode.GET_MIN_OFFSET, "minimum offset of"))
 
     def max_offset(self, queue: MessageQueue) -> int:
         """Return the offset that the next message will get; it lags behind sends by the broker's dispatch."""
