@@ -33,7 +33,7 @@ class FreshHosts:
         self._scratch = scratch
         self._turns = asyncio.Semaphore(at_most)
         self._spare: HostProcess | None = None
-        self._asking: set[HostProcess] = set()
+        self._living: set[HostProcess] = set()
         self._closed = False
 
     def take(self, on_event: Callable[[Event], None], on_exit: Callable[[str], None]) -> HostProcess:
@@ -83,7 +83,6 @@ class FreshHosts:
             except OSError as error:
                 msg = f"no host process could be started: {error}"
                 raise PluginCrashed(msg) from error
-            self._asking.add(host)
             host.label = what
             try:
                 host.send(question)
@@ -95,18 +94,16 @@ class FreshHosts:
             finally:
                 # Also when the caller gave up: nothing of the plugin stays behind.
                 host.kill("its question is answered")
-                self._asking.discard(host)
                 if answer.done() and not answer.cancelled():
                     answer.exception()
 
     async def close(self) -> None:
-        """End all that are left."""
-        self._closed = True
-        spare, self._spare = self._spare, None
-        hosts = [*self._asking, *([spare] if spare is not None else [])]
-        for host in hosts:
-            host.kill("the executor ends")
-            await host.wait()
+        """End all that are left, those that were given out as well."""
+        self._closed, self._spare = True, None
+        while self._living:
+            for host in list(self._living):
+                host.kill("the executor ends")
+                await host.wait()
 
     def _start(self) -> HostProcess:
         def forget(reason: str) -> None:
@@ -115,6 +112,8 @@ class FreshHosts:
                 self._spare = None
 
         host = HostProcess(self._scratch.folder(), lambda _event: None, forget)
+        self._living.add(host)
+        host.when_gone(lambda: self._living.discard(host))
         return host
 
 

@@ -95,8 +95,12 @@ class HostProcess:
         self._socket.shutdown(socket.SHUT_RDWR)
 
     async def wait(self) -> None:
-        """Return when it is gone."""
+        """Return when it and all that it started are gone."""
         await asyncio.wait([self._watching])
+
+    def when_gone(self, tell: Callable[[], None]) -> None:
+        """Call `tell` when it and all that it started are gone."""
+        self._watching.add_done_callback(lambda _task: tell())
 
     async def _write(self) -> None:
         loop = asyncio.get_running_loop()

@@ -97,7 +97,7 @@ async def test_a_task_without_a_lease_is_ended_by_its_host(pool: HostPool, watch
 async def test_a_question_whose_host_is_killed_says_so(fresh: FreshHosts) -> None:
     asking = asyncio.create_task(fresh.ask(FindPlugins(), 20, "test"))
     await asyncio.sleep(0.05)
-    (host,) = fresh._asking
+    (host,) = fresh._living - {fresh._spare}
     os.kill(host.pid, signal.SIGKILL)
     with pytest.raises(PluginCrashed, match="SIGKILL"):
         await asking
