@@ -1,7 +1,7 @@
 """What every sink must do.
 
     class TestMySink(SinkSuite):
-        case = SinkCase(MySink(), {"option": "value"}, read=lambda: values_in_the_target())
+        subject = SinkCase(MySink(), {"option": "value"}, read=lambda: values_in_the_target())
 
 A case that needs a directory or a server is a fixture named `case`. A sink on Spark gets a session of its own, local[2].
 """
@@ -203,9 +203,14 @@ def seen(case: SinkCase, until: int) -> list[list[object]]:
 
 
 class SinkSuite:
-    """Subclass it, and give it a `case`: an attribute, or a fixture of that name."""
+    """Subclass it, and give it a `subject`, or a fixture named `case`."""
 
-    case: Any
+    subject: SinkCase
+
+    @pytest.fixture
+    def case(self) -> SinkCase:
+        """What is tested. Override it where the case needs other fixtures."""
+        return self.subject
 
     def _there(self, case: SinkCase, until: int) -> None:
         """Everything up to an offset is in the target, as often as the guarantee says."""

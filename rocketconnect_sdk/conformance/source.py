@@ -1,7 +1,7 @@
 """What every source must do.
 
     class TestMySource(SourceSuite):
-        case = SourceCase(MySource(), {"option": "value"}, expected=["a", "b"])
+        subject = SourceCase(MySource(), {"option": "value"}, expected=["a", "b"])
 
 A case that needs a directory or a server is a fixture named `case`.
 """
@@ -108,9 +108,14 @@ def _sampled(items: Sequence[Any]) -> Sequence[Any]:
 
 
 class SourceSuite:
-    """Subclass it, and give it a `case`: an attribute, or a fixture of that name."""
+    """Subclass it, and give it a `subject`, or a fixture named `case`."""
 
-    case: Any
+    subject: SourceCase
+
+    @pytest.fixture
+    def case(self) -> SourceCase:
+        """What is tested. Override it where the case needs other fixtures."""
+        return self.subject
 
     def test_its_options_are_documented(self, case: SourceCase) -> None:
         """Every option says what it is for, under a key that can be read."""
