@@ -54,18 +54,19 @@ class Meter:
             metrics.rate_in = (metrics.records_in - records_in) / (now - then)
             metrics.rate_out = (metrics.records_out - records_out) / (now - then)
 
-    def say(self, now: float, trouble: str, *, work: bool) -> None:
+    def say(self, now: float, trouble: str, *, work: bool, gathering: bool = False) -> None:
         """Reports the state of a task that runs.
 
         Args:
             now: Monotonic time.
             trouble: What it waits for; empty: nothing.
-            work: It has something to do.
+            work: It has something to do now.
+            gathering: Records wait for more before they are written: healthy, not stalled, and not done either.
         """
         self._reporter.work(work)
         if trouble:
             self._reporter.state(State.WAITING, trouble)
-        elif work or now - self._moved_at < _MOVED_LATELY:
+        elif work or gathering or now - self._moved_at < _MOVED_LATELY:
             self._reporter.state(State.RUNNING)
         else:
             self._reporter.state(State.IDLE)

@@ -149,11 +149,11 @@ class SinkRun:
                 self._around.reporter.work(False)
                 self._around.reporter.state(State.PAUSED)
             return
-        working = not idle or self._batcher.size > 0 or not self._reader.caught_up
+        working = not idle or not self._reader.caught_up
         trouble = self._reader.trouble
         if not trouble and idle and not self._committer.idle:
             trouble = self._committer.trouble
-        self._meter.say(now, trouble, work=working)
+        self._meter.say(now, trouble, work=working, gathering=self._batcher.size > 0)
 
     def _end(self) -> Outcome:
         """Writes what was read, within a limit, and commits: a batch that is not written is read again by the next owner."""

@@ -1,0 +1,122 @@
+"""The broker stops, is killed and comes back in the middle: tasks wait, say so, and lose and double nothing."""
+
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rocketconnect_cli.embedded import EmbeddedRocketMQ
+from rocketconnect_cli.embedded.rocketmq import BROKER
+from services.executor.runtime.task import Kind, State
+from tests.services.executor.runtime.conftest import PLUGINS, PositionProcess, Running, Tasks, rows
+
+pytestmark = [pytest.mark.rocketmq, pytest.mark.slow]
+
+COUNT = 20_000
+
+
+class OwnBroker:
+    """A RocketMQ of this test alone, whose broker can be frozen and killed."""
+
+    def __init__(self, server: EmbeddedRocketMQ) -> None:
+        self.server = server
+        self._broker = server.processes[BROKER]
+
+    def freeze(self, seconds: float) -> None:
+        self._broker.send_signal(signal.SIGSTOP)
+        time.sleep(seconds)
+        self._broker.send_signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        self._broker.kill()
+        self._broker.wait()
+
+    def start(self) -> None:
+        self._broker = subprocess.Popen(
+            self.server.broker_command(),
+            env=self.server.environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        deadline = time.monotonic() + 60
+        while not self.server.is_ready():
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+    def close(self) -> None:
+        self._broker.kill()
+        self._broker.wait()
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[OwnBroker]:
+    with EmbeddedRocketMQ(tmp_path / "rocketmq") as server:
+        own = OwnBroker(server)
+        yield own
+        own.close()
+
+
+@pytest.fixture
+def own_tasks(broker: OwnBroker, positions: PositionProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tasks]:
+    monkeypatch.syspath_prepend(str(PLUGINS))
+    made = Tasks(broker.server.name_server, positions.address, tmp_path)
+    yield made
+    made.close()
+
+
+def start_both(tasks: Tasks) -> tuple[Running, Running, list[str], Path]:
+    lines = [f"line {number}" for number in range(COUNT)]
+    file, table = tasks.file("a", lines), tasks.path / "t.db"
+    source = tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(file), "batch.records": "100", "pace": "0.02"})
+    sink = tasks.start(Kind.SINK, {"connector.class": "table", "file": str(table)})
+    source.reporter.wait_for(lambda: source.reporter.metrics.records_out > 1_000)
+    return source, sink, lines, table
+
+
+def check(tasks: Tasks, source: Running, sink: Running, lines: list[str], table: Path) -> None:
+    source.reporter.wait_for(lambda: source.reporter.metrics.records_out == COUNT, 90)
+    sink.reporter.wait_for(lambda: len(rows(table)) == COUNT, 60)
+    source.reporter.wait_for_state(State.IDLE)
+    sink.reporter.wait_for_state(State.IDLE)
+    assert source.stop().clean
+    assert sink.stop().clean
+    assert tasks.bodies() == lines
+    assert rows(table) == lines
+
+
+def test_a_broker_that_is_killed_and_started_again_twice(own_tasks: Tasks, broker: OwnBroker) -> None:
+    source, sink, lines, table = start_both(own_tasks)
+    for _ in range(2):
+        broker.kill()
+        assert source.reporter.wait_for_state(State.WAITING)
+        assert sink.reporter.wait_for_state(State.WAITING)
+        broker.start()
+        done = source.reporter.metrics.records_out
+        source.reporter.wait_for(lambda done=done: source.reporter.metrics.records_out > done, 60)
+    check(own_tasks, source, sink, lines, table)
+
+
+def test_a_broker_that_is_frozen_for_longer_than_a_send_waits_for_its_answer(own_tasks: Tasks, broker: OwnBroker) -> None:
+    """A send of unknown outcome is looked for in the queue before anything is sent again."""
+    source, sink, lines, table = start_both(own_tasks)
+    freezing = threading.Thread(target=broker.freeze, args=(18,))
+    freezing.start()
+    assert "broker" in source.reporter.wait_for_state(State.WAITING)
+    freezing.join()
+    check(own_tasks, source, sink, lines, table)
+
+
+def test_a_broker_that_is_away_at_the_start_is_waited_for(own_tasks: Tasks, broker: OwnBroker) -> None:
+    lines = [f"line {number}" for number in range(100)]
+    file = own_tasks.file("a", lines)
+    broker.kill()
+    source = own_tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(file)})
+    assert source.reporter.wait_for_state(State.WAITING)
+    broker.start()
+    source.reporter.wait_for(lambda: source.reporter.metrics.records_out == 100, 60)
+    assert source.stop().clean
+    assert own_tasks.bodies() == lines

@@ -1,0 +1,318 @@
+"""Sink tasks against a real broker and a real position service, without Spark."""
+
+import contextlib
+import json
+import sqlite3
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from rocketmq_remoting.model import Message, MessageQueue
+from services.executor.runtime.marks import Stamper
+from services.executor.runtime.task import Kind, State
+from tests.services.executor.runtime.conftest import PositionProcess, Tasks, rows
+
+pytestmark = pytest.mark.rocketmq
+
+
+def produce(tasks: Tasks, bodies: Sequence[str], queue: int = 0, properties: dict[str, str] | None = None) -> MessageQueue:
+    """Messages of a producer that is no connector."""
+    if not tasks.client.topic_exists(tasks.topic):
+        tasks.client.create_topic(tasks.topic, queues=2)
+    target = tasks.client.queues(tasks.topic)[queue]
+    tasks.client.send_batch(target, [Message(body.encode(), properties=properties or {}) for body in bodies], 10)
+    return target
+
+
+def values(count: int, start: int = 0) -> list[str]:
+    return [f"value {number}" for number in range(start, start + count)]
+
+
+def test_messages_of_any_producer_arrive_once_and_in_order_of_their_queue(tasks: Tasks) -> None:
+    produce(tasks, values(300))
+    file = tasks.path / "t.db"
+    running = tasks.start(Kind.SINK, {"connector.class": "table", "file": str(file)})
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 300)
+    produce(tasks, values(200, 300))
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 500)
+    running.reporter.wait_for_state(State.IDLE)
+    assert {lag.messages for lag in running.reporter.metrics.lags} == {0}
+    assert running.stop().clean
+    assert rows(file) == values(500)
+
+
+def test_after_a_stop_it_goes_on_where_it_was_and_the_group_shows_it(tasks: Tasks) -> None:
+    queue = produce(tasks, values(100))
+    file = tasks.path / "log"
+    first = tasks.start(Kind.SINK, {"connector.class": "log", "file": str(file)})
+    first.reporter.wait_for(lambda: first.reporter.metrics.records_out == 100)
+    assert first.stop().clean
+    produce(tasks, values(50, 100))
+    second = tasks.start(Kind.SINK, {"connector.class": "log", "file": str(file)}, epoch=2)
+    second.reporter.wait_for(lambda: second.reporter.metrics.records_out == 50)
+    assert second.stop().clean
+    assert [json.loads(line)[3] for line in file.read_text().splitlines()] == values(150)
+    assert tasks.client.committed_offset("connect-sink", queue) == 150
+
+
+def test_positions_stored_with_the_data_win_over_those_of_the_service(tasks: Tasks, positions: PositionProcess) -> None:
+    """The service stays behind, because it is away while the sink writes."""
+    produce(tasks, values(10))
+    file = tasks.path / "t.db"
+    config = {"connector.class": "table", "file": str(file)}
+    first = tasks.start(Kind.SINK, config)
+    first.reporter.wait_for(lambda: first.reporter.metrics.commits > 0)
+    positions.stop()
+    produce(tasks, values(10, 10))
+    first.reporter.wait_for(lambda: first.reporter.metrics.records_out == 20)
+    assert "position service" in first.reporter.wait_for_state(State.WAITING)
+    first.control.fence()
+    assert first.end().fenced
+    positions.start()
+    second = tasks.start(Kind.SINK, config, epoch=2)
+    second.reporter.wait_for_state(State.IDLE)
+    produce(tasks, values(5, 20))
+    second.reporter.wait_for(lambda: second.reporter.metrics.records_out == 5)
+    assert second.stop().clean
+    assert rows(file) == values(25)
+
+
+def test_doubles_of_a_connector_are_dropped_also_after_a_restart(tasks: Tasks) -> None:
+    tasks.client.create_topic(tasks.topic, queues=1)
+    queue = tasks.client.queues(tasks.topic)[0]
+    stamper = Stamper("c", 1, "p", 0)
+
+    def send(numbers: Sequence[int]) -> None:
+        stamps = stamper.stamp([(number,) for number in numbers])
+        properties = [stamp.decode().removeprefix("RCPOS\x01").removesuffix("\x02") for stamp in stamps]
+        messages = [Message(str(n).encode(), properties={"RCPOS": own}) for n, own in zip(numbers, properties, strict=True)]
+        tasks.client.send_batch(queue, messages, 10)
+
+    file = tasks.path / "t.db"
+    config = {"connector.class": "table", "file": str(file), "positions": "false"}
+    send(range(1, 11))
+    send(range(5, 15))
+    first = tasks.start(Kind.SINK, config)
+    first.reporter.wait_for(lambda: first.reporter.metrics.records_out == 14)
+    assert first.reporter.metrics.duplicates_skipped == 6
+    assert first.stop().clean
+    send(range(1, 20))
+    second = tasks.start(Kind.SINK, config, epoch=2)
+    second.reporter.wait_for(lambda: second.reporter.metrics.records_out == 5)
+    assert second.stop().clean
+    assert rows(file) == [str(number) for number in range(1, 20)]
+
+
+def test_two_tasks_share_the_queues(tasks: Tasks) -> None:
+    produce(tasks, ["zero"], queue=0)
+    produce(tasks, ["one"], queue=1)
+    files = [tasks.path / f"{number}.db" for number in range(2)]
+    for number, file in enumerate(files):
+        running = tasks.start(Kind.SINK, {"connector.class": "table", "file": str(file)}, task=number, tasks=2)
+        running.reporter.wait_for(lambda running=running: running.reporter.metrics.records_out == 1)
+        assert running.stop().clean
+    assert [rows(file) for file in files] == [["zero"], ["one"]]
+
+
+def test_messages_that_cannot_be_converted_end_the_task_at_that_message(tasks: Tasks) -> None:
+    tasks.client.create_topic(tasks.topic, queues=1)
+    queue = tasks.client.queues(tasks.topic)[0]
+    tasks.client.send_batch(queue, [Message(body) for body in (b"good", b"\xff\xfe", b"behind")], 10)
+    file = tasks.path / "t.db"
+    outcome = tasks.start(Kind.SINK, {"connector.class": "table", "file": str(file)}).end()
+    assert outcome.permanent
+    assert "offset 1" in outcome.error
+    assert rows(file) == ["good"]
+    again = tasks.start(Kind.SINK, {"connector.class": "table", "file": str(file)}, epoch=2).end()
+    assert again.permanent
+    assert rows(file) == ["good"]
+
+
+def test_bad_messages_and_refused_records_become_dead_letters(tasks: Tasks) -> None:
+    tasks.client.create_topic(tasks.topic, queues=1)
+    queue = tasks.client.queues(tasks.topic)[0]
+    tasks.client.send_batch(queue, [Message(body) for body in (b"good", b"\xff\xfe", b"? who", b"behind")], 10)
+    file, dead = tasks.path / "t.db", f"dead-{tasks.unique}"
+    config = {
+        "connector.class": "table",
+        "file": str(file),
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": dead,
+    }
+    running = tasks.start(Kind.SINK, config)
+    running.reporter.wait_for(lambda: running.reporter.metrics.dead_letters == 2)
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 2)
+    assert running.stop().clean
+    assert rows(file) == ["good", "behind"]
+    letters = {properties["__connect.errors.stage"]: properties for _, _, properties in _raw(tasks, dead)}
+    assert letters["convert"]["__connect.errors.offset"] == "1"
+    assert letters["write"]["__connect.errors.offset"] == "2"
+    assert letters["write"]["__connect.errors.topic"] == tasks.topic
+    assert "it asks" in letters["write"]["__connect.errors.exception.message"]
+
+
+def _raw(tasks: Tasks, topic: str) -> list[tuple[int, bytes, dict[str, str]]]:
+    found = []
+    for queue in tasks.client.queues(topic):
+        tasks.client.barrier(queue.broker)
+        for message in tasks.client.pull(queue, 0).messages:
+            found.append((queue.queue_id, message.body, dict(message.properties)))
+    return found
+
+
+def test_a_refused_record_ends_the_task_before_anything_of_its_batch_is_visible(tasks: Tasks) -> None:
+    produce(tasks, ["good", "? who", "behind"])
+    file = tasks.path / "t.db"
+    outcome = tasks.start(Kind.SINK, {"connector.class": "table", "file": str(file)}).end()
+    assert outcome.permanent
+    assert "it asks" in outcome.error
+    assert rows(file) == []
+
+
+@pytest.mark.parametrize("fault", ["away", "retry", "stage"])
+def test_while_the_target_is_away_it_waits_and_writes_once_when_it_is_back(tasks: Tasks, fault: str) -> None:
+    produce(tasks, values(10))
+    file = tasks.path / "t.db"
+    file.with_suffix(f".{fault}").touch()
+    running = tasks.start(Kind.SINK, {"connector.class": "table", "file": str(file)})
+    assert "writing to the sink" in running.reporter.wait_for_state(State.WAITING)
+    file.with_suffix(f".{fault}").unlink()
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 10)
+    running.reporter.wait_for_state(State.IDLE)
+    assert running.stop().clean
+    assert rows(file) == values(10)
+
+
+def test_a_target_that_stays_busy_fails_the_task_after_the_retry_timeout(tasks: Tasks) -> None:
+    produce(tasks, values(10))
+    file = tasks.path / "t.db"
+    file.with_suffix(".retry").touch()
+    outcome = tasks.start(Kind.SINK, {"connector.class": "table", "file": str(file), "errors.retry.timeout": "500"}).end()
+    assert outcome.failed
+    assert not outcome.permanent
+    assert "errors.retry.timeout" in outcome.error
+
+
+def test_a_gap_ends_the_task_and_is_passed_only_when_the_user_says_so(tasks: Tasks) -> None:
+    """The topic is made anew, so the stored position is above its end."""
+    produce(tasks, values(10))
+    file = tasks.path / "log"
+    config = {"connector.class": "log", "file": str(file)}
+    first = tasks.start(Kind.SINK, config)
+    first.reporter.wait_for(lambda: first.reporter.metrics.records_out == 10)
+    assert first.stop().clean
+    tasks.client.delete_topic(tasks.topic)
+    time.sleep(1)
+    produce(tasks, values(3, 100))
+    outcome = tasks.start(Kind.SINK, config, epoch=2).end()
+    assert outcome.permanent
+    assert "[3, 10)" in outcome.error
+    assert "on.gap=skip" in outcome.error
+    third = tasks.start(Kind.SINK, {**config, "on.gap": "skip"}, epoch=3)
+    third.reporter.wait_for(lambda: any("[3, 10)" in message for _, message in third.reporter.logs))
+    produce(tasks, values(2, 103))
+    third.reporter.wait_for(lambda: third.reporter.metrics.records_out == 2)
+    assert third.stop().clean
+
+
+def test_a_new_sink_can_begin_at_the_end_and_stays_there_though_nothing_was_written(tasks: Tasks) -> None:
+    produce(tasks, values(10))
+    tasks.client.barrier(tasks.client.queues(tasks.topic)[0].broker)
+    file = tasks.path / "t.db"
+    config = {"connector.class": "table", "file": str(file), "consume.from.where": "CONSUME_FROM_LAST_OFFSET"}
+    first = tasks.start(Kind.SINK, config)
+    first.reporter.wait_for_state(State.IDLE)
+    first.control.fence()
+    first.end()
+    produce(tasks, values(5, 10))
+    second = tasks.start(Kind.SINK, config, epoch=2)
+    second.reporter.wait_for(lambda: second.reporter.metrics.records_out == 5)
+    assert second.stop().clean
+    assert rows(file) == values(5, 10)
+
+
+def test_what_waits_for_a_full_batch_is_written_at_a_pause_and_at_a_stop(tasks: Tasks) -> None:
+    produce(tasks, values(10))
+    file = tasks.path / "t.db"
+    running = tasks.start(Kind.SINK, {"connector.class": "table", "file": str(file), "interval": "600"})
+    running.reporter.wait_for(lambda: running.reporter.metrics.buffered_bytes > 0 and not running.reporter.has_work)
+    assert running.reporter.states[-1][0] is State.RUNNING
+    assert rows(file) == []
+    running.control.pause()
+    running.reporter.wait_for_state(State.PAUSED)
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 10)
+    running.control.resume()
+    produce(tasks, values(10, 10))
+    time.sleep(1)
+    assert running.stop().clean
+    assert rows(file) == values(20)
+
+
+def test_without_a_lease_nothing_is_written_until_it_is_renewed(tasks: Tasks) -> None:
+    produce(tasks, values(10))
+    file = tasks.path / "t.db"
+    running = tasks.start(Kind.SINK, {"connector.class": "table", "file": str(file)}, lease_seconds=1.0)
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 10)
+    time.sleep(1)
+    produce(tasks, values(10, 10))
+    assert "lease" in running.reporter.wait_for_state(State.WAITING)
+    assert rows(file) == values(10)
+    running.lease.renew(time.monotonic() + 60)
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 20)
+    assert running.stop().clean
+
+
+def test_keys_headers_and_tombstones_of_a_source_reach_the_sink(tasks: Tasks) -> None:
+    source = tasks.file("a", ["k1 one", "k2 two"])
+    log = tasks.path / "log"
+    reading = tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(source), "keyed": "true"})
+    reading.reporter.wait_for(lambda: reading.reporter.metrics.records_out == 2)
+    assert reading.stop().clean
+    writing = tasks.start(Kind.SINK, {"connector.class": "log", "file": str(log)})
+    writing.reporter.wait_for(lambda: writing.reporter.metrics.records_out == 2)
+    assert writing.stop().clean
+    found = {row[3]: row for row in map(json.loads, log.read_text().splitlines())}
+    assert found["k1 one"][2] == "k1"
+    assert found["k2 two"][4]["KEYS"] == "k2"
+    assert not any("RCPOS" in name for name in found["k1 one"][4])
+
+
+def test_a_sink_that_belongs_to_a_newer_owner_refuses_an_older_one(tasks: Tasks) -> None:
+    produce(tasks, values(1))
+    file = tasks.path / "t.db"
+    running = tasks.start(Kind.SINK, {"connector.class": "table", "file": str(file)}, epoch=7)
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 1)
+    with contextlib.closing(sqlite3.connect(file)) as db:
+        db.execute("UPDATE positions SET epoch = 9")
+        db.commit()
+    produce(tasks, values(1, 1))
+    outcome = running.end()
+    assert outcome.failed
+    assert "belongs to epoch 9" in outcome.error
+
+
+def test_a_direct_task_copies_without_a_topic_and_drops_what_the_sink_has_already(tasks: Tasks, positions: PositionProcess) -> None:
+    source, file = tasks.file("a", values(1_000)), tasks.path / "t.db"
+    config = {
+        "connector.class": "direct",
+        "source.connector.class": "lines",
+        "source.files": str(source),
+        "sink.connector.class": "table",
+        "sink.file": str(file),
+    }
+    first = tasks.start(Kind.DIRECT, config)
+    first.reporter.wait_for(lambda: first.reporter.metrics.records_out == 1_000)
+    first.reporter.wait_for(lambda: first.reporter.metrics.commits > 0)
+    positions.stop()
+    tasks.file("a", values(1_500))
+    first.reporter.wait_for(lambda: first.reporter.metrics.records_out == 1_500)
+    first.control.fence()
+    assert first.end().fenced
+    positions.start()
+    tasks.file("a", values(1_600))
+    second = tasks.start(Kind.DIRECT, config, epoch=2)
+    second.reporter.wait_for(lambda: len(rows(file)) == 1_600)
+    assert second.stop().clean
+    assert rows(Path(file)) == values(1_600)
