@@ -1,1 +1,80 @@
-"""What a connector author imports."""
+"""What a connector author imports. Standard library only: Arrow, Spark and msgspec are imported where they are used.
+
+The other public modules: converters, conformance, testing, files, columns, arrow, and loader and connector_options for runtimes.
+"""
+
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import (
+    ConfigError,
+    ConnectorError,
+    PermanentError,
+    Problem,
+    RecordError,
+    RecordRefused,
+    RetriableError,
+    SystemAway,
+)
+from rocketconnect_sdk.options import Config, Kind, Option, parse
+from rocketconnect_sdk.record import Offset, Operation, Record, Rejected, SinkBatch, SourceBatch
+from rocketconnect_sdk.schema import Field, Schema, Type, decimal, struct
+from rocketconnect_sdk.sink import (
+    DataFrameSink,
+    DataFrameSinkTask,
+    FlushPolicy,
+    Guarantee,
+    QueuePosition,
+    Receipt,
+    RecordSink,
+    RecordSinkTask,
+    Sink,
+    SinkCommit,
+    SinkTask,
+    SinkWriter,
+    SourceMark,
+)
+from rocketconnect_sdk.source import Plan, Source, SourceTask
+from rocketconnect_sdk.version import __version__
+
+__all__ = [
+    "Config",
+    "ConfigError",
+    "ConnectorError",
+    "DataFrameSink",
+    "DataFrameSinkTask",
+    "Field",
+    "FlushPolicy",
+    "Guarantee",
+    "Kind",
+    "Offset",
+    "Operation",
+    "Option",
+    "PermanentError",
+    "Plan",
+    "Problem",
+    "QueuePosition",
+    "Receipt",
+    "Record",
+    "RecordError",
+    "RecordRefused",
+    "RecordSink",
+    "RecordSinkTask",
+    "Rejected",
+    "RetriableError",
+    "Schema",
+    "Sink",
+    "SinkBatch",
+    "SinkCommit",
+    "SinkTask",
+    "SinkWriter",
+    "Source",
+    "SourceBatch",
+    "SourceMark",
+    "SourceTask",
+    "SystemAway",
+    "TaskContext",
+    "Type",
+    "__version__",
+    "decimal",
+    "parse",
+    "struct",
+]

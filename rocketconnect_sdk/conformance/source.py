@@ -24,6 +24,7 @@ from rocketconnect_sdk.source import Source, SourceTask
 _SAMPLES = 40
 _EMPTY_POLLS = 3
 _LONGEST_POLL = 1.0
+_LONGEST_PAUSE = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def _drain(task: SourceTask, seconds: float) -> Iterator[SourceBatch]:
         batch = task.poll()
         if batch is None:
             empty += 1
-            time.sleep(task.idle_seconds)
+            time.sleep(min(task.idle_seconds, _LONGEST_PAUSE))
         else:
             empty = 0
             yield batch

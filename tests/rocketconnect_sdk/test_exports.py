@@ -1,0 +1,46 @@
+"""The public names are a promise: a change here is a change for every connector author."""
+
+import subprocess
+import sys
+
+import rocketconnect_sdk
+from rocketconnect_sdk import conformance, converters, files
+
+PUBLIC = """
+Config ConfigError ConnectorError DataFrameSink DataFrameSinkTask Field FlushPolicy Guarantee Kind Offset Operation Option
+PermanentError Plan Problem QueuePosition Receipt Record RecordError RecordRefused RecordSink RecordSinkTask Rejected RetriableError
+Schema Sink SinkBatch SinkCommit SinkTask SinkWriter Source SourceBatch SourceMark SourceTask SystemAway TaskContext Type
+__version__ decimal parse struct
+"""
+
+
+def test_the_public_names_are_these() -> None:
+    assert sorted(rocketconnect_sdk.__all__) == sorted(PUBLIC.split())
+    assert sorted(conformance.__all__) == ["SinkCase", "SinkSuite", "SourceCase", "SourceSuite"]
+    assert sorted(converters.__all__) == ["BUILT_IN", "Converter", "converter", "converter_class"]
+    assert sorted(files.__all__) == ["AppendedFile", "Manifest", "ManifestLog", "Owner", "StagedFile"]
+
+
+def test_every_public_name_is_there() -> None:
+    for module in (rocketconnect_sdk, conformance, converters, files):
+        assert [name for name in module.__all__ if not hasattr(module, name)] == []
+
+
+def test_the_core_needs_the_standard_library_alone() -> None:
+    """Without installed packages; also how fast plugins are listed depends on it."""
+    code = (
+        "import sys; import rocketconnect_sdk.files, rocketconnect_sdk.converters, rocketconnect_sdk.loader, "
+        "rocketconnect_sdk.connector_options, rocketconnect_sdk.testing, rocketconnect_sdk.columns; "
+        "print(sorted({'msgspec', 'pyarrow', 'pyspark', 'pytest', 'grpc'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_listing_plugins_imports_no_spark() -> None:
+    code = (
+        "import sys; from rocketconnect_sdk.loader import catalogue, plugins; names = [plugin.name for plugin in plugins()]; "
+        "print(names, catalogue().broken, 'pyspark' in sys.modules, 'pyarrow' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['direct', 'file_lines', 'file_sink', 'file_source', 'stdout'] {} False False"
