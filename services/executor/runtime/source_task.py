@@ -190,9 +190,8 @@ class SourceRun:
         if not self._poll_trouble:
             self._poll_failing_since = now
         self._poll_trouble = f"reading from the source: {error}"
-        pause = self._poll_backoff.pause()
+        pause = error.wait or self._poll_backoff.pause()
         if isinstance(error, RetriableError):
-            pause = error.wait or pause
             try:
                 self._around.attempts.check_time(self._poll_failing_since, self._poll_trouble, error)
             except GaveUp as given_up:
