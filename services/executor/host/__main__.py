@@ -40,6 +40,9 @@ def main() -> None:
     connection.set_inheritable(False)
     line = Line(connection)
     tasks = Tasks(line)
+    # What every task needs takes a while to load: a host that is kept ready has it when its first order comes.
+    import services.executor.runtime.run  # noqa: F401
+
     for order in line.orders():
         _carry_out(order, line, tasks)
     # Whatever runs here runs for an executor that is gone.

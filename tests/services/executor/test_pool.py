@@ -63,7 +63,7 @@ async def pool(fresh: FreshHosts, watcher: Watcher) -> AsyncIterator[HostPool]:
 
 def assigned() -> Assigned:
     options = {"connector.class": "file_source", "topic": "t", "filename": "/not/there"}
-    return Assigned(Key("uid", 0), "orders", 1, 1, 1, "SOURCE", options)
+    return Assigned(Key("uid", 0), "orders", 1, 1, 1, "SOURCE", options, {"share": "0/1", "tasks": "1"})
 
 
 async def until(condition: Callable[[], object], seconds: float = 15) -> None:
