@@ -71,6 +71,7 @@ class Attempts:
                 wait = backoff.pause()
                 if isinstance(error, RetriableError):
                     self.check_time(began, trace, error)
+                if isinstance(error, (RetriableError, SystemAway)):
                     wait = error.wait or wait
                 self._reporter.state(State.WAITING, trace)
             if until is None:
