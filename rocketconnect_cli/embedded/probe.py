@@ -1,39 +1,42 @@
-"""Asks a name server which brokers it knows: the one call that the launcher needs."""
+"""The two remote calls of the launcher: which brokers a name server knows, and a broker's registration there."""
 
 import json
 import socket
 import struct
 
+_UPDATE_BROKER_CONFIG = 25
 _GET_BROKER_CLUSTER_INFO = 106
 _MAX_ANSWER_BYTES = 1024 * 1024
 
 
 def knows_broker(name_server_port: int, broker_port: int, timeout_seconds: float) -> bool:
-    """Return whether the name server on this port of 127.0.0.1 answers, knows the broker, and the broker listens."""
+    """Return whether the name server on this port of 127.0.0.1 answers and knows the broker on that one."""
+    return f'"127.0.0.1:{broker_port}"'.encode() in _call(name_server_port, _GET_BROKER_CLUSTER_INFO, b"", timeout_seconds)
+
+
+def listens(port: int, timeout_seconds: float) -> bool:
+    """Return whether something accepts connections on this port of 127.0.0.1."""
+    with socket.socket() as probe:
+        probe.settimeout(timeout_seconds)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def ask_to_register(broker_port: int, timeout_seconds: float) -> None:
+    """Have the broker register with its name server now; nothing happens when it does not answer."""
+    # A broker registers when it is told its permission (6: read and write, as it has), and at no other request.
+    _call(broker_port, _UPDATE_BROKER_CONFIG, b"brokerPermission=6\n", timeout_seconds)
+
+
+def _call(port: int, code: int, body: bytes, timeout_seconds: float) -> bytes:
+    """Return the answer, header and body as they are; nothing when there is none in time."""
+    header = json.dumps({"code": code, "flag": 0, "language": "OTHER", "opaque": 1, "version": 0}).encode()
+    frame = struct.pack(">ii", 4 + len(header) + len(body), len(header)) + header + body
     try:
-        answer = _cluster_info(name_server_port, timeout_seconds)
-        if f'"127.0.0.1:{broker_port}"'.encode() not in answer:
-            return False
-        socket.create_connection(("127.0.0.1", broker_port), timeout=timeout_seconds).close()
-    except (OSError, EOFError):
-        # Not there yet: whoever asks decides how long to go on.
-        return False
-    return True
-
-
-def _cluster_info(port: int, timeout_seconds: float) -> bytes:
-    header = json.dumps({"code": _GET_BROKER_CLUSTER_INFO, "flag": 0, "language": "OTHER", "opaque": 1, "version": 0})
-    encoded = header.encode()
-    with socket.create_connection(("127.0.0.1", port), timeout=timeout_seconds) as connection:
-        connection.sendall(struct.pack(">ii", 4 + len(encoded), len(encoded)) + encoded)
-        with connection.makefile("rb") as stream:
-            (length,) = struct.unpack(">i", _exactly(stream.read(4), 4))
-            if not 0 <= length <= _MAX_ANSWER_BYTES:
-                raise EOFError
-            return _exactly(stream.read(length), length)
-
-
-def _exactly(data: bytes, length: int) -> bytes:
-    if len(data) != length:
-        raise EOFError
-    return data
+        with socket.create_connection(("127.0.0.1", port), timeout=timeout_seconds) as connection:
+            connection.sendall(frame)
+            with connection.makefile("rb") as stream:
+                (length,) = struct.unpack(">i", stream.read(4))
+                return stream.read(length) if 0 <= length <= _MAX_ANSWER_BYTES else b""
+    except (OSError, struct.error):
+        # Not there yet, or ended in the middle: whoever asks decides how long to go on.
+        return b""

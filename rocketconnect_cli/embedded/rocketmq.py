@@ -9,12 +9,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from rocketconnect_cli.embedded import ports, settings
+from rocketconnect_cli.embedded import ports, probe, settings
 from rocketconnect_cli.embedded.data_directory import DataDirectory
 from rocketconnect_cli.embedded.errors import StartFailed
 from rocketconnect_cli.embedded.jars import rocketmq_jars
 from rocketconnect_cli.embedded.java import find_java
-from rocketconnect_cli.embedded.probe import knows_broker
 from rocketconnect_cli.embedded.tethered import tethered
 
 NAME_SERVER = "name-server"
@@ -23,6 +22,7 @@ BROKER = "broker"
 _START_ATTEMPTS = 3
 _POLL_SECONDS = 0.05
 _LOG_TAIL_LINES = 15
+_REGISTRATION_SECONDS = 1.0
 _PORT_TAKEN = "Address already in use"
 
 
@@ -75,6 +75,7 @@ class EmbeddedRocketMQ:
         self._broker_heap = broker_heap
         self._prepared: _Prepared | None = None
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._ask_at: float | None = None
 
     @property
     def data_dir(self) -> Path:
@@ -143,7 +144,7 @@ class EmbeddedRocketMQ:
         It may be started together with the name server, for which it waits a while.
         """
         java = self._java(BROKER, settings.broker_flags(self._broker_heap), settings.BROKER_MAIN)
-        # A broker that can't register at its start tries again only after 10 s.
+        # A broker that can't reach it at its start registers only after 10 s.
         return tethered(java, once_listening=self._known.name_server_port)
 
     def start(self, timeout_seconds: float = 60) -> None:
@@ -171,8 +172,23 @@ class EmbeddedRocketMQ:
                 return
 
     def is_ready(self, timeout_seconds: float = 1) -> bool:
-        """Return whether the name server answers, knows the broker, and the broker accepts connections."""
-        return knows_broker(self._known.name_server_port, self._known.broker_port, timeout_seconds)
+        """Return whether the name server answers, knows the broker, and the broker accepts connections.
+
+        A broker that listens and is not known after a second is asked to register, once a second: when it has not found
+        the name server in the first tenths of a second of its service, it would try again only after 10 s.
+        """
+        known = self._known
+        if not probe.listens(known.broker_port, timeout_seconds):
+            return False
+        if probe.knows_broker(known.name_server_port, known.broker_port, timeout_seconds):
+            self._ask_at = None
+            return True
+        now = time.monotonic()
+        if self._ask_at is not None and now >= self._ask_at:
+            probe.ask_to_register(known.broker_port, timeout_seconds)
+        if self._ask_at is None or now >= self._ask_at:
+            self._ask_at = now + _REGISTRATION_SECONDS
+        return False
 
     def stop(self, timeout_seconds: float = 20) -> None:
         """Ask both to end (SIGTERM), wait until the broker has closed its store, end what is left, free the directory.

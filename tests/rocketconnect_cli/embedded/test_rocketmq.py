@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from rocketconnect_cli.embedded import DataDirectoryInUse, EmbeddedRocketMQ, StartFailed
+from rocketconnect_cli.embedded import DataDirectoryInUse, EmbeddedRocketMQ, StartFailed, probe
 from rocketconnect_cli.embedded.rocketmq import BROKER, NAME_SERVER
 from rocketmq_remoting import Client, encode_batch
 
@@ -97,6 +97,9 @@ def test_a_killed_broker_can_be_started_alone_by_a_supervisor(server: EmbeddedRo
     try:
         _until_ready(server)
         _send(server.name_server, 1000)
+        # It writes its settings anew at that; the restarted one reads them.
+        probe.ask_to_register(int(server.broker.rpartition(":")[2]), 5)
+        assert "brokerPermission=6" in (server.data_dir / "broker.conf").read_text()
         running[BROKER].kill()
         running[BROKER].wait()
         running[BROKER] = subprocess.Popen(server.broker_command(), env=server.environment)
