@@ -1,0 +1,80 @@
+"""What is said of a configuration before it is stored."""
+
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+
+from connectors.file_source import FileSource
+from rocketconnect_sdk.connector_options import parse_source
+
+
+def problems(filename: object, **options: str) -> list[tuple[str, str]]:
+    raw = {"connector.class": "file_source", "topic": "t", "filename": str(filename)}
+    raw |= {key.replace("_", "."): value for key, value in options.items()}
+    source = FileSource()
+    return [(problem.key, problem.reason) for problem in source.check(parse_source(source, raw))]
+
+
+def test_a_missing_file_is_waited_for_or_refused(tmp_path: Path) -> None:
+    assert problems(tmp_path / "no") == []
+    assert problems(tmp_path / "no", follow="false") == [("filename", "No such file or directory")]
+    assert problems(tmp_path / "*.log") == []
+    assert problems(tmp_path / "*.log", follow="false") == [("filename", "matches no file")]
+
+
+def test_what_is_no_text_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "binary").write_bytes(b"\x7fELF\0\0")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "damaged.gz").write_bytes(b"no gzip")
+    assert problems(tmp_path) == [("filename", "is a directory")]
+    assert problems(tmp_path / "binary") == [("filename", "is a binary file: it has NUL bytes")]
+    assert problems(tmp_path / "pipe") == [("filename", "is not a regular file")]
+    assert "is not gzip" in problems(tmp_path / "damaged.gz")[0][1]
+    assert len(problems(tmp_path / "*")) == 3
+    assert problems("/proc/self/mem/x") == [] or os.geteuid() == 0
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_without_the_right_to_read_it_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("x\n")
+    (tmp_path / "secret").chmod(0)
+    assert problems(tmp_path / "secret") == [("filename", "cannot be read")]
+
+
+def test_compressed_files_are_looked_into(tmp_path: Path) -> None:
+    (tmp_path / "a.gz").write_bytes(gzip.compress(b"x,y\n1,2\n"))
+    assert problems(tmp_path / "a.gz", format="csv", key_field="y") == []
+    assert "no column 'z'" in problems(tmp_path / "a.gz", format="csv", key_field="z")[0][1]
+
+
+def test_a_header_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    for header, options, reason in [
+        ("x,x", {}, "the header names the column 'x' twice"),
+        ("", {}, "the file begins with an empty line, not with a header"),
+        ("x,y", {"columns": "z:int8"}, "the header has no column 'z'; it has 'x', 'y'"),
+    ]:
+        path.write_text(f"{header}\n")
+        assert problems(path, format="csv", **options) == [("filename", reason)]
+
+
+def test_options_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    assert problems(path, key_field="x") == [("key.field", "lines of text have no fields")]
+    assert [key for key, _ in problems(path, columns="a", csv_null="b")] == ["columns", "csv.null"]
+    assert [key for key, _ in problems(path, format="csv", csv_header="false")] == ["columns"]
+    assert [key for key, _ in problems(path, format="csv", csv_header="false", columns="a", key_field="b")] == ["key.field"]
+    assert [key for key, _ in problems(path, encoding_errors="dead-letter")] == ["encoding.errors"]
+    dead = {"errors_tolerance": "all", "errors_deadletterqueue_topic_name": "dead"}
+    assert problems(path, encoding_errors="dead-letter", **dead) == []
+
+
+def test_plans_give_a_glob_to_many_and_a_file_to_one(tmp_path: Path) -> None:
+    source = FileSource()
+    for name, tasks in (("*.log", 5), ("plain", 1), ("[x]", 5)):
+        raw = {"connector.class": "file_source", "topic": "t", "filename": str(tmp_path / name)}
+        assert len(source.plan(parse_source(source, raw), 5).tasks) == tasks
+    (tmp_path / "[x]").write_text("a file with that very name\n")
+    assert len(source.plan(parse_source(source, raw), 5).tasks) == 1

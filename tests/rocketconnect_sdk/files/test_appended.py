@@ -1,0 +1,184 @@
+"""Files that grow under manifests: what the conformance suite of sinks does not reach."""
+
+import logging
+import os
+from pathlib import Path
+
+import pytest
+
+from rocketconnect_sdk.errors import PermanentError, SystemAway
+from rocketconnect_sdk.files import AppendedFile, ManifestLog, Owner, StagedFile
+from rocketconnect_sdk.sink import QueuePosition, SinkCommit
+
+LOG = logging.getLogger("test")
+QUEUE = "topic/broker/0"
+
+
+def owned(path: Path, *, uid: str = "uid", epoch: int = 1, generation: int = 1) -> AppendedFile:
+    return AppendedFile(path, Owner(uid, generation, 0, epoch), LOG)
+
+
+def batch(begin: int, end: int, uid: str = "uid") -> SinkCommit:
+    before, after = {QUEUE: QueuePosition(begin)}, {QUEUE: QueuePosition(end)}
+    return SinkCommit(uid, 0, 1, before, after, end - begin, f"{begin}-{end}")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "out.txt"
+
+
+def test_what_was_there_before_stays_and_its_last_line_is_ended(path: Path) -> None:
+    path.write_text("old\nhalf")
+    file = owned(path)
+    assert file.start() == {}
+    file.append([b"new\n"], batch(0, 1), first=b"header\n")
+    assert path.read_text() == "old\nhalf\nnew\n"
+
+
+def test_a_header_stands_in_an_empty_file_only(path: Path) -> None:
+    file = owned(path)
+    file.start()
+    file.append([b"a\n"], batch(0, 1), first=b"header\n")
+    file.append([b"b\n"], batch(1, 2), first=b"header\n")
+    assert path.read_text() == "header\na\nb\n"
+
+
+def test_what_no_manifest_counts_is_cut_off_at_start(path: Path) -> None:
+    file = owned(path)
+    file.start()
+    file.append([b"a\n"], batch(0, 1))
+    with path.open("a") as out:
+        out.write("an unfinished ba")
+    assert owned(path, epoch=2).start() == {QUEUE: QueuePosition(1)}
+    assert path.read_text() == "a\n"
+
+
+def test_a_file_that_was_moved_away_is_begun_anew(path: Path) -> None:
+    file = owned(path)
+    file.start()
+    file.append([b"a\n"], batch(0, 1))
+    moved = path.with_name("moved")
+    path.rename(moved)
+    file.append([b"b\n"], batch(1, 2), first=b"header\n")
+    assert (moved.read_text(), path.read_text()) == ("a\n", "header\nb\n")
+    path.unlink()
+    assert owned(path, epoch=2).start() == {QUEUE: QueuePosition(2)}
+
+
+def test_staged_files_are_appended_in_order_and_removed(path: Path) -> None:
+    file = owned(path)
+    file.start()
+    staged = []
+    for name in ("x", "y"):
+        (file.staged / name).write_bytes(name.encode() * 100_000 + b"\n")
+        staged.append(StagedFile(str(file.staged / name), 100_001))
+    file.append([staged[0], b"between\n", staged[1]], batch(0, 3))
+    assert path.read_text() == "x" * 100_000 + "\nbetween\n" + "y" * 100_000 + "\n"
+    assert list(file.staged.iterdir()) == []
+
+
+def test_staged_files_of_another_file_system_are_appended(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(*_: object) -> int:
+        raise OSError(18, "Invalid cross-device link")
+
+    monkeypatch.setattr(os, "copy_file_range", refuses)
+    file = owned(path)
+    file.start()
+    (file.staged / "x").write_bytes(b"x\n" * 1_000_000)
+    file.append([StagedFile(str(file.staged / "x"), 2_000_000)], batch(0, 1))
+    assert path.read_bytes() == b"x\n" * 1_000_000
+
+
+def test_a_staged_file_that_is_too_short_fails_and_leaves_nothing(path: Path) -> None:
+    file = owned(path)
+    file.start()
+    (file.staged / "x").write_bytes(b"x\n")
+    with pytest.raises(Exception, match="has 2 bytes instead of 5"):
+        file.append([b"before\n", StagedFile(str(file.staged / "x"), 5)], batch(0, 1))
+    assert path.read_text() == ""
+
+
+def test_what_an_earlier_owner_staged_is_removed_at_start(path: Path) -> None:
+    file = owned(path)
+    file.start()
+    (file.staged / "left").write_text("over")
+    owned(path, epoch=2).start()
+    assert list(file.staged.iterdir()) == []
+
+
+def test_another_connector_takes_the_file_over_and_the_old_one_stops(path: Path) -> None:
+    old = owned(path, uid="old", epoch=7)
+    old.start()
+    old.append([b"a\n"], batch(0, 1, "old"))
+    new = owned(path, uid="new", epoch=1)
+    assert new.start() == {}
+    with pytest.raises(PermanentError, match="Two connectors need two targets"):
+        old.append([b"b\n"], batch(1, 2, "old"))
+    new.append([b"c\n"], batch(0, 1, "new"))
+    assert path.read_text() == "a\nc\n"
+
+
+def test_a_manifest_that_was_cut_off_by_a_crash_never_happened(path: Path) -> None:
+    file = owned(path)
+    file.start()
+    file.append([b"a\n"], batch(0, 1))
+    hidden = path.parent / f".{path.name}.rocketconnect"
+    newest = max(hidden.glob("*.json"))
+    following = newest.with_name(f"{int(newest.stem) + 1:020d}.json")
+    for wreck in (b"", newest.read_bytes()[:-20], bytes(100), b"{}\n", b"[]\n"):
+        following.write_bytes(wreck)
+        assert owned(path, epoch=2).start() == {QUEUE: QueuePosition(1)}
+        for later in hidden.glob("*.json"):
+            if later.stem > newest.stem:
+                later.unlink()
+
+
+def test_few_manifests_are_kept(path: Path) -> None:
+    file = owned(path)
+    file.start()
+    for number in range(60):
+        file.append([b"x\n"], batch(number, number + 1))
+    assert len(list((path.parent / f".{path.name}.rocketconnect").glob("*.json"))) <= 20
+
+
+def test_a_process_that_stopped_in_the_middle_of_a_write_is_waited_for(path: Path) -> None:
+    stopped, other = owned(path), owned(path, epoch=2)
+    stopped.start()
+    with stopped._manifests.locked(), pytest.raises(SystemAway, match="in the middle of a write"):
+        other.start()
+    assert other.start() == {}
+
+
+@pytest.mark.parametrize(
+    ("spoil", "fix"), [(lambda path: path.mkdir(), "name a file"), (lambda path: path.parent.rmdir(), "create the directory")]
+)
+def test_what_only_people_can_mend_is_permanent_and_says_how(tmp_path: Path, spoil: object, fix: str) -> None:
+    path = tmp_path / "in" / "out"
+    path.parent.mkdir()
+    spoil(path)  # type: ignore[operator]
+    with pytest.raises(PermanentError, match=fix):
+        owned(path).start()
+
+
+def test_a_shared_log_keeps_the_queues_of_all_tasks(tmp_path: Path) -> None:
+    logs = [ManifestLog(tmp_path / "log", Owner("uid", 3, task, 10 + task), exclusive=False) for task in range(3)]
+    for log in logs:
+        with log.locked() as newest:
+            log.claim(newest, {})
+    for task, log in enumerate(logs):
+        queue = f"t/b/{task}"
+        commit = SinkCommit("uid", task, 10 + task, {queue: QueuePosition(0)}, {queue: QueuePosition(5)}, 5, f"{task}")
+        with log.locked() as newest:
+            mine = log.mine(newest)
+            assert not log.written(mine, commit)
+            log.commit(mine, commit, {})
+    with logs[0].locked() as newest:
+        assert newest is not None
+        assert newest.queues == {f"t/b/{task}": QueuePosition(5) for task in range(3)}
+    later = ManifestLog(tmp_path / "log", Owner("uid", 4, 0, 1), exclusive=False)
+    with later.locked() as newest:
+        assert later.claim(newest, {}).queues.keys() == {f"t/b/{task}" for task in range(3)}
+    for log in logs:
+        with log.locked() as newest, pytest.raises(PermanentError):
+            log.mine(newest)
