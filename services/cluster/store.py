@@ -17,8 +17,10 @@ from services.cluster.model import Changes, Connector, Key, Plan, PlanState, Uni
 
 _TERM = "term"
 _metadata = sa.MetaData()
+# The services may share one database.
+_PREFIX = "cluster_"
 _workers = sa.Table(
-    "workers",
+    "cluster_workers",
     _metadata,
     sa.Column("id", sa.String(128), primary_key=True),
     sa.Column("session", sa.BigInteger),
@@ -28,7 +30,7 @@ _workers = sa.Table(
     sa.Column("ended", sa.Boolean),
 )
 _connectors = sa.Table(
-    "connectors",
+    "cluster_connectors",
     _metadata,
     sa.Column("uid", sa.String(128), primary_key=True),
     sa.Column("name", sa.String(128)),
@@ -41,7 +43,7 @@ _connectors = sa.Table(
     sa.Column("deleted", sa.Boolean),
 )
 _plans = sa.Table(
-    "plans",
+    "cluster_plans",
     _metadata,
     sa.Column("connector_uid", sa.String(128), primary_key=True),
     sa.Column("generation", sa.BigInteger),
@@ -52,7 +54,7 @@ _plans = sa.Table(
     sa.Column("replan_after", sa.Float),
 )
 _units = sa.Table(
-    "units",
+    "cluster_units",
     _metadata,
     sa.Column("connector_uid", sa.String(128), primary_key=True),
     sa.Column("task", sa.Integer, primary_key=True, autoincrement=False),
@@ -65,12 +67,14 @@ _units = sa.Table(
     sa.Column("given_up", sa.Boolean),
 )
 _generations = sa.Table(
-    "generations",
+    "cluster_generations",
     _metadata,
     sa.Column("connector_uid", sa.String(128), primary_key=True),
     sa.Column("generation", sa.BigInteger),
 )
-_counters = sa.Table("counters", _metadata, sa.Column("name", sa.String(64), primary_key=True), sa.Column("value", sa.BigInteger))
+_counters = sa.Table(
+    "cluster_counters", _metadata, sa.Column("name", sa.String(64), primary_key=True), sa.Column("value", sa.BigInteger)
+)
 
 
 class ClusterStore:
@@ -94,7 +98,10 @@ class ClusterStore:
     def load(self) -> Changes:
         """Return all that is stored, as changes to empty tables."""
         with reading(self._engine) as connection:
-            rows = {table.name: connection.execute(sa.select(table)).mappings().all() for table in _metadata.sorted_tables}
+            rows = {
+                table.name.removeprefix(_PREFIX): connection.execute(sa.select(table)).mappings().all()
+                for table in _metadata.sorted_tables
+            }
         return Changes(
             workers={row["id"]: _worker(row) for row in rows["workers"]},
             connectors={row["uid"]: _connector(row) for row in rows["connectors"]},

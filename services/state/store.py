@@ -14,7 +14,7 @@ from services.state.sightings import Holding, Sighting
 
 _metadata = sa.MetaData()
 _connectors = sa.Table(
-    "connectors",
+    "state_connectors",
     _metadata,
     sa.Column("uid", sa.String(128), primary_key=True),
     sa.Column("connector", sa.Text),
@@ -22,7 +22,7 @@ _connectors = sa.Table(
     sa.Column("planned_revision", sa.BigInteger),
 )
 _tasks = sa.Table(
-    "tasks",
+    "state_tasks",
     _metadata,
     sa.Column("connector_uid", sa.String(128), primary_key=True),
     sa.Column("task", sa.Integer, primary_key=True, autoincrement=False),
@@ -31,7 +31,7 @@ _tasks = sa.Table(
     sa.Column("metrics", sa.LargeBinary),
 )
 _logs = sa.Table(
-    "logs",
+    "state_logs",
     _metadata,
     sa.Column("connector_uid", sa.String(128), primary_key=True),
     sa.Column("sequence", sa.BigInteger, primary_key=True, autoincrement=False),

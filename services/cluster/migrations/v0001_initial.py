@@ -10,7 +10,7 @@ down_revision = None
 def upgrade() -> None:
     """Create all tables."""
     op.create_table(
-        "workers",
+        "cluster_workers",
         sa.Column("id", sa.String(128), primary_key=True),
         sa.Column("session", sa.BigInteger, nullable=False),
         sa.Column("address", sa.String(512), nullable=False),
@@ -19,7 +19,7 @@ def upgrade() -> None:
         sa.Column("ended", sa.Boolean, nullable=False),
     )
     op.create_table(
-        "connectors",
+        "cluster_connectors",
         sa.Column("uid", sa.String(128), primary_key=True),
         sa.Column("name", sa.String(128), nullable=False),
         sa.Column("revision", sa.BigInteger, nullable=False),
@@ -31,7 +31,7 @@ def upgrade() -> None:
         sa.Column("deleted", sa.Boolean, nullable=False),
     )
     op.create_table(
-        "plans",
+        "cluster_plans",
         sa.Column("connector_uid", sa.String(128), primary_key=True),
         sa.Column("generation", sa.BigInteger, nullable=False),
         sa.Column("revision", sa.BigInteger, nullable=False),
@@ -41,7 +41,7 @@ def upgrade() -> None:
         sa.Column("replan_after", sa.Float),
     )
     op.create_table(
-        "units",
+        "cluster_units",
         sa.Column("connector_uid", sa.String(128), primary_key=True),
         sa.Column("task", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("generation", sa.BigInteger, nullable=False),
@@ -53,12 +53,12 @@ def upgrade() -> None:
         sa.Column("given_up", sa.Boolean, nullable=False),
     )
     op.create_table(
-        "generations",
+        "cluster_generations",
         sa.Column("connector_uid", sa.String(128), primary_key=True),
         sa.Column("generation", sa.BigInteger, nullable=False),
     )
     counters = op.create_table(
-        "counters",
+        "cluster_counters",
         sa.Column("name", sa.String(64), primary_key=True),
         sa.Column("value", sa.BigInteger, nullable=False),
     )

@@ -10,14 +10,14 @@ down_revision = None
 def upgrade() -> None:
     """Create all tables."""
     op.create_table(
-        "connectors",
+        "state_connectors",
         sa.Column("uid", sa.String(128), primary_key=True),
         sa.Column("connector", sa.Text),
         sa.Column("planner", sa.String(128), nullable=False),
         sa.Column("planned_revision", sa.BigInteger, nullable=False),
     )
     op.create_table(
-        "tasks",
+        "state_tasks",
         sa.Column("connector_uid", sa.String(128), primary_key=True),
         sa.Column("task", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("assignment", sa.Text),
@@ -25,7 +25,7 @@ def upgrade() -> None:
         sa.Column("metrics", sa.LargeBinary, nullable=False),
     )
     op.create_table(
-        "logs",
+        "state_logs",
         sa.Column("connector_uid", sa.String(128), primary_key=True),
         sa.Column("sequence", sa.BigInteger, primary_key=True, autoincrement=False),
         sa.Column("time", sa.Float(53), nullable=False),

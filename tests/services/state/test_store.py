@@ -77,7 +77,7 @@ def test_only_the_newest_lines_are_kept(engine: sa.Engine) -> None:
     store.write(Changes({}, {}, {"u1": LogRows(lines(1, LOG_LINES), 1)}))
     store.write(Changes({}, {}, {"u1": LogRows(lines(LOG_LINES + 1, 10), 11)}))
     with engine.connect() as connection:
-        assert connection.execute(sa.text("SELECT count(*) FROM logs")).scalar_one() == LOG_LINES
+        assert connection.execute(sa.text("SELECT count(*) from state_logs")).scalar_one() == LOG_LINES
 
 
 def test_texts_with_null_characters_are_kept_as_they_are(engine: sa.Engine) -> None:
