@@ -4,6 +4,10 @@ import pytest
 
 from connectors.file_lines import FileLines
 from rocketconnect_sdk.conformance import SinkCase, SinkSuite
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.options import parse
+from rocketconnect_sdk.record import SinkBatch
+from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 
 
 class TestConformance(SinkSuite):
@@ -11,3 +15,35 @@ class TestConformance(SinkSuite):
     def case(self, tmp_path: Path) -> SinkCase:
         path = tmp_path / "out.txt"
         return SinkCase(FileLines(), {"filename": str(path)}, lambda: path.read_text().splitlines(), directory=tmp_path)
+
+
+def test_large_batches_are_staged_in_files_that_go_with_the_batch(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    sink = FileLines()
+    task = sink.open(parse(sink.options, {"filename": str(path), "format": "jsonlines"}), {}, TaskContext())
+    task.start()
+    batch = SinkBatch("t/b/0", "t", ["x" * 100] * 50_000, range(50_000))
+    receipts = [task.writer().stage(batch, f"part-{number}") for number in range(2)]
+    staged = tmp_path / ".out.txt.rocketconnect" / "staged"
+    assert sorted(file.name for file in staged.iterdir()) == ["part-0", "part-1"]
+    task.abort(receipts[:1])
+    task.commit(
+        receipts[1:], SinkCommit("test", 0, 1, {"t/b/0": QueuePosition(0)}, {"t/b/0": QueuePosition(50_000)}, 50_000, "token")
+    )
+    assert list(staged.iterdir()) == []
+    assert path.read_text() == f'"{"x" * 100}"\n' * 50_000
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("no/file", "does not exist"), ("", "not the name of a file"), ("x" * 201, "more than 200 bytes"), ("a\nb", "not the name")],
+)
+def test_a_target_that_cannot_be_is_refused_before(tmp_path: Path, name: str, reason: str) -> None:
+    sink = FileLines()
+    (problem,) = sink.check(parse(sink.options, {"filename": f"{tmp_path}/{name}"}))
+    assert reason in problem.reason or (name == "" and problem.reason == "is a directory")
+
+
+def test_one_file_has_one_task(tmp_path: Path) -> None:
+    sink = FileLines()
+    assert len(sink.plan(parse(sink.options, {"filename": str(tmp_path / "x")}), 8).tasks) == 1
