@@ -162,9 +162,9 @@ class SinkReader:
                 reading.trouble = f"reading {text(queue)}: {error}"
                 reading.not_before = time.monotonic() + reading.backoff.pause()
                 continue
-            if reading.trouble and reading.stream.known_end:
-                reading.trouble = ""
-                reading.backoff.reset()
+            # A pull is under way or has been answered.
+            reading.trouble = ""
+            reading.backoff.reset()
             if batch is not None:
                 found = True
                 self._take(reading, batch)
@@ -172,8 +172,6 @@ class SinkReader:
         return found
 
     def _take(self, reading: _Reading, batch: DecodedBatch) -> None:
-        reading.trouble = ""
-        reading.backoff.reset()
         self._limit.take(len(batch), sum(map(len, batch.bodies)))
         kept, moved = select(batch.raw_properties, reading.marks)
         parts = self._decoder.decode(batch, kept, reading.position, moved, time.monotonic())

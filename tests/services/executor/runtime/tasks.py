@@ -11,12 +11,17 @@ import time
 from services.executor.runtime.task import Endpoints, Kind, Lease, State, TaskControl, TaskMetrics, TaskSpec, run_task
 
 
+def say(**what: object) -> None:
+    sys.stdout.write(json.dumps(what) + "\n")
+    sys.stdout.flush()
+
+
 class PrintingReporter:
     def __init__(self) -> None:
         self.metrics = TaskMetrics()
 
     def state(self, state: State, trace: str = "") -> None:
-        print(json.dumps({"state": state.name, "trace": trace}), flush=True)
+        say(state=state.name, trace=trace)
 
     def progress(self) -> None:
         pass
@@ -25,7 +30,7 @@ class PrintingReporter:
         pass
 
     def log(self, level: str, message: str) -> None:
-        print(json.dumps({"log": level, "message": message}), flush=True)
+        say(log=level, message=message)
 
 
 def main() -> None:
@@ -49,7 +54,7 @@ def main() -> None:
     outcome = run_task(
         spec, control, lease, PrintingReporter(), Endpoints(order["name_servers"], order["position"], send_deadline=0.2)
     )
-    print(json.dumps({"clean": outcome.clean, "error": outcome.error}), flush=True)
+    say(clean=outcome.clean, error=outcome.error)
 
 
 if __name__ == "__main__":
