@@ -112,7 +112,7 @@ class SinkBatch:
         values: Decoded values.
         offsets: Queue offsets, increasing, not always without gaps (filtered, dead-lettered and doubled messages are left out).
         keys: Decoded keys; None: no record has one.
-        timestamps_ms: The times of the events, else when the messages were born.
+        timestamps_ms: The times of the events, else when the broker stored the messages; None: the sink did not ask for them.
         headers: Headers of each; None: the sink did not ask for them.
         schema: The schema of all values, where it is known.
         size: The size of the message bodies in bytes.

@@ -15,15 +15,21 @@ from rocketconnect_kit.channel import sync_channel
 from rocketconnect_kit.errors import ServiceError
 from rocketconnect_kit.settings import ServiceSettings
 from rocketconnect_kit.status import decode
+from rocketconnect_sdk.errors import ConnectorError
 from rocketconnect_sdk.record import Offset
 from services.executor.runtime.retry import Backoff
 from services.executor.runtime.task import Endpoints, TaskSpec
 
 _CALL_SECONDS = 5.0
+_MOST_UPDATES = 5_000
 
 
 class Fenced(Exception):
     """A newer owner has opened the task: this one ends at once and commits nothing (invariant 3)."""
+
+
+class PositionsMoved(ConnectorError):
+    """Somebody has altered the positions of the connector: the task has to be opened again."""
 
 
 class PositionsAway(Exception):
@@ -133,9 +139,22 @@ def _errors() -> Iterator[None]:
 def _meaning(error: ServiceError) -> Exception:
     if error.reason == "FENCED":
         return Fenced(error.message)
+    if error.reason == "POSITION_MISMATCH":
+        return PositionsMoved(error.message)
     # A connector that was just created or deleted may not be known yet or any more, an internal error may pass: the task can
     # only wait, and says for what.
     return PositionsAway(f"the position service: {error.message}")
+
+
+def _first(waiting: dict[str, Stored]) -> tuple[dict[str, Stored], dict[str, Stored]]:
+    """What goes with the next commit, and the rest: a commit takes a limited number of positions.
+
+    The rows that tasks keep for themselves ("~...") go last: what they say holds for positions that are stored already.
+    """
+    if len(waiting) <= _MOST_UPDATES:
+        return waiting, {}
+    ordered = sorted(waiting.items(), key=lambda item: item[0].startswith("~"))
+    return dict(ordered[:_MOST_UPDATES]), dict(ordered[_MOST_UPDATES:])
 
 
 class Committer:
@@ -222,14 +241,14 @@ class Committer:
                 return False
             if self.trouble:
                 time.sleep(min(self._backoff.pause(), max(0.0, until - time.monotonic())))
-            finished = self._begin(clean=clean)
+            self._begin(clean=clean and len(self._waiting) <= _MOST_UPDATES)
+            finished = not self._waiting
 
-    def _begin(self, *, clean: bool = False) -> bool:
-        self._under_way, self._waiting = self._waiting, {}
+    def _begin(self, *, clean: bool = False) -> None:
+        self._under_way, self._waiting = _first(self._waiting)
         self._not_before = time.monotonic() + self._interval
         self._call = self._client.commit(self._under_way, clean=clean)
         self._call.add_done_callback(lambda _call: self._woken())
-        return True
 
     def _finish(self) -> None:
         call, self._call = self._call, None

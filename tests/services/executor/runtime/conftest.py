@@ -104,6 +104,9 @@ class RecordingReporter:
                 assert time.monotonic() < deadline, f"waited {seconds} s; {self.states[-5:]}, {self.metrics}, {self.logs[-5:]}"
                 self._changed.wait(0.05)
 
+    def wait_for_out(self, records: int, seconds: float = 30.0) -> None:
+        self.wait_for(lambda: self.metrics.records_out >= records, seconds)
+
     def wait_for_state(self, state: State, seconds: float = 30.0) -> str:
         self.wait_for(lambda: self.states and self.states[-1][0] is state, seconds)
         return self.states[-1][1]

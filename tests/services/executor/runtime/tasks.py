@@ -33,6 +33,11 @@ class PrintingReporter:
         say(log=level, message=message)
 
 
+def stop_at_the_end_of_input(control: TaskControl) -> None:
+    sys.stdin.read()
+    control.stop()
+
+
 def main() -> None:
     order = json.loads(sys.argv[1])
     control = TaskControl()
@@ -50,7 +55,7 @@ def main() -> None:
         order["config"],
         order["task_config"],
     )
-    threading.Thread(target=lambda: (sys.stdin.read(), control.stop()), daemon=True).start()
+    threading.Thread(target=stop_at_the_end_of_input, args=(control,), daemon=True).start()
     outcome = run_task(
         spec, control, lease, PrintingReporter(), Endpoints(order["name_servers"], order["position"], send_deadline=0.2)
     )

@@ -95,8 +95,7 @@ def test_a_broker_that_is_killed_and_started_again_twice(own_tasks: Tasks, broke
         assert source.reporter.wait_for_state(State.WAITING)
         assert sink.reporter.wait_for_state(State.WAITING)
         broker.start()
-        done = source.reporter.metrics.records_out
-        source.reporter.wait_for(lambda done=done: source.reporter.metrics.records_out > done, 60)
+        source.reporter.wait_for_out(source.reporter.metrics.records_out + 1, 60)
     check(own_tasks, source, sink, lines, table)
 
 

@@ -111,7 +111,7 @@ def test_two_tasks_share_the_queues(tasks: Tasks) -> None:
     files = [tasks.path / f"{number}.db" for number in range(2)]
     for number, file in enumerate(files):
         running = tasks.start(Kind.SINK, {"connector.class": "table", "file": str(file)}, task=number, tasks=2)
-        running.reporter.wait_for(lambda running=running: running.reporter.metrics.records_out == 1)
+        running.reporter.wait_for_out(1)
         assert running.stop().clean
     assert [rows(file) for file in files] == [["zero"], ["one"]]
 

@@ -278,7 +278,7 @@ def test_a_new_plan_finds_what_the_tasks_of_the_old_one_have_left(tasks: Tasks) 
     config = {"connector.class": "lines", "files": ",".join(files), "batch.records": "50"}
     old = [tasks.start(Kind.SOURCE, config, task=i, tasks=2, epoch=i + 1, task_config={"files": files[i]}) for i in range(2)]
     for each in old:
-        each.reporter.wait_for(lambda each=each: each.reporter.metrics.records_out == 500)
+        each.reporter.wait_for_out(500)
         each.control.fence()
         assert each.end().fenced
     new = [

@@ -28,8 +28,7 @@ class Topic:
         return found
 
 
-def run_owner(topic: Topic, stored: dict[str, Stored], generation: int, chance: random.Random, *, size: int, dies: bool) -> None:
-    """One life: reads batches of both partitions, sends their pieces in any order across queues, commits, and maybe dies."""
+def look(topic: Topic, stored: dict[str, Stored], generation: int) -> tuple[Found, dict[MessageQueue, int]]:
     starts, base = scan_from(rows(stored), 0, generation)
     there = {queue: topic.tail(queue, start) for queue, start in starts.items()}
     passed = {partition: (each.incarnation, each.offset) for partition, each in stored.items()}
@@ -40,6 +39,12 @@ def run_owner(topic: Topic, stored: dict[str, Stored], generation: int, chance: 
         },
         starts,
     )
+    return found, base
+
+
+def run_owner(topic: Topic, stored: dict[str, Stored], generation: int, chance: random.Random, *, size: int, dies: bool) -> None:
+    """One life: reads batches of both partitions, sends their pieces in any order across queues, commits, and maybe dies."""
+    found, base = look(topic, stored, generation)
     progress = Progress({}, 0)
     for queue in QUEUES:
         progress.add_queue(queue, len(topic.queues[queue]))
@@ -47,7 +52,7 @@ def run_owner(topic: Topic, stored: dict[str, Stored], generation: int, chance: 
     def row(*, clean: bool = False) -> Stored:
         return Row(generation, 1, {}, {} if clean else progress.floors(found.held()), base).stored(1)
 
-    stored["~task/0"] = Row(generation, 1, {}, {**progress.floors({}), **found.held()}, base).stored(1)
+    stored["~task/0"] = Row(generation, 1, {}, progress.floors(found.held()), base).stored(1)
     waiting: dict[MessageQueue, list[Piece]] = {queue: [] for queue in QUEUES}
     at = {partition: (stored[partition].offset[0] if partition in stored else 0) for partition in PARTITIONS}
     for _ in range(chance.randrange(1, 40)):
