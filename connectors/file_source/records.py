@@ -169,6 +169,8 @@ class JsonLines(Format):
         lines = whole_lines(data, at, last=last)
         if lines is None:
             return NOTHING
+        if at == 0:
+            lines.parts[0] = lines.parts[0].removeprefix(b"\xef\xbb\xbf")
         kept = [not part.isspace() and part != b"" for part in lines.parts]
         parts = lines.parts if all(kept) else list(compress(lines.parts, kept))
         offsets = lines.offsets if len(parts) == len(kept) else list(compress(lines.offsets, kept))

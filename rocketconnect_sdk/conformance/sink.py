@@ -9,6 +9,7 @@ A case that needs a directory or a server is a fixture named `case`. A sink on S
 import hashlib
 import os
 import pickle
+import resource
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -342,15 +343,12 @@ class SinkSuite:
         """Never half a record, and the same batch again is all that is needed."""
         if case.directory is None:
             pytest.skip("the target is not in files here")
-        with _small_disk(case.directory), _writing(case) as writer:
+        with _disk(case, case.directory) as disk, _writing(case) as writer:
             writer.start().write(100)
-            ballast = case.directory / "ballast"
-            _fill(ballast)
             commit = writer.commit(10_000)
-            with pytest.raises((SystemAway, RetriableError)):
+            with disk.full(), pytest.raises((SystemAway, RetriableError)):
                 writer.put(commit)
             self._there(case, 100)
-            ballast.unlink()
             writer.put(commit)
             self._there(case, 10_000)
 
@@ -406,25 +404,53 @@ def _run(case: SinkCase, epoch: int, until: int) -> None:
         writer.write(until)
 
 
+class _Disk:
+    """A disk that can be full."""
+
+    @contextmanager
+    def full(self) -> Iterator[None]:
+        """No file of this process can grow beyond 1 KiB within the block."""
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 10, before[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+class _SmallDisk(_Disk):
+    """A small file system."""
+
+    def __init__(self, directory: Path) -> None:
+        self._ballast = directory / "ballast"
+
+    @contextmanager
+    def full(self) -> Iterator[None]:
+        """All room is taken within the block."""
+        with self._ballast.open("wb", buffering=0) as file:
+            for size in (1 << 16, 1 << 10, 1):
+                while True:
+                    try:
+                        file.write(bytes(size))
+                    except OSError:
+                        break
+        try:
+            yield
+        finally:
+            self._ballast.unlink()
+
+
 @contextmanager
-def _small_disk(directory: Path) -> Iterator[None]:
-    """A file system of 8 MiB, made on the directory; that takes root."""
+def _disk(case: SinkCase, directory: Path) -> Iterator[_Disk]:
+    """For root, where mount is allowed, a file system of 8 MiB; else a limit on the files of this process (not of Spark's)."""
     command = ["mount", "-t", "tmpfs", "-o", f"size={_DISK}", "tmpfs", str(directory)]
     made = subprocess.run(command, capture_output=True, text=True, check=False) if os.geteuid() == 0 else None
     if made is None or made.returncode:
-        pytest.skip("a small disk can only be made by root, where mount is allowed")
+        if isinstance(case.sink, DataFrameSink):
+            pytest.skip("a small disk for Spark can only be made by root, where mount is allowed")
+        yield _Disk()
+        return
     try:
-        yield
+        yield _SmallDisk(directory)
     finally:
         subprocess.run(["umount", "-l", str(directory)], check=True)  # noqa: S607
-
-
-def _fill(path: Path) -> None:
-    """Takes all room."""
-    with path.open("wb", buffering=0) as file:
-        for size in (1 << 16, 1 << 10, 1):
-            while True:
-                try:
-                    file.write(bytes(size))
-                except OSError:
-                    break

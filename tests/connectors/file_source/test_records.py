@@ -229,6 +229,12 @@ def test_json_lines_are_read_and_others_rejected(values: list[Any], cuts: list[i
     ]
 
 
+def test_a_byte_order_mark_is_no_part_of_json_and_csv() -> None:
+    mark = b"\xef\xbb\xbf"
+    assert read([mark + b"[1]\n[2]\n"], format="jsonlines")[:2] == ([[1], [2]], [(7,), (11,)])
+    assert read([mark + b"x\n1\n"], format="csv")[:2] == ([{"x": "1"}], [(7,)])
+
+
 def test_deeply_nested_json_is_rejected() -> None:
     task_limit = 200_000
     with TemporaryDirectory() as directory:
