@@ -79,8 +79,8 @@ class JsonConverter(Converter):
     def encode_many(self, values: Sequence[object], schema: Schema | None) -> list[bytes]:
         """The same bytes as encode."""
         prefix, writer = self._writers.of(schema, lambda: self._writer(schema))
-        payloads = map(writer.encode, values)
-        return [b"%b%b}" % (prefix, payload) for payload in payloads] if self._enveloped else list(payloads)
+        payloads = writer.encode_many(values)
+        return [b"%b%b}" % (prefix, payload) for payload in payloads] if self._enveloped else payloads
 
     def decode(self, data: bytes) -> tuple[object, Schema | None]:
         """The value of JSON, and the schema of its envelope."""
@@ -93,16 +93,14 @@ class JsonConverter(Converter):
     def decode_many(self, data: Sequence[bytes]) -> tuple[list[object], Schema | None]:
         """The same values as decode."""
         if not self._enveloped or not data:
-            return [self._untyped.decode(item) for item in data], None
+            return self._untyped.decode_many(data, 0, None), None
         # The schema stands before the payload, and is the same text in all: what follows it is decoded at once. Whatever stands
         # between the prefix and the last brace must be one JSON value, so nothing passes here that decode would refuse.
         first = self._open(data[0])
         prefix = b'{"schema":%b,"payload":' % bytes(first.schema)
         schema, values = self._readers.of(bytes(first.schema), lambda: self._reader(bytes(first.schema)))
         if all(item.startswith(prefix) and item.endswith(b"}") for item in data):
-            length = len(prefix)
-            decode = values.decode
-            return [decode(item[length:-1]) for item in data], schema
+            return values.decode_many(data, len(prefix), -1), schema
         return super().decode_many(data)
 
     def _open(self, data: bytes) -> _Envelope:
