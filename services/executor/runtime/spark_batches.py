@@ -1,5 +1,6 @@
 """Batches on their way to Spark: small ones with the task, large ones as files in memory."""
 
+import fcntl
 import os
 import shutil
 import tempfile
@@ -60,13 +61,21 @@ def table_of(parts: Sequence[Part]) -> pa.Table:
 
 
 class Staging:
-    """A directory for batches, in memory where the machine has room; removed at the end, or by the next one after a crash."""
+    """A directory for batches, in memory where the machine has room; removed at the end, or by the next one after a crash.
+
+    A lock on the directory says that its owner lives: process ids mean nothing to a neighbour in another container that shares
+    the memory.
+    """
 
     def __init__(self) -> None:
         roots = [root for root in (_MEMORY, Path(tempfile.gettempdir())) if os.access(root, os.W_OK)]
         for root in roots:
             _remove_orphans(root)
-        self._path = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=roots[0]))
+        # Made under a name that no cleaner looks for, and renamed once it is locked.
+        made = Path(tempfile.mkdtemp(prefix=f"new-{_PREFIX}", dir=roots[0]))
+        self._lock = os.open(made, os.O_RDONLY)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self._path = made.rename(made.with_name(made.name.removeprefix("new-")))
         self._count = 0
 
     @contextmanager
@@ -96,23 +105,24 @@ class Staging:
     def close(self) -> None:
         """Removes it."""
         shutil.rmtree(self._path, ignore_errors=True)
+        os.close(self._lock)
 
 
 def _remove_orphans(root: Path) -> None:
     for path in root.glob(f"{_PREFIX}*"):
-        owner = path.name.removeprefix(_PREFIX).partition("-")[0]
-        if owner.isdecimal() and not _lives(int(owner)):
+        try:
+            directory = os.open(path, os.O_RDONLY)
+        except OSError:
+            # Another cleaner was quicker, or it is somebody else's.
+            continue
+        try:
+            fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(path, ignore_errors=True)
-
-
-def _lives(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+        except BlockingIOError:
+            # Its owner lives.
+            continue
+        finally:
+            os.close(directory)
 
 
 @contextmanager
