@@ -6,6 +6,7 @@ import select
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -55,7 +56,8 @@ def test_a_service_starts_with_only_its_own_extra(wheel: Path, tmp_path: Path) -
         with os.fdopen(read) as announced:
             address = json.loads(announced.readline())["address"]
         with grpc.insecure_channel(address) as channel:
-            answer = health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=10)
+            stub: Any = health_pb2_grpc.HealthStub(channel)
+            answer = stub.Check(health_pb2.HealthCheckRequest(), timeout=10)
         assert answer.status == health_pb2.HealthCheckResponse.SERVING
         process.terminate()
         assert process.wait(20) == 0
