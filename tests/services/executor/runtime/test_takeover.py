@@ -70,11 +70,7 @@ def run_owner(topic: Topic, stored: dict[str, Stored], generation: int, chance: 
         else:
             commit(stored, progress, found, row)
     if dies:
-        # A last send may have been stored without anybody learning of it.
-        queue = chance.choice(QUEUES)
-        if waiting[queue] and chance.random() < 0.7:
-            piece = waiting[queue][0]
-            topic.queues[queue] += [(piece.key, offset[0]) for offset in piece.offsets]
+        send_unseen(topic, chance.choice(QUEUES), waiting, chance)
         return
     for partition in PARTITIONS:
         while at[partition] < size:
@@ -85,6 +81,13 @@ def run_owner(topic: Topic, stored: dict[str, Stored], generation: int, chance: 
         while waiting[queue]:
             send(topic, queue, waiting, progress)
     commit(stored, progress, found, lambda: row(clean=True))
+
+
+def send_unseen(topic: Topic, queue: MessageQueue, waiting: dict[MessageQueue, list[Piece]], chance: random.Random) -> None:
+    """A last send may be stored without anybody learning of it."""
+    if waiting[queue] and chance.random() < 0.7:
+        piece = waiting[queue][0]
+        topic.queues[queue] += [(piece.key, offset[0]) for offset in piece.offsets]
 
 
 def read(partition: str, numbers: list[int], progress: Progress, found: Found, waiting: dict[MessageQueue, list[Piece]]) -> None:

@@ -1,0 +1,101 @@
+from collections.abc import Sequence
+
+from rocketconnect_sdk.converters import converter
+from rocketconnect_sdk.record import Rejected, SourceBatch
+from rocketmq_remoting.model import MessageQueue
+from rocketmq_remoting.protocol.properties import decode_properties
+from services.executor.runtime.encode import Encoded, Encoder, Target
+from services.executor.runtime.failures import ErrorPolicy
+
+BAD = Rejected("Bad", "it is bad", b"original", 8, "00")
+
+
+def queues(topic: str) -> Sequence[MessageQueue]:
+    return [MessageQueue(topic, "b", number) for number in range(4)]
+
+
+def encode(
+    batch: SourceBatch, *, tolerant: bool = True, dead: str = "", batch_bytes: int = 1 << 20, record_bytes: int = 100
+) -> Encoded:
+    policy = ErrorPolicy(tolerant=tolerant, dead_letter_topic=dead, properties=True, log=False, log_values=False)
+    text = converter("string", {}, is_key=False)
+    target = Target(
+        connector="c",
+        uid="u",
+        task=0,
+        epoch=5,
+        topic="t",
+        queues=queues,
+        key=text,
+        value=text,
+        policy=policy,
+        batch_bytes=batch_bytes,
+        batch_records=1_000,
+        record_bytes=record_bytes,
+    )
+    return Encoder(target, lambda _partition: 2).encode(batch, 1.0)
+
+
+def batch(values: Sequence[object], **columns: object) -> SourceBatch:
+    return SourceBatch("p", values, [(number,) for number in range(1, len(values) + 1)], **columns)  # type: ignore[arg-type]
+
+
+def test_records_without_keys_become_one_piece_with_their_places() -> None:
+    encoded = encode(batch(["a", "b"]))
+    (piece,) = encoded.pieces
+    assert piece.bodies == [b"a", b"b"]
+    assert [decode_properties(raw) for raw in piece.properties] == [{"RCPOS": "u|5|p|2|1"}, {"RCPOS": "u|5|p|2|2"}]
+    assert (encoded.batch.end, encoded.batch.open_pieces, encoded.count) == ((2,), 1, 2)
+
+
+def test_large_batches_are_cut_and_every_piece_is_counted() -> None:
+    encoded = encode(batch(["x" * 90] * 50), batch_bytes=1_000)
+    assert len(encoded.pieces) == encoded.batch.open_pieces > 5
+    assert [offset for piece in encoded.pieces for offset in piece.offsets] == [(number,) for number in range(1, 51)]
+    assert all(piece.size <= 1_000 for piece in encoded.pieces)
+
+
+def test_keys_headers_times_and_tombstones_become_properties() -> None:
+    encoded = encode(
+        batch(
+            ["a", None, "c"],
+            keys=["k", b"\xff\xfe".decode("latin-1"), None],
+            headers=[{"h": "1", "TAGS": "x"}, {}, {}],
+            timestamps_ms=[7, 8, 9],
+        )
+    )
+    found = {
+        body: decode_properties(raw) for piece in encoded.pieces for body, raw in zip(piece.bodies, piece.properties, strict=True)
+    }
+    assert found[b"a"] == {"RCPOS": "u|5|p|2|1", "KEYS": "k", "connect-ext-h": "1", "TAGS": "x", "connect.timestamp": "7"}
+    assert found[b""]["connect-tombstone"] == "1"
+    assert "KEYS" not in found[b"c"]
+    assert len({piece.queue for piece in encoded.pieces}) >= 2
+
+
+def test_topics_of_records_are_honoured() -> None:
+    encoded = encode(batch(["a", "b", "c"], topics=["", "other", ""]))
+    assert [(piece.queue.topic, list(piece.bodies)) for piece in encoded.pieces] == [("t", [b"a", b"c"]), ("other", [b"b"])]
+
+
+def test_without_tolerance_nothing_behind_the_bad_record_is_in_the_pieces() -> None:
+    encoded = encode(batch(["a", BAD, "c"]), tolerant=False)
+    assert [piece.bodies for piece in encoded.pieces] == [[b"a"]]
+    assert (encoded.batch.end, encoded.count, encoded.failures) == ((1,), 1, {})
+    assert "it is bad" in str(encoded.error)
+    first = encode(batch([BAD, "c"]), tolerant=False)
+    assert (first.pieces, first.count) == ([], 0)
+
+
+def test_tolerated_records_leave_no_piece_behind_without_a_dead_letter_topic() -> None:
+    encoded = encode(batch([BAD, "x" * 101]))
+    assert (encoded.pieces, encoded.count, encoded.batch.open_pieces, encoded.batch.end) == ([], 2, 0, (2,))
+    assert [failure.error for failure in encoded.failures.values()] == ["Bad", "RecordTooLarge"]
+
+
+def test_dead_letters_carry_the_place_of_their_record_so_that_they_are_sent_once() -> None:
+    encoded = encode(batch(["a", BAD]), dead="d")
+    good, letter = encoded.pieces
+    assert (good.dead, letter.dead, letter.queue.topic, letter.bodies) == (False, True, "d", [b"original"])
+    assert decode_properties(letter.properties[0])["RCPOS"] == "u|5|p|2|2"
+    assert encoded.batch.open_pieces == 2

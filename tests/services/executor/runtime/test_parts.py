@@ -1,0 +1,117 @@
+from collections.abc import Sequence
+
+from rocketconnect_sdk.arrow import to_array
+from rocketconnect_sdk.converters import Converter, converter
+from rocketconnect_sdk.errors import RecordError
+from rocketconnect_sdk.schema import BYTES, STRING, Schema
+from rocketconnect_sdk.sink import SourceMark
+from rocketmq_remoting.batch import DecodedBatch
+from rocketmq_remoting.model import MessageQueue
+from rocketmq_remoting.protocol.properties import encode_properties
+from services.executor.runtime.failures import ErrorPolicy
+from services.executor.runtime.parts import Decoder, Part, Wanted
+
+QUEUE = MessageQueue("t", "b", 3)
+MARKS = {"c/p": SourceMark(1, 0, (9,))}
+
+
+class FirstByte(Converter):
+    """Bytes that begin with "b" are bytes, others text; "x" is bad."""
+
+    name = "first-byte"
+
+    def encode(self, value: object, schema: Schema | None) -> bytes:
+        raise NotImplementedError
+
+    def decode(self, data: bytes) -> tuple[object, Schema | None]:
+        if data == b"x":
+            msg = "an x"
+            raise RecordError(msg)
+        return (data, BYTES) if data.startswith(b"b") else (data.decode(), STRING)
+
+
+def pulled(bodies: Sequence[bytes], properties: Sequence[dict[str, str]] = (), start: int = 100) -> DecodedBatch:
+    raws = [encode_properties(each) for each in properties] or [b""] * len(bodies)
+    return DecodedBatch(QUEUE, list(bodies), list(range(start, start + len(bodies))), raws, [1_000] * len(bodies), [], len(bodies))
+
+
+def decode(
+    batch: DecodedBatch,
+    kept: Sequence[int] | None = None,
+    *,
+    tolerant: bool = True,
+    value: Converter | None = None,
+    wanted: Wanted = Wanted(headers=True),  # noqa: B008
+) -> list[Part]:
+    policy = ErrorPolicy(tolerant=tolerant, dead_letter_topic="", properties=True, log=False, log_values=False)
+    text = converter("string", {}, is_key=False)
+    return Decoder(text, value or text, policy, wanted).decode(batch, kept, batch.offsets[0], MARKS, 1.0)
+
+
+def test_doubles_are_left_out_and_the_range_is_whole() -> None:
+    (part,) = decode(pulled([b"a", b"b", b"c"]), [0, 2])
+    assert (part.queue, part.start, part.until, part.read, part.doubles) == ("t/b/3", 100, 103, 3, 1)
+    assert (part.records.values, part.records.offsets) == (["a", "c"], [100, 102])
+    assert part.marks == MARKS
+
+
+def test_a_range_of_doubles_alone_still_moves_the_position() -> None:
+    (part,) = decode(pulled([b"a", b"b"]), [])
+    assert (part.start, part.until, len(part.records), part.doubles, part.marks) == (100, 102, 0, 2, MARKS)
+
+
+def test_bad_messages_are_told_and_the_others_go_on() -> None:
+    (part,) = decode(pulled([b"a", b"x", b"c"]), value=_first_byte())
+    assert part.records.values == ["a", "c"]
+    assert [(bad.offset, bad.failure.original) for bad in part.bad] == [(101, b"x")]
+    assert (part.read, part.until, part.error) == (3, 103, None)
+
+
+def test_without_tolerance_the_part_ends_before_the_first_bad_message() -> None:
+    (part,) = decode(pulled([b"a", b"x", b"c"]), value=_first_byte(), tolerant=False)
+    assert (part.records.values, part.until, part.bad, part.marks) == (["a"], 101, [], {})
+    assert "offset 101" in str(part.error)
+    (first,) = decode(pulled([b"x", b"c"]), value=_first_byte(), tolerant=False)
+    assert (len(first.records), first.start, first.until) == (0, 100, 100)
+
+
+def test_a_change_of_the_schema_makes_another_part_and_no_offset_is_left_out() -> None:
+    parts = decode(pulled([b"a", b"b1", b"x", b"b2", b"c"]), value=_first_byte())
+    assert [(part.start, part.until, list(part.records.values), part.records.schema) for part in parts] == [
+        (100, 101, ["a"], STRING),
+        (101, 104, [b"b1", b"b2"], BYTES),
+        (104, 105, ["c"], STRING),
+    ]
+    assert [len(part.bad) for part in parts] == [0, 1, 0]
+    assert [part.marks for part in parts] == [{}, {}, MARKS]
+
+
+def test_keys_times_headers_and_tombstones_come_from_the_properties() -> None:
+    properties = [
+        {"KEYS": "k", "connect-ext-a": "1", "connect.timestamp": "77", "UNIQ_KEY": "u", "RCPOS": "c|1|p|0|1"},
+        {"connect-key-base64": "/w==", "mine": "2"},
+        {"connect-tombstone": "1", "connect-key-base64": "="},
+    ]
+    parts = decode(pulled([b"a", b"b", b""], properties))
+    (bad,) = parts[0].bad
+    assert bad.offset == 101
+    assert parts[0].records.values == ["a", None]
+    assert parts[0].records.keys == ["k", ""]
+    assert parts[0].records.timestamps_ms == [77, 1_000]
+    assert parts[0].records.headers == [{"KEYS": "k", "a": "1", "MQ-SYS-UNIQ_KEY": "u"}, {}]
+
+
+def test_without_keys_or_times_there_are_no_such_columns() -> None:
+    (part,) = decode(pulled([b"a"]), wanted=Wanted(timestamps=False))
+    assert (part.records.keys, part.records.timestamps_ms, part.records.headers) == (None, None, None)
+
+
+def test_an_engine_that_wants_arrays_gets_one_for_each_part() -> None:
+    parts = decode(pulled([b"a", b"b1", b"x", b"c"]), value=_first_byte(), wanted=Wanted(array=to_array))
+    assert [part.array.to_pylist() for part in parts] == [["a"], [b"b1"], ["c"]]
+
+
+def _first_byte() -> Converter:
+    from rocketconnect_sdk.options import Config
+
+    return FirstByte(Config({}, {}), is_key=False)
