@@ -123,9 +123,7 @@ class AppendedFile:
             mine = self._manifests.mine(newest)
             if not self._manifests.written(mine, commit):
                 self._append(mine, pieces, commit, remember or {}, first)
-        for piece in pieces:
-            if isinstance(piece, StagedFile):
-                Path(piece.path).unlink(missing_ok=True)
+            self._remove(pieces)
 
     def _append(
         self, mine: Manifest, pieces: Iterable[bytes | StagedFile], commit: SinkCommit, remember: Mapping[str, Any], first: bytes
@@ -151,6 +149,10 @@ class AppendedFile:
 
     def discard(self, pieces: Iterable[bytes | StagedFile]) -> None:
         """Removes pieces that will not be appended."""
+        with understood(self.path):
+            self._remove(pieces)
+
+    def _remove(self, pieces: Iterable[bytes | StagedFile]) -> None:
         for piece in pieces:
             if isinstance(piece, StagedFile):
                 Path(piece.path).unlink(missing_ok=True)
