@@ -73,10 +73,10 @@ class System:
     def create(self, name: str, **options: str) -> None:
         given = {key.replace("_", "."): value for key, value in options.items()}
         request = config.CreateConnectorRequest(name=name, config=given)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 90
         while True:
             try:
-                self.config.CreateConnector(request, timeout=20, wait_for_ready=True)
+                self.config.CreateConnector(request, timeout=60, wait_for_ready=True)
             except grpc.RpcError as error:
                 if decode(error).code != "UNAVAILABLE" or time.monotonic() > deadline:
                     raise
