@@ -9,7 +9,7 @@ import pyarrow.dataset as pads
 import pytest
 
 from connectors.file_sink import FileSink
-from rocketconnect_sdk.conformance.sink import spark_session
+from rocketconnect_sdk.conformance.sink_case import spark_session
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.options import Config, parse
