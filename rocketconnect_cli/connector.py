@@ -150,10 +150,19 @@ def revisions(name: Name, url: UrlOption = URL, output: OutputOption = Output.TA
 
 @app.command()
 @with_api
-def positions(name: Name, url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
+def positions(
+    name: Name,
+    every: Annotated[bool, typer.Option("--all", help="Also the rows that the runtime keeps for itself (~task/...).")] = False,
+    url: UrlOption = URL,
+    output: OutputOption = Output.TABLE,
+) -> None:
     """Show where a connector is in each source partition or queue."""
     with api(url) as client:
-        rows = list(client.pages(f"/v1/connectors/{name}/positions", "positions"))
+        rows = [
+            row
+            for row in client.pages(f"/v1/connectors/{name}/positions", "positions")
+            if every or not row["partition"].startswith("~")
+        ]
     cells = ((row["partition"], row["offset"], row.get("incarnation", 0), _time(row.get("updateTime", ""))) for row in rows)
     emit(output, {"positions": rows}, lambda: table_of(("PARTITION", "OFFSET", "INCARNATION", "COMMITTED"), cells))
 

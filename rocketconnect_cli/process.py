@@ -22,6 +22,7 @@ class Process:
         log: Takes its output.
         stage: Stages are stopped one after the other, the lowest first; all of a stage at once.
         stop_seconds: After SIGTERM it has so long before SIGKILL.
+        is_closed: While it stops: whether it has closed what it holds, so that nothing is lost by ending it.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Process:
     log: Path
     stage: int
     stop_seconds: float
+    is_closed: Callable[[], bool] = lambda: False
     starts: int = 0
     _process: subprocess.Popen[bytes] | None = None
     _started: float = 0.0

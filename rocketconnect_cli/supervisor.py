@@ -74,6 +74,9 @@ class Supervisor:
             for process in late:
                 self._tell(f"{process.name} did not stop within {process.stop_seconds:g} s and is ended now")
                 process.kill()
+            for process in left:
+                if process.is_closed():
+                    process.kill()
             left = [process for process in left if not process.wait(time.monotonic())]
             if left:
                 self._now.wait(POLL_SECONDS / 5)

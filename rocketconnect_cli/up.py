@@ -148,7 +148,15 @@ class _Instance:
                 topology.NAME_SERVER_STAGE,
                 10.0,
             ),
-            Process(BROKER, rocketmq.broker_command, rocketmq.environment, self._log(BROKER), topology.BROKER_STAGE, 20.0),
+            Process(
+                BROKER,
+                rocketmq.broker_command,
+                rocketmq.environment,
+                self._log(BROKER),
+                topology.BROKER_STAGE,
+                20.0,
+                rocketmq.is_closed,
+            ),
         ]
 
     def _process(self, service: topology.Service) -> Process:

@@ -30,11 +30,14 @@ class SparkDriver:
         self._profile = profile
         self._line = line
         self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._made = threading.Event()
         self._session: SparkSession | None = None
+        self._error: BaseException | None = None
 
     def warm_up(self) -> None:
-        """Make the session in the background."""
-        threading.Thread(target=self._try, name="spark start", daemon=True).start()
+        """Make the session in the background, and run the first jobs of it, which take seconds, before anybody waits for them."""
+        threading.Thread(target=self._try, name="spark warm-up", daemon=True).start()
 
     def session(self) -> "SparkSession":
         """Return the session; the first call takes seconds.
@@ -43,30 +46,51 @@ class SparkDriver:
             ConfigError: a reference in the profile stands for nothing.
         """
         with self._lock:
+            if self._thread is None or self._error is not None:
+                self._error = None
+                self._made.clear()
+                self._thread = threading.Thread(target=self._hold, name="spark", daemon=True)
+                self._thread.start()
+            self._made.wait()
+            if self._error is not None:
+                raise self._error
             if self._session is None:
-                from services.executor.runtime.spark_session import make_session
-
-                began = time.monotonic()
-                self._session = make_session(resolve_values(self._profile))
-                self._watch(self._session)
-                self._line.send(SparkReady(time.monotonic() - began))
+                msg = "the Spark session was neither made nor refused"
+                raise RuntimeError(msg)
             return self._session
 
     def _try(self) -> None:
         try:
-            self.session()
+            from services.executor.runtime.spark_session import run_first_jobs
+
+            run_first_jobs(self.session())
         except Exception:
             self._line.send(SparkFailed(hide(traceback.format_exc())))
 
-    def _watch(self, session: "SparkSession") -> None:
-        """Without its Java process a session is of no use and can't be made again in this process: then the host ends."""
-        gateway = session.sparkContext._gateway  # noqa: SLF001 - the only place where pyspark keeps it
-        process: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
-        if process is not None:
-            threading.Thread(target=_end_with, args=(process,), name="spark watch", daemon=True).start()
+    def _hold(self) -> None:
+        """Makes the session and stays until its Java process ends: the kernel ends that one with the thread that started it."""
+        try:
+            from services.executor.runtime.spark_session import make_session
+
+            began = time.monotonic()
+            self._session = make_session(resolve_values(self._profile))
+            self._line.send(SparkReady(time.monotonic() - began))
+        except BaseException as error:  # handed to whoever asked for the session
+            self._error = error
+            return
+        finally:
+            self._made.set()
+        _end_with(self._session)
 
 
-def _end_with(process: "subprocess.Popen[bytes]") -> None:
+def _end_with(session: "SparkSession") -> None:
+    """Without its Java process a session is of no use and can't be made again in this process: then the host ends."""
+    gateway = session.sparkContext._gateway  # noqa: SLF001 - the only place where pyspark keeps it
+    process: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
+    if process is None:
+        # Spark Connect, or a session of somebody else: nothing of ours to watch.
+        threading.Event().wait()
+        return
     process.wait()
     flush_output()
     os._exit(Exit.SPARK_GONE)

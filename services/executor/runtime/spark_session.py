@@ -7,10 +7,12 @@ import shutil
 import sys
 import tempfile
 import weakref
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
@@ -33,6 +35,7 @@ _DEFAULTS = {
     "spark.shutdown.timeout": "5s",
     "spark.cleaner.referenceTracking.blocking": "false",
 }
+_FIRST_ROWS = 20_000
 _LOCAL_ONLY = ("spark.driver.host", "spark.driver.bindAddress")
 _FIXED = {
     # One pool for each task, so that a large batch of one does not hold up the small ones of others.
@@ -43,7 +46,9 @@ _FIXED = {
 
 
 def make_session(profile: Mapping[str, str]) -> SparkSession:
-    """The session of a profile; takes seconds. One for a process; its Java process ends with this one.
+    """The session of a profile; takes seconds. One for a process.
+
+    Its Java process ends with the calling thread: call it in one that lives as long as the session shall.
 
     Args:
         profile: spark.* keys, references resolved. They win over the defaults, but for the scheduler and speculation.
@@ -62,7 +67,10 @@ def make_session(profile: Mapping[str, str]) -> SparkSession:
         **profile,
         **_FIXED,
     }
-    if not settings["spark.master"].startswith("local"):
+    if settings["spark.master"].startswith("local"):
+        # Otherwise Spark looks for an address of this machine that others could reach, and warns that it found one.
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    else:
         for key in _LOCAL_ONLY:
             if key not in profile:
                 del settings[key]
@@ -70,6 +78,56 @@ def make_session(profile: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder
     for key, value in settings.items():
         builder = builder.config(key, value)
-    session = builder.getOrCreate()
+    with _tethered(scratch):
+        session = builder.getOrCreate()
     weakref.finalize(session, shutil.rmtree, scratch, ignore_errors=True)
     return session
+
+
+def run_first_jobs(session: SparkSession) -> None:
+    """Runs what sinks run, once, on a few rows: Java loads and compiles it now, and not in somebody's first batch."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.table({"value": [f"{number:0100d}" for number in range(_FIRST_ROWS)]})
+    with tempfile.TemporaryDirectory() as folder:
+        session.createDataFrame(table.slice(0, 10)).select("value").collect()
+        if not str(session.sparkContext.master).startswith("local"):
+            # The others see no files of this machine.
+            return
+        pq_path, text_path = f"{folder}/first.parquet", f"{folder}/first.txt"
+        pq.write_table(table, pq_path)
+        session.read.schema("value string").parquet(pq_path).select("value").write.text(text_path)
+
+
+_TETHER = """#!{python} -IS
+# Starts Spark so that the kernel ends its Java process with the thread that started it, however that one ends.
+import ctypes, os, signal, sys
+ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
+if os.getppid() != {parent}:
+    sys.exit("the process that started Spark is gone")
+os.environ["SPARK_HOME"] = {home!r}
+os.execv({submit!r}, [{submit!r}, *sys.argv[1:]])
+"""
+
+
+@contextmanager
+def _tethered(scratch: str) -> Iterator[None]:
+    """While the block runs, pyspark starts Java through a program of ours: it offers no other way to say how."""
+    from pyspark.find_spark_home import _find_spark_home
+
+    home = str(_find_spark_home())  # type: ignore[no-untyped-call]
+    program = Path(scratch) / "start" / "bin" / "spark-submit"
+    program.parent.mkdir(parents=True)
+    text = _TETHER.format(python=sys.executable, parent=os.getpid(), home=home, submit=f"{home}/bin/spark-submit")
+    program.write_text(text, encoding="utf-8")
+    program.chmod(0o700)
+    before = os.environ.get("SPARK_HOME")
+    os.environ["SPARK_HOME"] = str(program.parent.parent)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["SPARK_HOME"]
+        else:
+            os.environ["SPARK_HOME"] = before

@@ -1,0 +1,42 @@
+"""The Spark driver of a host, with the real Spark."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+pytestmark = pytest.mark.spark
+
+HOST = """
+import time
+from services.executor.host.spark import SparkDriver
+class Line:
+    def send(self, message): print(type(message).__name__, flush=True)
+driver = SparkDriver({}, Line())
+driver.warm_up()
+session = driver.session()
+assert driver.session() is session
+print("pid", session.sparkContext._gateway.proc.pid, flush=True)
+time.sleep(600)
+"""
+
+
+def test_java_ends_with_a_host_that_is_killed_and_not_with_the_thread_that_asked_for_it() -> None:
+    with subprocess.Popen([sys.executable, "-c", HOST], stdout=subprocess.PIPE, text=True) as host:
+        assert host.stdout is not None
+        assert host.stdout.readline() == "SparkReady\n"
+        word, pid = host.stdout.readline().split()
+        assert word == "pid"
+        java = psutil.Process(int(pid))
+        assert Path(java.exe()).name == "java"
+        time.sleep(3)  # the first jobs run, and the thread that asked for them ends
+        assert java.is_running()
+        host.kill()
+        host.wait()
+        deadline = time.monotonic() + 5
+        while java.is_running() and java.status() != psutil.STATUS_ZOMBIE:
+            assert time.monotonic() < deadline, "Java is still there 5 s after its host was killed"
+            time.sleep(0.02)
