@@ -14,6 +14,9 @@ LOG_LINES = 500
 MESSAGE_CHARACTERS = 16_384
 """Longer messages and traces are cut."""
 
+_AT_WORK = {State.RUNNING, State.IDLE}
+_ENDED = (State.FAILED, State.STOPPED)
+
 
 class TaskReporter:
     """The newest state of one run (services.executor.runtime.task.Reporter). Safe to use from any thread, never blocks.
@@ -42,10 +45,14 @@ class TaskReporter:
         with self._lock:
             if (state, trace) == (self._state, self._trace):
                 return
-            if state is not self._state:
+            before = self._state
+            if state is not before:
                 self._since = time.time()
             self._state, self._trace = state, trace
         self._changed.set()
+        # A task that moves records and rests in turns says nothing new by it; how it ended is logged by whoever ends it.
+        if state is not before and {state, before} != _AT_WORK and state not in _ENDED:
+            self.log("WARNING" if state is State.WAITING else "INFO", f"{state.name}: {trace}" if trace else state.name)
 
     def progress(self) -> None:
         """See Reporter.progress."""

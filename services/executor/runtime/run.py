@@ -41,6 +41,7 @@ def run(
     spark: Callable[[], SparkSession] | None,
 ) -> Outcome:
     """See services.executor.runtime.task.run_task."""
+    reporter.log("INFO", f"starts with revision {spec.revision}, plan generation {spec.generation}, epoch {spec.epoch}")
     outcome = _guarded(spec, control, lease, reporter, endpoints, spark=spark)
     if outcome.error:
         outcome = Outcome(outcome.clean, outcome.failed, outcome.permanent, outcome.fenced, hide(outcome.error))
@@ -48,6 +49,9 @@ def run(
         reporter.log("ERROR", outcome.error)
         reporter.state(State.FAILED, outcome.error)
     else:
+        reporter.log(
+            "INFO", "stopped; all that it moved is committed" if outcome.clean else f"stopped: {outcome.error or 'fenced'}"
+        )
         reporter.state(State.STOPPED, outcome.error)
     return outcome
 

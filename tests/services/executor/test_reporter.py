@@ -1,0 +1,29 @@
+"""What a task says of itself becomes log lines that people can read after it is gone."""
+
+import threading
+
+from services.executor.host.reporter import TaskReporter
+from services.executor.runtime.task import State
+
+
+def lines(reporter: TaskReporter) -> list[tuple[str, str]]:
+    return [(line.level, line.message) for line in reporter.pulse().logs]
+
+
+def test_changes_of_state_are_logged_once_with_their_reason() -> None:
+    reporter = TaskReporter(1, threading.Event())
+    reporter.state(State.RUNNING)
+    reporter.state(State.WAITING, "the broker is away")
+    reporter.state(State.WAITING, "the broker is away")
+    reporter.state(State.PAUSED)
+    assert lines(reporter) == [("INFO", "RUNNING"), ("WARNING", "WAITING: the broker is away"), ("INFO", "PAUSED")]
+    assert lines(reporter) == []
+
+
+def test_resting_between_records_is_not_worth_a_line() -> None:
+    reporter = TaskReporter(1, threading.Event())
+    reporter.state(State.RUNNING)
+    for _ in range(5):
+        reporter.state(State.IDLE)
+        reporter.state(State.RUNNING)
+    assert lines(reporter) == [("INFO", "RUNNING")]
