@@ -1,0 +1,136 @@
+"""The command line against a running instance, as people and scripts use it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.e2e
+COMMAND = str(Path(sys.executable).with_name("rocketconnect"))
+
+
+def rc(instance: Any, *words: str) -> tuple[int, str, str]:
+    command = [COMMAND, *words, "--url", instance.url]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert "Traceback" not in answer.stderr
+    return answer.returncode, answer.stdout, answer.stderr
+
+
+def settings(**config: str) -> list[str]:
+    return [word for key, value in config.items() for word in ("-s", f"{key.replace('__', '.')}={value}")]
+
+
+def test_a_pipeline_from_creation_to_deletion(instance: Any) -> None:
+    source, target = instance.folder / "cli.txt", instance.folder / "cli-out.txt"
+    source.write_text("one\ntwo\n")
+    sink = settings(connector__class="file_lines", engine="native", topics="cli", filename=str(target))
+    assert rc(instance, "connector", "create", "cli-out", *sink)[0] == 0
+    config = settings(connector__class="file_source", topic="cli", filename=str(source))
+    code, out, _ = rc(instance, "connector", "create", "cli-in", *config, "-o", "json")
+    assert code == 0
+    assert json.loads(out)["name"] == "cli-in"
+    for name in ("cli-in", "cli-out"):
+        assert rc(instance, "connector", "wait", name)[0] == 0
+
+    assert rc(instance, "connector", "create", "cli-in", *config)[0] == 4
+    code, out, _ = rc(instance, "connector", "list", "-o", "json")
+    assert {"cli-in", "cli-out"} <= {row["name"] for row in json.loads(out)["connectors"]}
+    assert "cli-in" in rc(instance, "cluster")[1]
+    assert "file_sink" in rc(instance, "plugins", "list")[1]
+    assert "filename" in rc(instance, "plugins", "show", "file_source")[1]
+
+    assert rc(instance, "connector", "pause", "cli-in")[0] == 0
+    assert rc(instance, "connector", "wait", "cli-in", "--state", "paused")[0] == 0
+    with source.open("a") as file:
+        file.write("three\n")
+    assert rc(instance, "connector", "resume", "cli-in")[0] == 0
+    assert rc(instance, "connector", "wait", "cli-in")[0] == 0
+    assert rc(instance, "connector", "restart", "cli-in")[0] == 0
+    assert rc(instance, "connector", "stop", "cli-in")[0] == 0
+    assert rc(instance, "connector", "wait", "cli-in", "--state", "stopped")[0] == 0
+    assert "revision 1" in rc(instance, "connector", "logs", "cli-in")[1]
+    code, out, _ = rc(instance, "connector", "positions", "cli-in", "-o", "json")
+    assert [row["offset"] for row in json.loads(out)["positions"]] == ["[14]"]
+    assert rc(instance, "connector", "wait", "cli-out")[0] == 0
+    assert target.read_text() == "one\ntwo\nthree\n"
+
+    assert rc(instance, "connector", "revisions", "cli-in")[0] == 0
+    for name in ("cli-in", "cli-out"):
+        assert rc(instance, "connector", "delete", name)[0] == 0
+        assert rc(instance, "connector", "status", name)[0] == 3
+
+
+def test_a_wrong_configuration_is_refused_with_every_problem_and_its_fix(instance: Any) -> None:
+    wrong = settings(connector__class="file_source", max__tasks="many", fielname="/x", topic="t")
+    code, _, err = rc(instance, "connector", "create", "wrong", *wrong)
+    assert code == 2
+    for word in ("max.tasks", "fielname", "filename", "->"):
+        assert word in err
+    assert rc(instance, "connector", "get", "wrong")[0] == 3
+    assert rc(instance, "connector", "validate", *wrong)[0] == 2
+
+
+@pytest.mark.parametrize("name", ["a/b", "a.b", "a b", "x" * 300, "-a"])
+def test_a_bad_name_is_refused(instance: Any, name: str) -> None:
+    config = settings(connector__class="file_source", topic="t", filename="/etc/hostname")
+    code, _, err = rc(instance, "connector", "create", *config, "--", name)
+    assert code == 2
+    assert err
+
+
+def test_bad_input_of_every_kind_gets_a_clear_answer(instance: Any) -> None:
+    unknown = settings(connector__class="no.such.Class")
+    code, _, err = rc(instance, "connector", "create", "unknown", *unknown)
+    assert code == 2
+    assert "file_source" in err
+    folder = settings(connector__class="file_source", topic="t", filename=str(instance.folder))
+    code, _, err = rc(instance, "connector", "create", "folder", *folder)
+    assert code == 2
+    assert "directory" in err
+    for verb in ("status", "get", "pause", "resume", "restart", "stop", "delete", "logs", "positions"):
+        assert rc(instance, "connector", verb, "nobody")[0] == 3
+
+
+def test_a_bad_line_fails_the_task_at_it_and_the_trace_says_where(instance: Any) -> None:
+    source = instance.folder / "bad.txt"
+    source.write_bytes(b"good\n\xff\xfe bad\nnever sent\n")
+    config = settings(connector__class="file_source", topic="bad", filename=str(source))
+    assert rc(instance, "connector", "create", "bad", *config)[0] == 0
+    code, _, err = rc(instance, "connector", "wait", "bad", "--state", "running", "--timeout", "60")
+    if code == 0:  # it was seen running before it met the line
+        code, _, err = rc(instance, "connector", "wait", "bad", "--state", "stopped", "--timeout", "60")
+    assert code == 1
+    assert "UTF-8" in err
+    assert rc(instance, "connector", "status", "bad")[0] == 1
+    assert rc(instance, "connector", "delete", "bad")[0] == 0
+
+
+def test_a_line_that_is_too_long_for_a_message_goes_to_the_dead_letters(instance: Any) -> None:
+    source, target = instance.folder / "long.txt", instance.folder / "long-dead.txt"
+    source.write_text("short\n" + "x" * (5 << 20) + "\nshort too\n")
+    config = settings(
+        connector__class="file_source",
+        topic="long",
+        filename=str(source),
+        errors__tolerance="all",
+        errors__deadletterqueue__topic__name="long-dead",
+    )
+    assert rc(instance, "connector", "create", "long", *config)[0] == 0
+    sink = settings(connector__class="file_lines", engine="native", topics="long-dead", filename=str(target))
+    assert rc(instance, "connector", "create", "long-dead", *sink)[0] == 0
+    assert rc(instance, "connector", "wait", "long", "--state", "idle", "--timeout", "60")[0] == 0
+    _, out, _ = rc(instance, "connector", "status", "long", "-o", "json")
+    metrics = json.loads(out)["tasks"][0]["metrics"]
+    assert (metrics["recordsOut"], metrics["deadLetters"]) == ("2", "1")
+    for name in ("long", "long-dead"):
+        assert rc(instance, "connector", "delete", name)[0] == 0
+
+
+def test_nobody_there_is_its_own_exit_code() -> None:
+    command = [COMMAND, "connector", "list", "--url", "http://127.0.0.1:1"]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert answer.returncode == 5
+    assert "rocketconnect up" in answer.stderr
