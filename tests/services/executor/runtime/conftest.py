@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rocketconnect_cli.embedded import EmbeddedRocketMQ
+from rocketconnect_sdk.loader import catalogue
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.stream import PullStream
 from services.executor.runtime.task import (
@@ -243,10 +244,16 @@ class Tasks:
 
 
 @pytest.fixture
-def tasks(
-    rocketmq: EmbeddedRocketMQ, positions: PositionProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Tasks]:
+def plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The connectors of these tests, found as those of other packages are; a process reads what there is only once."""
     monkeypatch.syspath_prepend(str(PLUGINS))
+    catalogue.cache_clear()
+    yield
+    catalogue.cache_clear()
+
+
+@pytest.fixture
+def tasks(rocketmq: EmbeddedRocketMQ, positions: PositionProcess, tmp_path: Path, plugins: None) -> Iterator[Tasks]:
     made = Tasks(rocketmq.name_server, positions.address, tmp_path)
     yield made
     made.close()

@@ -12,7 +12,7 @@ import pytest
 from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketconnect_cli.embedded.rocketmq import BROKER
 from services.executor.runtime.task import Kind, State
-from tests.services.executor.runtime.conftest import PLUGINS, PositionProcess, Running, Tasks, rows
+from tests.services.executor.runtime.conftest import PositionProcess, Running, Tasks, rows
 
 pytestmark = [pytest.mark.rocketmq, pytest.mark.slow]
 
@@ -61,8 +61,7 @@ def broker(tmp_path: Path) -> Iterator[OwnBroker]:
 
 
 @pytest.fixture
-def own_tasks(broker: OwnBroker, positions: PositionProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tasks]:
-    monkeypatch.syspath_prepend(str(PLUGINS))
+def own_tasks(broker: OwnBroker, positions: PositionProcess, tmp_path: Path, plugins: None) -> Iterator[Tasks]:
     made = Tasks(broker.server.name_server, positions.address, tmp_path)
     yield made
     made.close()
@@ -71,7 +70,7 @@ def own_tasks(broker: OwnBroker, positions: PositionProcess, tmp_path: Path, mon
 def start_both(tasks: Tasks) -> tuple[Running, Running, list[str], Path]:
     lines = [f"line {number}" for number in range(COUNT)]
     file, table = tasks.file("a", lines), tasks.path / "t.db"
-    source = tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(file), "batch.records": "100", "pace": "0.02"})
+    source = tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(file), "batch.records": "100", "pace": "0.1"})
     sink = tasks.start(Kind.SINK, {"connector.class": "table", "file": str(table)})
     source.reporter.wait_for(lambda: source.reporter.metrics.records_out > 1_000)
     return source, sink, lines, table
@@ -94,8 +93,10 @@ def test_a_broker_that_is_killed_and_started_again_twice(own_tasks: Tasks, broke
         broker.kill()
         assert source.reporter.wait_for_state(State.WAITING)
         assert sink.reporter.wait_for_state(State.WAITING)
+        before = source.reporter.metrics.records_out
+        assert before < COUNT, "everything was sent before the broker was killed: nothing was proved"
         broker.start()
-        source.reporter.wait_for_out(source.reporter.metrics.records_out + 1, 60)
+        source.reporter.wait_for_out(before + 1, 60)
     check(own_tasks, source, sink, lines, table)
 
 
