@@ -105,7 +105,7 @@ _CONVERTERS = (
 )
 
 _TOPIC = (
-    Option("topic.auto.create", "Creates a topic that does not exist. Otherwise the task waits for it.", Kind.BOOL, "true"),
+    Option("topic.auto.create", "Creates a topic that does not exist. Otherwise the task fails and names it.", Kind.BOOL, "true"),
     Option("topic.queues", "Queues of a topic that is created.", Kind.INT, "8", minimum=1, maximum=1024),
     Option(
         "topic.type",
