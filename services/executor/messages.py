@@ -25,6 +25,8 @@ class Exit(IntEnum):
     """Its lease ended, and a task did not."""
     SPARK_GONE = 92
     """The Java process of its Spark driver died."""
+    SPARK_LATE = 93
+    """Its Spark driver did not start in time."""
 
 
 class Begin(msgspec.Struct, tag=True, frozen=True):

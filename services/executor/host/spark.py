@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+START_SECONDS = 300.0
+"""How long the start of Spark may take (invariant 8): with spark.jars.packages it downloads what it needs."""
+
 
 class SparkDriver:
     """Makes the session of a profile when it is first wanted. Safe to use from any thread.
@@ -24,11 +27,13 @@ class SparkDriver:
     Args:
         profile: The spark.* keys, references unresolved.
         line: Is told when the session is there.
+        start_seconds: How long the start may take.
     """
 
-    def __init__(self, profile: Mapping[str, str], line: Line) -> None:
+    def __init__(self, profile: Mapping[str, str], line: Line, start_seconds: float = START_SECONDS) -> None:
         self._profile = profile
         self._line = line
+        self._start_seconds = start_seconds
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._made = threading.Event()
@@ -42,6 +47,8 @@ class SparkDriver:
     def session(self) -> "SparkSession":
         """Return the session; the first call takes seconds.
 
+        A start that hangs ends the process with Exit.SPARK_LATE: nothing else ends what pyspark waits for.
+
         Raises:
             ConfigError: a reference in the profile stands for nothing.
         """
@@ -51,7 +58,9 @@ class SparkDriver:
                 self._made.clear()
                 self._thread = threading.Thread(target=self._hold, name="spark", daemon=True)
                 self._thread.start()
-            self._made.wait()
+            if not self._made.wait(self._start_seconds):
+                flush_output()
+                os._exit(Exit.SPARK_LATE)
             if self._error is not None:
                 raise self._error
             if self._session is None:

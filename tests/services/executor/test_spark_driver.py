@@ -8,6 +8,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from services.executor.messages import Exit
+
 pytestmark = pytest.mark.spark
 
 HOST = """
@@ -40,3 +42,21 @@ def test_java_ends_with_a_host_that_is_killed_and_not_with_the_thread_that_asked
         while java.is_running() and java.status() != psutil.STATUS_ZOMBIE:
             assert time.monotonic() < deadline, "Java is still there 5 s after its host was killed"
             time.sleep(0.02)
+
+
+HANGS = """
+import time
+import services.executor.runtime.spark_session as spark_session
+from services.executor.host.spark import SparkDriver
+spark_session.make_session = lambda profile: time.sleep(600)
+class Line:
+    def send(self, message): print(message, flush=True)
+driver = SparkDriver({}, Line(), start_seconds=0.2)
+driver.warm_up()
+driver.session()
+"""
+
+
+def test_a_start_that_hangs_ends_the_host_which_is_then_started_again() -> None:
+    ended = subprocess.run([sys.executable, "-c", HANGS], capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (Exit.SPARK_LATE, "", "")
