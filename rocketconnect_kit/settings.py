@@ -6,14 +6,25 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, Self, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 ENV_PREFIX = "ROCKETCONNECT_"
 
 S = TypeVar("S", bound=BaseSettings)
+
+
+def _readable(value: Path) -> Path:
+    if not os.access(value, os.R_OK):
+        msg = "there is no readable file of this name; give the path of a PEM file"
+        raise ValueError(msg)
+    return value
+
+
+PemFile = Annotated[Path, AfterValidator(_readable)]
+"""The path of a file that can be read."""
 
 
 class ServiceSettings(BaseSettings):
@@ -33,9 +44,9 @@ class ServiceSettings(BaseSettings):
     position_address: str = Field(default="", description="host:port of the position service; several: ip:port,ip:port")
     state_address: str = Field(default="", description="host:port of the state service; several: ip:port,ip:port")
     cluster_address: str = Field(default="", description="host:port of the cluster service; several: ip:port,ip:port")
-    tls_cert: Path | None = Field(default=None, description="own certificate chain (PEM); with it the service speaks TLS")
-    tls_key: Path | None = Field(default=None, description="the key of that certificate (PEM)")
-    tls_ca: Path | None = Field(default=None, description="who signs the certificates of the others (PEM)")
+    tls_cert: PemFile | None = Field(default=None, description="own certificate chain (PEM); with it the service speaks TLS")
+    tls_key: PemFile | None = Field(default=None, description="the key of that certificate (PEM)")
+    tls_ca: PemFile | None = Field(default=None, description="who signs the certificates of the others (PEM)")
     tls_verify_clients: bool = Field(
         default=True, description="with tls_ca: callers must show a certificate that it signed (mutual TLS)"
     )
@@ -46,14 +57,6 @@ class ServiceSettings(BaseSettings):
     @classmethod
     def _address(cls, value: str) -> str:
         parse_addresses(value)
-        return value
-
-    @field_validator("tls_cert", "tls_key", "tls_ca")
-    @classmethod
-    def _readable(cls, value: Path | None) -> Path | None:
-        if value is not None and not os.access(value, os.R_OK):
-            msg = "there is no readable file of this name; give the path of a PEM file"
-            raise ValueError(msg)
         return value
 
     @model_validator(mode="after")

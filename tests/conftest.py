@@ -23,6 +23,17 @@ _POSTGRES_MISSING = (
     "PostgreSQL's server programs are needed for these tests and were not found in /usr/lib/postgresql: "
     "install them (Debian: apt-get install postgresql)."
 )
+_AUTH = "org.apache.rocketmq.auth"
+_ACL = {
+    "authenticationEnabled": "true",
+    "authenticationProvider": f"{_AUTH}.authentication.provider.DefaultAuthenticationProvider",
+    "authenticationMetadataProvider": f"{_AUTH}.authentication.provider.LocalAuthenticationMetadataProvider",
+    "authorizationEnabled": "true",
+    "authorizationProvider": f"{_AUTH}.authorization.provider.DefaultAuthorizationProvider",
+    "authorizationMetadataProvider": f"{_AUTH}.authorization.provider.LocalAuthorizationMetadataProvider",
+    "initAuthenticationUser": '{"username":"root","password":"root-secret"}',
+    "innerClientAuthenticationCredentials": '{"accessKey":"root","secretKey":"root-secret"}',
+}
 _START_SECONDS = 30
 
 
@@ -54,6 +65,12 @@ def rocketmq_factory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rocke
             return server
 
         yield start
+
+
+@pytest.fixture(scope="session")
+def acl_rocketmq(rocketmq_factory: RocketMQFactory) -> EmbeddedRocketMQ:
+    """One that demands signatures (ACL 2.0); its user `root` has the secret `root-secret` and may do everything."""
+    return rocketmq_factory(_ACL)
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
 from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceStub
@@ -21,10 +22,10 @@ from services.executor.membership import Identity
 from services.executor.planner import HostPlanner
 from services.executor.plugins import PluginReports, Plugins
 from services.executor.pool import HostPool, Watcher
-from services.executor.runtime.task import Endpoints
+from services.executor.runtime.task import Endpoints, RocketMQAccess
 from services.executor.scratch import Scratch
 from services.executor.service import ExecutorService
-from services.executor.settings import ExecutorSettings, parse_labels
+from services.executor.settings import SECRET_KEY, ExecutorSettings, parse_labels
 from services.executor.worker import Worker
 
 _CALL_SECONDS = 5.0
@@ -36,6 +37,8 @@ _log = get_logger(__name__)
 def main(argv: Sequence[str]) -> int:
     """Run the service until a signal; return the exit code."""
     settings = load(ExecutorSettings, argv)
+    # Invariant 6: what is left in the environment can be asked for by any configuration, as ${env:NAME}.
+    os.environ.pop(SECRET_KEY, None)
     return run("executor", settings, partial(_main, settings))
 
 
@@ -136,8 +139,21 @@ class _Executor:
 
 
 def _endpoints(settings: ExecutorSettings) -> Endpoints:
-    ca, cert, key = (str(path) if path is not None else None for path in (settings.tls_ca, settings.tls_cert, settings.tls_key))
-    return Endpoints(settings.name_server, settings.position_address, ca, cert, key, settings.send_deadline)
+    rocketmq = RocketMQAccess(
+        access_key=settings.rocketmq_access_key,
+        secret_key=settings.rocketmq_secret_key.get_secret_value(),
+        tls=settings.rocketmq_tls,
+        tls_ca=_text(settings.rocketmq_tls_ca),
+        tls_cert=_text(settings.rocketmq_tls_cert),
+        tls_key=_text(settings.rocketmq_tls_key),
+        tls_server_name=settings.rocketmq_tls_server_name,
+    )
+    ca, cert, key = map(_text, (settings.tls_ca, settings.tls_cert, settings.tls_key))
+    return Endpoints(settings.name_server, settings.position_address, ca, cert, key, settings.send_deadline, rocketmq)
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
 
 
 def _end_if_broken(work: "asyncio.Task[None]") -> None:

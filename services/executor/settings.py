@@ -4,9 +4,12 @@ import re
 import socket
 from typing import Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 
-from rocketconnect_kit.settings import ServiceSettings
+from rocketconnect_kit.settings import ENV_PREFIX, PemFile, ServiceSettings
+
+SECRET_KEY = f"{ENV_PREFIX}ROCKETMQ_SECRET_KEY"
+"""The environment variable of the secret of RocketMQ's user."""
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}")
 _NEEDED = ("cluster_address", "position_address", "state_address", "config_address", "name_server")
@@ -19,6 +22,19 @@ class ExecutorSettings(ServiceSettings):
     advertise_address: str = Field(default="", description="host:port at which the other services reach it; none: where it listens")
     labels: str = Field(default="", description="what connectors can ask for: name=value,name=value")
     name_server: str = Field(default="", description="RocketMQ's name servers: host:port;host:port")
+    rocketmq_access_key: str = Field(default="", description="the user of brokers with ACL")
+    rocketmq_secret_key: SecretStr = Field(
+        default=SecretStr(""), description="the secret of that user; better as a variable than as a flag, which others can see"
+    )
+    rocketmq_tls: bool = Field(default=False, description="name servers and brokers speak TLS")
+    rocketmq_tls_ca: PemFile | None = Field(
+        default=None, description="who signs their certificates (PEM); none: whom the machine trusts"
+    )
+    rocketmq_tls_cert: PemFile | None = Field(default=None, description="own certificate chain for them (PEM)")
+    rocketmq_tls_key: PemFile | None = Field(default=None, description="the key of that certificate (PEM)")
+    rocketmq_tls_server_name: str = Field(
+        default="", description="the name in their certificates, when it is not the host of each address"
+    )
     tasks_per_host: int = Field(default=1, ge=1, le=1000, description="how many native tasks share a host process at most")
     spark_warm: bool = Field(default=False, description="keep a Spark driver ready, so that the first sink starts fast")
     plugin_seconds: float = Field(
@@ -47,6 +63,19 @@ class ExecutorSettings(ServiceSettings):
         missing = [f"--{name.replace('_', '-')}" for name in _NEEDED if not getattr(self, name)]
         if missing:
             msg = f"{', '.join(missing)} must be given: the executor needs them to do its work"
+            raise ValueError(msg)
+        return self
+
+    @model_validator(mode="after")
+    def _pairs(self) -> Self:
+        if bool(self.rocketmq_access_key) != bool(self.rocketmq_secret_key.get_secret_value()):
+            msg = "--rocketmq-access-key and --rocketmq-secret-key go together; give both or none"
+            raise ValueError(msg)
+        if (self.rocketmq_tls_cert is None) != (self.rocketmq_tls_key is None):
+            msg = "--rocketmq-tls-cert and --rocketmq-tls-key go together; give both or none"
+            raise ValueError(msg)
+        if not self.rocketmq_tls and (self.rocketmq_tls_ca or self.rocketmq_tls_cert or self.rocketmq_tls_server_name):
+            msg = "--rocketmq-tls-... is given, but TLS is not on: give --rocketmq-tls true as well"
             raise ValueError(msg)
         return self
 

@@ -3,7 +3,6 @@
 import logging
 import os
 import subprocess
-from collections.abc import Callable, Mapping
 
 import pytest
 
@@ -12,25 +11,11 @@ from rocketmq_remoting import Client, Message, NoPermission, Unauthenticated, en
 
 pytestmark = pytest.mark.rocketmq
 
-_PROVIDERS = "org.apache.rocketmq.auth"
-SETTINGS = {
-    "authenticationEnabled": "true",
-    "authenticationProvider": f"{_PROVIDERS}.authentication.provider.DefaultAuthenticationProvider",
-    "authenticationMetadataProvider": f"{_PROVIDERS}.authentication.provider.LocalAuthenticationMetadataProvider",
-    "authorizationEnabled": "true",
-    "authorizationProvider": f"{_PROVIDERS}.authorization.provider.DefaultAuthorizationProvider",
-    "authorizationMetadataProvider": f"{_PROVIDERS}.authorization.provider.LocalAuthorizationMetadataProvider",
-    "initAuthenticationUser": '{"username":"root","password":"root-secret"}',
-    "innerClientAuthenticationCredentials": '{"accessKey":"root","secretKey":"root-secret"}',
-}
-
 
 @pytest.fixture(scope="module")
-def guarded(
-    rocketmq_factory: Callable[[Mapping[str, str]], EmbeddedRocketMQ], tmp_path_factory: pytest.TempPathFactory
-) -> EmbeddedRocketMQ:
+def guarded(acl_rocketmq: EmbeddedRocketMQ, tmp_path_factory: pytest.TempPathFactory) -> EmbeddedRocketMQ:
     """A broker with ACL, a topic `allowed`, a topic `forbidden` and a user who may use the first."""
-    server = rocketmq_factory(SETTINGS)
+    server = acl_rocketmq
     with Client(server.name_server, access_key="root", secret_key="root-secret", timeout=10) as root:
         for topic in ("allowed", "forbidden"):
             root.create_topic(topic, queues=1)

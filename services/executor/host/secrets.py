@@ -49,6 +49,11 @@ def hide(text: str) -> str:
     return _redactor.hide(text)
 
 
+def remember(value: str) -> None:
+    """From now on `hide` takes this value out."""
+    _redactor.add(value)
+
+
 def resolve(config: Config, environment: Mapping[str, str] = os.environ) -> Config:
     """Return a parsed configuration with every reference in it replaced by what it stands for.
 

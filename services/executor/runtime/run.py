@@ -12,7 +12,6 @@ from rocketconnect_sdk.loader import DIRECT, find
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.sink import DataFrameSink, RecordSink, Sink, SinkTask
 from rocketconnect_sdk.source import Source
-from rocketmq_remoting.client import Client
 from services.executor.host.secrets import hide, resolve
 from services.executor.runtime.attempts import Attempts, Stopped
 from services.executor.runtime.direct_task import DirectRun
@@ -20,6 +19,7 @@ from services.executor.runtime.engines import Engine, NativeEngine
 from services.executor.runtime.failures import ErrorPolicy
 from services.executor.runtime.outcomes import failed
 from services.executor.runtime.positions import Fenced, PositionClient
+from services.executor.runtime.rocketmq import connect
 from services.executor.runtime.sink_start import begin as begin_sink
 from services.executor.runtime.source_start import begin as begin_source
 from services.executor.runtime.surroundings import Surroundings
@@ -101,7 +101,7 @@ def _run(
         stopping=control.stopping,
     )
     with ExitStack() as held:
-        client = held.enter_context(Client(endpoints.name_servers, group=f"connect-{spec.connector}"))
+        client = held.enter_context(connect(endpoints, f"connect-{spec.connector}"))
         positions = PositionClient(endpoints, spec)
         held.callback(positions.close)
         policy = ErrorPolicy.of(config)

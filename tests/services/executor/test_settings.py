@@ -3,6 +3,7 @@
 import socket
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +23,17 @@ def test_a_worker_that_listens_everywhere_is_reached_by_the_name_of_its_machine(
     assert ExecutorSettings(**NEEDED).reached_at("127.0.0.1:7000") == "127.0.0.1:7000"
     assert ExecutorSettings(**NEEDED).reached_at("0.0.0.0:7000") == f"{socket.gethostname()}:7000"
     assert ExecutorSettings(**NEEDED, advertise_address="outside:1").reached_at("0.0.0.0:7000") == "outside:1"
+
+
+def test_what_belongs_together_for_rocketmq_is_given_together() -> None:
+    with pytest.raises(ValueError, match="--rocketmq-secret-key go together"):
+        ExecutorSettings(**NEEDED, rocketmq_access_key="user")
+    with pytest.raises(ValueError, match="--rocketmq-tls-key go together"):
+        ExecutorSettings(**NEEDED, rocketmq_tls=True, rocketmq_tls_cert=Path(__file__))
+    with pytest.raises(ValueError, match="--rocketmq-tls true"):
+        ExecutorSettings(**NEEDED, rocketmq_tls_ca=Path(__file__))
+    with pytest.raises(ValueError, match="no readable file"):
+        ExecutorSettings(**NEEDED, rocketmq_tls=True, rocketmq_tls_ca=Path("/nowhere/ca.pem"))
 
 
 def test_labels_are_read() -> None:

@@ -24,6 +24,7 @@ from services.executor.runtime.task import (
     Kind,
     Lease,
     Outcome,
+    RocketMQAccess,
     State,
     TaskControl,
     TaskMetrics,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 PLUGINS = HERE / "plugins"
+OPEN = RocketMQAccess()
 
 
 class PositionProcess:
@@ -136,13 +138,16 @@ class Running:
 class Tasks:
     """Starts tasks of one test: topic, uids and names are its own."""
 
-    def __init__(self, name_servers: str, position: str, tmp_path: Path) -> None:
+    def __init__(self, name_servers: str, position: str, tmp_path: Path, rocketmq: RocketMQAccess = OPEN) -> None:
         self.name_servers = name_servers
+        self.rocketmq = rocketmq
         self.position = position
         self.path = tmp_path
         self.unique = uuid.uuid4().hex[:8]
         self.topic = f"t-{self.unique}"
-        self.client = Client(name_servers)
+        self.client = Client(
+            name_servers, access_key=rocketmq.access_key or None, secret_key=rocketmq.secret_key or None, timeout=10
+        )
         self._running: list[Running] = []
         self._processes: list[subprocess.Popen[bytes]] = []
 
@@ -173,7 +178,7 @@ class Tasks:
         control, lease, reporter = TaskControl(), Lease(), RecordingReporter()
         lease.renew(time.monotonic() + lease_seconds)
         outcomes: list[Outcome] = []
-        endpoints = Endpoints(self.name_servers, self.position, send_deadline=0.2)
+        endpoints = Endpoints(self.name_servers, self.position, send_deadline=0.2, rocketmq=self.rocketmq)
 
         def run() -> None:
             outcomes.append(run_task(spec, control, lease, reporter, endpoints, spark=spark))

@@ -1,0 +1,39 @@
+"""The client of a task, as the executor's settings say."""
+
+import ssl
+
+from rocketconnect_sdk.errors import PermanentError
+from rocketmq_remoting.client import Client
+from rocketmq_remoting.model import TlsOptions
+from services.executor.host.secrets import remember
+from services.executor.runtime.task import Endpoints, RocketMQAccess
+
+
+def connect(endpoints: Endpoints, group: str) -> Client:
+    """A client of the name servers in the name of a group; the caller closes it.
+
+    Raises:
+        PermanentError: a file of the TLS settings can't be used.
+    """
+    access = endpoints.rocketmq
+    # Invariant 6: whatever quotes it.
+    remember(access.secret_key)
+    return Client(
+        endpoints.name_servers,
+        group=group,
+        access_key=access.access_key or None,
+        secret_key=access.secret_key or None,
+        tls=_tls(access) if access.tls else None,
+    )
+
+
+def _tls(access: RocketMQAccess) -> TlsOptions:
+    try:
+        context = ssl.create_default_context(cafile=access.tls_ca)
+        if access.tls_cert is not None:
+            context.load_cert_chain(access.tls_cert, access.tls_key)
+    except OSError as error:  # an SSLError is one
+        files = ", ".join(filter(None, (access.tls_ca, access.tls_cert, access.tls_key)))
+        msg = f"the certificates for RocketMQ ({files}) can't be used: {error}: give the executor valid PEM files"
+        raise PermanentError(msg) from error
+    return TlsOptions(context, access.tls_server_name or None)

@@ -1,0 +1,53 @@
+"""Tasks with a RocketMQ that lets not everybody in."""
+
+from pathlib import Path
+
+import pytest
+
+from rocketconnect_cli.embedded import EmbeddedRocketMQ
+from rocketconnect_sdk.errors import PermanentError
+from services.executor.host.secrets import hide
+from services.executor.runtime.rocketmq import connect
+from services.executor.runtime.task import Endpoints, Kind, RocketMQAccess, State
+from tests.services.executor.runtime.conftest import PositionProcess, Tasks
+
+
+@pytest.mark.rocketmq
+def test_a_broker_with_acl_is_used_with_the_key_of_the_settings_and_its_secret_is_never_shown(
+    acl_rocketmq: EmbeddedRocketMQ, positions: PositionProcess, tmp_path: Path, plugins: None
+) -> None:
+    access = RocketMQAccess("root", "root-secret")
+    tasks = Tasks(acl_rocketmq.name_server, positions.address, tmp_path, access)
+    try:
+        file = tasks.file("a", [f"line {number}" for number in range(100)])
+        running = tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(file)})
+        running.reporter.wait_for_out(100)
+        assert running.stop().clean
+        assert tasks.bodies() == file.read_text().splitlines()
+    finally:
+        tasks.close()
+    assert "root-secret" not in repr(access)
+    assert hide("the secret is root-secret") == "the secret is ***"
+
+
+@pytest.mark.rocketmq
+def test_a_task_that_a_broker_does_not_let_in_says_why(
+    acl_rocketmq: EmbeddedRocketMQ, positions: PositionProcess, tmp_path: Path, plugins: None
+) -> None:
+    tasks = Tasks(acl_rocketmq.name_server, positions.address, tmp_path)
+    try:
+        file = tasks.file("a", ["line"])
+        running = tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(file)})
+        assert running.end().failed
+        state, trace = running.reporter.states[-1]
+        assert state is State.FAILED
+        assert "access key" in trace
+    finally:
+        tasks.close()
+
+
+def test_certificates_that_can_not_be_used_are_named(tmp_path: Path) -> None:
+    file = tmp_path / "ca.pem"
+    file.write_text("no certificate")
+    with pytest.raises(PermanentError, match=f"{file}.*give the executor valid PEM files"):
+        connect(Endpoints("127.0.0.1:1", "127.0.0.1:1", rocketmq=RocketMQAccess(tls=True, tls_ca=str(file))), "group")
