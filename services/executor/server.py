@@ -149,7 +149,7 @@ def _endpoints(settings: ExecutorSettings) -> Endpoints:
         tls_server_name=settings.rocketmq_tls_server_name,
     )
     ca, cert, key = map(_text, (settings.tls_ca, settings.tls_cert, settings.tls_key))
-    return Endpoints(settings.name_server, settings.position_address, ca, cert, key, settings.send_deadline, rocketmq)
+    return Endpoints(settings.name_server, settings.position_address, ca, cert, key, settings.send_deadline_seconds, rocketmq)
 
 
 def _text(path: Path | None) -> str | None:

@@ -40,7 +40,7 @@ class ExecutorSettings(ServiceSettings):
     plugin_seconds: float = Field(
         default=30, gt=0, le=600, description="how long a plugin may take to check or plan; then its process is ended"
     )
-    send_deadline: float = Field(
+    send_deadline_seconds: float = Field(
         default=2, gt=0, le=60, description="seconds that a send to a broker may take; the same for all workers and the cluster"
     )
 
