@@ -10,14 +10,13 @@ from typing import Annotated
 
 import httpx
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from rocketconnect_cli import topology
 from rocketconnect_cli.api import Exit
 from rocketconnect_cli.embedded import ports
 from rocketconnect_cli.embedded.data_directory import DataDirectory
+from rocketconnect_cli.embedded.download import show_download
 from rocketconnect_cli.embedded.errors import EmbeddedRocketMQError
-from rocketconnect_cli.embedded.jars import rocketmq_jars
 from rocketconnect_cli.embedded.java import find_java
 from rocketconnect_cli.embedded.rocketmq import BROKER, NAME_SERVER, EmbeddedRocketMQ
 from rocketconnect_cli.embedded.tethered import tethered
@@ -132,11 +131,7 @@ class _Instance:
         return topology.Ports(rest or free(), metrics or free(), stores, tuple(free() for _ in range(executors)))
 
     def _embedded_rocketmq(self) -> list[Process]:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-        with Progress(*columns, console=err, transient=True) as progress:
-            task = progress.add_task("Downloading RocketMQ (once)", total=None, visible=False)
-            jars = rocketmq_jars(lambda done, total: progress.update(task, completed=done, total=total, visible=True))
-        rocketmq = EmbeddedRocketMQ(self._data / "rocketmq", jars=jars)
+        rocketmq = EmbeddedRocketMQ(self._data / "rocketmq", jars=show_download(err))
         rocketmq.prepare()
         self._rocketmq = rocketmq
         return [
