@@ -1,5 +1,7 @@
 """The command `rocketconnect`."""
 
+from typing import Annotated
+
 import typer
 
 from rocketconnect_cli import cluster, connector
@@ -11,7 +13,6 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="RocketConnect: data in and out of Apache RocketMQ, from configuration alone.",
 )
 app.add_typer(connector.app, name="connector")
 app.add_typer(cluster.plugins, name="plugins")
@@ -24,10 +25,17 @@ app.command(
 )(serve)
 
 
-@app.command()
-def version() -> None:
-    """Print the version."""
-    typer.echo(__version__)
+def _say_version(asked: bool) -> None:
+    if asked:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    """RocketConnect: data in and out of Apache RocketMQ, from configuration alone."""
 
 
 def main() -> None:
