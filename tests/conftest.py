@@ -53,9 +53,9 @@ def rocketmq(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedRocke
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def rocketmq_factory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RocketMQFactory]:
-    """Start further ones with these broker settings; all are stopped when the session ends, if not before."""
+    """Start further ones with these broker settings; all are stopped with the module: an idle broker is not idle."""
     with ExitStack() as running:
 
         def start(broker_settings: Mapping[str, str], system_properties: Mapping[str, str] | None = None) -> EmbeddedRocketMQ:
@@ -67,7 +67,7 @@ def rocketmq_factory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rocke
         yield start
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def acl_rocketmq(rocketmq_factory: RocketMQFactory) -> EmbeddedRocketMQ:
     """One that demands signatures (ACL 2.0); its user `root` has the secret `root-secret` and may do everything."""
     return rocketmq_factory(_ACL)

@@ -16,7 +16,7 @@ def client(rocketmq: EmbeddedRocketMQ) -> Iterator[Client]:
         yield made
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def frugal(rocketmq_factory: Callable[[Mapping[str, str]], EmbeddedRocketMQ]) -> EmbeddedRocketMQ:
     """A broker with RocketMQ's own limits for a pull (32 messages or 256 KiB) and without SQL filters."""
     return rocketmq_factory(
@@ -30,7 +30,7 @@ def frugal(rocketmq_factory: Callable[[Mapping[str, str]], EmbeddedRocketMQ]) ->
     )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def frugal_client(frugal: EmbeddedRocketMQ) -> Iterator[Client]:
     """A client of the broker with RocketMQ's own limits."""
     with Client(frugal.name_server, timeout=10) as made:
