@@ -1,15 +1,16 @@
 """The client of the REST API."""
 
-import json
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from typing import Any, Self
+from urllib.parse import quote
 
 import httpx
 
 DEFAULT_URL = "http://127.0.0.1:8082"
 TIMEOUT_SECONDS = 60.0
 PAGE = 500
+SHOWN = 200
 
 
 class Exit(IntEnum):
@@ -25,6 +26,9 @@ class Exit(IntEnum):
 
 
 _EXIT_OF_STATUS = {400: Exit.WRONG, 404: Exit.NOT_FOUND, 409: Exit.CONFLICT, 412: Exit.CONFLICT, 413: Exit.WRONG, 422: Exit.WRONG}
+
+_PROBLEM = {"detail": "", "reason": "", "problems": [{}]}
+"""What a refusal holds, by example."""
 
 
 class ApiError(Exception):
@@ -46,12 +50,43 @@ class ApiError(Exception):
         return list(self.problem.get("problems") or [])
 
 
+def checked_name(name: str) -> str:
+    """The name of a connector as it was given, when a request can carry it; whether it is a good one is the service's to say.
+
+    Raises:
+        ApiError: WRONG, for a name that no path can hold: HTTP takes "." and ".." out of it.
+    """
+    if name in ("", ".", ".."):
+        raise ApiError(Exit.WRONG, {"detail": f"{name!r} can't be the name of a connector. Give its name."})
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise ApiError(Exit.WRONG, {"detail": f"the name {name!a} is not valid UTF-8. Give it in UTF-8."}) from None
+    return name
+
+
+def connector_path(name: str) -> str:
+    """The path of a connector, in which its name is one segment whatever it holds.
+
+    Raises:
+        ApiError: see checked_name.
+    """
+    return f"/v1/connectors/{quote(checked_name(name), safe='')}"
+
+
 class Api:
-    """Speaks to one gateway. Not for several threads at once."""
+    """Speaks to one gateway. Not for several threads at once.
+
+    Raises:
+        ApiError: UNAVAILABLE, when the URL is none.
+    """
 
     def __init__(self, url: str = DEFAULT_URL) -> None:
         self.url = url.rstrip("/")
-        self._client = httpx.Client(base_url=self.url, timeout=TIMEOUT_SECONDS, headers={"Accept": "application/json"})
+        try:
+            self._client = httpx.Client(base_url=self.url, timeout=TIMEOUT_SECONDS, headers={"Accept": "application/json"})
+        except (httpx.InvalidURL, UnicodeError) as error:
+            raise self._no_url(error) from None
 
     def __enter__(self) -> Self:
         """Itself."""
@@ -62,9 +97,22 @@ class Api:
         self._client.close()
 
     def request(
-        self, method: str, path: str, *, body: object = None, query: Mapping[str, str | int] | None = None
+        self,
+        method: str,
+        path: str,
+        *,
+        body: object = None,
+        query: Mapping[str, str | int] | None = None,
+        like: Mapping[str, object] | None = None,
     ) -> dict[str, Any]:
         """One request; the answer's JSON object.
+
+        Args:
+            method: The HTTP method.
+            path: Of the API; a connector's is connector_path().
+            body: Sent as JSON.
+            query: The parameters.
+            like: What the caller reads of the answer, by example: {"connector": {"name": ""}}, {"logs": [{}]}.
 
         Raises:
             ApiError: with the exit code and what to do.
@@ -74,30 +122,57 @@ class Api:
         except httpx.TimeoutException:
             detail = f"{self.url} did not answer within {TIMEOUT_SECONDS:g} s. Look at its log, or try again."
             raise ApiError(Exit.TIMEOUT, {"detail": detail}) from None
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError) as error:
+            raise self._no_url(error) from None
         except httpx.HTTPError as error:
             detail = (
                 f"nothing answers at {self.url} ({error}). Start it with `rocketconnect up`, or give --url or ROCKETCONNECT_URL."
             )
             raise ApiError(Exit.UNAVAILABLE, {"detail": detail}) from None
-        try:
-            document = answer.json()
-        except json.JSONDecodeError:
-            document = {
-                "detail": f"{self.url}{path} answered {answer.status_code} with something that is not JSON: {answer.text[:200]}"
-            }
-            if answer.is_success:
-                raise ApiError(Exit.FAILED, document) from None
+        document = _json(answer)
+        if not _is_like(document, (like or {}) if answer.is_success else _PROBLEM):
+            raise self._stranger(path, answer)
         if answer.is_success:
             return dict(document)
         fallback = Exit.UNAVAILABLE if answer.status_code in (502, 503, 504) else Exit.FAILED
         raise ApiError(_EXIT_OF_STATUS.get(answer.status_code, fallback), document)
 
-    def pages(self, path: str, field: str) -> Iterator[dict[str, Any]]:
-        """All items of a paged list."""
+    def pages(self, path: str, field: str, like: Mapping[str, object] | None = None) -> Iterator[dict[str, Any]]:
+        """All items of a paged list, each like this."""
         token = ""
         while True:
-            page = self.request("GET", path, query={"pageSize": PAGE, "pageToken": token})
-            yield from page.get(field, [])
-            token = page.get("nextPageToken", "")
+            query: dict[str, str | int] = {"pageSize": PAGE, "pageToken": token}
+            page = self.request("GET", path, query=query, like={field: [like or {}], "nextPageToken": ""})
+            yield from page[field]
+            token = page["nextPageToken"]
             if not token:
                 return
+
+    def _no_url(self, error: Exception) -> ApiError:
+        detail = f"{self.url!a} is not a URL to ask ({error}). Give one such as {DEFAULT_URL} with --url or ROCKETCONNECT_URL."
+        return ApiError(Exit.UNAVAILABLE, {"detail": detail})
+
+    def _stranger(self, path: str, answer: httpx.Response) -> ApiError:
+        detail = (
+            f"{self.url}{path} does not answer as RocketConnect does: {answer.status_code} {answer.text[:SHOWN]!r}. "
+            "Another server may listen there: give RocketConnect's address with --url or ROCKETCONNECT_URL."
+        )
+        return ApiError(Exit.UNAVAILABLE, {"detail": detail})
+
+
+def _json(answer: httpx.Response) -> Any:
+    """What the answer holds; None when that is not JSON."""
+    try:
+        return answer.json()
+    except (ValueError, RecursionError):
+        # The caller says what came instead.
+        return None
+
+
+def _is_like(value: object, example: object) -> bool:
+    """Whether a JSON value has what the example has: its kind, the fields of an object, the items of a list."""
+    if isinstance(example, Mapping):
+        return isinstance(value, dict) and all(key in value and _is_like(value[key], part) for key, part in example.items())
+    if isinstance(example, list):
+        return isinstance(value, list) and all(_is_like(item, example[0]) for item in value)
+    return isinstance(value, type(example))

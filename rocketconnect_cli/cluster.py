@@ -4,19 +4,31 @@ from typing import Annotated, Any
 
 import typer
 from rich.table import Table
+from typer.core import TyperGroup
 
 from rocketconnect_cli.api import ApiError, Exit
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, table_of, with_api, without_prefix
 
-plugins = typer.Typer(no_args_is_help=True, help="The connectors, converters and transforms that executors offer.")
+
+class _ListByDefault(TyperGroup):
+    """A group that takes its flags without a command as those of `list`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Puts `list` in front where no command and no call for help stands there."""
+        if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+plugins = typer.Typer(cls=_ListByDefault, help="The connectors, converters and transforms that executors offer.")
 
 
 @with_api
 def cluster(url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
     """Show the workers, and who holds which task."""
     with api(url) as client:
-        workers = list(client.pages("/v1/workers", "workers"))
-        assignments = list(client.pages("/v1/assignments", "assignments"))
+        workers = list(client.pages("/v1/workers", "workers", {"workerId": ""}))
+        assignments = list(client.pages("/v1/assignments", "assignments", {"connector": ""}))
 
     def table() -> Table:
         held: dict[str, list[str]] = {}
@@ -43,7 +55,7 @@ def cluster(url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
 def list_plugins(url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
     """List what can be written into connector.class, key.converter and value.converter."""
     with api(url) as client:
-        rows = list(client.pages("/v1/plugins", "plugins"))
+        rows = list(client.pages("/v1/plugins", "plugins", {"name": ""}))
     cells = ((row["name"], _type(row), row.get("version", ""), row.get("guarantee", ""), row.get("summary", "")) for row in rows)
     emit(output, {"plugins": rows}, lambda: table_of(("NAME", "TYPE", "VERSION", "DELIVERY", "WHAT IT DOES"), cells))
 
@@ -55,7 +67,11 @@ def show(
 ) -> None:
     """Show a plugin's options with their defaults."""
     with api(url) as client:
-        found = [row for row in client.pages("/v1/plugins", "plugins") if name == row["name"] or name in row.get("aliases", [])]
+        found = [
+            row
+            for row in client.pages("/v1/plugins", "plugins", {"name": ""})
+            if name == row["name"] or name in row.get("aliases", [])
+        ]
     if not found:
         raise ApiError(Exit.NOT_FOUND, {"detail": f"no executor offers a plugin {name}. See `rocketconnect plugins list`."})
     plugin = found[0]
@@ -67,8 +83,8 @@ def show(
 def reload(url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
     """Let every executor look for plugins again."""
     with api(url) as client:
-        answer = client.request("POST", "/v1/plugins:reload", body={})
-    emit(output, answer, lambda: f"reloaded by {', '.join(answer.get('workers', [])) or 'nobody'}")
+        answer = client.request("POST", "/v1/plugins:reload", body={}, like={"workers": [""]})
+    emit(output, answer, lambda: f"reloaded by {', '.join(answer['workers']) or 'nobody'}")
 
 
 def _type(plugin: dict[str, Any]) -> str:

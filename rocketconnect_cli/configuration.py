@@ -21,11 +21,25 @@ def read(file: Path | None, pairs: Sequence[str]) -> dict[str, str]:
         if not separator or not key.strip():
             problems.append({"key": pair, "reason": "is not of the form KEY=VALUE", "fix": "Write --set max.tasks=2."})
         config[key.strip()] = value
+    problems += [_not_text(key) for key, value in config.items() if not _is_text(key) or not _is_text(value)]
     if not file and not pairs:
         problems.append({"key": "", "reason": "no configuration was given", "fix": "Give -f FILE or --set KEY=VALUE."})
     if problems:
         raise ApiError(Exit.WRONG, {"detail": "the configuration can't be read", "problems": problems})
     return config
+
+
+def _is_text(word: str) -> bool:
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _not_text(key: str) -> dict[str, str]:
+    shown = key.encode(errors="backslashreplace").decode()
+    return {"key": shown, "reason": "is not valid UTF-8", "fix": "Give the key and the value in UTF-8."}
 
 
 def _parse(file: Path, problems: list[dict[str, str]]) -> dict[str, str]:

@@ -9,9 +9,9 @@ import typer
 from rich.table import Table
 
 from rocketconnect_cli import configuration
-from rocketconnect_cli.api import Api, Exit
+from rocketconnect_cli.api import Api, Exit, checked_name, connector_path
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, table_of, with_api, without_prefix
-from rocketconnect_cli.states import DONE, counter, get_state, lag, state_name, wait_for
+from rocketconnect_cli.states import DONE, State, counter, get_state, lag, state_name, wait_for
 
 app = typer.Typer(no_args_is_help=True, help="Create, watch and change connectors.")
 
@@ -19,6 +19,8 @@ Name = Annotated[str, typer.Argument(help="The name of the connector.")]
 File = Annotated[Path | None, typer.Option("--file", "-f", help="A JSON object or a .properties file; - is standard input.")]
 Pairs = Annotated[list[str] | None, typer.Option("--set", "-s", help="KEY=VALUE; again for more.")]
 FOLLOW_SECONDS = 0.5
+CONNECTOR = {"connector": {"name": "", "uid": "", "wantedState": ""}}
+"""What is read of an answer that holds a connector, by example."""
 
 
 @app.command()
@@ -35,9 +37,9 @@ def create(
     """Check a configuration and create a connector."""
     config = configuration.read(file, pairs or [])
     wanted = "WANTED_STATE_PAUSED" if paused else "WANTED_STATE_RUNNING"
-    body = {"name": name, "config": config, "requestId": request_id, "wantedState": wanted}
+    body = {"name": checked_name(name), "config": config, "requestId": request_id, "wantedState": wanted}
     with api(url) as client:
-        _show(client.request("POST", "/v1/connectors", body=body)["connector"], output)
+        _show(client.request("POST", "/v1/connectors", body=body, like=CONNECTOR)["connector"], output)
 
 
 @app.command()
@@ -53,7 +55,7 @@ def update(
     """Check a configuration and make it the connector's next revision."""
     body = {"config": configuration.read(file, pairs or []), "etag": etag}
     with api(url) as client:
-        _show(client.request("PUT", f"/v1/connectors/{name}", body=body)["connector"], output)
+        _show(client.request("PUT", connector_path(name), body=body, like=CONNECTOR)["connector"], output)
 
 
 @app.command(name="list")
@@ -61,8 +63,8 @@ def update(
 def list_connectors(url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
     """List all connectors with their states."""
     with api(url) as client:
-        connectors = list(client.pages("/v1/connectors", "connectors"))
-        states = {state["connector"]: state for state in client.pages("/v1/states", "states")}
+        connectors = list(client.pages("/v1/connectors", "connectors", {"name": ""}))
+        states = {state["connector"]: state for state in client.pages("/v1/states", "states", {"connector": ""})}
     rows = [{**connector, "state": state_name(states.get(connector["name"], {}))} for connector in connectors]
     emit(output, {"connectors": rows}, lambda: _connectors_table(rows, states))
 
@@ -72,7 +74,7 @@ def list_connectors(url: UrlOption = URL, output: OutputOption = Output.TABLE) -
 def get(name: Name, url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
     """Show a connector's configuration."""
     with api(url) as client:
-        _show(client.request("GET", f"/v1/connectors/{name}")["connector"], output)
+        _show(client.request("GET", connector_path(name), like=CONNECTOR)["connector"], output)
 
 
 @app.command()
@@ -119,7 +121,7 @@ def stop(name: Name, url: UrlOption = URL, output: OutputOption = Output.TABLE) 
 def delete(name: Name, url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
     """Remove a connector; its revisions stay."""
     with api(url) as client:
-        connector = client.request("DELETE", f"/v1/connectors/{name}")["connector"]
+        connector = client.request("DELETE", connector_path(name), like=CONNECTOR)["connector"]
     emit(output, connector, lambda: f"{name} deleted (uid {connector['uid']})")
 
 
@@ -133,7 +135,8 @@ def rollback(
 ) -> None:
     """Make an earlier configuration the next revision."""
     with api(url) as client:
-        _show(client.request("POST", f"/v1/connectors/{name}:rollback", body={"revision": revision})["connector"], output)
+        answer = client.request("POST", f"{connector_path(name)}:rollback", body={"revision": revision}, like=CONNECTOR)
+        _show(answer["connector"], output)
 
 
 @app.command()
@@ -141,7 +144,7 @@ def rollback(
 def revisions(name: Name, url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
     """List the configurations that a name has and had, the newest first."""
     with api(url) as client:
-        rows = list(client.pages(f"/v1/connectors/{name}/revisions", "revisions"))
+        rows = list(client.pages(f"{connector_path(name)}/revisions", "revisions", {"revision": "", "connectorUid": ""}))
     cells = (
         (row["revision"], _time(row.get("createTime", "")), row["connectorUid"], _joined(row.get("config", {}))) for row in rows
     )
@@ -160,7 +163,7 @@ def positions(
     with api(url) as client:
         rows = [
             row
-            for row in client.pages(f"/v1/connectors/{name}/positions", "positions")
+            for row in client.pages(f"{connector_path(name)}/positions", "positions", {"partition": "", "offset": ""})
             if every or not row["partition"].startswith("~")
         ]
     cells = ((row["partition"], row["offset"], row.get("incarnation", 0), _time(row.get("updateTime", ""))) for row in rows)
@@ -171,9 +174,10 @@ def positions(
 @with_api
 def validate(file: File = None, pairs: Pairs = None, url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
     """Check a configuration and store nothing. Exit code 2 when something is wrong with it."""
+    body = {"config": configuration.read(file, pairs or [])}
     with api(url) as client:
-        answer = client.request("POST", "/v1/connectors:validate", body={"config": configuration.read(file, pairs or [])})
-    problems = answer.get("problems", [])
+        answer = client.request("POST", "/v1/connectors:validate", body=body, like={"problems": [{}]})
+    problems = answer["problems"]
     cells = ((p.get("key", ""), p.get("value", ""), p.get("reason", ""), p.get("fix", "")) for p in problems)
     emit(output, answer, lambda: table_of(("KEY", "VALUE", "WRONG", "FIX"), cells) if problems else "nothing is wrong with it")
     if problems:
@@ -185,16 +189,16 @@ def validate(file: File = None, pairs: Pairs = None, url: UrlOption = URL, outpu
 def wait(
     name: Name,
     states: Annotated[
-        list[str] | None, typer.Option("--state", help="Wait for this state; again for more. Default: RUNNING or IDLE.")
+        list[State] | None,
+        typer.Option("--state", case_sensitive=False, help="Wait for this state; again for more. Default: RUNNING or IDLE."),
     ] = None,
     timeout: Annotated[float, typer.Option(help="Seconds.")] = 60.0,
     url: UrlOption = URL,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Wait for a state. Exit code 1 when it FAILED, 6 when the time is over."""
-    wanted = {state.upper() for state in states or DONE}
     with api(url) as client:
-        state = wait_for(client, name, wanted, timeout)
+        state = wait_for(client, name, states or DONE, timeout)
     emit(output, state, lambda: f"{name} is {state_name(state)}")
 
 
@@ -219,17 +223,17 @@ def logs(
 
 
 def _print_logs(client: Api, name: str, query: dict[str, str | int], output: Output) -> str:
-    answer = client.request("GET", f"/v1/connectors/{name}/logs", query=query)
-    for line in answer.get("logs", []):
+    answer = client.request("GET", f"{connector_path(name)}/logs", query=query, like={"logs": [{}], "nextPageToken": ""})
+    for line in answer["logs"]:
         task = "plan" if line.get("task", 0) < 0 else f"task {line.get('task', 0)}"
         text = f"{line.get('time', '')} {line.get('level', ''):7} {task} {line.get('workerId', '')}: {line.get('message', '')}"
         emit(output, line, lambda text=text: text)  # type: ignore[misc]
-    return str(answer.get("nextPageToken", ""))
+    return str(answer["nextPageToken"])
 
 
 def _order(url: str, name: str, verb: str, output: Output) -> None:
     with api(url) as client:
-        connector = client.request("POST", f"/v1/connectors/{name}:{verb}", body={})["connector"]
+        connector = client.request("POST", f"{connector_path(name)}:{verb}", body={}, like=CONNECTOR)["connector"]
     emit(output, connector, lambda: f"{name} is wanted {without_prefix(connector['wantedState'], 'WANTED_STATE_')}")
 
 

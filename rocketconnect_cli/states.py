@@ -2,13 +2,31 @@
 
 import time
 from collections.abc import Callable, Collection
+from enum import StrEnum
 from typing import Any
 
-from rocketconnect_cli.api import Api, ApiError, Exit
+from rocketconnect_cli.api import Api, ApiError, Exit, connector_path
 from rocketconnect_cli.output import without_prefix
 
 POLL_SECONDS = 0.25
-DONE = ("RUNNING", "IDLE")
+
+
+class State(StrEnum):
+    """What a connector or a task can be seen doing: the API's states as people read them."""
+
+    UNASSIGNED = "UNASSIGNED"
+    STARTING = "STARTING"
+    RUNNING = "RUNNING"
+    IDLE = "IDLE"
+    WAITING = "WAITING"
+    STALLED = "STALLED"
+    PAUSED = "PAUSED"
+    STOPPED = "STOPPED"
+    FAILED = "FAILED"
+    RESTARTING = "RESTARTING"
+
+
+DONE = (State.RUNNING, State.IDLE)
 
 
 def state_name(item: dict[str, Any]) -> str:
@@ -18,7 +36,7 @@ def state_name(item: dict[str, Any]) -> str:
 
 def get_state(api: Api, name: str) -> dict[str, Any]:
     """The state of a connector with its tasks."""
-    return dict(api.request("GET", f"/v1/connectors/{name}/state")["state"])
+    return dict(api.request("GET", f"{connector_path(name)}/state", like={"state": {"state": ""}})["state"])
 
 
 def counter(task: dict[str, Any], field: str) -> int:

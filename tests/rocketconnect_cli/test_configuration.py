@@ -50,6 +50,13 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert "none.json" in caught.value.problems[0]["key"]
 
 
+@pytest.mark.parametrize("pair", ["a=\udcff", "\udcff=a"])
+def test_what_is_not_utf8_is_a_problem_and_not_a_crash(pair: str) -> None:
+    with pytest.raises(ApiError) as caught:
+        read(None, [pair])
+    assert "UTF-8" in caught.value.problems[0]["reason"]
+
+
 def test_nothing_at_all_is_a_problem() -> None:
     with pytest.raises(ApiError, match="can't be read"):
         read(None, [])

@@ -1,0 +1,63 @@
+"""A server on 127.0.0.1 that stands where REST is asked, and writes down what it is asked."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+
+@dataclass
+class Rest:
+    """What it answers to everything, and the requests that came."""
+
+    status: int = 200
+    body: bytes = b"{}"
+    asked: list[str] = field(default_factory=list)
+    url: str = ""
+
+
+RestFactory = Callable[[int, object], Rest]
+
+
+@pytest.fixture
+def rest_factory() -> Iterator[RestFactory]:
+    """Start one that answers this status and this: bytes as they are, all else as JSON."""
+    with ExitStack() as running:
+
+        def start(status: int, answer: object) -> Rest:
+            body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+            return running.enter_context(_serving(Rest(status, body)))
+
+        yield start
+
+
+@contextmanager
+def _serving(rest: Rest) -> Iterator[Rest]:
+    class Handler(BaseHTTPRequestHandler):
+        def answer(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            rest.asked.append(f"{self.command} {self.path}")
+            self.send_response(rest.status)
+            self.send_header("Content-Length", str(len(rest.body)))
+            self.end_headers()
+            self.wfile.write(rest.body)
+
+        def log_message(self, *_: object) -> None:
+            """Nothing is printed."""
+
+    for method in ("GET", "POST", "PUT", "DELETE"):
+        setattr(Handler, f"do_{method}", Handler.answer)
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        rest.url = f"http://127.0.0.1:{server.server_port}"
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield rest
+        finally:
+            server.shutdown()
+            thread.join()
