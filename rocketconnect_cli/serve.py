@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from rocketconnect_cli.api import Exit
+from rocketconnect_cli.extras import advice
 from rocketconnect_cli.output import err
 from rocketconnect_cli.topology import SERVICES
 
@@ -26,6 +27,6 @@ def serve(
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("services"):
             raise
-        need = f"the service {service} needs the package {error.name}: pip install 'rocketconnect[{service}]'"
+        need = f"the service {service} needs the package {error.name}: {advice(service)}"
         err.print(f"Error: {need}", style="red", markup=False)
         raise typer.Exit(int(Exit.WRONG)) from None

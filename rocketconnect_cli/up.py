@@ -20,6 +20,7 @@ from rocketconnect_cli.embedded.errors import EmbeddedRocketMQError
 from rocketconnect_cli.embedded.java import find_java
 from rocketconnect_cli.embedded.rocketmq import BROKER, NAME_SERVER, EmbeddedRocketMQ
 from rocketconnect_cli.embedded.tethered import tethered
+from rocketconnect_cli.extras import advice
 from rocketconnect_cli.output import Output, OutputOption, err
 from rocketconnect_cli.process import Process
 from rocketconnect_cli.supervisor import Supervisor
@@ -59,7 +60,7 @@ def up(
 def _check_installation() -> None:
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing:
-        msg = f"`rocketconnect up` runs every service and needs {', '.join(missing)}: pip install 'rocketconnect[up]'"
+        msg = f"`rocketconnect up` runs every service and needs {', '.join(missing)}: {advice('up')}"
         raise StartFailed(msg)
 
 
@@ -78,8 +79,8 @@ class _Instance:
         os.environ.setdefault("JAVA_HOME", str(java.resolve().parent.parent))
         directory = DataDirectory(self._data)
         directory.acquire()
-        (self._data / "logs").mkdir(exist_ok=True)
         try:
+            directory.folder("logs")
             return self._run(output)
         finally:
             if self._rocketmq is not None:

@@ -6,6 +6,7 @@ Never fakes RocketMQ, and never touches an existing installation.
 
 from rocketconnect_cli.embedded.errors import (
     DataDirectoryInUse,
+    DataDirectoryUnusable,
     EmbeddedRocketMQError,
     JarsUnavailable,
     JavaMissing,
@@ -16,6 +17,7 @@ from rocketconnect_cli.embedded.rocketmq import EmbeddedRocketMQ
 
 __all__ = [
     "DataDirectoryInUse",
+    "DataDirectoryUnusable",
     "EmbeddedRocketMQ",
     "EmbeddedRocketMQError",
     "JarsUnavailable",

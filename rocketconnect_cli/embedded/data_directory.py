@@ -6,7 +6,7 @@ import os
 from collections import deque
 from pathlib import Path
 
-from rocketconnect_cli.embedded.errors import DataDirectoryInUse
+from rocketconnect_cli.embedded.errors import DataDirectoryInUse, DataDirectoryUnusable
 
 
 class DataDirectory:
@@ -20,16 +20,22 @@ class DataDirectory:
     def acquire(self) -> None:
         """Make the folder and lock it until `release()` or the end of this process.
 
-        Raises DataDirectoryInUse when another process holds the lock.
+        Raises DataDirectoryInUse when another process holds the lock, DataDirectoryUnusable when there can't be one.
         """
-        self.path.mkdir(parents=True, exist_ok=True)
-        lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as err:
+            raise self._unusable(err) from err
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as err:
             os.close(lock)
             message = f"{self.path}: another instance runs on this data directory: stop it, or choose another directory"
             raise DataDirectoryInUse(message) from err
+        except OSError as err:
+            os.close(lock)
+            raise self._unusable(err) from err
         self._lock = lock
 
     def release(self) -> None:
@@ -37,6 +43,15 @@ class DataDirectory:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+    def folder(self, name: str) -> Path:
+        """Return a folder in it, made first when it is not there; DataDirectoryUnusable when it can't be made."""
+        folder = self.path / name
+        try:
+            folder.mkdir(exist_ok=True)
+        except OSError as err:
+            raise self._unusable(err) from err
+        return folder
 
     def log_file(self, process: str) -> Path:
         """Return the file that takes what this process writes to its standard output and error."""
@@ -64,9 +79,18 @@ class DataDirectory:
         self.write("ports.json", json.dumps(ports))
 
     def write(self, name: str, text: str) -> Path:
-        """Write a small file whole or not at all, and return its path."""
+        """Write a small file whole or not at all, and return its path; DataDirectoryUnusable when it can't be written."""
         target = self.path / name
         draft = target.with_name(f"{name}.new")
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(target)
+        try:
+            draft.write_text(text, encoding="utf-8")
+            draft.replace(target)
+        except OSError as err:
+            raise self._unusable(err) from err
         return target
+
+    def _unusable(self, err: OSError) -> DataDirectoryUnusable:
+        what = "it is not a directory" if isinstance(err, FileExistsError | NotADirectoryError) else err.strerror
+        where = f" ({err.filename})" if err.filename and Path(err.filename) != self.path else ""
+        message = f"{self.path} can't be used as a data directory: {what}{where}. Give a directory that can be written."
+        return DataDirectoryUnusable(message)

@@ -4,6 +4,7 @@ EmbeddedRocketMQError
 |-- JavaMissing           no Java of version 17 or newer
 |-- JarsUnavailable       RocketMQ's jars are not here and could not be downloaded
 |-- DataDirectoryInUse    another broker works on the same data directory
+|-- DataDirectoryUnusable the data directory can't be made or written
 |-- PortInUse             a port that was asked for belongs to somebody else
 `-- StartFailed           a process ended, or did not answer in time
 """
@@ -23,6 +24,10 @@ class JarsUnavailable(EmbeddedRocketMQError):
 
 class DataDirectoryInUse(EmbeddedRocketMQError):
     """The data directory belongs to a running instance."""
+
+
+class DataDirectoryUnusable(EmbeddedRocketMQError):
+    """The data directory can't be made, or nothing can be written in it."""
 
 
 class PortInUse(EmbeddedRocketMQError):

@@ -19,6 +19,7 @@ from xml.sax.saxutils import quoteattr
 
 from rocketconnect_cli.embedded.errors import JarsUnavailable
 from rocketconnect_cli.embedded.tethered import tethered
+from rocketconnect_cli.extras import advice
 
 REPOSITORY_VARIABLE = "ROCKETCONNECT_MAVEN_REPOSITORY"
 # A repository may be slow; a connection that brings no jar for so long is dead.
@@ -50,7 +51,7 @@ def find_ivy() -> Path:
     for folder in (spec.submodule_search_locations or []) if spec else []:
         for jar in sorted(Path(folder, "jars").glob("ivy-*.jar")):
             return jar
-    message = 'the Python package pyspark, which is needed to download jars, is missing: pip install "rocketconnect[up]"'
+    message = f"the Python package pyspark, which is needed to download jars, is missing: {advice('up')}"
     raise JarsUnavailable(message)
 
 

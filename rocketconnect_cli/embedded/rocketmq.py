@@ -112,7 +112,7 @@ class EmbeddedRocketMQ:
     def prepare(self) -> None:
         """Lock the data directory, choose the ports and write the configuration files; start nothing.
 
-        Raises JavaMissing, JarsUnavailable, DataDirectoryInUse or PortInUse. Called again it does nothing.
+        Raises JavaMissing, JarsUnavailable, DataDirectoryInUse, DataDirectoryUnusable or PortInUse. Called again it does nothing.
         """
         if self._prepared is not None:
             return
@@ -121,7 +121,7 @@ class EmbeddedRocketMQ:
         self._directory.acquire()
         try:
             for folder in (NAME_SERVER, BROKER, "logs", "store"):
-                (self.data_dir / folder).mkdir(exist_ok=True)
+                self._directory.folder(folder)
             kept = self._directory.kept_ports()
             name_server_port = ports.settle(
                 "name server", self._wanted_name_server_port, kept.get(NAME_SERVER, 0), ports.NAME_SERVER_OFFSETS

@@ -122,3 +122,13 @@ def test_a_port_in_use_is_said_in_one_sentence(tmp_path: Path) -> None:
     assert answer.returncode == 1
     assert f"port {port} for REST is in use" in answer.stderr
     assert "Traceback" not in answer.stderr
+
+
+@pytest.mark.parametrize("place", ["/proc/foo", "a-file", "a-file/below"])
+def test_a_data_directory_that_is_none_is_said_in_one_sentence(tmp_path: Path, place: str) -> None:
+    (tmp_path / "a-file").touch()
+    command = [COMMAND, "up", "--data", str(tmp_path / place), "--rest-port", "0"]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert answer.returncode == 1
+    assert answer.stderr.startswith(f"Error: {tmp_path / place} can't be used as a data directory: ")
+    assert answer.stderr.count("\n") == 1

@@ -88,7 +88,7 @@ ANSWERS: dict[str, tuple[int, object]] = {
     ),
     "a token of another kind": (
         200,
-        {"logs": [], "connectors": [], "workers": [], "plugins": [], "positions": [], "nextPageToken": 1},
+        {"logs": [], "connectors": [], "workers": [1], "plugins": [], "positions": [], "nextPageToken": 1},
     ),
     "a redirection": (302, b""),
     "an error without JSON": (500, b"Internal Server Error"),

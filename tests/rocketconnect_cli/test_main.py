@@ -1,11 +1,43 @@
 """The command itself."""
 
+import importlib
+import runpy
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
 from typer.testing import CliRunner
 
 from rocketconnect_cli.main import app
+from rocketconnect_cli.topology import SERVICES
 from rocketconnect_sdk.version import __version__
 
 
 def test_it_tells_its_version() -> None:
     result = CliRunner().invoke(app, ["--version"])
     assert (result.exit_code, result.stdout) == (0, f"{__version__}\n")
+
+
+def test_what_up_needs_is_installed_with_its_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(importlib.import_module("rocketconnect_cli.up"), "NEEDED", ("no_such_package",))
+    result = CliRunner().invoke(app, ["up", "--data", str(tmp_path)])
+    assert result.exit_code == 1
+    assert "needs no_such_package: install it with its extra: pip install '.[up]' in RocketConnect's checkout" in result.stderr
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_what_a_service_needs_is_installed_with_its_extra(monkeypatch: pytest.MonkeyPatch, service: str) -> None:
+    def without_grpc(*_: object, **__: object) -> None:
+        raise ModuleNotFoundError(name="grpc")
+
+    monkeypatch.setattr(runpy, "run_module", without_grpc)
+    monkeypatch.setattr(sys, "argv", ["rocketconnect"])
+    result = CliRunner().invoke(app, ["serve", service])
+    assert result.exit_code == 2
+    assert f"needs the package grpc: install it with its extra: pip install '.[{service}]'" in result.stderr
+
+
+def test_every_extra_that_is_advised_is_there() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert {"up", *SERVICES} <= set(project["optional-dependencies"])

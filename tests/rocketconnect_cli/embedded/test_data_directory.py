@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rocketconnect_cli.embedded import DataDirectoryInUse
+from rocketconnect_cli.embedded import DataDirectoryInUse, DataDirectoryUnusable
 from rocketconnect_cli.embedded.data_directory import DataDirectory
 
 
@@ -16,6 +16,32 @@ def test_one_owner_at_a_time(tmp_path: Path) -> None:
     first.release()
     second.acquire()
     second.release()
+
+
+@pytest.mark.parametrize(("path", "why"), [("file", "it is not a directory"), ("file/below", "it is not a directory")])
+def test_a_file_is_refused_as_a_directory(tmp_path: Path, path: str, why: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(DataDirectoryUnusable, match=f"{tmp_path / path} can't be used as a data directory: {why}"):
+        DataDirectory(tmp_path / path).acquire()
+
+
+def test_a_directory_that_can_not_be_made_is_refused() -> None:
+    with pytest.raises(DataDirectoryUnusable, match="/proc/foo can't be used as a data directory: No such file or directory"):
+        DataDirectory(Path("/proc/foo")).acquire()
+
+
+@pytest.mark.parametrize("name", ["lock", "logs", "ports.json.new"])
+def test_what_stands_in_the_way_in_it_is_named(tmp_path: Path, name: str) -> None:
+    directory = DataDirectory(tmp_path)
+    if name == "logs":
+        (tmp_path / name).touch()
+    else:
+        (tmp_path / name).mkdir()
+    with pytest.raises(DataDirectoryUnusable, match=rf"\({tmp_path / name}\)"):
+        directory.acquire()
+        directory.folder("logs")
+        directory.keep_ports({"broker": 1})
+    directory.release()
 
 
 def test_ports_are_kept(tmp_path: Path) -> None:
