@@ -2,11 +2,10 @@
 
 import json
 import select
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,15 +38,24 @@ def running(data: Path, *options: str) -> Iterator[dict[str, Any]]:
         try:
             yield _ready(process)
         finally:
-            process.send_signal(signal.SIGINT)
-            try:
-                code = process.wait(STOP_SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                code = process.wait()
+            code = _stop(process)
         if code != 0:
             msg = f"`rocketconnect up` did not stop cleanly: exit code {code}; see {data / 'logs'}"
             raise InstanceFailed(msg)
+
+
+def _stop(process: subprocess.Popen[str]) -> int:
+    """Drains and stops it, at once when that takes too long or the caller is interrupted meanwhile; its exit code."""
+    try:
+        # Not SIGINT: before `up` has its handlers that one prints a traceback; this one just ends it.
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):  # the exit code tells of it
+            process.wait(STOP_SECONDS)
+    finally:
+        # What runs below it dies with it.
+        process.kill()
+        process.wait()
+    return process.returncode
 
 
 def _ready(process: subprocess.Popen[str]) -> dict[str, Any]:
