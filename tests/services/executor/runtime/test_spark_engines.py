@@ -26,15 +26,16 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def spark() -> "Iterator[SparkSession]":
-    before = os.environ.get("PYTHONPATH")
-    # Spark's workers import the plugins of these tests.
-    os.environ["PYTHONPATH"] = str(PLUGINS)
+    from pyspark.sql import SparkSession
+
+    others = SparkSession.getActiveSession()
     session = make_session({"spark.master": "local[2]"})
+    # Spark's workers import the plugins of these tests, also those of a session that tests before these have made.
+    session.sparkContext.environment["PYTHONPATH"] = str(PLUGINS)
     yield session
-    session.stop()
-    del os.environ["PYTHONPATH"]
-    if before is not None:
-        os.environ["PYTHONPATH"] = before
+    del session.sparkContext.environment["PYTHONPATH"]
+    if others is None:
+        session.stop()
 
 
 def fill(tasks: Tasks, lines: list[str], **options: str) -> None:
