@@ -1,4 +1,4 @@
-"""Finds a Java that runs RocketMQ and Spark."""
+"""Finds a Java that runs RocketMQ and Spark, and one that compiles."""
 
 import functools
 import os
@@ -13,7 +13,7 @@ from rocketconnect_cli.embedded.errors import JavaMissing
 MINIMUM_VERSION = 17
 _SYSTEM_JAVAS = Path("/usr/lib/jvm")
 _VERSION_DEADLINE_SECONDS = 20
-_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
+_VERSION = re.compile(r'(?:version "|javac )(?:1\.)?(\d+)')
 
 
 def find_java(environment: Mapping[str, str] = os.environ, system_javas: Path = _SYSTEM_JAVAS) -> Path:
@@ -21,38 +21,53 @@ def find_java(environment: Mapping[str, str] = os.environ, system_javas: Path = 
 
     Raises JavaMissing, whose text names what to install.
     """
+    return _find("java", "Java", "jre", environment, system_javas)
+
+
+def find_javac(environment: Mapping[str, str] = os.environ, system_javas: Path = _SYSTEM_JAVAS) -> Path:
+    """Return the `javac` program of the first JDK 17 or newer, looked for as find_java() looks; only tests compile Java.
+
+    Raises JavaMissing, whose text names what to install.
+    """
+    return _find("javac", "A Java compiler of version", "jdk", environment, system_javas)
+
+
+def _find(name: str, what: str, package: str, environment: Mapping[str, str], system_javas: Path) -> Path:
     too_old = []
-    for java in _candidates(environment, system_javas):
-        version = _major_version(java)
+    for program in _candidates(name, environment, system_javas):
+        version = _major_version(program)
         if version is not None and version >= MINIMUM_VERSION:
-            return java
-        too_old.append(f"{java} ({'does not run' if version is None else f'Java {version}'})")
+            return program
+        too_old.append(f"{program} ({'does not run' if version is None else f'Java {version}'})")
     found = f"; found only {', '.join(too_old)}" if too_old else ""
     message = (
-        f"Java {MINIMUM_VERSION} or newer is needed and was not found{found}: "
-        f"install it (Debian 12: apt-get install openjdk-17-jre-headless, later ones: openjdk-21-jre-headless) or set JAVA_HOME."
+        f"{what} {MINIMUM_VERSION} or newer is needed and was not found{found}: "
+        f"install it (Debian 12: apt-get install openjdk-17-{package}-headless, later ones: openjdk-21-{package}-headless) "
+        "or set JAVA_HOME."
     )
     raise JavaMissing(message)
 
 
-def _candidates(environment: Mapping[str, str], system_javas: Path) -> Iterator[Path]:
+def _candidates(name: str, environment: Mapping[str, str], system_javas: Path) -> Iterator[Path]:
     if home := environment.get("JAVA_HOME"):
-        yield Path(home) / "bin" / "java"
-    if on_path := shutil.which("java", path=environment.get("PATH", os.defpath)):
+        yield Path(home) / "bin" / name
+    if on_path := shutil.which(name, path=environment.get("PATH", os.defpath)):
         yield Path(on_path)
-    yield from sorted(system_javas.glob("*/bin/java"), key=_named_version)
+    yield from sorted(system_javas.glob(f"*/bin/{name}"), key=_named_version)
 
 
-def _named_version(java: Path) -> tuple[int, str]:
-    number = re.search(r"\d{2,}", java.parent.parent.name)
-    return int(number.group()) if number else 0, str(java)
+def _named_version(program: Path) -> tuple[int, str]:
+    number = re.search(r"\d{2,}", program.parent.parent.name)
+    return int(number.group()) if number else 0, str(program)
 
 
 @functools.cache
-def _major_version(java: Path) -> int | None:
+def _major_version(program: Path) -> int | None:
     """Return the major version that this program reports, or None when it does not run."""
     try:
-        answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=_VERSION_DEADLINE_SECONDS, check=True)
+        answer = subprocess.run(
+            [program, "-version"], capture_output=True, text=True, timeout=_VERSION_DEADLINE_SECONDS, check=True
+        )
     except (OSError, subprocess.SubprocessError):
         # Not an error yet: another candidate may do, and the final message names this one.
         return None

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from rocketconnect_cli.embedded import EmbeddedRocketMQ
+from rocketconnect_cli.embedded.java import find_javac
 from rocketmq_remoting import Client, Compression, Message, MessageQueue, PullStream
 
 pytestmark = pytest.mark.rocketmq
@@ -29,15 +30,16 @@ class JavaMessage:
 
 @dataclass(frozen=True)
 class JavaPeer:
-    """The Java program, compiled."""
+    """The Java program, compiled, and the Java that runs it."""
 
+    java: Path
     classes: Path
     rocketmq: EmbeddedRocketMQ
 
     def run(self, *arguments: str) -> str:
         done = subprocess.run(
             [
-                "java",
+                str(self.java),
                 f"-Duser.home={self.classes}",
                 "-Dfile.encoding=UTF-8",
                 "-Drocketmq.client.logRoot=" + str(self.classes),
@@ -72,13 +74,15 @@ class JavaPeer:
 @pytest.fixture(scope="session")
 def java(rocketmq: EmbeddedRocketMQ, tmp_path_factory: pytest.TempPathFactory) -> JavaPeer:
     classes = tmp_path_factory.mktemp("java")
+    javac = find_javac().resolve()
     subprocess.run(
-        ["javac", "-encoding", "UTF-8", "-cp", f"{rocketmq.jars}/*", "-d", str(classes), str(SOURCE)],
+        [str(javac), "-encoding", "UTF-8", "-cp", f"{rocketmq.jars}/*", "-d", str(classes), str(SOURCE)],
         check=True,
         timeout=120,
         capture_output=True,
     )
-    return JavaPeer(classes, rocketmq)
+    # Of the same installation: an older one does not run what a newer one has compiled.
+    return JavaPeer(javac.with_name("java"), classes, rocketmq)
 
 
 @pytest.mark.parametrize("topic_type", ["normal", "batch"])
