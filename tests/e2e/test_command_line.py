@@ -1,14 +1,18 @@
 """The command line against a running instance, as people and scripts use it."""
 
 import json
+import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytestmark = pytest.mark.e2e
+README = (Path(__file__).parents[2] / "README.md").read_text()
 COMMAND = str(Path(sys.executable).with_name("rocketconnect"))
 
 
@@ -17,6 +21,15 @@ def rc(instance: Any, *words: str) -> tuple[int, str, str]:
     answer = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert "Traceback" not in answer.stderr
     return answer.returncode, answer.stdout, answer.stderr
+
+
+@pytest.fixture(scope="module")
+def kept(instance: Any) -> Iterator[dict[str, Any]]:
+    """A connector that nothing shall change."""
+    config = {"connector.class": "file_source", "topic": "kept", "filename": str(instance.folder / "kept.txt")}
+    body = {"name": "kept", "config": config, "wantedState": "WANTED_STATE_PAUSED"}
+    yield instance.api.request("POST", "/v1/connectors", body=body)["connector"]
+    instance.api.request("DELETE", "/v1/connectors/kept")
 
 
 def settings(**config: str) -> list[str]:
@@ -61,6 +74,39 @@ def test_a_pipeline_from_creation_to_deletion(instance: Any) -> None:
     for name in ("cli-in", "cli-out"):
         assert rc(instance, "connector", "delete", name)[0] == 0
         assert rc(instance, "connector", "status", name)[0] == 3
+
+
+def examples(heading: str) -> list[tuple[str, str]]:
+    """The commands of a section of the README, each with the output that is shown for it."""
+    section = README.split(f"## {heading}\n")[1].split("\n## ")[0]
+    block = next(block for block in re.findall(r"```console\n(.*?)```", section, re.DOTALL) if "connector create" in block)
+    return re.findall(r"^\$ (.*)\n((?:[^$].*\n)*)", block, re.MULTILINE)
+
+
+def test_the_first_pipeline_of_the_readme_works_as_it_is_written(instance: Any) -> None:
+    commands = examples("Your first pipeline")
+    marker = "--- the next command"
+    lines = [f"echo; echo '{marker}'; {command}" if not command.startswith("alias") else command for command, _ in commands]
+    script = "\n".join(["shopt -s expand_aliases; set -e", *lines, ""])
+    script = script.replace("/tmp/", f"{instance.folder}/").replace(".venv/bin/rocketconnect", COMMAND)
+    environment = {**os.environ, "ROCKETCONNECT_URL": instance.url}
+    done = subprocess.run(["bash"], input=script, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    answers = [part.removeprefix("\n").removesuffix("\n") for part in done.stdout.split(marker)[1:]]
+    shown = [text for command, text in commands if not command.startswith("alias")]
+    assert [answer for answer, text in zip(answers, shown, strict=True) if text] == [text for text in shown if text]
+    assert len([text for text in shown if text]) == 3
+    for name in ("in", "out"):
+        assert rc(instance, "connector", "delete", name)[0] == 0
+
+
+@pytest.mark.parametrize("verb", ["get", "status", "pause", "stop", "delete", "logs", "positions"])
+@pytest.mark.parametrize("name", ["kept/state", "kept#y", "kept?x", "../connectors"])
+def test_a_name_in_which_another_one_stands_touches_nothing(instance: Any, kept: dict[str, Any], verb: str, name: str) -> None:
+    code, out, err = rc(instance, "connector", verb, name)
+    assert (code, out) == (3, "")
+    assert name in err
+    assert instance.api.request("GET", "/v1/connectors/kept")["connector"] == kept
 
 
 def test_a_wrong_configuration_is_refused_with_every_problem_and_its_fix(instance: Any) -> None:
