@@ -35,11 +35,12 @@ bench: setup ## Measure throughput, latency and start-up (ARGS=--help)
 	@$(VENV)/python -m bench $(ARGS)
 
 .PHONY: lint
-lint: ## Check style, imports between the parts, and protos
+lint: ## Check style, imports between the parts, protos, and the Dockerfile
 	@$(VENV)/ruff check
 	@$(VENV)/ruff format --check
 	@$(VENV)/lint-imports
 	@$(VENV)/buf lint
+	@$(VENV)/hadolint deploy/docker/Dockerfile
 
 .PHONY: types
 types: ## Check types (mypy --strict)

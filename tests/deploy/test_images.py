@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,33 +11,41 @@ import pytest
 import yaml
 
 from rocketconnect_cli.topology import SERVICES, STORES
+from tests.deploy.dockerfile import ROOT, TEXT, command, commands, stage
 
-ROOT = Path(__file__).parents[2]
-DOCKERFILE = (ROOT / "deploy/docker/Dockerfile").read_text()
-COMPOSE = yaml.safe_load((ROOT / "deploy/compose/compose.yaml").read_text())
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "deploy/compose/compose.yaml").read_text())
 COMMAND = str(Path(sys.executable).with_name("rocketconnect"))
-
-
-def stage(service: str) -> str:
-    """The part of the Dockerfile that makes the image of a service."""
-    found = re.search(rf"^FROM base AS {service}$(.*?)(?=^FROM |\Z)", DOCKERFILE, re.MULTILINE | re.DOTALL)
-    assert found, f"no target {service}"
-    return found[1]
+USER = "rocketconnect"
+UID = "10001"
 
 
 def variables(service: str) -> set[str]:
     """What the image and the compose file set for a service."""
-    base = DOCKERFILE[DOCKERFILE.index("AS base") : DOCKERFILE.index("AS config")]
     own: dict[str, Any] = COMPOSE["services"][service].get("environment") or {}
-    return {*re.findall(r"(ROCKETCONNECT_\w+)=", base + stage(service)), *own}
+    return {*re.findall(r"(ROCKETCONNECT_\w+)=", stage("base") + stage(service)), *own}
+
+
+def owned(service: str) -> set[str]:
+    """The directories that belong to the user in the image of a service."""
+    (home,) = re.findall(rf"--uid {UID} --home-dir (\S+) --create-home {USER}$", command("base", "useradd"))
+    prefix = f"install -d -o {USER} -g {USER} "
+    made = [each.removeprefix(prefix).split() for each in commands(service) if each.startswith(prefix)]
+    return {home, *(path for paths in made for path in paths)}
+
+
+def mounts(service: Mapping[str, Any]) -> list[list[str]]:
+    """Source, target and mode of each volume."""
+    return [[*volume.split(":"), "rw"][:3] for volume in service.get("volumes", ())]
 
 
 @pytest.mark.parametrize("service", SERVICES)
 def test_every_service_has_a_target_with_its_extra_that_runs_as_an_ordinary_user(service: str) -> None:
     text = stage(service)
-    assert f"[{service}]" in text
+    # One form for all, of which some are run below.
+    assert command(service, "pip install") == f"""pip install -c /constraints.txt "$(ls /wheels/*.whl)[{service}]\""""
     assert f'ENTRYPOINT ["rocketconnect", "serve", "{service}"]' in text
-    assert text.index("USER rocketconnect") < text.index("ENTRYPOINT")
+    # By its number: Kubernetes cannot tell from a name that it is not root.
+    assert text.index(f"\nUSER {UID}\n") < text.index("ENTRYPOINT")
 
 
 @pytest.mark.parametrize("service", SERVICES)
@@ -57,7 +66,7 @@ def test_the_others_find_each_store_where_it_listens(service: str) -> None:
 
 
 def test_every_path_that_an_image_copies_is_there_and_every_package_is_copied() -> None:
-    copied = {word for line in re.findall(r"^COPY (?!--from)(.*)$", DOCKERFILE, re.MULTILINE) for word in line.split()[:-1]}
+    copied = {word for line in re.findall(r"^COPY (?!--from)(.*)$", TEXT, re.MULTILINE) for word in line.split()[:-1]}
     assert all((ROOT / path).exists() for path in copied)
     packages = re.search(r"packages = \[(.*?)\]", (ROOT / "pyproject.toml").read_text(), re.DOTALL)
     assert packages
@@ -65,5 +74,60 @@ def test_every_path_that_an_image_copies_is_there_and_every_package_is_copied() 
 
 
 def test_the_compose_file_runs_every_service_beside_rocketmq() -> None:
-    assert set(COMPOSE["services"]) == {*SERVICES, "namesrv", "broker"}
+    assert set(COMPOSE["services"]) == {*SERVICES, "namesrv", "broker", "broker-store"}
     assert all(COMPOSE["services"][name]["restart"] == "unless-stopped" for name in SERVICES)
+
+
+@pytest.mark.slow
+def test_an_image_installs_its_service_at_the_pinned_versions(
+    install: Callable[..., str], constraints: Path, tmp_path: Path
+) -> None:
+    install("gateway", tmp_path)
+    listed = subprocess.run([tmp_path / "bin/pip", "freeze"], capture_output=True, text=True, timeout=60, check=True).stdout
+    installed = {line.lower().replace("_", "-") for line in listed.splitlines() if "==" in line}
+    assert len(installed) > 20
+    assert installed - {line.split(" ")[0] for line in constraints.read_text().splitlines()} == set()
+    helped = [str(tmp_path / "bin/rocketconnect"), "serve", "gateway", "--help"]
+    subprocess.run(helped, capture_output=True, timeout=60, check=True)
+
+
+@pytest.mark.slow
+def test_what_the_image_with_spark_installs_can_be_had(install: Callable[..., str], tmp_path: Path) -> None:
+    assert "pyspark-" in install("executor", tmp_path, "--dry-run")
+
+
+def test_every_pinned_package_keeps_its_version_and_its_condition(constraints: Path) -> None:
+    locked = [line.removesuffix(" \\") for line in (ROOT / "requirements.lock").read_text().splitlines() if "==" in line]
+    assert constraints.read_text().splitlines() == locked
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_service_can_write_in_each_of_its_volumes(service: str) -> None:
+    for source, target, _ in mounts(COMPOSE["services"][service]):
+        # Docker makes a missing directory of the host for root; a volume takes the owner that the directory has in the image.
+        assert source in COMPOSE["volumes"], f"{source} is a directory of the host"
+        assert target in owned(service)
+
+
+@pytest.mark.parametrize("service", STORES)
+def test_what_a_store_keeps_is_in_a_volume(service: str) -> None:
+    (data,) = re.findall(r"ROCKETCONNECT_DATA_DIR=(\S+)", stage("base"))
+    assert [target for _, target, _ in mounts(COMPOSE["services"][service])] == [data]
+
+
+def test_the_store_of_the_broker_is_made_its_own_before_it_starts() -> None:
+    broker, store = COMPOSE["services"]["broker"], COMPOSE["services"]["broker-store"]
+    (mount,) = [mount for mount in mounts(broker) if mount[2] != "ro"]
+    assert mount[1] == "/home/rocketmq/store"
+    assert mounts(store) == [mount]
+    assert mount[0] in COMPOSE["volumes"]
+    assert (store["user"], store["entrypoint"]) == ("root", ["chown", "rocketmq:rocketmq", mount[1]])
+    assert store["image"] == broker["image"]
+    assert broker["depends_on"]["broker-store"] == {"condition": "service_completed_successfully"}
+
+
+def test_what_is_mounted_from_the_checkout_is_there_and_is_only_read() -> None:
+    folder = ROOT / "deploy/compose"
+    for service in COMPOSE["services"].values():
+        for source, _, mode in mounts(service):
+            assert source in COMPOSE["volumes"] or ((folder / source).is_file() and mode == "ro")
