@@ -29,6 +29,9 @@ from services.executor.runtime.task import Endpoints, Outcome
 HUNG_SECONDS = 30
 """A host that says nothing for so long is killed."""
 
+START_SECONDS = 300
+"""How long that is for one that has said nothing yet: many that start together on a small machine take their time."""
+
 SPARK_IDLE_SECONDS = 60.0
 """How long a Spark driver is kept that nothing runs in, unless it is the one that is kept warm."""
 
@@ -63,6 +66,7 @@ class HostView:
 class _Host:
     process: HostProcess
     profile: Profile | None
+    spoiled: bool = False
     runs: dict[int, Assigned] = field(default_factory=dict)
     idle_since: float = 0.0
 
@@ -98,7 +102,7 @@ class HostPool:
         """Start a run in a host that has room, or in a new one."""
         try:
             host = self._host_for(profile_of(assigned))
-        except OSError as error:
+        except (OSError, RuntimeError) as error:  # RuntimeError: no thread could be started
             # Told later, as the loss of a process always is: the caller is in the middle of something.
             reason = f"no host process could be started: {error}; give the executor more memory or processes"
             asyncio.get_running_loop().call_soon(self._watcher.on_lost, run, reason)
@@ -129,8 +133,8 @@ class HostPool:
         """To be called once a second: ends hosts that hang or are of no more use, and keeps one warm."""
         now = time.monotonic()
         for host in list(self._hosts):
-            if host.process.missed() > HUNG_SECONDS:
-                why = f"hung: it said nothing for {HUNG_SECONDS} s, and was killed"
+            if host.process.missed() > (limit := HUNG_SECONDS if host.process.has_spoken else START_SECONDS):
+                why = f"hung: it said nothing for {limit} s, and was killed"
                 host.process.kill(f"the host process (pid {host.process.pid}) {why}")
             elif not host.runs and not self._is_kept(host) and now - host.idle_since > SPARK_IDLE_SECONDS:
                 self._end(host)
@@ -164,7 +168,7 @@ class HostPool:
     def _host_for(self, profile: Profile | None) -> _Host:
         room = self._tasks_per_host if profile is NATIVE else float("inf")
         for host in self._hosts:
-            if host.profile == profile and len(host.runs) < room:
+            if host.profile == profile and len(host.runs) < room and not host.spoiled:
                 return host
         return self._new_host(profile)
 
@@ -194,17 +198,19 @@ class HostPool:
                 )
             case SparkFailed():
                 _log.error("Spark could not be started", profile=profile_name(host.profile), cause=event.error)
+                # Its tasks end with that error; a process in which a start has failed can't start Spark again.
+                host.spoiled = True
+                if not host.runs:
+                    self._discard(host, "its Spark driver could not be started")
 
     def _on_ended(self, host: _Host, event: TaskEnded) -> None:
         if host.runs.pop(event.run, None) is None:
             return
         host.idle_since = time.monotonic()
         host.relabel()
-        if host.profile is NATIVE and not host.runs:
+        if (host.profile is NATIVE or host.spoiled) and not host.runs:
             # What a plugin leaves behind (threads, programs) ends with its last task.
-            self._hosts.remove(host)
-            self._ending.append(host)
-            host.process.kill("its tasks have ended")
+            self._discard(host, "its tasks have ended")
         self._watcher.on_ended(event.run, event.outcome)
 
     def _on_exit(self, host: _Host, reason: str) -> None:
@@ -217,13 +223,18 @@ class HostPool:
         for run in lost:
             self._watcher.on_lost(run, reason)
 
+    def _discard(self, host: _Host, why: str) -> None:
+        self._hosts.remove(host)
+        self._ending.append(host)
+        host.process.kill(why)
+
     def _end(self, host: _Host) -> None:
         self._hosts.remove(host)
         self._ending.append(host)
         host.process.close()
 
     def _is_kept(self, host: _Host) -> bool:
-        return self._spark_warm and host.profile == ()
+        return self._spark_warm and host.profile == () and not host.spoiled
 
     def _holding(self, run: int) -> Iterator[_Host]:
         return (host for host in list(self._hosts) if run in host.runs)

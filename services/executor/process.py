@@ -46,6 +46,7 @@ class HostProcess:
         self.on_event = on_event
         self.on_exit = on_exit
         self.label = "no task"
+        self.has_spoken = False
         self._scratch = scratch
         self._silent = 0
         self._killed = ""
@@ -124,6 +125,7 @@ class HostProcess:
             if not data:
                 return None
             self._silent = 0
+            self.has_spoken = True
             *lines, rest = (rest + data).split(b"\n")
             if len(rest) > LINE_LIMIT:
                 return self.kill(f"it sent more than {LINE_LIMIT} bytes as one message")

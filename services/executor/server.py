@@ -13,9 +13,9 @@ from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceStub
 
 from rocketconnect_kit.channel import channel
 from rocketconnect_kit.errors import Unavailable
-from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.serve import run, serve
 from rocketconnect_kit.settings import load
+from services.executor.defect import end_broken
 from services.executor.fresh import FreshHosts
 from services.executor.lifecycle import Policy
 from services.executor.membership import Identity
@@ -29,9 +29,6 @@ from services.executor.settings import SECRET_KEY, ExecutorSettings, parse_label
 from services.executor.worker import Worker
 
 _CALL_SECONDS = 5.0
-_DEFECT = 70
-
-_log = get_logger(__name__)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -158,6 +155,5 @@ def _text(path: Path | None) -> str | None:
 
 def _end_if_broken(work: "asyncio.Task[None]") -> None:
     """Invariant 3: a worker that has stopped to look after its lease must not leave hosts running: they end with the process."""
-    if not work.cancelled() and work.exception() is not None:
-        _log.critical("a defect of the executor: it ends, to be started again", exc_info=work.exception())
-        os._exit(_DEFECT)
+    if not work.cancelled() and (error := work.exception()) is not None:
+        end_broken(error)

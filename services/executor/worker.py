@@ -14,6 +14,7 @@ from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.status import decode
 from rocketconnect_kit.watch import Watch
 from services.executor import wire
+from services.executor.defect import end_broken
 from services.executor.lifecycle import (
     PLAN,
     Assigned,
@@ -46,6 +47,9 @@ _FIRST_BACKOFF = 0.1
 _LAST_BACKOFF = 2.0
 _LAST_WORD_SECONDS = 1.0
 """How long a release waits for the last report of its unit to arrive: the state service may be away."""
+
+_PASSING = frozenset({"UNAVAILABLE", "DEADLINE_EXCEEDED", "ABORTED", "CANCELLED", "INTERNAL", "UNKNOWN"})
+"""What a call may fail with that can succeed when it is tried again."""
 
 _log = get_logger(__name__)
 
@@ -222,8 +226,11 @@ class Worker:
                 next_tick = now + _TICK_SECONDS
 
     def _apply(self, effects: Iterable[Effect]) -> None:
-        for effect in effects:
-            self._carry_out(effect)
+        try:
+            for effect in effects:
+                self._carry_out(effect)
+        except Exception as error:  # what is carried out by half can't be made good
+            end_broken(error)
         (self._idle.clear if self._lifecycle.alive else self._idle.set)()
         self._due.set()
 
@@ -264,7 +271,11 @@ class Worker:
             self._reports.ended(assigned, State.IDLE if assigned.key.task == PLAN else State.STOPPED, end.error)
 
     async def _plan(self, run: int, assigned: Assigned) -> None:
-        end = await self._planner.plan(assigned.connector, assigned.config)
+        try:
+            end = await self._planner.plan(assigned.connector, assigned.config)
+        except Exception as error:  # a planning that ends in any way has an end
+            _log.exception("planning failed", connector=assigned.connector)
+            end = End(failed=True, error=f"the connector could not be split into tasks: {type(error).__name__}: {error}")
         self._plans.pop(run, None)
         self._apply(self._lifecycle.ended(run, end, time.monotonic()))
 
@@ -279,6 +290,12 @@ class Worker:
                 cause = decode(error)
                 if cause.reason in (FENCED, "FENCED"):
                     return None
+                if end.plan is not None and cause.code not in _PASSING:
+                    # It would be refused for ever.
+                    end = End(failed=True, permanent=True, error=f"the plan of the connector is refused: {cause.message}")
+                    self._reports.ended(assigned, State.FAILED, end.error)
+                    await self._last_words()
+                    continue
                 _log.warning("can't release a unit, trying on", connector=assigned.connector, cause=cause.message)
             await asyncio.sleep(backoff)
             backoff = min(backoff * 2, _LAST_BACKOFF)

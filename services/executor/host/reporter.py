@@ -41,7 +41,7 @@ class TaskReporter:
 
     def state(self, state: State, trace: str = "") -> None:
         """See Reporter.state."""
-        trace = _shown(trace)
+        trace = shown(trace)
         with self._lock:
             if (state, trace) == (self._state, self._trace):
                 return
@@ -64,7 +64,7 @@ class TaskReporter:
 
     def log(self, level: str, message: str) -> None:
         """See Reporter.log."""
-        line = LogLine(time.time(), level, _shown(message))
+        line = LogLine(time.time(), level, shown(message))
         with self._lock:
             if len(self._logs) == LOG_LINES:
                 self._logs.popleft()
@@ -93,6 +93,8 @@ class TaskReporter:
             )
 
 
-def _shown(text: str) -> str:
-    text = hide(text)
+def shown(text: str) -> str:
+    """Return a text as it may leave the process: without secrets, not too long, and of characters that can be sent."""
+    # Names of files can hold bytes that are no text; Python shows them as surrogates, which no message can carry.
+    text = hide(text).encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= MESSAGE_CHARACTERS else f"{text[:MESSAGE_CHARACTERS]}… (cut, {len(text)} characters)"

@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from rocketconnect_sdk.errors import ConfigError, RetriableError
 from services.executor.host.line import Line
 from services.executor.host.output import flush_output
 from services.executor.host.secrets import hide, resolve_values
@@ -42,39 +43,41 @@ class SparkDriver:
 
     def warm_up(self) -> None:
         """Make the session in the background, and run the first jobs of it, which take seconds, before anybody waits for them."""
-        threading.Thread(target=self._try, name="spark warm-up", daemon=True).start()
+        threading.Thread(target=self._warm_up, name="spark warm-up", daemon=True).start()
 
     def session(self) -> "SparkSession":
         """Return the session; the first call takes seconds.
 
-        A start that hangs ends the process with Exit.SPARK_LATE: nothing else ends what pyspark waits for.
+        A start that failed is not tried again here: pyspark keeps what is left of it in the process. A start that hangs ends the
+        process with Exit.SPARK_LATE: nothing else ends what pyspark waits for.
 
         Raises:
             ConfigError: a reference in the profile stands for nothing.
+            RetriableError: Spark could not be started.
         """
         with self._lock:
-            if self._thread is None or self._error is not None:
-                self._error = None
-                self._made.clear()
+            if self._thread is None:
                 self._thread = threading.Thread(target=self._hold, name="spark", daemon=True)
                 self._thread.start()
-            if not self._made.wait(self._start_seconds):
-                flush_output()
-                os._exit(Exit.SPARK_LATE)
-            if self._error is not None:
-                raise self._error
-            if self._session is None:
-                msg = "the Spark session was neither made nor refused"
-                raise RuntimeError(msg)
+        if not self._made.wait(self._start_seconds):
+            flush_output()
+            os._exit(Exit.SPARK_LATE)
+        if self._session is not None:
             return self._session
+        if isinstance(self._error, ConfigError):
+            raise self._error
+        msg = f"Spark could not be started: {self._error}"
+        raise RetriableError(msg) from self._error
 
-    def _try(self) -> None:
+    def _warm_up(self) -> None:
+        from services.executor.runtime.spark_session import run_first_jobs
+
         try:
-            from services.executor.runtime.spark_session import run_first_jobs
-
             run_first_jobs(self.session())
         except Exception:
-            self._line.send(SparkFailed(hide(traceback.format_exc())))
+            # A start that failed is told by who made it; the first jobs are only for speed.
+            if self._session is not None:
+                traceback.print_exc()
 
     def _hold(self) -> None:
         """Makes the session and stays until its Java process ends: the kernel ends that one with the thread that started it."""
@@ -86,6 +89,7 @@ class SparkDriver:
             self._line.send(SparkReady(time.monotonic() - began))
         except BaseException as error:  # handed to whoever asked for the session
             self._error = error
+            self._line.send(SparkFailed(hide(traceback.format_exc())))
             return
         finally:
             self._made.set()

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from services.executor.host.line import Line
 from services.executor.host.output import flush_output
-from services.executor.host.reporter import TaskReporter
-from services.executor.host.secrets import hide
+from services.executor.host.reporter import TaskReporter, shown
 from services.executor.messages import DirectTask, Exit, Pulse, StartTask, TaskEnded
 from services.executor.runtime.task import Endpoints, Kind, Lease, Outcome, TaskControl, TaskSpec, run_task
 
@@ -83,7 +82,7 @@ class Tasks:
             outcome = Outcome(clean=False, failed=True, error=f"a defect of the executor's runtime: {traceback.format_exc()}")
         run.over.set()
         flush_output()
-        ended = TaskEnded(run.order.run, dataclasses.replace(outcome, error=hide(outcome.error)))
+        ended = TaskEnded(run.order.run, dataclasses.replace(outcome, error=shown(outcome.error)))
         with self._telling:
             with self._lock:
                 del self._running[run.order.run]

@@ -12,6 +12,9 @@ from services.executor.runtime.task import Reporter, State, TaskControl
 
 T = TypeVar("T")
 
+_LONGEST_AWAY = 2.0
+"""Seconds of the longest pause before an other side that is away is asked again."""
+
 FENCED = "another worker has the task now, or the lease of this one is lost"
 
 AWAY = (SystemAway, PositionsAway, rocketmq.RetriableError)
@@ -71,6 +74,9 @@ class Attempts:
                 wait = backoff.pause()
                 if isinstance(error, RetriableError):
                     self.check_time(began, trace, error)
+                else:
+                    # Who was away comes back at any moment, and a pipeline waits for it; asking costs little.
+                    wait = min(wait, _LONGEST_AWAY)
                 if isinstance(error, (RetriableError, SystemAway)):
                     wait = error.wait or wait
                 self._reporter.state(State.WAITING, trace)

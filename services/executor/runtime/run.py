@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import Future
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import SparkSession
+
+_LOOK_SECONDS = 1.0
 
 
 def run(
@@ -125,6 +129,24 @@ def _direct(around: Surroundings, source_config: Config, sink_config: Config, co
     return DirectRun(around, reading, writing, context).run()
 
 
+def _awaited(spark: Callable[[], SparkSession], control: TaskControl) -> SparkSession:
+    """The session; a start that takes its time holds up nobody who is to end, and goes on for the others."""
+    answer: Future[SparkSession] = Future()
+
+    def ask() -> None:
+        try:
+            answer.set_result(spark())
+        except BaseException as error:  # raised again in the task
+            answer.set_exception(error)
+
+    answer.add_done_callback(lambda _: control.wake())
+    threading.Thread(target=ask, name="wait for spark", daemon=True).start()
+    while not answer.done():
+        if control.wait(_LOOK_SECONDS):
+            raise Stopped
+    return answer.result()
+
+
 def _seconds(milliseconds: int) -> float | None:
     return None if milliseconds < 0 else milliseconds / 1000
 
@@ -160,7 +182,7 @@ def _engine(
     from services.executor.runtime.spark_engines import DataFrameEngine, RecordsOnSparkEngine
 
     around.reporter.state(State.STARTING, "starting Spark")
-    session = spark()
+    session = _awaited(spark, around.control)
     if isinstance(plugin, RecordSink):
         records = plugin.open(around.config, task_config, context)
         held.callback(records.close)
