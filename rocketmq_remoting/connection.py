@@ -161,6 +161,10 @@ class Connection:
         except (OSError, EOFError, ProtocolError, ValueError) as error:
             # ValueError: the stream was closed by another thread while this one was about to read.
             self._end(str(error) or type(error).__name__)
+        except BaseException as error:
+            # Whatever it is, such as a lack of memory: nobody must wait on a connection that is not read any more.
+            self._end(f"{type(error).__name__}: {error}")
+            raise
 
     def _read_frame(self) -> Frame:
         serialization, header_length, body_length = decode_prefix(self._read_exactly(PREFIX_BYTES))

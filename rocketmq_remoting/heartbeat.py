@@ -71,8 +71,12 @@ class Heartbeat:
             self._wake.wait(self._interval)
             self._wake.clear()
             if not self._closed:
-                self.beat()
-                self._routes.refresh()
+                try:
+                    self.beat()
+                    self._routes.refresh()
+                except Exception:
+                    # A defect must not end this thread: without it routes would grow old unseen.
+                    _log.exception("heartbeat")
 
     def beat(self) -> None:
         """Send a heartbeat over every open connection to a broker; a failure is logged."""

@@ -7,6 +7,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from rocketmq_remoting.errors import RequestTimeout
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -52,12 +54,15 @@ class Pending(Generic[T_co]):
 
         Raises:
             RocketMQError: the request failed.
-            TimeoutError: `timeout` passed; the request is still under way.
+            TimeoutError: `timeout` passed; the request is still under way. Not without `timeout`.
         """
-        if timeout is None:
-            timeout = max(self.deadline - time.monotonic(), 0.0) + _EXPIRY_SLACK
-        if not self._gate.acquire(timeout=max(timeout, 0.0)):
-            msg = f"{self.what}: not answered within {timeout:.3f} s and still under way"
+        patience = max(self.deadline - time.monotonic(), 0.0) + _EXPIRY_SLACK if timeout is None else max(timeout, 0.0)
+        if not self._gate.acquire(timeout=patience):
+            if timeout is None:
+                # A process that was stopped for long can wake here before it has noticed elsewhere that the time is over.
+                msg = f"{self.what}: no answer in time; it may or may not have taken effect"
+                raise RequestTimeout(msg)
+            msg = f"{self.what}: not answered within {patience:.3f} s and still under way"
             raise TimeoutError(msg)
         try:
             if self._error is None and self._read is not None and self.frame is not None:

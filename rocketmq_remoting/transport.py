@@ -9,6 +9,7 @@ import contextlib
 import select
 import socket
 import ssl
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Protocol
@@ -49,7 +50,7 @@ def connect(host: str, port: int, timeout: float, tls: TlsOptions | None) -> Tra
     sock = socket.create_connection((host, port), timeout)
     try:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        _notice_silence(sock)
         if tls is not None:
             return TlsTransport(sock, tls.context, tls.server_hostname or host)
         sock.settimeout(None)
@@ -57,6 +58,16 @@ def connect(host: str, port: int, timeout: float, tls: TlsOptions | None) -> Tra
     except BaseException:
         sock.close()
         raise
+
+
+def _notice_silence(sock: socket.socket) -> None:
+    """Let the kernel end a connection whose other side is gone without a word, idle or not, within about 15 seconds."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    if sys.platform == "linux":
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 5)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 3)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 15_000)
 
 
 class TcpTransport:
