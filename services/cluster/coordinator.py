@@ -59,6 +59,7 @@ class Coordinator:
         self._random = random
         self._queue: asyncio.Queue[_Waiting] = asyncio.Queue(QUEUE_LENGTH)
         self._wake_at = 0.0
+        self._again: list[_Waiting] = []
         self.board = Board()
         self.state = State(Tables(), policy, clock())
 
@@ -129,6 +130,9 @@ class Coordinator:
 
     async def _next_batch(self) -> list[_Waiting]:
         """Wait for events; return a Tick when it is time for one."""
+        if self._again:
+            again, self._again = self._again, []
+            return again
         try:
             async with asyncio.timeout(max(0.0, self._wake_at - self._clock())):
                 batch = [await self._queue.get()]
@@ -147,6 +151,8 @@ class Coordinator:
             for waiting in batch:
                 if waiting.answer is not None and not waiting.answer.done():
                     waiting.answer.set_exception(Unavailable("STORE_UNAVAILABLE", error.message))
+            # Who waits for an answer asks again; what was only told is not told twice.
+            self._again = [waiting for waiting in batch if waiting.answer is None and not isinstance(waiting.event, Tick)]
             raise
         self.board.publish(effects.views)
         for waiting, reply in zip(batch, effects.replies, strict=True):

@@ -13,7 +13,7 @@ class RetryPolicy:
 
     first: float = 1.0
     longest: float = 60.0
-    limit: int = 10
+    limit: int = 20
     healthy_after: float = 60.0
 
     def count(self, failures: int, lasted: float) -> int:

@@ -43,7 +43,8 @@ class State:
         self.leases = Leases(policy.timing)
         self.leases.restart((worker.id for worker in tables.workers.values() if not worker.ended), now)
         self.ended_at = {worker.id: now for worker in tables.workers.values() if worker.ended}
-        self.given_at = {unit.key: now for unit in tables.units.values() if unit.is_held}
+        # How long they have run is not stored: to a task that may have run for days its next failure is the first one.
+        self.given_at = {unit.key: -FOREVER for unit in tables.units.values() if unit.is_held}
         self.backoffs: dict[Key, Backoff] = {}
         self.replan_at: dict[str, float] = {}
         self.reasons: dict[Key, str] = {}

@@ -82,6 +82,21 @@ async def test_nobody_sees_what_could_not_be_written_and_it_works_again_when_the
         assert coordinator.board.views[Key("u1", PLAN)].worker == "a"
 
 
+async def test_what_was_told_while_the_store_was_away_happens_when_it_is_back(
+    coordinator: Coordinator, store: UnreliableStore, connector: Callable[..., Connector]
+) -> None:
+    async with coordinator.running():
+        await coordinator.submit(registration("a"))
+        store.fails_with = Unavailable("STORE_UNAVAILABLE", "disk full")
+        coordinator.tell(ConnectorsChanged(snapshot=False, connectors=[connector()]))
+        await asyncio.sleep(0.5)
+        assert coordinator.board.views == {}
+        store.fails_with = None
+        async with asyncio.timeout(60):
+            while coordinator.board.views.get(Key("u1", PLAN)) is None:
+                await asyncio.sleep(0.02)
+
+
 async def test_events_that_arrive_during_a_write_share_the_next_one(coordinator: Coordinator, store: UnreliableStore) -> None:
     async with coordinator.running():
         store.seconds = 0.05

@@ -10,6 +10,7 @@ from rocketconnect_kit.errors import FailedPrecondition
 from services.cluster import core
 from services.cluster.events import ConnectorsChanged, Deregister, Register, Release, ReportPlan, Tick
 from services.cluster.model import PLAN, Connector, Key, Wanted
+from services.cluster.retry import RetryPolicy
 from services.cluster.view import Unowned
 from tests.services.cluster.paper import ClusterOnPaper
 
@@ -224,10 +225,10 @@ class TestFailures:
         assert running.owners("u1")[0] != ""
         assert {task: epoch for task, epoch in running.epochs("u1").items() if task != 0} == others, "nothing else moved"
 
-    def test_a_task_that_fails_ten_times_in_a_row_is_given_up_until_the_connector_is_restarted(
+    def test_a_task_that_fails_too_often_in_a_row_is_given_up_until_the_connector_is_restarted(
         self, running: ClusterOnPaper, connector: MakeConnector
     ) -> None:
-        for _ in range(10):
+        for _ in range(RetryPolicy().limit):
             running.pass_time(76)
             running.state.given_at.clear()
             running.release("u1", 0, failed=True)
