@@ -107,6 +107,8 @@ class Gateway:
             return progress.render(Problem(500, "INTERNAL", detail, metadata={"error_id": error_id}))
 
     async def _dispatch(self, request: Request, progress: _Progress) -> Response:
+        # Also what belongs to no route is told in the form of the API that was meant.
+        progress.render = self._table.render(request.scope["raw_path"]) or problem_answer
         host = request.headers.get("host")
         self._access.check_host(host)
         match = self._table.match(request.method, request.scope["raw_path"])

@@ -76,6 +76,11 @@ class RouteTable:
         self.routes = tuple(routes)
         by_literals = sorted(self.routes, key=lambda route: len(_VARIABLE.findall(route.template)))
         self._patterns = [(_pattern(route.template), route) for route in by_literals]
+        self._renders = {_area(route.template.encode()): route.render for route in self.routes}
+
+    def render(self, raw_path: bytes) -> Render | None:
+        """Return how the routes of the same API tell problems: those whose path begins alike; None: there are none."""
+        return self._renders.get(_area(raw_path))
 
     def match(self, method: str, raw_path: bytes) -> Match:
         """Return the route of a request.
@@ -97,6 +102,10 @@ def _not_allowed(method: str, routes: Sequence[Route]) -> Refused:
     allow = ", ".join(sorted({allowed for route in routes for allowed in route.methods}))
     detail = f"{method[:20]} is not answered here; allowed: {allow}"
     return Refused(Problem(405, "METHOD_NOT_ALLOWED", detail, headers={"Allow": allow}))
+
+
+def _area(path: bytes) -> bytes:
+    return path.split(b"/", 2)[1] if path.startswith(b"/") else b""
 
 
 def _pattern(template: str) -> re.Pattern[bytes]:

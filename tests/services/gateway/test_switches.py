@@ -20,6 +20,9 @@ async def test_compat_status_200_leaves_the_truth_to_the_body(system: Any, servi
             assert answer.json()["errorCode"] in (400, 404)
         answer = await rest.post("/connectors/x", content=b"{")
         assert (answer.status_code, answer.json()["errorCode"]) == (200, 400)
+        for path, code in (("/connectors/", 404), ("/connectors/%ff", 400)):
+            answer = await rest.post(path, json=CONFIG)
+            assert (answer.status_code, answer.json()["errorCode"]) == (200, code)
         assert (await rest.get("/v1/connectors/nosuch")).status_code == 404
 
 

@@ -198,6 +198,36 @@ async def test_bad_name_is_refused_with_the_rule(rest: httpx.AsyncClient, name: 
     assert "letters, digits" in answer.json()["message"]
 
 
+STRAY_REQUESTS = {
+    ("POST", "/connectors/"): 404,
+    ("POST", "/connectors/%ff"): 400,
+    ("GET", "/connectors/%ff/status"): 400,
+    ("GET", "/connectors"): 404,
+    ("GET", "/connectors/a/b/c/d/e"): 404,
+    ("GET", "/plugin/nosuch"): 404,
+    ("GET", "/allocated"): 404,
+    ("GET", "/getClusterInfo/x"): 404,
+    ("DELETE", "/connectors/src"): 405,
+}
+
+
+@pytest.mark.parametrize(("method", "path"), STRAY_REQUESTS)
+async def test_what_belongs_to_no_original_path_is_refused_in_the_original_form(
+    rest: httpx.AsyncClient, method: str, path: str
+) -> None:
+    answer = await rest.request(method, path, json=CONFIG)
+    expected = STRAY_REQUESTS[method, path]
+    assert (answer.status_code, answer.headers["content-type"]) == (expected, "application/json")
+    assert (set(answer.json()), answer.json()["errorCode"]) == ({"errorCode", "message"}, expected)
+
+
+@pytest.mark.parametrize("path", ["/v1/nosuch", "/nosuch", "/connectorsx", "/v1/connectors/%ff"])
+async def test_what_belongs_to_no_other_path_is_refused_as_a_problem(rest: httpx.AsyncClient, path: str) -> None:
+    answer = await rest.get(path)
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["status"] == answer.status_code
+
+
 async def test_secret_is_never_echoed(rest: httpx.AsyncClient) -> None:
     answer = await rest.post("/connectors/src", json={**CONFIG, "password": "hunter2"})
     assert answer.status_code == 400
