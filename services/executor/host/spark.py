@@ -12,6 +12,7 @@ from services.executor.host.line import Line
 from services.executor.host.output import flush_output
 from services.executor.host.secrets import hide, resolve_values
 from services.executor.messages import Exit, SparkFailed, SparkReady
+from services.executor.runtime.spark_errors import spark_error_text
 
 if TYPE_CHECKING:
     import subprocess
@@ -40,6 +41,7 @@ class SparkDriver:
         self._made = threading.Event()
         self._session: SparkSession | None = None
         self._error: BaseException | None = None
+        self._reason = ""
 
     def warm_up(self) -> None:
         """Make the session in the background, and run the first jobs of it, which take seconds, before anybody waits for them."""
@@ -66,8 +68,8 @@ class SparkDriver:
             return self._session
         if isinstance(self._error, ConfigError):
             raise self._error
-        msg = f"Spark could not be started: {self._error}"
-        raise RetriableError(msg) from self._error
+        msg = f"Spark could not be started: {self._reason}"
+        raise RetriableError(msg)
 
     def _warm_up(self) -> None:
         from services.executor.runtime.spark_session import run_first_jobs
@@ -89,6 +91,8 @@ class SparkDriver:
             self._line.send(SparkReady(time.monotonic() - began))
         except BaseException as error:  # handed to whoever asked for the session
             self._error = error
+            # Now: the text of an error of Java's is asked from Java, which ends with this thread.
+            self._reason = spark_error_text(error)
             self._line.send(SparkFailed(hide(traceback.format_exc())))
             return
         finally:

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -170,3 +171,18 @@ def test_the_executor_imports_no_plugin_no_spark_no_arrow_and_no_broker_client()
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.spark
+async def test_a_host_in_which_spark_did_not_start_is_replaced(pool: HostPool, watcher: Watcher) -> None:
+    """pyspark keeps what is left of a start that failed: in that process every later one would fail, too."""
+    options = {"connector.class": "file_sink", "topics": "t", "filename": "/not/there", "spark.master": "local[many]"}
+    for run in (1, 2):
+        pool.renew(time.monotonic() + 600)
+        pool.start(run, Assigned(Key("uid", 0), "lines", 1, 1, 1, "SINK", options, {"tasks": "1"}))
+        (host,) = pool.describe()
+        await until(lambda run=run: run in watcher.ended or watcher.lost, 120)  # type: ignore[misc]
+        assert "Spark could not be started" in watcher.ended[run].error
+        assert "Could not parse Master URL: 'local[many]'" in watcher.ended[run].error
+        assert not watcher.ended[run].permanent
+        assert host.pid not in [left.pid for left in pool.describe()]

@@ -1,8 +1,10 @@
 """What a task says of itself becomes log lines that people can read after it is gone."""
 
+import os
 import threading
 
 from services.executor.host.reporter import TaskReporter
+from services.executor.messages import Pulse, encode
 from services.executor.runtime.task import State
 
 
@@ -27,3 +29,11 @@ def test_resting_between_records_is_not_worth_a_line() -> None:
         reporter.state(State.IDLE)
         reporter.state(State.RUNNING)
     assert lines(reporter) == [("INFO", "RUNNING")]
+
+
+def test_what_is_no_text_is_told_in_a_form_that_can_be_sent() -> None:
+    reporter = TaskReporter(1, threading.Event())
+    name = os.fsdecode(b"caf\xe9.txt")
+    reporter.state(State.WAITING, f"{name} is not there")
+    reporter.log("ERROR", name)
+    assert b"udce9" in encode(Pulse([reporter.pulse()]))
