@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,10 @@ import psutil
 import pytest
 
 from rocketconnect_cli.api import Api
-from rocketconnect_cli.embedded import ports
-from rocketconnect_cli.states import wait_for
+from rocketconnect_cli.embedded import EmbeddedRocketMQ, ports
+from rocketconnect_cli.embedded.rocketmq import BROKER, NAME_SERVER
+from rocketconnect_cli.states import counter, get_state, wait_for
+from rocketmq_remoting import Client
 
 pytestmark = pytest.mark.e2e
 COMMAND = str(Path(sys.executable).with_name("rocketconnect"))
@@ -50,6 +52,25 @@ class Up:
         return self.process.returncode, [child for child in below if alive(child)], seconds
 
 
+Start = Callable[..., Up]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Start one with these arguments of Up; what a failed test leaves running is ended."""
+    started: list[Up] = []
+
+    def one(folder: Path, *options: str) -> Up:
+        started.append(Up(folder, *options))
+        return started[-1]
+
+    yield one
+    for up in started:
+        if up.process.poll() is None:
+            up.process.kill()
+            up.process.communicate()
+
+
 def alive(process: psutil.Process) -> bool:
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
@@ -69,12 +90,12 @@ def append(path: Path, *lines: str) -> None:
         file.writelines(f"{line}\n" for line in lines)
 
 
-def test_stop_kill_and_restart_on_the_same_directory(tmp_path: Path) -> None:
+def test_stop_kill_and_restart_on_the_same_directory(tmp_path: Path, start: Start) -> None:
     data, source, target = tmp_path / "data", tmp_path / "in.txt", tmp_path / "out.txt"
     rest = ports.choose()
     append(source, "one", "two")
 
-    first = Up(data, "--rest-port", str(rest))
+    first = start(data, "--rest-port", str(rest))
     ready = first.ready()
     assert ready["rest"] == f"http://127.0.0.1:{rest}"
     with Api(ready["rest"]) as api:
@@ -94,13 +115,13 @@ def test_stop_kill_and_restart_on_the_same_directory(tmp_path: Path) -> None:
     assert first.end(signal.SIGINT)[:2] == (0, [])
 
     append(source, "three")
-    second = Up(data, "--rest-port", str(rest))
+    second = start(data, "--rest-port", str(rest))
     second.ready()
     wait_until(lambda: target.read_text() == "one\ntwo\nthree\n")
     assert second.end(signal.SIGKILL)[:2] == (-9, [])
 
     append(source, "four")
-    third = Up(data, "--rest-port", str(rest))
+    third = start(data, "--rest-port", str(rest))
     with Api(third.ready()["rest"]) as api:
         wait_until(lambda: target.read_text() == "one\ntwo\nthree\nfour\n")
         for name in ("in", "out"):
@@ -110,6 +131,46 @@ def test_stop_kill_and_restart_on_the_same_directory(tmp_path: Path) -> None:
     code, left, seconds = third.end(signal.SIGINT, times=2)
     assert (code, left) == (0, [])
     assert seconds < 5
+
+
+def test_an_existing_rocketmq_carries_a_pipeline_and_is_left_running(
+    tmp_path: Path, start: Start, rocketmq: EmbeddedRocketMQ
+) -> None:
+    source, target = tmp_path / "in.txt", tmp_path / "out.txt"
+    append(source, "one", "two", "three")
+    up = start(tmp_path / "data", "--rest-port", "0", "--namesrv", rocketmq.name_server)
+    ready = up.ready()
+    assert ready["nameServer"] == rocketmq.name_server
+    assert not {BROKER, NAME_SERVER} & set(ready["pids"])
+    with Api(ready["rest"]) as api:
+        sink = {"connector.class": "file_lines", "engine": "native", "topics": "existing", "filename": str(target)}
+        api.request("POST", "/v1/connectors", body={"name": "out", "config": sink})
+        config = {"connector.class": "file_source", "topic": "existing", "filename": str(source)}
+        api.request("POST", "/v1/connectors", body={"name": "in", "config": config})
+        wait_until(lambda: target.exists() and target.read_text() == "one\ntwo\nthree\n")
+    assert up.end(signal.SIGINT)[:2] == (0, [])
+    assert rocketmq.is_ready(timeout_seconds=60)
+    assert all(process.poll() is None for process in rocketmq.processes.values())
+    with Client(rocketmq.name_server, timeout=60) as client:
+        assert sum(client.max_offset(queue) for queue in client.queues("existing")) == 3
+
+
+def test_two_executors_share_the_tasks_of_a_connector(tmp_path: Path, start: Start, rocketmq: EmbeddedRocketMQ) -> None:
+    append(tmp_path / "a.log", "one", "two", "three")
+    append(tmp_path / "b.log", "four", "five")
+    up = start(tmp_path / "data", "--rest-port", "0", "--executors", "2", "--namesrv", rocketmq.name_server)
+    ready = up.ready()
+    with Api(ready["rest"]) as api:
+        config = {"connector.class": "file_source", "topic": "shared", "filename": str(tmp_path / "*.log"), "max.tasks": "2"}
+        api.request("POST", "/v1/connectors", body={"name": "in", "config": config})
+        wait_until(lambda: sorted(counter(task, "recordsOut") for task in get_state(api, "in")["tasks"]) == [2, 3])
+        workers = {task["task"]: task["workerId"] for task in get_state(api, "in")["tasks"]}
+        command = [COMMAND, "cluster", "--output", "json", "--url", ready["rest"]]
+        shown = json.loads(subprocess.run(command, capture_output=True, timeout=60, check=True).stdout)
+    assert set(workers.values()) == {"worker-1", "worker-2"}
+    assert {item["task"]: item["workerId"] for item in shown["assignments"]} == workers
+    assert {worker["workerId"]: worker["alive"] for worker in shown["workers"]} == {"worker-1": True, "worker-2": True}
+    assert up.end(signal.SIGINT)[:2] == (0, [])
 
 
 def test_a_port_in_use_is_said_in_one_sentence(tmp_path: Path) -> None:
