@@ -7,7 +7,7 @@ from pathlib import Path
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem, RecordError, RecordRefused
 from rocketconnect_sdk.files import AppendedFile, Owner, StagedFile
-from rocketconnect_sdk.files.checks import output_problems
+from rocketconnect_sdk.files.checks import kind_problems, place_problems
 from rocketconnect_sdk.files.lines import json_line, json_lines, text_line, text_lines
 from rocketconnect_sdk.files.trouble import understood
 from rocketconnect_sdk.options import Config, Option
@@ -49,7 +49,8 @@ class FileLines(RecordSink):
 
     def check(self, config: Config) -> Iterable[Problem]:
         """See Sink."""
-        return output_problems(config["filename"], directory=False)
+        yield from place_problems(config["filename"])
+        yield from kind_problems(config["filename"], directory=False)
 
     def plan(self, config: Config, max_tasks: int) -> Plan:
         """One: a file has one writer, so that its order means something."""

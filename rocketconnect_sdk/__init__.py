@@ -14,8 +14,8 @@ from rocketconnect_sdk.errors import (
     RetriableError,
     SystemAway,
 )
-from rocketconnect_sdk.options import Config, Kind, Option, parse
-from rocketconnect_sdk.record import Offset, Operation, Record, Rejected, SinkBatch, SourceBatch
+from rocketconnect_sdk.options import Config, Kind, Option, parse, run_checks
+from rocketconnect_sdk.record import Offset, Rejected, SinkBatch, SourceBatch
 from rocketconnect_sdk.schema import Field, Schema, Type, decimal, struct
 from rocketconnect_sdk.sink import (
     DataFrameSink,
@@ -46,14 +46,12 @@ __all__ = [
     "Guarantee",
     "Kind",
     "Offset",
-    "Operation",
     "Option",
     "PermanentError",
     "Plan",
     "Problem",
     "QueuePosition",
     "Receipt",
-    "Record",
     "RecordError",
     "RecordRefused",
     "RecordSink",
@@ -76,5 +74,6 @@ __all__ = [
     "__version__",
     "decimal",
     "parse",
+    "run_checks",
     "struct",
 ]

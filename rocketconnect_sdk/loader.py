@@ -1,4 +1,4 @@
-"""Finds connectors: the built-in ones under `connectors`, and those of installed packages by their entry points.
+"""Finds plugins: the built-in connectors under `connectors`, those of installed packages by their entry points, and converters.
 
 A package offers its connectors by an entry point for each, in its pyproject.toml:
 
@@ -17,6 +17,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pkgutil import iter_modules
 
+from rocketconnect_sdk.converters import BUILT_IN, class_names, converter_class
 from rocketconnect_sdk.errors import ConfigError, Problem
 from rocketconnect_sdk.options import Option
 from rocketconnect_sdk.sink import DataFrameSink, RecordSink, Sink
@@ -28,11 +29,12 @@ DIRECT = "direct"
 
 
 class PluginType(Enum):
-    """The direction of a connector; the values are those of RocketMQ Connect where it has one."""
+    """The direction of a connector, or a converter; the values are those of RocketMQ Connect where it has one."""
 
     SOURCE = "SOURCE"
     SINK = "SINK"
     DIRECT = "DIRECT"
+    CONVERTER = "CONVERTER"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +42,13 @@ class PluginInfo:
     """What is said of a plugin.
 
     Attributes:
-        name: What users write into connector.class.
+        name: What users write into connector.class, or into key.converter and value.converter.
         aliases: Other names that it answers to.
-        type: The direction.
+        type: What it is.
         version: Its version.
         summary: One sentence of what it does.
         options: Its own options; those that every connector has are in rocketconnect_sdk.connector_options.
-        guarantee: EXACTLY_ONCE, IDEMPOTENT or AT_LEAST_ONCE.
+        guarantee: EXACTLY_ONCE, IDEMPOTENT or AT_LEAST_ONCE; empty for a converter.
         engines: Of a sink: spark, native or both.
     """
 
@@ -81,6 +83,7 @@ def catalogue() -> Catalogue:
     for where, load in _places():
         try:
             for kind in load():
+                _refuse_taken_name(kind)
                 found.setdefault(kind.name, kind())
         except Exception as error:  # whatever a foreign module does: it is reported, and the others still load
             broken[where] = f"{type(error).__name__}: {error}"
@@ -88,12 +91,12 @@ def catalogue() -> Catalogue:
 
 
 def plugins() -> Sequence[PluginInfo]:
-    """What there is, by name."""
+    """What there is, converters included, by name."""
     direct = PluginInfo(
         DIRECT, (), PluginType.DIRECT, __version__, "A source and a record sink in one task, without a topic.", (), "EXACTLY_ONCE"
     )
     infos = [_info(connector) for connector in catalogue().connectors.values()]
-    return sorted([*infos, direct], key=lambda info: info.name)
+    return sorted([*infos, *_converters(), direct], key=lambda info: info.name)
 
 
 def find(name: str) -> Source | Sink:
@@ -110,6 +113,9 @@ def find(name: str) -> Source | Sink:
     if why:
         raise ConfigError([Problem("connector.class", name, f"could not be loaded: {why}", "Mend or reinstall the plugin.")])
     fix = f"Use one of {', '.join(sorted([*known.connectors, DIRECT]))}."
+    if any(name == converter or name in class_names(converter) for converter in BUILT_IN):
+        where = "Converters are named in key.converter and value.converter."
+        raise ConfigError([Problem("connector.class", name, "is a converter, not a connector", f"{fix} {where}")])
     raise ConfigError([Problem("connector.class", name[:200], "is not a connector of this worker", fix)])
 
 
@@ -122,10 +128,27 @@ def _info(connector: Source | Sink) -> PluginInfo:
         plugin_type = PluginType.SINK
         guarantee = connector.guarantee.value
         engines = engines_of(connector)
-    summary = (inspect.getdoc(type(connector)) or "").partition("\n")[0]
+    summary = _summary(type(connector))
     return PluginInfo(
         connector.name, connector.aliases, plugin_type, connector.version, summary, connector.options, guarantee, engines
     )
+
+
+def _converters() -> Iterator[PluginInfo]:
+    for name in BUILT_IN:
+        kind = converter_class(name)
+        yield PluginInfo(name, class_names(name), PluginType.CONVERTER, __version__, _summary(kind), kind.options, "")
+
+
+def _summary(kind: type) -> str:
+    return (inspect.getdoc(kind) or "").partition("\n")[0]
+
+
+def _refuse_taken_name(kind: type[Source] | type[Sink]) -> None:
+    """Plugins are told apart by their names."""
+    if kind.name == DIRECT or kind.name in BUILT_IN:
+        msg = f"{kind.name!r} is the name of a plugin that comes with RocketConnect: choose another"
+        raise ValueError(msg)
 
 
 def engines_of(sink: Sink) -> Sequence[str]:

@@ -1,9 +1,12 @@
 """Options of connectors: what can be configured, checked all at once, with secrets that stay references."""
 
+import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
 from typing import Any
 
 from rocketconnect_sdk.errors import ConfigError, Problem
@@ -21,11 +24,20 @@ class Kind(Enum):
     LIST = "list"  # tuple[str, ...], separated by commas (or by semicolons, as RocketMQ Connect does)
 
 
-REFERENCE = re.compile(r"\$\{(env|file|keystore):[^}]+\}")
+REFERENCE = re.compile(r"\$\{(env|file):([^}]+)\}")
 """A reference to a secret, resolved only where the task runs."""
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?", re.IGNORECASE)
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?")
+KEYSTORE = re.compile(r"\$\{keystore:[^}]*\}?")
+"""A reference that RocketMQ Connect's users may expect, and that no worker can resolve."""
+
+NO_KEYSTORE = "refers to a keystore, and there are none in this version"
+REFERENCE_FIX = "Give a reference: ${env:NAME}, or ${file:PATH:KEY} for a file with lines KEY=VALUE."
+
+_SHOWN = 200
+"""So many characters of a wrong value are repeated."""
+
+_SIZE = re.compile(r"(\d{1,30}(?:\.\d{1,30})?)\s*([kmgt]?)(i?b)?", re.IGNORECASE)
+_DURATION = re.compile(r"(\d{1,30}(?:\.\d{1,30})?)\s*(ms|s|m|h|d)?")
 _SECONDS = {"ms": 0.001, None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -46,6 +58,8 @@ class Option:
         maximum: Of numbers, sizes and durations.
         aliases: Other keys that are taken for it, such as those of RocketMQ Connect.
         check: Looks at the parsed value and returns what is wrong with it, or None.
+        fix: How to write it right, shown with whatever is wrong with it: "Use 1 to 127 letters and digits, such as orders.".
+            Empty: it is made of the kind, the choices, the limits and the default, which do not say what `check` wants.
     """
 
     key: str
@@ -59,6 +73,7 @@ class Option:
     maximum: float | None = None
     aliases: Sequence[str] = ()
     check: Callable[[Any], str | None] | None = None
+    fix: str = ""
 
     def parse(self, text: str) -> Any:
         """The value that a text stands for.
@@ -70,28 +85,73 @@ class Option:
         if self.choices and value not in self.choices:
             msg = f"must be one of {', '.join(self.choices)}"
             raise ValueError(msg)
-        if self.minimum is not None and value < self.minimum:
-            msg = f"must be at least {self.minimum:g}"
+        least, most = self._limits
+        if least is not None and value < least:
+            msg = f"must be at least {_written(self.kind, least)}"
             raise ValueError(msg)
-        if self.maximum is not None and value > self.maximum:
-            msg = f"must be at most {self.maximum:g}"
+        if most is not None and value > most:
+            msg = f"must be at most {_written(self.kind, most)}"
             raise ValueError(msg)
         wrong = self.check(value) if self.check else None
         if wrong:
             raise ValueError(wrong)
         return value
 
+    @property
+    def how(self) -> str:
+        """How to write it right, for people."""
+        if self.fix:
+            return self.fix
+        if self.check and not self.choices:
+            return self.doc
+        if self.choices:
+            return f"Give one of {', '.join(filter(None, self.choices))}{'' if all(self.choices) else ', or leave it empty'}."
+        least, most = (None if limit is None else _written(self.kind, limit) for limit in (self.minimum, self.maximum))
+        limits = {
+            (True, True): f" from {least} to {most}",
+            (True, False): f" of at least {least}",
+            (False, True): f" of at most {most}",
+            (False, False): "",
+        }[least is not None, most is not None]
+        example = f", for instance {self.default}" if self.default else ""
+        return f"Give {_NOUNS[self.kind]}{limits}{example}."
+
+    @property
+    def _limits(self) -> tuple[float | None, float | None]:
+        return self.minimum, _MOST.get(self.kind) if self.maximum is None else self.maximum
+
+
+class OptionWrong(Exception):
+    """A check has read an option whose value is missing or wrong. That is told already: the check ends, see run_checks."""
+
 
 class Config(Mapping[str, Any]):
-    """A parsed configuration: the value of every known option by key, defaults included, None where there is neither."""
+    """A parsed configuration: the value of every known option by key, defaults included, None where there is neither.
 
-    def __init__(self, values: Mapping[str, Any], raw: Mapping[str, str]) -> None:
+    Attributes:
+        raw: The configuration as the user wrote it; without secrets that were given as values.
+
+    Args:
+        values: The values.
+        raw: As the user wrote it.
+        wrong: Known options that have no right value. Only checks are ever given a Config with such; to read one of them is an
+            OptionWrong.
+    """
+
+    def __init__(self, values: Mapping[str, Any], raw: Mapping[str, str], wrong: Collection[str] = ()) -> None:
         self._values = dict(values)
+        self._wrong = frozenset(wrong)
         self.raw = dict(raw)
 
     def __getitem__(self, key: str) -> Any:
         """The value of an option. A key that is no option of this connector is a KeyError: a defect of the caller."""
+        if key in self._wrong:
+            raise OptionWrong(key)
         return self._values[key]
+
+    def __contains__(self, key: object) -> bool:
+        """Whether it is an option of this connector."""
+        return key in self._values
 
     def __iter__(self) -> Iterator[str]:
         """The keys of all options."""
@@ -107,72 +167,129 @@ class Config(Mapping[str, Any]):
 
 
 def parse(options: Iterable[Option], raw: Mapping[str, str], *, known_prefixes: Sequence[str] = ()) -> Config:
-    """Reads a configuration.
+    """Reads a configuration that must be right. See read.
+
+    Raises:
+        ConfigError: with every problem.
+    """
+    config, problems = read(options, raw, known_prefixes=known_prefixes)
+    if problems:
+        raise ConfigError(problems)
+    return config
+
+
+def read(options: Iterable[Option], raw: Mapping[str, str], *, known_prefixes: Sequence[str] = ()) -> tuple[Config, list[Problem]]:
+    """Reads a configuration that may be wrong.
 
     Args:
         options: All options of the connector, the runtime's included.
         raw: The configuration as the user wrote it.
         known_prefixes: Keys that begin with one of these belong to somebody else (converters, transforms).
 
-    Raises:
-        ConfigError: with every problem: unknown keys (with the nearest known one), missing and wrong values, secrets given as
-            literals.
+    Returns:
+        What could be read, for run_checks, and every problem: unknown keys (with the nearest known one), missing and wrong
+        values, secrets given as values.
     """
-    options = tuple(options)
     problems: list[Problem] = []
     values: dict[str, Any] = {}
+    wrong: set[str] = set()
     known: set[str] = set()
+    secrets: set[str] = set()
+    literals: set[str] = set()
     for option in options:
         keys = (option.key, *option.aliases)
         known.update(keys)
         given = [key for key in keys if key in raw]
-        if len(given) > 1:
-            problems.append(Problem(given[1], "", f"means the same as {given[0]}", f"Give only one of {', '.join(given)}."))
-        values[option.key] = _value(option, given[0] if given else "", raw, problems)
-    problems += [_unknown(key, raw[key], known) for key in raw if key not in known and not key.startswith(tuple(known_prefixes))]
-    if problems:
-        raise ConfigError(problems)
-    return Config(values, raw)
+        found = [_twice(option, key, raw[key], given) for key in given[1:]]
+        value, problem = _value(option, given[0] if given else "", raw)
+        if problem is not None:
+            found.append(problem)
+        values[option.key] = value
+        if found:
+            problems += found
+            wrong.add(option.key)
+        if option.secret:
+            secrets.update(keys)
+            literals.update(key for key in given if not REFERENCE.fullmatch(raw[key]))
+    unknown = [key for key in raw if key not in known and not key.startswith(tuple(known_prefixes))]
+    problems += [_unknown(key, raw[key], known, secrets) for key in unknown]
+    return Config(values, {key: text for key, text in raw.items() if key not in literals}, wrong), problems
 
 
-def _value(option: Option, key: str, raw: Mapping[str, str], problems: list[Problem]) -> Any:
+def run_checks(config: Config, *checks: Callable[[Config], Iterable[Problem]]) -> Iterator[Problem]:
+    """What checks find that do not depend on each other.
+
+    A check that reads an option which itself is missing or wrong ends there, with what it has yielded until then: that option's
+    problem is told already, and no check sees such a value. The other checks run all the same.
+    """
+    for check in checks:
+        with suppress(OptionWrong):
+            yield from check(config)
+
+
+def wrong_reference(text: str) -> str | None:
+    """What is wrong with the text of a secret, which must be a reference; or None. Never repeats it."""
+    if KEYSTORE.fullmatch(text):
+        return NO_KEYSTORE
+    match = REFERENCE.fullmatch(text)
+    if match is None:
+        return "is a secret and was given as a literal value" if text else "is empty"
+    path, _, key = match[2].rpartition(":")
+    if match[1] == "file" and not (path and key):
+        return "does not name a file and a key"
+    return None
+
+
+def _value(option: Option, key: str, raw: Mapping[str, str]) -> tuple[Any, Problem | None]:
     text = raw[key] if key else option.default
     if text is None:
-        if option.required:
-            problems.append(Problem(option.key, "", "is required and was not given", f"Add it: {option.doc}"))
-        return None
+        missing = Problem(option.key, "", "is required and was not given", f"Add it: {_described(option)}")
+        return None, missing if option.required else None
     if key and option.required and not text.strip():
-        problems.append(Problem(key, "", "is required and is empty", f"Give a value: {option.doc}"))
-        return None
+        return None, Problem(key, "", "is required and is empty", f"Give a value: {_described(option)}")
     if option.secret:
-        if key and not REFERENCE.fullmatch(text.strip()):
-            fix = "Give a reference instead: ${env:NAME}, ${file:PATH:KEY} or ${keystore:NAME}."
-            problems.append(Problem(key, "", "is a secret and was given as a literal value", fix))
-        return text
+        reason = wrong_reference(text) if key else None
+        shown = text if REFERENCE.fullmatch(text) else ""
+        return (None, Problem(key, shown, reason, REFERENCE_FIX)) if reason else (text, None)
     try:
-        return option.parse(text)
+        return option.parse(text), None
     except ValueError as error:
-        shown = option.default or next(iter(option.choices), "")
-        fix = f"Give {_NOUNS[option.kind]}" + (f", for instance {shown}." if shown else ".")
-        problems.append(Problem(key or option.key, text[:200], str(error), option.doc if option.check else fix))
-        return None
+        return None, Problem(key or option.key, text[:_SHOWN], str(error), option.how)
 
 
-def _unknown(key: str, value: str, known: Iterable[str]) -> Problem:
+def _described(option: Option) -> str:
+    if option.secret:
+        return f"{option.doc} {REFERENCE_FIX}"
+    says_how = option.fix or option.choices or option.kind is not Kind.STRING
+    return f"{option.doc} {option.how}" if says_how else option.doc
+
+
+def _twice(option: Option, key: str, text: str, given: Sequence[str]) -> Problem:
+    shown = "" if option.secret and not REFERENCE.fullmatch(text) else text[:_SHOWN]
+    return Problem(key, shown, f"means the same as {given[0]}, which is given, too", f"Give only one of {', '.join(given)}.")
+
+
+def _unknown(key: str, value: str, known: Iterable[str], secrets: Collection[str]) -> Problem:
     import difflib
 
     near = difflib.get_close_matches(key, list(known), n=1)
     fix = f"Did you mean {near[0]}?" if near else "Remove it, or see `rocketconnect plugins show` for the options there are."
-    return Problem(key, value[:200], "is not an option of this connector", fix)
+    # What stands under a misspelt key of a secret is a secret (invariant 6).
+    shown = "" if near and near[0] in secrets else value[:_SHOWN]
+    return Problem(key, shown, "is not an option of this connector", fix)
 
 
 def _number(text: str, of: type[int] | type[float]) -> int | float:
     try:
-        return of(text.strip())
+        number = of(text.strip())
     except ValueError:
         kind = "a whole number" if of is int else "a number"
         msg = f"is not {kind}"
         raise ValueError(msg) from None
+    if of is float and not math.isfinite(number):
+        msg = "is not a finite number"
+        raise ValueError(msg)
+    return number
 
 
 def _bool(text: str) -> bool:
@@ -188,7 +305,7 @@ def _size(text: str) -> int:
         msg = "is not a size such as 1048576, 64KiB or 10MB"
         raise ValueError(msg)
     base = 1024 if (match[3] or "").lower() == "ib" else 1000
-    return int(float(match[1]) * base ** " kmgt".index(match[2].lower() or " "))
+    return int(Fraction(match[1]) * base ** " kmgt".index(match[2].lower() or " "))
 
 
 def _duration(text: str) -> float:
@@ -197,6 +314,17 @@ def _duration(text: str) -> float:
         msg = "is not a duration such as 500ms, 10s or 5m"
         raise ValueError(msg)
     return float(match[1]) * _SECONDS[match[2]]
+
+
+def _written(kind: Kind, number: float) -> str:
+    """A limit as a user would write it."""
+    if kind is Kind.SIZE:
+        power = next(power for power in (4, 3, 2, 1, 0) if number % 1024**power == 0) if number else 0
+        return f"{int(number) // 1024**power}{('', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
+    if kind is Kind.DURATION:
+        unit = next((unit for unit in ("d", "h", "m", "s") if number % _SECONDS[unit] == 0), "ms")
+        return f"{number / _SECONDS[unit]:g}{unit}" if number else "0s"
+    return str(int(number)) if kind is Kind.INT else f"{number:.15g}"
 
 
 def _list(text: str) -> tuple[str, ...]:
@@ -212,6 +340,9 @@ _NOUNS: Mapping[Kind, str] = {
     Kind.DURATION: "a duration",
     Kind.LIST: "a list",
 }
+
+_MOST: Mapping[Kind, float] = {Kind.INT: 2**63 - 1, Kind.SIZE: 2**43, Kind.DURATION: 36_500 * 86_400}
+"""The maximum where an option has none of its own: what clocks, memory and the numbers of other systems can hold."""
 
 _PARSERS: Mapping[Kind, Callable[[str], Any]] = {
     Kind.STRING: lambda text: text,

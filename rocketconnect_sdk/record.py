@@ -1,8 +1,7 @@
 """What flows: records, and batches of them as columns."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import Enum
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from rocketconnect_sdk.schema import Schema
@@ -12,42 +11,6 @@ Offset = tuple[int, ...]
 that it is also where reading goes on when the record is done. Offsets of a partition grow strictly, and a replay gives the same."""
 
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
-
-
-class Operation(Enum):
-    """What happened to the row that a record describes."""
-
-    SNAPSHOT = "snapshot"
-    CREATE = "create"
-    UPDATE = "update"
-    DELETE = "delete"
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """One record: what row-wise transforms and record sinks see.
-
-    Attributes:
-        value: str, bytes, int, float, bool, dict, list or None (a tombstone), as the schema says.
-        key: The same for the key; None: no key.
-        schema: The schema of the value, where it is known.
-        key_schema: The schema of the key, where it is known.
-        headers: Extensions of RocketMQ Connect; user properties of RocketMQ. KEYS and TAGS keep their meaning there.
-        timestamp_ms: Milliseconds since 1970 UTC of the event; None: not known.
-        topic: Where a source sends it; empty: the topic of the configuration. Where a sink got it from.
-        queue: A sink's "topic/broker/queue"; empty in sources.
-        offset: The queue offset in sinks.
-    """
-
-    value: object
-    key: object = None
-    schema: Schema | None = None
-    key_schema: Schema | None = None
-    headers: Mapping[str, str] = field(default_factory=lambda: NO_HEADERS)
-    timestamp_ms: int | None = None
-    topic: str = ""
-    queue: str = ""
-    offset: int = -1
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,10 @@ class Source(ABC):
     def check(self, config: Config) -> Iterable[Problem]:
         """What is wrong beyond single options: files that can't be read, options that exclude each other. Changes nothing.
 
-        Called in a fresh process before a configuration is stored, with a time limit. Every option is already valid.
+        Called in a fresh process before a configuration is stored, with a time limit. Also where some options are wrong, so
+        that everything is told at once: reading one of those from the config ends the check, since their problems are told
+        already, and no check sees a value that is not valid. A check that consists of several independent ones gives them to
+        run_checks(), which runs each as far as it can.
         """
         del config
         return ()

@@ -8,8 +8,8 @@ from rocketconnect_sdk.columns import DOC, columns_problem, parse_columns
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.files import AppendedFile, Owner
-from rocketconnect_sdk.files.checks import output_problems
-from rocketconnect_sdk.options import Config, Kind, Option
+from rocketconnect_sdk.files.checks import kind_problems, place_problems
+from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.sink import DataFrameSink, DataFrameSinkTask, FlushPolicy, Guarantee
 from rocketconnect_sdk.source import Plan
 
@@ -49,6 +49,7 @@ class FileSink(DataFrameSink):
             f"Values with a schema need no columns. {DOC}",
             default="",
             check=columns_problem,
+            fix=f"Write {DOC}",
         ),
         Option("csv.header", "A CSV file begins with the names of its columns.", Kind.BOOL, "true"),
         Option(
@@ -56,6 +57,7 @@ class FileSink(DataFrameSink):
             "The character between fields; \\t for a tab.",
             default=",",
             check=_delimiter_problem,
+            fix="Give one ASCII character other than a quote and a line break, or \\t for a tab.",
         ),
         Option("flush.rows", "A batch is closed when it has so many records; 0: other limits decide.", Kind.INT, "0", minimum=0),
         Option(
@@ -75,13 +77,7 @@ class FileSink(DataFrameSink):
 
     def check(self, config: Config) -> Iterable[Problem]:
         """See Sink."""
-        form = config["format"]
-        yield from output_problems(config["filename"], directory=form in _TABLES)
-        if config["columns"] and form in ("text", "jsonlines"):
-            yield Problem("columns", config["columns"], f"means nothing with format={form}", "Remove it.")
-        for key in ("csv.header", "csv.delimiter"):
-            if form != "csv" and key in config.raw:
-                yield Problem(key, config.raw[key], f"means nothing with format={form}", "Remove it, or set format=csv.")
+        return run_checks(config, _place_problems, _kind_problems, _csv_problems, _columns_problems)
 
     def plan(self, config: Config, max_tasks: int) -> Plan:
         """One file has one writer, so that its order means something: then there is one task, whatever max.tasks says."""
@@ -93,6 +89,27 @@ class FileSink(DataFrameSink):
         owner = Owner(context.connector_uid, context.generation, context.task, context.epoch)
         make = _dataset if config["format"] in _TABLES else _single
         return make(config, owner, context)
+
+
+def _place_problems(config: Config) -> Iterable[Problem]:
+    return place_problems(config["filename"])
+
+
+def _kind_problems(config: Config) -> Iterable[Problem]:
+    return kind_problems(config["filename"], directory=config["format"] in _TABLES)
+
+
+def _csv_problems(config: Config) -> Iterable[Problem]:
+    form = config["format"]
+    for key in ("csv.header", "csv.delimiter"):
+        if form != "csv" and key in config.raw:
+            yield Problem(key, config.raw[key], f"means nothing with format={form}", "Remove it, or set format=csv.")
+
+
+def _columns_problems(config: Config) -> Iterable[Problem]:
+    form = config["format"]
+    if form in ("text", "jsonlines") and config.raw.get("columns"):
+        yield Problem("columns", config.raw["columns"][:200], f"means nothing with format={form}", "Remove it.")
 
 
 def _dataset(config: Config, owner: Owner, context: TaskContext) -> "DatasetTask":

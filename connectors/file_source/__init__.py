@@ -5,7 +5,8 @@ A record is sent when its line is whole. Positions are byte offsets into the con
 
 import os
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from glob import iglob  # Path.glob takes no absolute patterns
 from itertools import islice
@@ -19,7 +20,7 @@ from connectors.file_source.task import FileSourceTask, is_glob, is_gzip
 from rocketconnect_sdk.columns import DOC, columns_problem, parse_columns
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem
-from rocketconnect_sdk.options import Config, Kind, Option
+from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.source import Plan, Source
 
 _CHECKED = 1000
@@ -37,6 +38,7 @@ class FileSource(Source):
             "The path of the file, or a glob such as /var/log/app-*.log (** stands for directories): each task takes a share.",
             required=True,
             check=lambda text: "has characters that cannot be printed" if wrong_characters(text) else None,
+            fix="Give the path of a file without control characters, or a glob such as /var/log/app-*.log.",
         ),
         Option(
             "format",
@@ -66,6 +68,7 @@ class FileSource(Source):
             f"Types of CSV columns; all of them, in order, when there is no header. {DOC}",
             default="",
             check=columns_problem,
+            fix=f"Write {DOC}",
         ),
         Option("csv.header", "The first line names the columns.", Kind.BOOL, "true"),
         Option(
@@ -73,29 +76,14 @@ class FileSource(Source):
             "The character between fields; \\t for a tab.",
             default=",",
             check=lambda text: None if text == "\\t" or (len(text) == 1 and text not in '"\r\n') else "is not one character",
+            fix="Give one character other than a quote and a line break, or \\t for a tab.",
         ),
         Option("csv.null", "A field with this text is null. Without it, only an empty field is, in columns that are no strings."),
     )
 
     def check(self, config: Config) -> Iterable[Problem]:
         """Looks at the options together, and at the files that are there."""
-        problems = list(_option_problems(config))
-        filename: str = config["filename"]
-        paths = [Path(filename)]
-        if is_glob(filename):
-            names = islice(iglob(filename, recursive=True), _CHECKED)  # noqa: PTH207
-            paths = [path for path in map(Path, names) if not path.is_dir()]
-            if not paths and not config["follow"]:
-                problems.append(
-                    Problem("filename", filename, "matches no file", "Correct it, or set follow=true to wait for files.")
-                )
-        for path in paths:
-            if config["follow"] and not path.exists():
-                continue  # it is waited for
-            problem = _file_problem(path, config, None if problems else partial(_make_format, config, 1 << 20))
-            if problem is not None:
-                problems.append(problem)
-        return problems[:20]
+        return islice(run_checks(config, *_CHECKS), 20)
 
     def plan(self, config: Config, max_tasks: int) -> Plan:
         """One file is one task; of a glob each task has a share, also of files that come later."""
@@ -126,59 +114,126 @@ def _make_format(config: Config, limit: int) -> Format:
     )
 
 
-def _option_problems(config: Config) -> Iterable[Problem]:
+def _key_problems(config: Config) -> Iterable[Problem]:
+    if config["format"] == "text" and config.raw.get("key.field"):
+        fix = "Remove it, or set format to csv or jsonlines."
+        yield Problem("key.field", config.raw["key.field"][:200], "lines of text have no fields", fix)
+
+
+def _csv_problems(config: Config) -> Iterable[Problem]:
     kind = config["format"]
-    if config["key.field"] and kind == "text":
-        yield Problem(
-            "key.field", config["key.field"], "lines of text have no fields", "Remove it, or set format to csv or jsonlines."
-        )
-    if kind != "csv":
-        for key in ("columns", "csv.header", "csv.delimiter", "csv.null"):
-            if key in config.raw:
-                yield Problem(key, config.raw[key], f"means nothing with format={kind}", "Remove it, or set format=csv.")
-    elif not config["csv.header"]:
-        columns = parse_columns(config["columns"])
-        if not columns.fields:
-            yield Problem("columns", "", "is needed where csv.header is false", f"Name all columns: {DOC}")
-        elif config["key.field"] and all(field.name != config["key.field"] for field in columns.fields):
-            yield Problem("key.field", config["key.field"], "is none of the columns", "Name a column, or remove it.")
-    dead_letters = config.get("errors.deadletterqueue.topic.name"), config.get("errors.tolerance")
-    if (
-        config["encoding.errors"] == "dead-letter"
-        and "errors.tolerance" in config
-        and not (dead_letters[0] and dead_letters[1] == "all")
-    ):
+    for key in ("columns", "csv.header", "csv.delimiter", "csv.null"):
+        if kind != "csv" and key in config.raw:
+            yield Problem(key, config.raw[key][:200], f"means nothing with format={kind}", "Remove it, or set format=csv.")
+
+
+def _column_problems(config: Config) -> Iterable[Problem]:
+    if config["format"] != "csv" or config["csv.header"]:
+        return
+    columns = parse_columns(config["columns"])
+    if not columns.fields:
+        yield Problem("columns", "", "is needed where csv.header is false", f"Name all columns: {DOC}")
+    elif config["key.field"] and all(field.name != config["key.field"] for field in columns.fields):
+        yield Problem("key.field", config["key.field"], "is none of the columns", "Name a column, or remove it.")
+
+
+def _dead_letter_problems(config: Config) -> Iterable[Problem]:
+    if config["encoding.errors"] != "dead-letter" or "errors.tolerance" not in config:
+        return
+    if not (config["errors.deadletterqueue.topic.name"] and config["errors.tolerance"] == "all"):
         fix = "Set errors.tolerance=all and errors.deadletterqueue.topic.name."
         yield Problem("encoding.errors", "dead-letter", "needs a dead-letter topic", fix)
 
 
-def _file_problem(path: Path, config: Config, make_format: "partial[Format] | None") -> Problem | None:
-    try:
-        mode = path.stat().st_mode
-    except OSError as error:
-        return Problem("filename", str(path), f"{error.strerror}", "Correct the path, or set follow=true to wait for the file.")
-    if stat.S_ISDIR(mode):
-        return Problem("filename", str(path), "is a directory", f"Name a file, or all files in it: {path}/*.")
-    if not stat.S_ISREG(mode) or not os.access(path, os.R_OK):
-        reason = "cannot be read" if stat.S_ISREG(mode) else "is not a regular file"
-        return Problem("filename", str(path), reason, "Give the worker's user the right to read it, or name another file.")
-    try:
-        _look_into(path, config, make_format)
-    except (OSError, PermanentError, ValueError) as error:
-        return Problem("filename", str(path), str(error), "Correct the file or the options.")
-    return None
+def _no_match_problems(config: Config) -> Iterable[Problem]:
+    filename: str = config["filename"]
+    if is_glob(filename) and not _paths(config) and not config["follow"]:
+        yield Problem("filename", filename, "matches no file", "Correct it, or set follow=true to wait for files.")
 
 
-def _look_into(path: Path, config: Config, make_format: "partial[Format] | None") -> None:
+def _file_problems(config: Config) -> Iterable[Problem]:
+    for path in _paths(config):
+        try:
+            mode = path.stat().st_mode
+        except (FileNotFoundError, NotADirectoryError) as error:
+            if not config["follow"]:  # otherwise it is waited for
+                fix = "Correct the path, or set follow=true to wait for the file."
+                yield Problem("filename", str(path), f"{error.strerror}", fix)
+            continue
+        except OSError as error:
+            yield Problem("filename", str(path), f"{error.strerror}", "Correct the path, or the rights on the way to it.")
+            continue
+        if stat.S_ISDIR(mode):
+            yield Problem("filename", str(path), "is a directory", f"Name a file, or all files in it: {path}/*.")
+        elif not _is_readable_file(path):
+            reason = "cannot be read" if stat.S_ISREG(mode) else "is not a regular file"
+            yield Problem("filename", str(path), reason, "Give the worker's user the right to read it, or name another file.")
+
+
+def _content_problems(config: Config) -> Iterable[Problem]:
+    for path in filter(_is_readable_file, _paths(config)):
+        try:
+            head = _head(path, config)
+        except (OSError, PermanentError, ValueError) as error:
+            yield Problem("filename", str(path), str(error), "Correct the file or the options.")
+            continue
+        if b"\0" in head:
+            yield Problem("filename", str(path), "is a binary file: it has NUL bytes", "Name a text file.")
+
+
+def _header_problems(config: Config) -> Iterable[Problem]:
+    if config["format"] != "csv" or not config["csv.header"]:
+        return
+    for path in filter(_is_readable_file, _paths(config)):
+        with suppress(OSError, PermanentError, ValueError):  # told by _content_problems
+            line, newline, _ = _head(path, config).partition(b"\n")
+            if newline and b"\0" not in line:
+                yield from _header_problem(path, line, config)
+
+
+def _header_problem(path: Path, line: bytes, config: Config) -> Iterable[Problem]:
+    try:
+        _make_format(config, 1 << 20).header(line)
+    except (PermanentError, ValueError) as error:
+        yield Problem("filename", str(path), str(error), "Correct the file or the options.")
+
+
+_CHECKS = (
+    _key_problems,
+    _csv_problems,
+    _column_problems,
+    _dead_letter_problems,
+    _no_match_problems,
+    _file_problems,
+    _content_problems,
+    _header_problems,
+)
+
+
+def _paths(config: Config) -> Sequence[Path]:
+    """The files that there are now, or the one that is named."""
+    filename: str = config["filename"]
+    if not is_glob(filename):
+        return [Path(filename)]
+    names = islice(iglob(filename, recursive=True), _CHECKED)  # noqa: PTH207
+    return [path for path in map(Path, names) if not stat.S_ISDIR(_mode(path))]
+
+
+def _is_readable_file(path: Path) -> bool:
+    return stat.S_ISREG(_mode(path)) and os.access(path, os.R_OK)
+
+
+def _mode(path: Path) -> int:
+    """The kind and rights of a file; 0: it is not there, or nobody may know."""
+    try:
+        return path.stat().st_mode
+    except OSError:
+        return 0
+
+
+def _head(path: Path, config: Config) -> bytes:
     content = open_content(path, gzip=is_gzip(path, config["compression"]))
     try:
-        head = content.head(_LOOKED_AT)
+        return content.head(_LOOKED_AT)
     finally:
         content.close()
-    if b"\0" in head:
-        msg = "is a binary file: it has NUL bytes"
-        raise ValueError(msg)
-    line, newline, _ = head.partition(b"\n")
-    form = make_format() if make_format and newline else None
-    if form is not None and form.needs_header:
-        form.header(line)

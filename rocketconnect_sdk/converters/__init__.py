@@ -1,13 +1,13 @@
 """Converters: records to message bytes and back. Found by name; their modules are imported when they are asked for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 
 from rocketconnect_sdk.converters.base import Converter
 from rocketconnect_sdk.errors import ConfigError, Problem
 from rocketconnect_sdk.options import parse
 
-__all__ = ["BUILT_IN", "Converter", "converter", "converter_class"]
+__all__ = ["BUILT_IN", "Converter", "class_names", "converter", "converter_class"]
 
 _JAVA = "org.apache.rocketmq.connect.runtime.converter.record."
 _ROWS = (
@@ -24,7 +24,13 @@ _ROWS = (
 BUILT_IN: Mapping[str, str] = {name: f"{__name__}.{place}" for name, place, _ in _ROWS}
 """By name: "module:class" of each converter that comes with the SDK."""
 
-_ALIASES = {alias: name for name, _, java in _ROWS for alias in (_JAVA + java, java.rpartition(".")[2])}
+_CLASS_NAMES = {name: (_JAVA + java, java.rpartition(".")[2]) for name, _, java in _ROWS}
+_ALIASES = {alias: name for name, aliases in _CLASS_NAMES.items() for alias in aliases}
+
+
+def class_names(name: str) -> Sequence[str]:
+    """The names that RocketMQ Connect has for the class of a built-in converter: with its package, and without."""
+    return _CLASS_NAMES[name]
 
 
 def converter_class(name: str) -> type[Converter]:

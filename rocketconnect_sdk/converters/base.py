@@ -14,12 +14,10 @@ class Converter(ABC):
 
     Class attributes:
         name: What users write into key.converter and value.converter.
-        aliases: Other names, such as the class names of RocketMQ Connect.
         options: Its options, given with the prefix "key.converter." or "value.converter.".
     """
 
     name: ClassVar[str]
-    aliases: ClassVar[Sequence[str]] = ()
     options: ClassVar[Sequence[Option]] = ()
 
     def __init__(self, config: Config, *, is_key: bool) -> None:

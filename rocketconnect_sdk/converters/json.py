@@ -57,6 +57,7 @@ class JsonConverter(Converter):
             "How decimals are written: BASE64 of the unscaled value, or NUMERIC. Both are read.",
             default="BASE64",
             check=lambda text: None if text.upper() in ("BASE64", "NUMERIC") else "is neither BASE64 nor NUMERIC",
+            fix="Give BASE64 or NUMERIC.",
         ),
     )
 

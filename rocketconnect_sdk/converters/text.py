@@ -9,13 +9,15 @@ from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.schema import BYTES, STRING, Schema
 
+_ENCODING_FIX = "Name a text encoding, such as utf-8, iso-8859-1 or gb18030."
+
 
 def _unknown_encoding(name: str) -> str | None:
     try:
         codecs.lookup(name)
         "".encode(name)
     except LookupError:
-        return "is not a text encoding that Python knows, such as utf-8 or iso-8859-1"
+        return "is not a text encoding that Python knows"
     return None
 
 
@@ -27,8 +29,8 @@ class StringConverter(Converter):
 
     name = "string"
     options = (
-        Option("serializer.encoding", "How text becomes bytes.", default="utf-8", check=_unknown_encoding),
-        Option("deserializer.encoding", "How bytes become text.", default="utf-8", check=_unknown_encoding),
+        Option("serializer.encoding", "How text becomes bytes.", default="utf-8", check=_unknown_encoding, fix=_ENCODING_FIX),
+        Option("deserializer.encoding", "How bytes become text.", default="utf-8", check=_unknown_encoding, fix=_ENCODING_FIX),
     )
 
     def __init__(self, config: Config, *, is_key: bool) -> None:

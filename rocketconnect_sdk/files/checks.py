@@ -7,8 +7,8 @@ from pathlib import Path
 from rocketconnect_sdk.errors import Problem
 
 
-def output_problems(filename: str, *, directory: bool) -> Iterator[Problem]:
-    """What is wrong with a file (or, with directory, a directory of files) that a sink is to write. Changes nothing."""
+def place_problems(filename: str) -> Iterator[Problem]:
+    """What is wrong with the name, and with the directory that it is in, of what a sink is to write. Changes nothing."""
     path = Path(filename)
 
     def problem(reason: str, fix: str) -> Problem:
@@ -22,11 +22,18 @@ def output_problems(filename: str, *, directory: bool) -> Iterator[Problem]:
         yield problem("is in a directory that does not exist", f"Create {path.parent}.")
     elif not os.access(path.parent, os.W_OK | os.X_OK):
         yield problem("is in a directory that cannot be written to", "Give the worker's user the right.")
-    elif path.exists():
-        if directory != path.is_dir():
-            kind = "directory" if path.is_dir() else "file"
-            yield problem(f"is a {kind}", "Name a directory or a new name." if directory else "Name a file.")
-        elif not directory and not path.is_file():
-            yield problem("is not a regular file", "Name a file.")
-        elif not os.access(path, os.W_OK):
-            yield problem("cannot be written to", "Give the worker's user the right.")
+    elif path.exists() and not os.access(path, os.W_OK):
+        yield problem("cannot be written to", "Give the worker's user the right.")
+
+
+def kind_problems(filename: str, *, directory: bool) -> Iterator[Problem]:
+    """What is wrong with what is already there, where a file (or, with directory, a directory of files) is to be written."""
+    path = Path(filename)
+    if any(place_problems(filename)) or not path.exists():
+        return
+    if directory != path.is_dir():
+        kind = "directory" if path.is_dir() else "file"
+        fix = "Name a directory or a new name." if directory else "Name a file."
+        yield Problem("filename", filename, f"is a {kind}", fix)
+    elif not directory and not path.is_file():
+        yield Problem("filename", filename, "is not a regular file", "Name a file.")

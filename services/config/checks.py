@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from rocketconnect_kit.errors import FieldProblem
+from rocketconnect_sdk.options import REFERENCE, REFERENCE_FIX, wrong_reference
 
 CLASS_KEY = "connector.class"
 MAXIMUM_KEYS = 1_000
@@ -14,7 +15,6 @@ MAXIMUM_NAME = 128
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}", re.ASCII)
 _TOKEN = re.compile(r"[\x21-\x7e]{1,128}")
-_REFERENCE = re.compile(r"\$\{(env|file|keystore):[^${}]+\}")
 _HIDDEN = "***"
 
 
@@ -44,8 +44,8 @@ def token_problems(field: str, value: str) -> list[FieldProblem]:
     return [FieldProblem(field, value[:128], "is not an id", "use 1 to 128 printable ASCII characters without spaces")]
 
 
-def config_problems(config: Mapping[str, str]) -> list[FieldProblem]:
-    """Return what is wrong with the sizes and keys of a configuration, and whether it names its plugin.
+def size_problems(config: Mapping[str, str]) -> list[FieldProblem]:
+    """Return what is wrong with the sizes and keys of a configuration.
 
     Values are never repeated: which of them are secrets is not known here.
     """
@@ -64,10 +64,21 @@ def config_problems(config: Mapping[str, str]) -> list[FieldProblem]:
             problems.append(FieldProblem(key[:MAXIMUM_KEY_BYTES], "", f"has a value of {value_bytes:,} bytes", fix))
     if total > MAXIMUM_CONFIG_BYTES:
         problems.append(FieldProblem("", "", f"holds {total:,} bytes", f"use at most {MAXIMUM_CONFIG_BYTES:,}"))
-    if not config.get(CLASS_KEY, "").strip():
-        fix = f"set {CLASS_KEY} to the name of a plugin, such as file_source (rocketconnect plugins lists them)"
-        problems.append(FieldProblem(CLASS_KEY, "", f"Request config key: {CLASS_KEY}", fix))
     return problems
+
+
+def fits(config: Mapping[str, str]) -> bool:
+    """Return whether a configuration as a whole is small enough to be given to an executor."""
+    total = sum(len(key.encode()) + len(value.encode()) for key, value in config.items())
+    return len(config) <= MAXIMUM_KEYS and total <= MAXIMUM_CONFIG_BYTES
+
+
+def class_problems(config: Mapping[str, str]) -> list[FieldProblem]:
+    """Return the problem of a configuration that names no plugin."""
+    if config.get(CLASS_KEY, "").strip():
+        return []
+    fix = f"set {CLASS_KEY} to the name of a plugin, such as file_source (rocketconnect plugins lists them)"
+    return [FieldProblem(CLASS_KEY, "", f"Request config key: {CLASS_KEY}", fix)]
 
 
 def unknown_class(class_name: str, available: Iterable[str]) -> FieldProblem:
@@ -76,26 +87,27 @@ def unknown_class(class_name: str, available: Iterable[str]) -> FieldProblem:
     return FieldProblem(CLASS_KEY, class_name[:200], "no executor offers a plugin of this name", f"use one of: {names}")
 
 
+def together(first: Iterable[FieldProblem], more: Iterable[FieldProblem]) -> list[FieldProblem]:
+    """Return all problems; of those in `more` only the ones of fields that the first say nothing of."""
+    told = list(first)
+    fields = {problem.field for problem in told if problem.field}
+    return told + [problem for problem in more if problem.field not in fields]
+
+
 def secret_problems(config: Mapping[str, str], secret_keys: Iterable[str]) -> list[FieldProblem]:
-    """Return the secrets that are given as values (invariant 6: only references are stored)."""
+    """Return the secrets that are no references which a worker can resolve (invariant 6: only references are stored)."""
     return [
-        FieldProblem(
-            key,
-            _HIDDEN,
-            "is a secret and was given as a value",
-            "give a reference: ${env:NAME}, ${file:PATH:KEY} or ${keystore:NAME}",
-        )
+        FieldProblem(key, _shown(config[key]), reason, REFERENCE_FIX)
         for key in sorted(set(secret_keys) & config.keys())
-        if config[key] and not _REFERENCE.fullmatch(config[key])
+        if config[key] and (reason := wrong_reference(config[key]))
     ]
 
 
 def without_secrets(problems: Iterable[FieldProblem], config: Mapping[str, str], secret_keys: Iterable[str]) -> list[FieldProblem]:
     """Return the problems with every literal secret hidden, in whatever field it was repeated (invariant 6)."""
-    keys = set(secret_keys)
+    keys = {key for key in secret_keys if config.get(key) and not REFERENCE.fullmatch(config[key])}
     # The longest first, so that no rest of a longer secret stays when a shorter one is a part of it.
-    secrets = sorted((config[key] for key in keys if config.get(key)), key=len, reverse=True)
-    literals = [secret for secret in secrets if not _REFERENCE.fullmatch(secret)]
+    literals = sorted((config[key] for key in keys), key=len, reverse=True)
 
     def clean(text: str) -> str:
         for secret in literals:
@@ -111,6 +123,10 @@ def without_secrets(problems: Iterable[FieldProblem], config: Mapping[str, str],
         )
         for problem in problems
     ]
+
+
+def _shown(secret: str) -> str:
+    return secret if REFERENCE.fullmatch(secret) else _HIDDEN
 
 
 def _character(character: str) -> str:

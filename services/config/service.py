@@ -1,8 +1,8 @@
 """The RPCs of the config service: check the request, ask an executor, change the store, convert."""
 
 import asyncio
-import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 
 from rocketconnect.config.v1 import config_service_pb2 as pb
 from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceServicer
@@ -24,7 +24,6 @@ FRESH_SECONDS = 90.0
 MAXIMUM_PLUGINS = 2_000
 
 _log = get_logger(__name__)
-_UID = re.compile(r"[A-Za-z0-9_-]{0,128}")
 
 
 class ConfigService(ConfigServiceServicer):
@@ -38,15 +37,14 @@ class ConfigService(ConfigServiceServicer):
     async def CreateConnector(self, request: pb.CreateConnectorRequest, context: ServicerContext) -> pb.CreateConnectorResponse:
         """Check and store a new connector; the same request id again is answered as before, even if nobody can check now."""
         draft = wire.draft(request)
-        _refuse(
-            checks.name_problems(draft.name)
-            + checks.token_problems("request_id", draft.request_id)
-            + checks.token_problems("adopt_uid", draft.adopt_uid)
-            + checks.config_problems(draft.config)
-        )
-        connector = await asyncio.to_thread(self._store.answered, draft)
+        own = [
+            *checks.name_problems(draft.name),
+            *checks.token_problems("request_id", draft.request_id),
+            *checks.token_problems("adopt_uid", draft.adopt_uid),
+        ]
+        connector = None if own else await asyncio.to_thread(self._store.answered, draft)
         if connector is None:
-            kind = await self._checked(draft.name, draft.config)
+            kind = await self._checked(draft.name, draft.config, own)
             connector = await asyncio.to_thread(self._store.create, draft, kind)
             self._feed.notify()
             _log.info("connector created", connector=connector.name, uid=connector.uid)
@@ -128,14 +126,10 @@ class ConfigService(ConfigServiceServicer):
         self, request: pb.ValidateConnectorRequest, context: ServicerContext
     ) -> pb.ValidateConnectorResponse:
         """Check a configuration and store nothing."""
-        config = dict(request.config)
-        problems = checks.name_problems(request.name) if request.name else []
-        own = checks.config_problems(config)
-        if own:
-            return pb.ValidateConnectorResponse(problems=map(wire.problem, problems + own))
-        verdict = await self._verdict(request.name, config)
+        own = checks.name_problems(request.name) if request.name else []
+        verdict = await self._verdict(request.name, dict(request.config), own)
         return pb.ValidateConnectorResponse(
-            problems=map(wire.problem, [*problems, *verdict.problems]),
+            problems=map(wire.problem, verdict.problems),
             plugin=verdict.plugin,
             type=wire.type_value(verdict.type),
         )
@@ -189,7 +183,6 @@ class ConfigService(ConfigServiceServicer):
         # What needs no executor is told first; the store looks again, in the transaction that writes.
         refuse_etag(current, etag)
         refuse_same(current, config)
-        _refuse(checks.config_problems(config))
         kind = await self._checked(current.name, config)
         connector = await asyncio.to_thread(self._store.update, current.name, config, etag, kind)
         self._feed.notify()
@@ -201,27 +194,46 @@ class ConfigService(ConfigServiceServicer):
         self._feed.notify()
         return connector
 
-    async def _checked(self, name: str, config: dict[str, str]) -> ConnectorType:
-        verdict = await self._verdict(name, config)
-        _refuse(list(verdict.problems))
+    async def _checked(self, name: str, config: dict[str, str], own: Sequence[FieldProblem] = ()) -> ConnectorType:
+        """Return the direction of a connector whose configuration is right; refuse it with all that is wrong."""
+        verdict = await self._verdict(name, config, own)
+        _refuse(verdict.problems)
         return verdict.type
 
-    async def _verdict(self, name: str, config: dict[str, str]) -> Verdict:
-        """Return what a capable executor says, literal secrets refused and hidden (invariant 6)."""
+    async def _verdict(self, name: str, config: dict[str, str], own: Sequence[FieldProblem]) -> Verdict:
+        """Return everything that is wrong: what is known here, `own` among it, and what an executor says of the rest.
+
+        Raises:
+            ServiceError: nobody can check the configuration now, and nothing is known to be wrong with it.
+        """
         workers = await self._workers()
+        class_name = config.get(checks.CLASS_KEY, "")
+        capable = [worker for worker in workers if worker.plugin(class_name) is not None]
+        own = [*own, *checks.size_problems(config), *checks.class_problems(config)]
+        if class_name.strip() and workers and not capable:
+            offered = {connector for worker in workers for connector in wire.connector_names(worker.plugins)}
+            own.append(checks.unknown_class(class_name, offered))
+        nothing_more = Verdict(tuple(own), "", ConnectorType.UNSPECIFIED, frozenset())
+        if not checks.fits(config):
+            return nothing_more
+        try:
+            # Without a plugin any of them can tell what is wrong with the options that every connector has.
+            verdict = await self._asked(capable or workers, "" if checks.name_problems(name) else name, config)
+        except ServiceError as error:
+            if not own:
+                raise
+            _log.info("a wrong configuration was checked by no executor", cause=error.message)
+            return nothing_more
+        return replace(verdict, problems=tuple(checks.together(own, verdict.problems)))
+
+    async def _asked(self, workers: Sequence[Worker], name: str, config: dict[str, str]) -> Verdict:
+        """Return what the first of the workers that answers says, literal secrets refused and hidden (invariant 6)."""
         if not workers:
             raise no_executor("no executor has reported what it offers")
-        class_name = config[checks.CLASS_KEY]
-        capable = [worker for worker in workers if worker.plugin(class_name) is not None]
-        if not capable:
-            unknown = checks.unknown_class(class_name, {name for worker in workers for name in worker.plugins})
-            return Verdict((unknown,), "", ConnectorType.UNSPECIFIED, frozenset())
-        verdict = await validate_in_turn(self._executors, capable, name, config)
+        verdict = await validate_in_turn(self._executors, workers, name, config)
         literal = checks.secret_problems(config, verdict.secret_keys)
-        told = {problem.field for problem in literal}
-        others = [problem for problem in verdict.problems if problem.field not in told]
-        hidden = checks.without_secrets([*others, *literal], config, verdict.secret_keys)
-        return Verdict(tuple(hidden), verdict.plugin, verdict.type, verdict.secret_keys)
+        hidden = checks.without_secrets(checks.together(literal, verdict.problems), config, verdict.secret_keys)
+        return replace(verdict, problems=tuple(hidden))
 
     async def _workers(self) -> list[Worker]:
         return await asyncio.to_thread(self._store.workers, FRESH_SECONDS)
@@ -235,7 +247,7 @@ class ConfigService(ConfigServiceServicer):
         return worker.worker_id
 
 
-def _refuse(problems: list[FieldProblem]) -> None:
+def _refuse(problems: Sequence[FieldProblem]) -> None:
     if problems:
         heading = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
         message = f"{heading}: " + ". ".join(str(problem) for problem in problems)

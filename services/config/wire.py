@@ -77,6 +77,12 @@ def plugin(document: str) -> connector_pb2.Plugin:
     return json_format.Parse(document, connector_pb2.Plugin(), ignore_unknown_fields=True)
 
 
+def connector_names(documents: Mapping[str, str]) -> list[str]:
+    """Return the names of the stored plugins that a connector can be of: those that are no converters and no transforms."""
+    others = (connector_pb2.PLUGIN_TYPE_CONVERTER, connector_pb2.PLUGIN_TYPE_TRANSFORM)
+    return [name for name, document in documents.items() if plugin(document).type not in others]
+
+
 def plugin_aliases(plugins: Iterable[connector_pb2.Plugin]) -> dict[str, str]:
     """Return the plugins' other names: alias to name."""
     return {alias: plugin.name for plugin in plugins for alias in plugin.aliases}

@@ -9,6 +9,7 @@ from rocketconnect.config.v1 import config_service_pb2 as config
 from rocketconnect_kit.errors import DeadlineExceeded, Internal, ServiceError
 from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.status import decode
+from rocketconnect_sdk.loader import PluginType
 from services.executor import wire
 from services.executor.fresh import FreshHosts, PluginCrashed, PluginLate
 from services.executor.membership import Identity
@@ -32,8 +33,9 @@ class Plugins:
 
     @property
     def names(self) -> list[str]:
-        """All names that configurations may call them by."""
-        return [name for plugin in self.found for name in (plugin.name, *plugin.aliases)]
+        """All names that a connector.class may call them by."""
+        connectors = (plugin for plugin in self.found if plugin.type != PluginType.CONVERTER.value)
+        return [name for plugin in connectors for name in (plugin.name, *plugin.aliases)]
 
     async def reload(self) -> None:
         """Look again.

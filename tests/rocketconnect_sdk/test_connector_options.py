@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -6,15 +7,17 @@ from rocketconnect_sdk.connector_options import (
     check_connector,
     parse_direct,
     parse_sink,
-    parse_source,
     sink_options,
     source_options,
 )
+from rocketconnect_sdk.converters import BUILT_IN, converter_class
 from rocketconnect_sdk.errors import ConfigError
 from rocketconnect_sdk.loader import PluginType, catalogue, find, plugins
-from rocketconnect_sdk.options import Kind, Option, parse
+from rocketconnect_sdk.options import Kind
 from rocketconnect_sdk.sink import Sink
 from rocketconnect_sdk.source import Source
+
+JAVA_JSON = "org.apache.rocketmq.connect.runtime.converter.record.json.JsonConverter"
 
 
 def keys(config: dict[str, str]) -> set[str]:
@@ -52,6 +55,27 @@ def test_an_unknown_or_missing_class_is_named_with_those_there_are() -> None:
     assert "file_source" in check_connector({"connector.class": "x"}).problems[0].fix
 
 
+def test_without_a_known_class_the_options_of_every_connector_are_checked_all_the_same() -> None:
+    wrong = {"max.tasks": "x", "transforms": "a", "value.converter": "no", "anything": "else", "stall.timeout": "0s"}
+    expected = {"connector.class", "max.tasks", "transforms", "value.converter", "stall.timeout"}
+    for given in ({}, {"connector.class": " "}, {"connector.class": "no.such.Class"}):
+        assert keys({**given, **wrong}) == expected
+
+
+@pytest.mark.parametrize("name", ["json", JAVA_JSON, "FloatConverter"])
+def test_a_converter_is_no_connector(name: str) -> None:
+    checked = check_connector({"connector.class": name})
+    (problem,) = checked.problems
+    assert (checked.plugin, checked.type) == ("", None)
+    assert (problem.key, problem.value, problem.reason) == ("connector.class", name, "is a converter, not a connector")
+    assert "file_source" in problem.fix
+    assert "value.converter" in problem.fix
+    direct = {"connector.class": "direct", "source.connector.class": name, "sink.connector.class": name}
+    found = {problem.key: problem for problem in check_connector(direct).problems}
+    assert found["source.connector.class"].fix == "Use one of file_source."
+    assert found["sink.connector.class"].fix == "Use one of file_lines, stdout."
+
+
 def test_all_problems_come_at_once() -> None:
     config = {
         "connector.class": "file_source",
@@ -65,10 +89,45 @@ def test_all_problems_come_at_once() -> None:
         "key.converter": "no",
         "errors.tolerance": "some",
     }
-    wrong = {"max.tasks", "topic", "buffer.bytes", "fillname", "filename", "errors.tolerance"}
+    wrong = {"max.tasks", "topic", "buffer.bytes", "fillname", "filename", "errors.tolerance", "transforms"}
     assert keys(config) == wrong | {"value.converter.schemas.enable", "key.converter"}
     near = next(problem for problem in check_connector(config).problems if problem.key == "fillname")
     assert near.fix == "Did you mean filename?"
+
+
+def test_what_a_plugin_checks_is_told_beside_options_that_are_wrong(tmp_path: Path) -> None:
+    source = {"connector.class": "file_source", "topic": "t", "filename": str(tmp_path)}
+    assert keys({**source, "max.tasks": "x"}) == {"filename", "max.tasks"}
+    assert keys({**source, "format": "x", "csv.header": "x", "compression": "x"}) == {
+        "filename",
+        "format",
+        "csv.header",
+        "compression",
+    }
+    assert keys({**source, "key.field": "x", "csv.null": "y", "follow": "x"}) == {"follow", "filename", "key.field", "csv.null"}
+    gone = str(tmp_path / "no" / "x")
+    sink = {"connector.class": "file_sink", "topics": "t", "filename": gone, "engine": "native", "transforms": "x"}
+    assert keys({**sink, "format": "x", "max.tasks": "0"}) == {"filename", "format", "max.tasks", "engine", "transforms"}
+    assert keys({**sink, "columns": "a:b", "batch.bytes": "x"}) == {"filename", "columns", "batch.bytes", "engine", "transforms"}
+
+
+def test_everything_wrong_with_a_direct_connector_is_told_at_once(tmp_path: Path) -> None:
+    config = {
+        "connector.class": "direct",
+        "max.tasks": "0",
+        "transforms": "x",
+        "source.connector.class": "file_source",
+        "source.filename": str(tmp_path),
+        "source.format": "x",
+        "sink.connector.class": "file_lines",
+        "sink.filename": str(tmp_path / "no" / "x"),
+    }
+    assert keys(config) == {"max.tasks", "transforms", "source.filename", "source.format", "sink.filename"}
+    assert keys({**config, "sink.connector.class": "x"}) == {
+        *("max.tasks", "transforms", "source.filename", "source.format", "sink.connector.class")
+    }
+    with pytest.raises(ConfigError, match=r"max\.tasks"):
+        parse_direct(config)
 
 
 def test_an_engine_that_a_sink_cannot_run_on_is_refused(tmp_path: Path) -> None:
@@ -107,15 +166,6 @@ def test_a_direct_connector_is_checked_as_a_whole(tmp_path: Path) -> None:
     assert keys({"connector.class": "direct"}) == {"source.connector.class", "sink.connector.class"}
 
 
-def test_a_literal_secret_is_refused_and_never_shown() -> None:
-    secret = Option("password", "The password.", secret=True)
-    for literal in ("hunter2", "x${env:A}", "${env:A}x"):
-        with pytest.raises(ConfigError) as error:
-            parse([secret], {"password": literal})
-        assert "hunter2" not in str(error.value)
-    assert parse([secret], {"password": "${env:A}"})["password"] == "${env:A}"
-
-
 def test_every_option_of_every_connector_is_documented_and_its_default_is_valid() -> None:
     for connector in catalogue().connectors.values():
         options = source_options(connector) if isinstance(connector, Source) else sink_options(connector)
@@ -127,45 +177,94 @@ def test_every_option_of_every_connector_is_documented_and_its_default_is_valid(
                 option.parse(option.default)
 
 
+def test_what_an_option_checks_it_also_says_how_to_write() -> None:
+    options = [option for name in BUILT_IN for option in converter_class(name).options]
+    for connector in catalogue().connectors.values():
+        options += source_options(connector) if isinstance(connector, Source) else sink_options(connector)
+    for option in options:
+        assert option.check is None or option.fix, option.key
+        assert option.how != option.doc or option.kind is Kind.STRING, option.key
+        assert option.how.endswith("."), option.key
+
+
 def test_plugins_say_what_they_are() -> None:
     infos = {info.name: info for info in plugins()}
     assert infos["file_source"].guarantee == infos["file_sink"].guarantee == "EXACTLY_ONCE"
     assert (list(infos["file_sink"].engines), list(infos["file_lines"].engines)) == (["spark"], ["spark", "native"])
     assert all(info.summary.endswith(".") for info in infos.values())
+    assert (infos["json"].type, infos["json"].aliases) == (PluginType.CONVERTER, (JAVA_JSON, "JsonConverter"))
+    assert {option.key for option in infos["json"].options} >= {"schemas.enable"}
+    assert {info.name for info in infos.values() if info.type is PluginType.CONVERTER} == set(BUILT_IN)
 
 
 @pytest.mark.parametrize(
-    ("kind", "text", "value"),
+    ("key", "value", "reason", "fix"),
     [
-        (Kind.SIZE, "64KiB", 65536),
-        (Kind.SIZE, "10MB", 10_000_000),
-        (Kind.SIZE, "1.5k", 1500),
-        (Kind.DURATION, "500ms", 0.5),
-        (Kind.DURATION, "2", 2.0),
-        (Kind.DURATION, "1h", 3600.0),
-        (Kind.LIST, "a, b;c,", ("a", "b", "c")),
-        (Kind.BOOL, "TRUE", True),
-        (Kind.INT, " 7 ", 7),
+        ("topic", "a b", "has ' ', and only letters, digits, %, |, - and _ are allowed", "Use 1 to 127 letters"),
+        ("topic", "x" * 128, "is 128 characters long, and 127 are allowed", "Use 1 to 127 letters"),
+        ("topic", "", "is required and is empty", "Use 1 to 127 letters"),
+        (
+            "topics",
+            "ok,a b,ü",
+            "'a b' has ' ', and only letters, digits, %, |, - and _ are allowed; 'ü' has 'ü'",
+            "orders,payments",
+        ),
+        ("topics", ";", "names no topic", "orders,payments"),
+        ("errors.deadletterqueue.topic.name", "bad topic!", "has ' ' '!', and only", "or leave it empty"),
+        ("task.group.id", "bad group!/x", "has ' ' '!' '/', and only", "Use up to 120 letters"),
+        ("task.group.id", "x" * 121, "is 121 characters long, and 120 are allowed", "or leave it empty"),
+        ("max.rate.records", "nan", "is not a finite number", "Give a number from 0.001 to 1000000000."),
+        ("max.rate.records", "inf", "is not a finite number", "Give a number"),
+        ("max.rate.records", "-1e999", "is not a finite number", "Give a number"),
+        ("max.rate.bytes", "2TiB", "must be at most 1TiB", "Give a size from 1 to 1TiB."),
+        ("buffer.bytes", "99999TB", "must be at most 64GiB", "Give a size from 64KiB to 64GiB, for instance 32MiB."),
+        ("buffer.bytes", "9" * 50 + "TB", "is not a size such as", "Give a size from 64KiB to 64GiB"),
+        ("batch.bytes", "1TB", "must be at most", "Give a size from 1 to"),
+        ("batch.records", "99999999", "must be at most 10", "Give a whole number from 1 to 10"),
+        ("errors.retry.timeout", str(2**63), "must be at most 9223372036854775807", "Give a whole number of at least -1"),
+        ("errors.retry.delay.max.ms", "99999999999", "must be at most 86400000", "Give a whole number from 1 to 86400000"),
+        ("stall.timeout", "9999999999999999d", "must be at most 36500d", "Give a duration of at least 1s, for instance 60s."),
+        ("worker.labels", "zone=a,disk,=b", "has 'disk', '=b' instead of name=value", "Write name=value"),
+        ("max.tasks", "x", "is not a whole number", "Give a whole number from 1 to 1000, for instance 1."),
+        ("errors.tolerance", "some", "must be one of none, all", "Give one of none, all."),
     ],
 )
-def test_options_are_read_by_their_kind(kind: Kind, text: str, value: object) -> None:
-    assert parse([Option("x", "X.", kind)], {"x": text})["x"] == value
+def test_a_problem_says_what_is_wrong_and_how_to_write_it_right(
+    key: str, value: str, reason: str, fix: str, tmp_path: Path
+) -> None:
+    filename = str(tmp_path / "x")
+    found = []
+    if key not in {"topics", "task.group.id"}:
+        found.append({"connector.class": "file_source", "filename": filename, "topic": "t", key: value})
+    if key != "topic":
+        found.append({"connector.class": "file_lines", "filename": filename, "topics": "t", key: value})
+    for config in found:
+        (problem,) = check_connector(config).problems
+        assert (problem.key, problem.value) == (key, value)
+        assert problem.reason.startswith(reason)
+        assert fix in problem.fix
 
 
-@pytest.mark.parametrize(
-    ("kind", "text"),
-    [(Kind.SIZE, "10XB"), (Kind.SIZE, "-1"), (Kind.DURATION, "soon"), (Kind.BOOL, "yes"), (Kind.INT, "1.5"), (Kind.FLOAT, "x")],
-)
-def test_wrong_texts_are_refused_with_what_is_right(kind: Kind, text: str) -> None:
-    with pytest.raises(ConfigError) as error:
-        parse([Option("x", "X.", kind)], {"x": text})
-    (problem,) = error.value.problems
-    assert (problem.key, problem.value) == ("x", text)
-    assert problem.fix.startswith("Give ")
+def test_names_may_be_as_long_as_rocketmq_allows_and_empty_where_they_are_optional(tmp_path: Path) -> None:
+    config = {"connector.class": "file_lines", "filename": str(tmp_path / "x"), "topics": "%-|_aZ9" + "x" * 120}
+    assert keys({**config, "task.group.id": "x" * 120, "errors.deadletterqueue.topic.name": "x" * 127}) == set()
+    assert keys({**config, "task.group.id": "", "errors.deadletterqueue.topic.name": ""}) == set()
 
 
-def test_two_names_of_one_option_are_one_too_many() -> None:
-    source = find("file_source")
-    assert isinstance(source, Source)
-    with pytest.raises(ConfigError, match="means the same as topic"):
-        parse_source(source, {"connector.class": "x", "filename": "f", "topic": "t", "connect.topicname": "t"})
+@pytest.mark.parametrize("key", ["filename", "value.converter.anything", "spark.password"])
+def test_a_reference_into_a_keystore_is_refused_wherever_it_stands(key: str, tmp_path: Path) -> None:
+    value = "x${keystore:db}y"
+    config = {"connector.class": "file_lines", "filename": str(tmp_path / "x"), "topics": "t", "value.converter": "json"}
+    found = [problem for problem in check_connector({**config, key: value}).problems if "keystore" in problem.reason]
+    (problem,) = found
+    assert (problem.key, problem.value) == (key, "${keystore:db}")
+    assert "${env:NAME}" in problem.fix
+    assert "${file:PATH:KEY}" in problem.fix
+    with pytest.raises(ConfigError, match="keystore"):
+        parse_sink(cast("Sink", find("file_lines")), {**config, key: value})
+
+
+def test_options_of_a_converter_that_is_not_named_are_those_of_the_default_one(tmp_path: Path) -> None:
+    config = {"connector.class": "file_lines", "filename": str(tmp_path / "x"), "topics": "t"}
+    assert keys({**config, "value.converter.schemas.enable": "false"}) == {"value.converter.schemas.enable"}
+    assert keys({**config, "value.converter.deserializer.encoding": "utf-8"}) == set()

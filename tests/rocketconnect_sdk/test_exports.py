@@ -7,17 +7,17 @@ import rocketconnect_sdk
 from rocketconnect_sdk import conformance, converters, files
 
 PUBLIC = """
-Config ConfigError ConnectorError DataFrameSink DataFrameSinkTask Field FlushPolicy Guarantee Kind Offset Operation Option
-PermanentError Plan Problem QueuePosition Receipt Record RecordError RecordRefused RecordSink RecordSinkTask Rejected RetriableError
+Config ConfigError ConnectorError DataFrameSink DataFrameSinkTask Field FlushPolicy Guarantee Kind Offset Option
+PermanentError Plan Problem QueuePosition Receipt RecordError RecordRefused RecordSink RecordSinkTask Rejected RetriableError
 Schema Sink SinkBatch SinkCommit SinkTask SinkWriter Source SourceBatch SourceMark SourceTask SystemAway TaskContext Type
-__version__ decimal parse struct
+__version__ decimal parse run_checks struct
 """
 
 
 def test_the_public_names_are_these() -> None:
     assert sorted(rocketconnect_sdk.__all__) == sorted(PUBLIC.split())
     assert sorted(conformance.__all__) == ["SinkCase", "SinkSuite", "SourceCase", "SourceSuite"]
-    assert sorted(converters.__all__) == ["BUILT_IN", "Converter", "converter", "converter_class"]
+    assert sorted(converters.__all__) == ["BUILT_IN", "Converter", "class_names", "converter", "converter_class"]
     assert sorted(files.__all__) == ["AppendedFile", "Manifest", "ManifestLog", "Owner", "StagedFile"]
 
 
@@ -39,8 +39,9 @@ def test_the_core_needs_the_standard_library_alone() -> None:
 
 def test_listing_plugins_imports_no_spark() -> None:
     code = (
-        "import sys; from rocketconnect_sdk.loader import catalogue, plugins; names = [plugin.name for plugin in plugins()]; "
-        "print(names, catalogue().broken, 'pyspark' in sys.modules, 'pyarrow' in sys.modules)"
+        "import sys; from rocketconnect_sdk.loader import PluginType, catalogue, plugins; found = plugins(); "
+        "print([plugin.name for plugin in found if plugin.type is not PluginType.CONVERTER], catalogue().broken, "
+        "'pyspark' in sys.modules, 'pyarrow' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "['direct', 'file_lines', 'file_sink', 'file_source', 'stdout'] {} False False"

@@ -38,16 +38,19 @@ def test_a_connector_of_an_installed_package_is_found_by_name_and_alias(tmp_path
 
 
 def test_a_broken_package_says_why_and_hides_no_other(tmp_path: Path) -> None:
-    install(tmp_path, "gone_sink = gone:Gone\nodd_sink = nowhere:SOUND\nwrong_sink = os:path\nnowhere_sink = nowhere:Nowhere")
+    (tmp_path / "taken.py").write_text(SOUND.replace("nowhere_sink", "json"))
+    places = ["gone_sink = gone:Gone", "odd_sink = nowhere:SOUND", "wrong_sink = os:path", "taken_sink = taken:Nowhere"]
+    install(tmp_path, "\n".join([*places, "nowhere_sink = nowhere:Nowhere"]))
     code = """
 from rocketconnect_sdk.connector_options import check_connector
-from rocketconnect_sdk.loader import plugins
-print([plugin.name for plugin in plugins()])
-for name in ("gone_sink", "odd_sink", "wrong_sink"):
+from rocketconnect_sdk.loader import PluginType, plugins
+print([plugin.name for plugin in plugins() if plugin.type is not PluginType.CONVERTER])
+for name in ("gone_sink", "odd_sink", "wrong_sink", "taken_sink"):
     print(check_connector({"connector.class": name}).problems[0])
 """
-    names, gone, odd, wrong = run(tmp_path, code).splitlines()
+    names, gone, odd, wrong, taken = run(tmp_path, code).splitlines()
     assert names == "['direct', 'file_lines', 'file_sink', 'file_source', 'nowhere_sink', 'stdout']"
     assert "could not be loaded: ModuleNotFoundError: No module named 'gone'" in gone
     assert "could not be loaded: AttributeError" in odd
     assert "is neither a Source nor a Sink" in wrong
+    assert "'json' is the name of a plugin that comes with RocketConnect" in taken

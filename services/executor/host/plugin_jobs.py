@@ -8,7 +8,6 @@ from collections.abc import Mapping
 
 from rocketconnect_sdk import loader
 from rocketconnect_sdk.connector_options import (
-    CLASS,
     Checked,
     check_connector,
     direct_options,
@@ -21,6 +20,7 @@ from rocketconnect_sdk.connector_options import (
 from rocketconnect_sdk.errors import ConfigError, ConnectorError, PermanentError, Problem
 from rocketconnect_sdk.loader import PluginInfo, PluginType
 from rocketconnect_sdk.options import Option
+from rocketconnect_sdk.runtime_options import CLASS
 from rocketconnect_sdk.source import Plan, Source
 from services.executor import messages
 from services.executor.host.secrets import hide, resolve
@@ -99,6 +99,8 @@ def _plugin(info: PluginInfo) -> messages.Plugin:
 def _all_options(info: PluginInfo) -> tuple[Option, ...]:
     if info.type is PluginType.DIRECT:
         return direct_options()
+    if info.type is PluginType.CONVERTER:
+        return tuple(info.options)
     plugin = loader.find(info.name)
     return source_options(plugin) if isinstance(plugin, Source) else sink_options(plugin)
 

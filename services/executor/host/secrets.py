@@ -118,12 +118,8 @@ def _look_up(reference: str, environment: Mapping[str, str]) -> str:
                 reason="stands for an environment variable that the executor does not have",
                 fix=f"Set {name} where the executor is started, and start it again.",
             )
-        case "file":
-            return _from_file(name)
         case _:
-            raise _Unresolved(
-                reason="is a kind of reference that this version cannot resolve", fix="Use ${env:NAME} or ${file:PATH:KEY}."
-            )
+            return _from_file(name)
 
 
 def _from_file(name: str) -> str:

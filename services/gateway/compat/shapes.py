@@ -103,11 +103,14 @@ def allocated_tasks(all_states: Iterable[states.ConnectorState]) -> Mapping[str,
 
 
 def plugin_infos(plugins: Iterable[connectors.Plugin], *, connectors_only: bool) -> Iterator[Json]:
-    """Yield PluginInfo (className, type, version) for each plugin, under each name that a configuration may call it by."""
+    """Yield PluginInfo (className, type, version) for each plugin, under each name that a configuration may call it by.
+
+    Kinds of plugins that RocketMQ Connect has no name for, such as the one without a topic, are left out.
+    """
     for plugin in plugins:
-        if plugin.type in _CONNECTOR_PLUGINS or not connectors_only:
+        if plugin.type in (_CONNECTOR_PLUGINS if connectors_only else _PLUGIN_TYPES):
             for name in (plugin.name, *plugin.aliases):
-                yield {"className": name, "type": _PLUGIN_TYPES.get(plugin.type, "UNKNOWN"), "version": plugin.version}
+                yield {"className": name, "type": _PLUGIN_TYPES[plugin.type], "version": plugin.version}
 
 
 def _state(state: "connectors.State.ValueType", trace: str, worker_id: str) -> Json:

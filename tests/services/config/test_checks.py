@@ -39,35 +39,60 @@ def test_a_wrong_name_is_told_with_what_is_wrong_and_how_to_fix_it(name: str, sa
 def test_all_sizes_are_checked_at_once() -> None:
     config = {f"k{number}": "v" for number in range(1001)} | {"long": "x" * (64 * 1024 + 1), "all": "y" * 64 * 1024}
     config |= {"more": "z" * 64 * 1024, "evenmore": "z" * 64 * 1024, " ": "x"}
-    reasons = {problem.field: problem.reason for problem in checks.config_problems(config) if problem.field}
-    whole = [problem.reason for problem in checks.config_problems(config) if not problem.field]
+    reasons = {problem.field: problem.reason for problem in checks.size_problems(config) if problem.field}
+    whole = [problem.reason for problem in checks.size_problems(config) if not problem.field]
     assert reasons["long"] == "has a value of 65,537 bytes"
     assert reasons[" "] == "is not a key"
-    assert reasons["connector.class"] == "Request config key: connector.class"
     assert whole[0] == "has 1,006 keys"
     assert whole[1].startswith("holds ")
+    assert not checks.fits(config)
+    assert not checks.fits({f"k{number}": "" for number in range(1001)})
 
 
 def test_the_limits_themselves_are_allowed() -> None:
     config = {"connector.class": "c", **{f"k{number}": "" for number in range(999)}}
     config["k1"] = "x" * 64 * 1024
-    assert checks.config_problems(config) == []
+    assert checks.size_problems(config) == []
+    assert checks.fits(config)
 
 
-@pytest.mark.parametrize("value", ["${env:DB_PASSWORD}", "${file:/run/secret.properties:db}", "${keystore:db}", ""])
+@pytest.mark.parametrize("config", [{}, {"connector.class": ""}, {"connector.class": " "}])
+def test_a_configuration_without_a_plugin_is_told_in_the_words_of_rocketmq_connect(config: dict[str, str]) -> None:
+    (problem,) = checks.class_problems(config)
+    assert (problem.field, problem.reason) == ("connector.class", "Request config key: connector.class")
+    assert checks.class_problems({"connector.class": "c"}) == []
+
+
+def test_what_two_know_of_one_field_is_told_once() -> None:
+    own, other, whole = FieldProblem("a", "", "mine", ""), FieldProblem("b", "", "theirs", ""), FieldProblem("", "", "whole", "")
+    assert checks.together([own, whole], [FieldProblem("a", "", "theirs", ""), other, whole]) == [own, whole, other, whole]
+
+
+@pytest.mark.parametrize("value", ["${env:DB_PASSWORD}", "${file:/run/secret.properties:db}", ""])
 def test_references_to_secrets_pass(value: str) -> None:
     assert checks.secret_problems({"password": value}, ["password", "absent"]) == []
 
 
 @pytest.mark.parametrize(
-    "value", ["hunter2", "${env:A}hunter2", "${other:A}", "${env:}", "${env:A}${env:B}", "$env:A", "${env:A}\n"]
+    "value", ["hunter2", "${env:A}hunter2", "${other:A}", "${env:}", "${env:A}${env:B}", "$env:A", "${env:A}\n", "${keystore:db}"]
 )
 def test_literal_secrets_are_refused_without_repeating_them(value: str) -> None:
     (problem,) = checks.secret_problems({"password": value, "user": "me"}, ["password"])
     assert problem.field == "password"
     assert value not in str(problem)
     assert problem.value == "***"
-    assert "${env:NAME}, ${file:PATH:KEY}" in problem.fix
+    assert "${env:NAME}, or ${file:PATH:KEY}" in problem.fix
+    assert "keystore" not in problem.fix
+
+
+def test_references_that_no_worker_can_resolve_say_why() -> None:
+    config = {"a": "${keystore:db}", "b": "${file:/run/secret}"}
+    problems = checks.secret_problems(config, config)
+    assert [(problem.field, problem.value, problem.reason) for problem in problems] == [
+        ("a", "***", "refers to a keystore, and there are none in this version"),
+        ("b", "${file:/run/secret}", "does not name a file and a key"),
+    ]
+    assert checks.without_secrets(problems, config, config) == problems
 
 
 @given(secret=st.text(st.characters(categories=["L", "N"]), min_size=6), text=st.text(max_size=20))

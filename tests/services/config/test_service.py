@@ -36,12 +36,38 @@ async def test_create_get_and_list(service: Any) -> None:
     assert list((await service.stub.ListConnectors(pb.ListConnectorsRequest())).connectors) == [made]
 
 
-async def test_everything_wrong_with_name_and_sizes_is_told_in_one_answer_and_nothing_is_stored(service: Any) -> None:
-    error = await refused(service.create("a/b", {"long": "x" * 70_000}, request_id="with space"))
-    assert set(problems(error)) == {"name", "request_id", "long", "connector.class"}
+async def test_everything_wrong_is_told_in_one_answer_and_nothing_is_stored(service: Any) -> None:
+    error = await refused(service.create("a/b", {"long": "x" * 70_000, "max.tasks": "0"}, request_id="with space"))
+    assert set(problems(error)) == {"name", "request_id", "long", "connector.class", "path", "max.tasks"}
     assert problems(error)["connector.class"] == "Request config key: connector.class"
+    error = await refused(service.create("a/b", {}))
+    assert set(problems(error)) == {"name", "connector.class", "path"}
+    error = await refused(service.create("a/b", {"connector.class": "nonsense", "max.tasks": "0"}))
+    assert set(problems(error)) == {"name", "connector.class", "path", "max.tasks"}
     assert not (await service.stub.ListConnectors(pb.ListConnectorsRequest())).connectors
+    assert service.executor.validated == [""] * 3, "a name that is none goes no further"
+
+
+async def test_what_is_known_to_be_wrong_is_told_when_nobody_can_check_the_rest(service: Any, clock: Any) -> None:
+    for error in (errors.Unavailable("GONE", "gone"), errors.DeadlineExceeded("PLUGIN_TIMEOUT", "too long")):
+        service.executor.fails_with = error
+        assert set(problems(await refused(service.create("a/b")))) == {"name"}
+        assert set(problems(await refused(service.create("c", {})))) == {"connector.class"}
+        assert set(problems(await refused(service.create("c", {"connector.class": "nonsense"})))) == {"connector.class"}
+    clock.advance(FRESH_SECONDS + 1)
+    assert set(problems(await refused(service.create("a/b")))) == {"name"}
+
+
+async def test_a_configuration_that_is_too_large_as_a_whole_goes_to_no_executor(service: Any) -> None:
+    error = await refused(service.create("a/b", {**GOOD, **{f"k{number}": "x" * 60_000 for number in range(5)}}))
+    assert set(problems(error)) == {"name", ""}
     assert service.executor.validated == []
+
+
+async def test_an_update_is_refused_with_everything_at_once(service: Any) -> None:
+    await service.create("c")
+    error = await refused(service.stub.UpdateConnector(pb.UpdateConnectorRequest(name="c", config={"max.tasks": "0"})))
+    assert set(problems(error)) == {"connector.class", "path", "max.tasks"}
 
 
 async def test_all_problems_that_the_executor_finds_are_told(service: Any) -> None:
@@ -57,6 +83,17 @@ async def test_unknown_class_is_told_with_those_that_there_are(service: Any) -> 
     assert error.problems[0].fix == "use one of: file_source"
 
 
+async def test_converters_are_listed_as_plugins_and_not_offered_as_classes(service: Any) -> None:
+    converter = connector_pb2.Plugin(name="json", aliases=["a.b.JsonConverter"], type=connector_pb2.PLUGIN_TYPE_CONVERTER)
+    sink = connector_pb2.Plugin(name="file_sink", type=connector_pb2.PLUGIN_TYPE_SINK)
+    await service.report("worker-2", "127.0.0.1:1", converter, sink)
+    listed = (await service.stub.ListPlugins(pb.ListPluginsRequest())).plugins
+    assert {plugin.name: plugin.type for plugin in listed}["json"] == connector_pb2.PLUGIN_TYPE_CONVERTER
+    error = await refused(service.create("c", {"connector.class": "nonsense"}))
+    assert isinstance(error, errors.InvalidArgument)
+    assert error.problems[0].fix == "use one of: file_sink, file_source"
+
+
 async def test_class_is_found_by_alias(service: Any) -> None:
     assert (await service.create("c", {**GOOD, "connector.class": ALIAS})).config["connector.class"] == ALIAS
 
@@ -65,7 +102,7 @@ async def test_literal_secret_is_refused_and_shown_nowhere(service: Any, caplog:
     caplog.set_level("DEBUG")
     for secret in ("refused", "hunter2"):
         error = await refused(service.create("c", {**GOOD, "password": secret}))
-        assert "${env:NAME}, ${file:PATH:KEY}" in problems_fix(error)["password"]
+        assert "${env:NAME}, or ${file:PATH:KEY}" in problems_fix(error)["password"]
         assert secret not in problems_text(error)
         assert f" {secret} is wrong" not in error.message
     answer = await service.stub.ValidateConnector(pb.ValidateConnectorRequest(config={**GOOD, "password": "hunter2"}))

@@ -41,7 +41,7 @@ def test_every_reference_that_stands_for_nothing_is_named_at_once_and_no_value_i
     assert all(problem.fix for problem in raised.value.problems)
 
 
-@pytest.mark.parametrize("reference", ["${file:x}", "${file::key}", "${keystore:name}"])
+@pytest.mark.parametrize("reference", ["${file:x}", "${file::key}"])
 def test_a_reference_that_can_never_be_resolved_says_how_to_write_one(reference: str) -> None:
     with pytest.raises(ConfigError, match=r"\$\{file:PATH:KEY\}"):
         resolve_values({"spark.secret": reference}, {})

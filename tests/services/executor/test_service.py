@@ -45,6 +45,17 @@ def test_all_problems_come_in_one_answer_and_no_secret_with_them(executor: Execu
 def test_what_the_plugin_itself_checks_is_a_problem(executor: Executor) -> None:
     (problem,) = check(executor, {**GOOD, "records": "-1"}).problems
     assert (problem.key, problem.reason) == ("records", "is negative")
+    answer = check(executor, {**GOOD, "records": "-1", "max.tasks": "x", "password": "literal"})
+    assert {problem.key for problem in answer.problems} == {"records", "max.tasks", "password"}
+
+
+@pytest.mark.parametrize("name", ["json", "org.apache.rocketmq.connect.runtime.converter.record.StringConverter"])
+def test_a_converter_is_no_connector(executor: Executor, name: str) -> None:
+    answer = check(executor, {"connector.class": name, "max.tasks": "x"})
+    assert [(problem.key, problem.reason) for problem in answer.problems] == [
+        ("connector.class", "is a converter, not a connector"),
+        ("max.tasks", "is not a whole number"),
+    ]
 
 
 @pytest.mark.parametrize("config", [{}, {"connector.class": "no.such.Class"}])

@@ -34,6 +34,7 @@ def test_it_registers_with_what_it_offers(executor: Executor, plane: Plane) -> N
     assert registration.worker_id == "worker-1"
     assert registration.address == executor.address
     assert {"monitorable_source", "org.example.MonitorableSource", "direct"} <= set(registration.plugins)
+    assert not {"json", "JsonConverter"} & set(registration.plugins), "no connector can be of a converter"
 
 
 def test_it_tells_the_config_service_what_it_offers(executor: Executor, plane: Plane) -> None:
@@ -43,6 +44,9 @@ def test_it_tells_the_config_service_what_it_offers(executor: Executor, plane: P
     assert monitorable.type == connectors.PLUGIN_TYPE_SOURCE
     assert monitorable.summary == "A source for tests: counts from 1, and does at each step what it is ordered."
     assert {option.key: option.secret for option in monitorable.options}["password"] is True
+    assert plugins["json"].type == connectors.PLUGIN_TYPE_CONVERTER
+    assert "org.apache.rocketmq.connect.runtime.converter.record.json.JsonConverter" in plugins["json"].aliases
+    assert [option.key for option in plugins["json"].options] == ["schemas.enable", "schemas.cache.size", "decimal.format"]
 
 
 def test_an_assigned_task_runs_in_a_host_and_is_reported(executor: Executor, plane: Plane) -> None:

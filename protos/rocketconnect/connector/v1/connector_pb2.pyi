@@ -328,7 +328,7 @@ class Plugin(_message.Message):
     OPTIONS_FIELD_NUMBER: _builtins.int
     GUARANTEE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
-    """The name to write into connector.class: "file_source"."""
+    """The name to write into connector.class, or of a converter into key.converter and value.converter: "file_source", "json"."""
     type: Global___PluginType.ValueType
     """Its kind."""
     version: _builtins.str
@@ -336,7 +336,7 @@ class Plugin(_message.Message):
     summary: _builtins.str
     """One sentence of what it does."""
     guarantee: _builtins.str
-    """The delivery that it can give: EXACTLY_ONCE, IDEMPOTENT or AT_LEAST_ONCE."""
+    """The delivery that it can give: EXACTLY_ONCE, IDEMPOTENT or AT_LEAST_ONCE. Empty for a converter."""
     @_builtins.property
     def aliases(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Other names it answers to: the class names of RocketMQ Connect."""
