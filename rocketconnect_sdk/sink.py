@@ -18,6 +18,7 @@ from rocketconnect_sdk.record import Offset, SinkBatch
 from rocketconnect_sdk.source import Plan
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
 
@@ -131,6 +132,16 @@ class SinkTask(ABC):
             PermanentError: the task is FAILED.
         """
 
+    def move(self, commit: SinkCommit) -> None:
+        """Stores commit.after with the target though there is nothing to write: all in the ranges is there already or is left out.
+
+        What a task has not stored is read again after a restart, as the positions of start() win: so whoever stores positions does
+        it here too. By default nothing.
+
+        Raises: as DataFrameSinkTask.write.
+        """
+        del commit
+
     @abstractmethod
     def close(self) -> None:
         """Gives back what is held. May be called more than once, also after an error, also without start."""
@@ -162,8 +173,18 @@ class DataFrameSinkTask(SinkTask):
 
         Raises:
             SystemAway, RetriableError: nothing was written, or it was undone; called again with the same batch.
+            RecordError: there are values that can't be written; nothing was, or it was undone. See unwritable.
             PermanentError: the task is FAILED. For instance another owner has claimed the target.
         """
+
+    def unwritable(self, values: "pa.Array") -> Mapping[int, str]:
+        """Which of these values of the column value can't be written: by index, what is wrong with each, and how the value begins.
+
+        Asked only when write() has raised a RecordError. The error policy decides about these records, and write() is called with
+        the others, for the same ranges. Empty, as by default: the task can't tell, and is FAILED.
+        """
+        del values
+        return {}
 
 
 Receipt = Any
@@ -207,8 +228,14 @@ class RecordSinkTask(SinkTask):
     def commit(self, receipts: Sequence[Receipt], commit: SinkCommit) -> None:
         """Makes what was staged visible and durable, in the order of the receipts, and stores commit.after with it where it can.
 
+        Without receipts it stores commit.after alone. See move.
+
         Raises: as DataFrameSinkTask.write.
         """
+
+    def move(self, commit: SinkCommit) -> None:
+        """See SinkTask: a commit of nothing."""
+        self.commit((), commit)
 
     def abort(self, receipts: Sequence[Receipt]) -> None:
         """The batch will not be committed: removes what was staged. Called at most once for a batch."""

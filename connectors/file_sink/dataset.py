@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from connectors.file_sink.forms import typed_batches
+from connectors.file_sink.forms import typed, typed_batches, unwritable
 from connectors.file_sink.jobs import job_trouble, parts_of, uri
 from rocketconnect_sdk.files import Manifest, ManifestLog, Owner
 from rocketconnect_sdk.files.manifest import sync_directory
@@ -17,24 +17,29 @@ from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import DataFrameSinkTask, FlushPolicy, QueuePosition, SinkCommit
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
 _HIDDEN = "_rocketconnect"
-_NAMED_QUEUES = 2
-_LONGEST_NAME = 180
+_LONGEST_NAME = 210
+"""Leaves room within the 255 bytes of a name for the number of the batch, that of the file in it, and the ending."""
 _ROWS_OF_A_FILE = 250_000
 
 
 def file_name(commit: SinkCommit) -> str:
-    """The name of the files of a batch, without their endings: its queues and ranges; where those are many, a short form."""
-    names = []
-    for queue, before in sorted(commit.before.items()):
+    """The name of the files of a batch, without their endings: the ranges of its queues; where those are too many, a short form."""
+    homes: dict[str, list[tuple[int, str]]] = {}
+    for queue, before in commit.before.items():
+        home, _, number = queue.rpartition("/")
         again = f"-i{before.incarnation}" if before.incarnation else ""
-        names.append(f"{queue.replace('/', '-')}-{before.until}-{commit.after[queue].until}{again}")
-    name = "+".join(names)
-    if len(names) > _NAMED_QUEUES or len(name) > _LONGEST_NAME:
-        topics = "+".join(sorted({queue.partition("/")[0] for queue in commit.before}))
-        name = f"{topics[:60]}-{len(names)}queues-{commit.rows}rows-{commit.token[:16]}"
+        homes.setdefault(home, []).append((int(number), f"{before.until}-{commit.after[queue].until}{again}"))
+    name = "+".join(
+        f"{home.replace('/', '-')}-{'_'.join(f'q{number}.{span}' for number, span in sorted(spans))}"
+        for home, spans in sorted(homes.items())
+    )
+    if len(name) > _LONGEST_NAME:
+        topics = "+".join(sorted({home.partition("/")[0] for home in homes}))
+        name = f"{topics[:60]}-{len(commit.before)}queues-{commit.rows}rows-{commit.token[:16]}"
     # Names that begin with "_" or "." are hidden from readers of data sets.
     return re.sub(r"^[_.]", "x\\g<0>", re.sub(r"[^A-Za-z0-9_.+%|-]", "_", name))
 
@@ -100,6 +105,17 @@ class DatasetTask(DataFrameSinkTask):
         finally:
             shutil.rmtree(directory, ignore_errors=True)
 
+    def unwritable(self, values: "pa.Array") -> Mapping[int, str]:
+        """See DataFrameSinkTask."""
+        return {} if self._columns is None else unwritable(values, partial(typed, columns=self._columns))
+
+    def move(self, commit: SinkCommit) -> None:
+        """See SinkTask."""
+        with self._manifests.locked() as newest, understood(self._root):
+            mine = self._manifests.mine(newest)
+            if not self._manifests.written(mine, commit):
+                self._manifests.commit(mine, commit, mine.state)
+
     def close(self) -> None:
         """Nothing is held between batches."""
 
@@ -119,7 +135,7 @@ class DatasetTask(DataFrameSinkTask):
     def _commit(self, mine: Manifest, parts: Iterable[Path], staged: str, commit: SinkCommit) -> None:
         name = file_name(commit)
         parts = list(parts)
-        if any(self._root.glob(f"{name}*")):
+        if any(self._root.glob(f"{name}[.-]*")):
             name = f"{name}-{mine.number + 1}"
         renames = []
         for index, part in enumerate(parts):

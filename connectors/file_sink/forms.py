@@ -1,7 +1,7 @@
 """What a column of values becomes in a file. Runs on the driver and in Spark's Python workers; nothing here imports Spark."""
 
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -15,6 +15,7 @@ from rocketconnect_sdk.files.lines import json_lines, text_lines, to_json
 from rocketconnect_sdk.schema import Schema
 
 _decode = msgspec.json.Decoder().decode
+_SHOWN = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,12 @@ class LineForm:
     def _rows(self, table: pa.Table) -> bytes:
         out = io.BytesIO()
         options = csv.WriteOptions(include_header=False, delimiter=self.delimiter, quoting_style="needed")
-        csv.write_csv(table, out, options)
+        try:
+            csv.write_csv(table, out, options)
+        except pa.ArrowException as error:
+            # Bytes that are no text, for one.
+            msg = f"the value has no CSV form: {error}"
+            raise RecordError(msg) from None
         return out.getvalue()
 
 
@@ -102,10 +108,10 @@ def typed(values: pa.Array, columns: Schema) -> pa.Array:
             try:
                 row = _decode(value)
             except (msgspec.DecodeError, RecursionError) as error:
-                msg = f"a value is not JSON, which the option columns needs: {error}: {value[:100]!r}"
+                msg = f"the value is not JSON, which the option columns needs: {error}"
                 raise RecordError(msg) from None
         if row is not None and not isinstance(row, dict):
-            msg = f"a value is no JSON object, which the option columns needs: {str(value)[:100]!r}"
+            msg = "the value is no JSON object, which the option columns needs"
             raise RecordError(msg)
         rows.append(row)
     arrays = []
@@ -113,11 +119,36 @@ def typed(values: pa.Array, columns: Schema) -> pa.Array:
         try:
             arrays.append(pa.array([None if row is None else row.get(field.name) for row in rows], to_arrow_type(field.schema)))
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-            msg = f"a value does not have the type of the column {field.name}: {error}"
+            msg = f"the value does not have the type of the column {field.name}: {str(error)[:_SHOWN]}"
             raise RecordError(msg) from None
     return pa.StructArray.from_arrays(
         arrays, fields=[pa.field(field.name, to_arrow_type(field.schema)) for field in columns.fields]
     )
+
+
+def unwritable(values: pa.Array, make: Callable[[pa.Array], object]) -> dict[int, str]:
+    """The values of which `make` can make nothing: by index, why not, and how the value begins.
+
+    Halves ranges until what fails stands alone, so that a few among many are found with a few tries.
+    """
+    found: dict[int, str] = {}
+    ranges = [(0, len(values))]
+    while ranges:
+        start, stop = ranges.pop()
+        try:
+            make(values[start:stop])
+        except RecordError as error:
+            if stop - start == 1:
+                found[start] = f"{error}; the value begins {_beginning(values[start:stop])!r}"
+            else:
+                middle = (start + stop) // 2
+                ranges += [(middle, stop), (start, middle)]
+    return found
+
+
+def _beginning(value: pa.Array) -> str | bytes:
+    (held,) = _python(value)
+    return held[:_SHOWN] if isinstance(held, str | bytes) else str(held)[:_SHOWN]
 
 
 def _python(values: pa.Array) -> list[object]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rocketconnect_sdk.errors import PermanentError, SystemAway
+from rocketconnect_sdk.errors import RecordError, SystemAway
 
 _FULL = ("No space left on device", "Disk quota exceeded", "File too large")
 
@@ -25,7 +25,7 @@ def job_trouble(target: Path) -> Iterator[None]:
 
     Raises:
         SystemAway: there is no room.
-        PermanentError: a value cannot be written in this form.
+        RecordError: a value cannot be written in this form.
     """
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
@@ -41,5 +41,5 @@ def job_trouble(target: Path) -> Iterator[None]:
         bad = next((line for line in text.splitlines() if "errors.RecordError" in line), None)
         if bad:
             msg = f"{target}: {bad.partition('RecordError: ')[2].strip()}"
-            raise PermanentError(msg) from error
+            raise RecordError(msg) from error
         raise

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from connectors.file_sink.forms import LineForm, blocks
+from connectors.file_sink.forms import LineForm, blocks, unwritable
 from connectors.file_sink.jobs import job_trouble, parts_of, uri
 from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.files import AppendedFile, StagedFile
@@ -68,6 +68,14 @@ class SingleFileTask(DataFrameSinkTask):
         finally:
             shutil.rmtree(directory, ignore_errors=True)
 
+    def unwritable(self, values: pa.Array) -> Mapping[int, str]:
+        """See DataFrameSinkTask."""
+        return unwritable(values, self._form.lines)
+
+    def move(self, commit: SinkCommit) -> None:
+        """See SinkTask."""
+        self._file.append((), commit)
+
     def close(self) -> None:
         """Nothing is held between batches."""
 
@@ -88,7 +96,7 @@ class SingleFileTask(DataFrameSinkTask):
             return bytes(self._form.lines(array))
         except RecordError as error:
             msg = f"{self._file.path}: {error}"
-            raise PermanentError(msg) from error
+            raise RecordError(msg) from error
 
     def _stage(self, frame: "DataFrame", kind: pa.DataType, directory: Path) -> Iterator[StagedFile]:
         values = frame.select("value")

@@ -109,7 +109,7 @@ class AppendedFile:
         """Appends a batch in the order of its pieces, and stores its positions. Durable when it returns (invariant 2).
 
         Args:
-            pieces: Whole lines.
+            pieces: Whole lines. None: only the positions are stored.
             commit: Of the batch. The one that was written last is not written again.
             remember: What is stored with it, for `remembered`.
             first: Stands before the pieces where the file is empty: a header.

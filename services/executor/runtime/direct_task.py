@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.errors import SystemAway
 from rocketconnect_sdk.record import Offset, Rejected, SinkBatch, SourceBatch
 from rocketconnect_sdk.sink import QueuePosition, RecordSinkTask, SourceMark
 from rocketconnect_sdk.source import SourceTask
 from services.executor.runtime.attempts import FENCED, Stopped
 from services.executor.runtime.engines import NativeEngine
 from services.executor.runtime.failures import Failure
+from services.executor.runtime.gate import Gate
 from services.executor.runtime.marks import mark_key
 from services.executor.runtime.meter import Meter
 from services.executor.runtime.outcomes import failed
@@ -47,7 +47,7 @@ class DirectRun:
         context.batch_records, context.batch_bytes = self._limit.piece(context.batch_records, context.batch_bytes)
         self._opened = Opened({}, 0.0, clean=True, incarnation=0)
         self._positions: dict[str, QueuePosition] = {}
-        self._letters: SinkDeadLetters | None = None
+        self._letters = SinkDeadLetters(around, (), context.max_record_bytes, origin_in_source)
         self._failure: Exception | None = None
 
     def run(self) -> Outcome:
@@ -134,18 +134,14 @@ class DirectRun:
         part = self._part(batch, before, now)
         self._metrics.duplicates_skipped += part.doubles
         commit = commit_of(self._around.spec, {name: before}, [part])
+        ready = Gate(self._around, self._letters, part.bad, _place, None)
         refused: Sequence[BadRecord] = ()
-        if commit.rows:
+        if commit.after != commit.before:
             try:
-                refused = self._around.attempts.insist(
-                    "writing to the sink", lambda: self._engine.write([part], commit, self._ready)
-                )
+                refused = self._around.attempts.insist("writing to the sink", lambda: self._engine.write([part], commit, ready))
             except BaseException:
                 self._engine.give_up()
                 raise
-        bad = [*part.bad, *refused]
-        if bad and self._letters is not None:
-            self._letters.send(bad, None)
         if part.until > before.until:
             self._positions[name] = commit.after[name]
             self._put(name)
@@ -181,15 +177,6 @@ class DirectRun:
         until = before.until + len(kept) + len(bad)
         return Part(batch.partition, before.until, until, moved, _records(batch, kept), len(batch), doubles, bad, now, error)
 
-    def _ready(self, refused: Sequence[BadRecord]) -> None:
-        for record in refused:
-            self._around.policy.check(record.failure, f"source partition {record.queue}, offset {record.offset}")
-        if self._control.fenced:
-            raise Fenced(FENCED)
-        if not self._around.lease.valid():
-            msg = "the lease of this worker has run out; waiting for the cluster service to renew it"
-            raise SystemAway(msg)
-
     def _put(self, partition: str) -> None:
         position = self._positions[partition]
         mark = self._mark(partition, position)
@@ -199,6 +186,10 @@ class DirectRun:
     def _stored(self, positions: Mapping[str, Stored]) -> None:
         self._metrics.commits += 1
         self._source.committed({partition: stored.offset for partition, stored in positions.items()})
+
+
+def _place(record: BadRecord) -> str:
+    return f"source partition {record.queue}, offset {record.offset}"
 
 
 def _records(batch: SourceBatch, kept: Sequence[int]) -> SinkBatch:

@@ -10,8 +10,8 @@ from services.executor.runtime.failures import Failure, Stage, as_bytes
 from services.executor.runtime.parts import BadRecord, Part, Wanted
 
 Ready = Callable[[Sequence[BadRecord]], None]
-"""Called with the records that the sink refused, immediately before the target is changed for good: raises when it must not be
-(invariants 3 and 5)."""
+"""Called with all records of the batch that the sink refused, immediately before the target is changed for good: raises when it
+must not be (invariants 3 and 5). A target that is changed in several steps has one call before each."""
 
 
 class Engine(Protocol):
@@ -23,7 +23,7 @@ class Engine(Protocol):
         """Prepares a part; called in the reader's thread while another batch is written."""
 
     def write(self, parts: Sequence[Part], commit: SinkCommit, ready: Ready) -> Sequence[BadRecord]:
-        """Writes a batch with at least one record. Durable when it returns (invariant 2).
+        """Writes a batch; of one without records, its positions. Durable when it returns (invariant 2).
 
         Args:
             parts: Of one schema.
@@ -55,6 +55,10 @@ class NativeEngine:
 
     def write(self, parts: Sequence[Part], commit: SinkCommit, ready: Ready) -> Sequence[BadRecord]:
         """Stages queue by queue, then commits; what is staged stays so when it is called again."""
+        if not commit.rows:
+            ready(())
+            self._task.move(commit)
+            return ()
         if self._writer is None:
             self._writer = self._task.writer()
         for batch in by_queue(parts):

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from rocketconnect_sdk.options import Config
@@ -53,6 +53,10 @@ class Failure:
         """Of a value that a stage could not handle."""
         original = as_bytes(value)
         return cls(stage, type(error).__name__, str(error), original, len(original), hashlib.sha256(original).hexdigest())
+
+    def of_bytes(self, original: bytes) -> "Failure":
+        """The same, of a message with these bytes."""
+        return replace(self, original=original, length=len(original), sha256=hashlib.sha256(original).hexdigest())
 
     @classmethod
     def of_rejected(cls, value: Rejected) -> "Failure":

@@ -159,6 +159,11 @@ def select(raws: Sequence[bytes], marks: Mapping[str, SourceMark]) -> tuple[Sequ
     return None if len(kept) == len(raws) else kept, moved
 
 
+def behind(raws: Sequence[bytes]) -> dict[str, SourceMark]:
+    """The marks behind messages of a queue of which none is a double, by their encoded properties."""
+    return {run.key: SourceMark(run.epoch, run.incarnation, run.offsets[-1]) for run in runs(raws) if run.offsets is not None}
+
+
 def _fresh(run: Run, offsets: list[Offset], mark: SourceMark | None) -> tuple[Sequence[int], SourceMark | None]:
     """The new ones of a run, by index, and the mark behind them."""
     highest: Offset = ()

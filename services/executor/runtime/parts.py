@@ -3,6 +3,7 @@
 import base64
 import binascii
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -17,7 +18,7 @@ from rocketmq_remoting.batch import DecodedBatch
 from rocketmq_remoting.protocol.properties import decode_properties
 from services.executor.runtime.encode import EXTENSION, KEY_BASE64, TIMESTAMP, TOMBSTONE
 from services.executor.runtime.failures import ErrorPolicy, Failure, RecordFailed, Stage
-from services.executor.runtime.marks import PROPERTY
+from services.executor.runtime.marks import PROPERTY, behind
 from services.executor.runtime.queues import text
 
 _INTERNAL = frozenset({PROPERTY, TIMESTAMP, TOMBSTONE, KEY_BASE64})
@@ -154,8 +155,11 @@ class Decoder:
             part.until = following.start = _first_offset(following)
         last_part = parts[-1]
         last_part.error = error
+        if error is not None or len(parts) > 1:
+            # A position and its marks belong together: what is a double now is one after a restart between two parts, too.
+            for part in parts:
+                part.marks = behind(raws[bisect_left(offsets, part.start) : bisect_left(offsets, part.until)])
         if error is None:
-            # Marks of the whole batch stand with its last part: messages before it are not read again anyway.
             last_part.marks = marks
             last_part.doubles = len(batch) - len(bodies)
             last_part.read += last_part.doubles

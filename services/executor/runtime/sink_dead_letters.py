@@ -1,12 +1,13 @@
 """Bad records of a sink: counted, logged and, where a topic is configured, kept in it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from rocketmq_remoting.batch import encode_batch
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import encode_properties
-from services.executor.runtime.failures import dead_letter
+from services.executor.runtime.failures import Stage, dead_letter
 from services.executor.runtime.parts import BadRecord
 from services.executor.runtime.queue_map import queue_of_partition
 from services.executor.runtime.surroundings import Surroundings
@@ -23,6 +24,7 @@ class SinkDeadLetters:
         queues: Of the dead-letter topic; empty: there is none.
         body_limit: At most so many bytes of a message are kept.
         origin: Says where a record comes from.
+        bodies: Gives the original bytes of messages: by queue and offsets. None: a refused record is kept as its value says.
     """
 
     def __init__(
@@ -31,11 +33,13 @@ class SinkDeadLetters:
         queues: Sequence[MessageQueue],
         body_limit: int,
         origin: Callable[[BadRecord], Mapping[str, str]],
+        bodies: Callable[[str, Sequence[int]], Mapping[int, bytes]] | None = None,
     ) -> None:
         self._around = around
         self._queues = queues
         self._body_limit = body_limit
         self._origin = origin
+        self._bodies = bodies
 
     def send(self, records: Sequence[BadRecord], until: float | None) -> None:
         """Returns when all of them are confirmed; see Attempts.insist for how long it tries, and `until`."""
@@ -54,10 +58,22 @@ class SinkDeadLetters:
             by_queue.setdefault(record.queue, []).append(record)
         for queue, mine in by_queue.items():
             target = self._queues[queue_of_partition(queue, len(self._queues))]
-            for bodies, properties in self._batches(mine):
+            for bodies, properties in self._batches(self._original(queue, mine, until)):
                 send = partial(self._send, target, bodies, properties)
                 self._around.attempts.insist("sending dead letters", send, until=until)
             metrics.dead_letters += len(mine)
+
+    def _original(self, queue: str, records: Sequence[BadRecord], until: float | None) -> Sequence[BadRecord]:
+        """With the bytes of their messages: a sink sees values, and what they were made of is not kept."""
+        refused = [record.offset for record in records if record.failure.stage is Stage.WRITE]
+        if self._bodies is None or not refused:
+            return records
+        read = partial(self._bodies, queue, refused)
+        found = self._around.attempts.insist("reading refused messages again", read, until=until)
+        return [
+            replace(record, failure=record.failure.of_bytes(found[record.offset])) if record.offset in found else record
+            for record in records
+        ]
 
     def _send(self, queue: MessageQueue, bodies: Sequence[bytes], properties: Sequence[bytes]) -> None:
         lease = self._around.lease

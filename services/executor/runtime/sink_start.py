@@ -13,8 +13,9 @@ from services.executor.runtime.batcher import Batcher, Limits
 from services.executor.runtime.engines import Engine
 from services.executor.runtime.parts import Decoder
 from services.executor.runtime.positions import Opened, Stored, outcome
-from services.executor.runtime.queues import text, wait_until
+from services.executor.runtime.queues import parse, text, wait_until
 from services.executor.runtime.rate import RateLimit
+from services.executor.runtime.read_again import bodies
 from services.executor.runtime.sink_dead_letters import SinkDeadLetters, origin_in_queue
 from services.executor.runtime.sink_positions import choose, from_stored, to_stored
 from services.executor.runtime.sink_reader import SinkReader, own_queues
@@ -56,7 +57,9 @@ def begin(around: Surroundings, task: SinkTask, engine: Engine, context: TaskCon
         log=around.reporter.log,
         buffer_bytes=limits.buffer_bytes,
     )
-    letters = SinkDeadLetters(around, dead, context.max_record_bytes, origin_in_queue)
+    letters = SinkDeadLetters(
+        around, dead, context.max_record_bytes, origin_in_queue, lambda name, offsets: bodies(around.client, parse(name), offsets)
+    )
     return SinkRun(around, engine, reader, batcher, letters, positions=positions, group=group)
 
 

@@ -2,19 +2,22 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 
-from rocketconnect_sdk.errors import SystemAway
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 from rocketmq_remoting.model import MessageQueue
 from services.executor.runtime.attempts import FENCED, Stopped
 from services.executor.runtime.batcher import Batcher
-from services.executor.runtime.engines import Engine
+from services.executor.runtime.engines import Engine, Ready
+from services.executor.runtime.gate import Gate
 from services.executor.runtime.group_offsets import GroupOffsets
 from services.executor.runtime.meter import Meter
 from services.executor.runtime.outcomes import failed
 from services.executor.runtime.parts import BadRecord, Part
 from services.executor.runtime.positions import Committer, Fenced, Stored
 from services.executor.runtime.queues import text
+from services.executor.runtime.read_again import marks_before
+from services.executor.runtime.refusals import Refused, Stop, before, first_refused
 from services.executor.runtime.sink_dead_letters import SinkDeadLetters
 from services.executor.runtime.sink_positions import commit_of, to_stored
 from services.executor.runtime.sink_reader import SinkReader
@@ -90,40 +93,45 @@ class SinkRun:
 
     def _write(self, parts: Sequence[Part], until: float | None) -> None:
         """Writes a batch, however long that takes, and moves the positions behind it."""
-        commit = commit_of(self._around.spec, self._positions, parts)
         self._meter.say(time.monotonic(), "", work=True)
+        try:
+            self._put(parts, until)
+        except Refused as refusal:
+            # Invariant 5: the task ends at these records, behind all that is before them.
+            self._put(before(parts, self._stops(refusal, until), refusal), until)
+
+    def _put(self, parts: Sequence[Part], until: float | None) -> None:
+        commit = commit_of(self._around.spec, self._positions, parts)
+        bad = [record for part in parts for record in part.bad]
+        ready = Gate(self._around, self._dead_letters, bad, lambda record: f"queue {record.queue}, offset {record.offset}", until)
         refused: Sequence[BadRecord] = ()
-        if commit.rows:
+        if commit.after != commit.before:
             try:
-                refused = self._insist(parts, commit, until)
+                refused = self._insist(parts, commit, ready, until)
             except BaseException:
                 self._engine.give_up()
                 raise
-        bad = [record for part in parts for record in part.bad] + list(refused)
-        if bad:
-            # Invariant 5: a record that was left out is in the dead-letter topic before the position is past it.
-            self._dead_letters.send(bad, until)
         self._positions.update(commit.after)
         # Invariant 2: durable in the sink, so the position may move.
         self._committer.put({queue: to_stored(position) for queue, position in commit.after.items()})
         self._count(parts, commit.rows - len(refused))
         self._failure = next((part.error for part in parts if part.error is not None), None)
 
-    def _insist(self, parts: Sequence[Part], commit: SinkCommit, until: float | None) -> Sequence[BadRecord]:
+    def _insist(self, parts: Sequence[Part], commit: SinkCommit, ready: Ready, until: float | None) -> Sequence[BadRecord]:
         def write() -> Sequence[BadRecord]:
-            return self._engine.write(parts, commit, self._ready)
+            return self._engine.write(parts, commit, ready)
 
         return self._around.attempts.insist("writing to the sink", write, until=until)
 
-    def _ready(self, refused: Sequence[BadRecord]) -> None:
-        """Invariant 3: nothing becomes visible without a lease. Invariant 5: nor behind a record that must not be left out."""
-        for record in refused:
-            self._around.policy.check(record.failure, f"queue {record.queue}, offset {record.offset}")
-        if self._control.fenced:
-            raise Fenced(FENCED)
-        if not self._around.lease.valid():
-            msg = "the lease of this worker has run out; waiting for the cluster service to renew it"
-            raise SystemAway(msg)
+    def _stops(self, refusal: Refused, until: float | None) -> Mapping[str, Stop]:
+        stops = {}
+        for name, offset in first_refused(refusal.records).items():
+            position = self._positions[name]
+            read = partial(marks_before, self._around.client, self._queues[name], position, offset)
+            marks = self._around.attempts.insist("reading again what is before a refused message", read, until=until)
+            # Without the marks nothing of the queue may move: doubles would not be known any more.
+            stops[name] = Stop(position.until, {}) if marks is None else Stop(offset, marks)
+        return stops
 
     def _count(self, parts: Sequence[Part], written: int) -> None:
         now = time.monotonic()

@@ -51,9 +51,14 @@ def _column(part: Part, name: str) -> pa.Array:
     return makers[name]()
 
 
+def in_order(parts: Sequence[Part]) -> list[Part]:
+    """Those with records, in the order of their queues and offsets: that of the rows of a batch."""
+    return sorted((part for part in parts if len(part.records)), key=lambda part: (part.queue, part.start))
+
+
 def table_of(parts: Sequence[Part]) -> pa.Table:
-    """The table of a batch, in the order of its queues and offsets."""
-    tables = [part.table for part in sorted(parts, key=lambda part: (part.queue, part.start)) if len(part.records)]
+    """The table of a batch with at least one record. See in_order."""
+    tables = [part.table for part in in_order(parts)]
     # Keys without a converter schema can be null in one part and text in the next.
     if all(table.schema == tables[0].schema for table in tables):
         return pa.Table.from_batches(tables)

@@ -1,22 +1,24 @@
 """Sinks on Spark: a DataFrame for each batch, or the record sink's writers in Spark's Python workers."""
 
 import pickle
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from rocketconnect_sdk.arrow import to_array
-from rocketconnect_sdk.errors import ConnectorError, PermanentError, RetriableError, SystemAway
+from rocketconnect_sdk.errors import ConnectorError, PermanentError, RecordError, RetriableError, SystemAway
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import DataFrameSinkTask, Receipt, RecordSinkTask, SinkCommit, SinkWriter
 from services.executor.runtime.engines import Ready, stage
+from services.executor.runtime.failures import Failure, Stage, as_bytes
 from services.executor.runtime.parts import BadRecord, Part, Wanted
-from services.executor.runtime.spark_batches import SMALL_BYTES, Staging, columns_of, frame_of, is_local, table_of
+from services.executor.runtime.spark_batches import SMALL_BYTES, Staging, columns_of, frame_of, in_order, is_local, table_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,6 +36,7 @@ class DataFrameEngine:
         self._session = session
         self._columns = columns
         self._staging = Staging()
+        self._refused: dict[int, BadRecord] = {}
         _use_pool(session, name)
 
     def finish(self, part: Part) -> None:
@@ -41,15 +44,42 @@ class DataFrameEngine:
         part.table = columns_of(part, self._columns)
 
     def write(self, parts: Sequence[Part], commit: SinkCommit, ready: Ready) -> Sequence[BadRecord]:
-        """Hands a DataFrame over."""
-        table = table_of(parts)
-        ready(())
-        with frame_of(self._session, table, self._staging) as frame, _spark_errors():
-            self._task.write(frame, commit)
-        return ()
+        """Hands a DataFrame over; when values of it cannot be written, another one without them, for the same ranges."""
+        table = table_of(parts) if commit.rows else None
+        while True:
+            ready(list(self._refused.values()))
+            rows = commit.rows - len(self._refused)
+            try:
+                if table is None or not rows:
+                    self._task.move(replace(commit, rows=0))
+                else:
+                    with frame_of(self._session, _without(table, self._refused), self._staging) as frame, _spark_errors():
+                        self._task.write(frame, replace(commit, rows=rows))
+            except RecordError as error:
+                self._refuse(parts, table, error)
+                continue
+            refused = list(self._refused.values())
+            self._refused = {}
+            return refused
+
+    def _refuse(self, parts: Sequence[Part], table: pa.Table | None, error: RecordError) -> None:
+        """Asks the task which rows it was, by row of the table."""
+        values = None if table is None or "value" not in table.column_names else table.column("value").combine_chunks()
+        reasons = {} if values is None else self._task.unwritable(values)
+        if not reasons.keys() - self._refused.keys():
+            raise PermanentError(str(error)) from error
+        ordered = in_order(parts)
+        ends = list(accumulate(len(part.records) for part in ordered))
+        for row, reason in sorted(reasons.items()):
+            number = bisect_right(ends, row)
+            records = ordered[number].records
+            index = row - ends[number] + len(records)
+            failure = Failure.of_value(Stage.WRITE, RecordError(reason), as_bytes(records.values[index]))
+            self._refused[row] = BadRecord(records.queue, records.offsets[index], failure)
 
     def give_up(self) -> None:
         """Nothing is staged."""
+        self._refused = {}
 
     def close(self) -> None:
         """Gives back what is held."""
@@ -98,6 +128,10 @@ class RecordsOnSparkEngine:
 
     def write(self, parts: Sequence[Part], commit: SinkCommit, ready: Ready) -> Sequence[BadRecord]:
         """Stages slices side by side, then commits; what is staged stays so when it is called again."""
+        if not commit.rows:
+            ready(())
+            self._task.move(commit)
+            return ()
         table = table_of(parts)
         with ExitStack() as held:
             slices = [one for one in self._slices(table, held) if one.number not in self._staged]
@@ -184,6 +218,10 @@ def _spark_errors() -> Iterator[None]:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         msg = f"the Spark job failed: {' '.join(lines[:2])[:1000]}"
         raise RetriableError(msg) from error
+
+
+def _without(table: pa.Table, rows: Collection[int]) -> pa.Table:
+    return table.filter(pa.array([row not in rows for row in range(table.num_rows)])) if rows else table
 
 
 def _ipc(table: pa.Table) -> bytes:

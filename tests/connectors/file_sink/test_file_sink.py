@@ -11,9 +11,9 @@ import pytest
 from connectors.file_sink import FileSink
 from rocketconnect_sdk.conformance.sink_case import spark_session
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.errors import PermanentError
+from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.options import Config, parse
-from rocketconnect_sdk.sink import DataFrameSinkTask, QueuePosition, SinkCommit
+from rocketconnect_sdk.sink import DataFrameSinkTask, QueuePosition, SinkCommit, SourceMark
 
 pytestmark = [
     pytest.mark.spark,
@@ -82,25 +82,50 @@ def test_text_without_a_schema_is_one_column(tmp_path: Path) -> None:
     sink = Sinking(tmp_path / "out", format="parquet")
     sink.write(["a", "b"])
     assert rows(tmp_path / "out") == [{"value": "a"}, {"value": "b"}]
-    assert [path.name.partition(".")[0] for path in (tmp_path / "out").glob("*.parquet")] == ["t-b-0-0-2"]
+    assert [path.name for path in (tmp_path / "out").glob("*.parquet")] == ["t-b-q0.0-2.snappy.parquet"]
+
+
+def test_a_name_that_another_connector_has_used_is_not_taken_again(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    Sinking(path, uid="one", format="parquet").write(["a", "b"])
+    Sinking(path, uid="two", format="parquet").write(["c"] * 20)
+    Sinking(path, uid="three", format="parquet").write(["d", "e"])
+    names = sorted(path.name for path in path.glob("*.parquet"))
+    assert names == ["t-b-q0.0-2-2.snappy.parquet", "t-b-q0.0-2.snappy.parquet", "t-b-q0.0-20.snappy.parquet"]
 
 
 def test_columns_make_a_table_of_json(tmp_path: Path) -> None:
     sink = Sinking(tmp_path / "out", format="parquet", columns="id:int64,name")
     sink.write(['{"id": 1, "name": "ü"}', '{"id": 2}'])
     assert rows(tmp_path / "out") == [{"id": 1, "name": "ü"}, {"id": 2, "name": None}]
-    with pytest.raises(PermanentError, match="column id"):
-        sink.write(['{"id": "x"}'])
 
 
-def test_a_value_that_is_no_row_ends_a_csv_task_with_its_reason(tmp_path: Path) -> None:
-    small = Sinking(tmp_path / "small", format="csv", columns="id:int64")
-    with pytest.raises(PermanentError, match="is not JSON"):
-        small.write(["no json"])
-    large = Sinking(tmp_path / "large", format="csv", columns="id:int64")
-    with pytest.raises(PermanentError, match="is not JSON"):
-        large.write(["no json"] * 6000)
-    assert (tmp_path / "large").read_text() == ""
+@pytest.mark.parametrize("form", ["csv", "parquet", "orc"])
+@pytest.mark.parametrize("count", [3, 6_000])
+def test_of_a_batch_with_values_that_are_no_rows_nothing_is_written_and_they_are_known(
+    tmp_path: Path, form: str, count: int
+) -> None:
+    sink = Sinking(tmp_path / "out", format=form, columns="id:int64")
+    values = ['{"id": 1}'] * count
+    values[1], values[count - 1] = "no json", '{"id": "x"}'
+    with pytest.raises(RecordError, match=r"is not JSON|column id"):
+        sink.write(values)
+    assert (tmp_path / "out").read_text() == "" if form == "csv" else not list((tmp_path / "out").glob("t-*"))
+    assert list(sink.task.unwritable(pa.array(values))) == [1, count - 1]
+    sink.write(values[2:-1] or values[:1])
+    assert (tmp_path / "out").read_text() if form == "csv" else list((tmp_path / "out").glob("t-*"))
+
+
+@pytest.mark.parametrize("form", ["text", "parquet"])
+def test_positions_without_records_are_stored_with_the_target(tmp_path: Path, form: str) -> None:
+    sink = Sinking(tmp_path / "out", format=form)
+    sink.write(["a"])
+    marks = {"uid/p": SourceMark(3, 0, (9,))}
+    commit = SinkCommit("uid", 0, 1, {QUEUE: QueuePosition(1)}, {QUEUE: QueuePosition(5, 0, marks)}, 0, "moved")
+    sink.task.move(commit)
+    sink.task.move(commit)
+    assert sink.task.start() == {QUEUE: QueuePosition(5, 0, marks)}
+    assert len([path for path in (tmp_path / "out").glob("t-*") if path.is_file()]) == (form == "parquet")
 
 
 def test_tasks_and_connectors_share_a_directory(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 import csv
 import io
+from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 
 import pyarrow as pa
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connectors.file_sink.dataset import file_name
-from connectors.file_sink.forms import LineForm, blocks, typed, typed_batches
+from connectors.file_sink.forms import LineForm, blocks, typed, typed_batches, unwritable
 from rocketconnect_sdk.columns import parse_columns
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
@@ -70,10 +72,50 @@ def commit(queues: dict[str, tuple[int, int]], incarnation: int = 0) -> SinkComm
     return SinkCommit("uid", 0, 1, before, after, 7, "0123456789abcdef0123")
 
 
-def test_names_of_files_say_their_ranges_while_that_can_be_read() -> None:
-    assert file_name(commit({"orders/broker-a/0": (5, 9)})) == "orders-broker-a-0-5-9"
-    assert file_name(commit({"orders/b/0": (5, 9)}, incarnation=2)) == "orders-b-0-5-9-i2"
-    assert file_name(commit({"orders/b/1": (0, 3), "orders/b/0": (5, 9)})) == "orders-b-0-5-9+orders-b-1-0-3"
-    many = commit({f"orders/b/{number}": (0, 3) for number in range(8)})
-    assert file_name(many) == "orders-8queues-7rows-0123456789abcdef"
+def test_names_of_files_say_their_ranges() -> None:
+    assert file_name(commit({"orders/broker-a/0": (5, 9)})) == "orders-broker-a-q0.5-9"
+    assert file_name(commit({"orders/b/0": (5, 9)}, incarnation=2)) == "orders-b-q0.5-9-i2"
+    assert file_name(commit({"orders/b/10": (0, 3), "orders/b/2": (5, 9)})) == "orders-b-q2.5-9_q10.0-3"
+    assert file_name(commit({"o/a/0": (0, 1), "o/b/0": (2, 3), "p/a/0": (4, 5)})) == "o-a-q0.0-1+o-b-q0.2-3+p-a-q0.4-5"
     assert file_name(commit({"_hidden/b/0": (0, 1)})).startswith("x_hidden")
+
+
+def test_the_names_of_all_queues_of_a_topic_as_it_is_created_fit_for_hundreds_of_millions_of_messages() -> None:
+    name = file_name(commit({f"orders/broker-a/{number}": (123_456_789 + number, 987_654_321 + number) for number in range(8)}))
+    assert name.startswith("orders-broker-a-q0.123456789-987654321_q1.123456790-")
+    assert name.endswith("_q7.123456796-987654328")
+    assert len(f"{name}-{10**12}-{10**5}.snappy.parquet") <= 255
+
+
+def test_names_of_very_many_queues_are_short_and_each_batch_has_its_own() -> None:
+    many = commit({f"orders/b/{number}": (0, 3) for number in range(64)})
+    assert file_name(many) == "orders-64queues-7rows-0123456789abcdef"
+    assert file_name(replace(many, token="f" * 32)) == "orders-64queues-7rows-ffffffffffffffff"
+    assert len(file_name(commit({f"{'t' * 127}{number}/b/0": (0, 3) for number in range(8)}))) < 210
+
+
+def made_by(form: LineForm, values: pa.Array) -> dict[int, str]:
+    return unwritable(values, form.lines)
+
+
+def test_values_that_cannot_be_written_are_found_among_many_with_how_they_begin() -> None:
+    values = ['{"id": 1}'] * 1000
+    values[17], values[500], values[999] = "no json", "[5]", '{"id": "' + "x" * 200 + '"}'
+    found = made_by(LineForm("csv", COLUMNS), pa.array(values))
+    assert list(found) == [17, 500, 999]
+    assert "is not JSON" in found[17]
+    assert found[17].endswith("; the value begins 'no json'")
+    assert "no JSON object" in found[500]
+    assert "column id" in found[999]
+    assert found[999].endswith("xxx'")
+    assert len(found[999]) < 600
+    assert unwritable(pa.array(values)[:17], partial(typed, columns=COLUMNS)) == {}
+    assert list(unwritable(pa.array([{"id": 1}, {"id": 2**40}]), partial(typed, columns=COLUMNS))) == [1]
+
+
+def test_bytes_that_are_no_text_cannot_be_in_csv() -> None:
+    kind = pa.struct([("b", pa.binary())])
+    found = made_by(LineForm("csv"), pa.array([{"b": b"ok"}, {"b": b"\xff"}], kind))
+    assert list(found) == [1]
+    assert "no CSV form" in found[1]
+    assert list(made_by(LineForm("csv"), pa.array([b"ok", b"\xff", None], pa.binary()))) == [1]

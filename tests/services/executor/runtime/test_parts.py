@@ -75,6 +75,17 @@ def test_without_tolerance_the_part_ends_before_the_first_bad_message() -> None:
     assert (len(first.records), first.start, first.until) == (0, 100, 100)
 
 
+def test_marks_stand_with_the_part_whose_messages_have_moved_them() -> None:
+    places = [{"RCPOS": f"c|1|p|0|{number}"} for number in range(5)]
+    batch = pulled([b"a", b"b1", b"b2", b"x", b"c"], places)
+    first, second = decode(batch, value=_first_byte(), tolerant=False)
+    assert first.marks == {"c/p": SourceMark(1, 0, (0,))}
+    assert second.marks == {"c/p": SourceMark(1, 0, (2,))}
+    first, second, third = decode(batch, value=_first_byte())
+    assert (first.marks, second.marks) == ({"c/p": SourceMark(1, 0, (0,))}, {"c/p": SourceMark(1, 0, (3,))})
+    assert third.marks == MARKS
+
+
 def test_a_change_of_the_schema_makes_another_part_and_no_offset_is_left_out() -> None:
     parts = decode(pulled([b"a", b"b1", b"x", b"b2", b"c"]), value=_first_byte())
     assert [(part.start, part.until, list(part.records.values), part.records.schema) for part in parts] == [

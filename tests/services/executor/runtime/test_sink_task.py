@@ -11,6 +11,7 @@ import pytest
 
 from rocketmq_remoting.model import Message, MessageQueue
 from services.executor.runtime.marks import Stamper
+from services.executor.runtime.queues import text
 from services.executor.runtime.task import Kind, State
 from tests.services.executor.runtime.conftest import PositionProcess, Tasks, rows
 
@@ -162,13 +163,115 @@ def _raw(tasks: Tasks, topic: str) -> list[tuple[int, bytes, dict[str, str]]]:
     return found
 
 
-def test_a_refused_record_ends_the_task_before_anything_of_its_batch_is_visible(tasks: Tasks) -> None:
-    produce(tasks, ["good", "? who", "behind"])
+def test_a_refused_record_ends_the_task_behind_all_that_is_before_it(tasks: Tasks) -> None:
+    produce(tasks, values(5), queue=1)
+    queue = produce(tasks, ["good", "? who", "behind"])
     file = tasks.path / "t.db"
-    outcome = tasks.start(Kind.SINK, {"connector.class": "table", "file": str(file)}).end()
+    config = {"connector.class": "table", "file": str(file)}
+    for epoch in (1, 2):
+        outcome = tasks.start(Kind.SINK, config, epoch=epoch).end()
+        assert outcome.permanent
+        assert f"queue {text(queue)}, offset 1" in outcome.error
+        assert "it asks" in outcome.error
+        assert "errors.tolerance=all" in outcome.error
+        assert [value for value in rows(file) if value not in values(5)] == ["good"]
+    third = tasks.start(Kind.SINK, {**config, "errors.tolerance": "all"}, epoch=3)
+    third.reporter.wait_for(lambda: len(rows(file)) == 7)
+    assert third.stop().clean
+    assert sorted(rows(file)) == sorted(["good", "behind", *values(5)])
+
+
+@pytest.mark.parametrize("bad", [b"? who", b"\xff\xfe"])
+def test_doubles_behind_a_record_that_ended_the_task_are_still_known_as_doubles(tasks: Tasks, bad: bytes) -> None:
+    tasks.client.create_topic(tasks.topic, queues=1)
+    queue = tasks.client.queues(tasks.topic)[0]
+    stamps = Stamper("c", 1, "p", 0).stamp([(number,) for number in range(5)])
+    places = [stamp.decode().removeprefix("RCPOS\x01").removesuffix("\x02") for stamp in stamps]
+    bodies = [b"0", b"1", b"2", bad, b"4"]
+    sent = [*range(5), 0, 1, 2]
+    messages = [Message(bodies[number], properties={"RCPOS": places[number]}) for number in sent]
+    tasks.client.send_batch(queue, messages, 10)
+    file = tasks.path / "t.db"
+    config = {"connector.class": "table", "file": str(file)}
+    outcome = tasks.start(Kind.SINK, config).end()
     assert outcome.permanent
-    assert "it asks" in outcome.error
+    assert "offset 3" in outcome.error
+    assert rows(file) == ["0", "1", "2"]
+    second = tasks.start(Kind.SINK, {**config, "errors.tolerance": "all"}, epoch=2)
+    second.reporter.wait_for(lambda: second.reporter.metrics.duplicates_skipped == 3)
+    second.reporter.wait_for_out(1)
+    assert second.stop().clean
+    assert rows(file) == ["0", "1", "2", "4"]
+
+
+def test_dead_letters_are_there_before_the_sink_is_past_their_records_and_once_however_often_it_tries(tasks: Tasks) -> None:
+    tasks.client.create_topic(tasks.topic, queues=1)
+    queue = tasks.client.queues(tasks.topic)[0]
+    tasks.client.send_batch(queue, [Message(body) for body in (b"good", b"\xff\xfe", b"? who")], 10)
+    file, dead = tasks.path / "t.db", f"dead-{tasks.unique}"
+    config = {
+        "connector.class": "table",
+        "file": str(file),
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": dead,
+        "errors.retry.delay.max.ms": "50",
+    }
+    file.with_suffix(".away").touch()
+    running = tasks.start(Kind.SINK, config)
+    running.reporter.wait_for(lambda: running.reporter.metrics.retries > 3)
     assert rows(file) == []
+    assert sorted(body for _, body, _ in _raw(tasks, dead)) == [b"? who", b"\xff\xfe"]
+    file.with_suffix(".away").unlink()
+    running.reporter.wait_for_out(1)
+    assert running.stop().clean
+    assert (running.reporter.metrics.dead_letters, rows(file)) == (2, ["good"])
+    assert len(_raw(tasks, dead)) == 2
+
+
+def test_the_dead_letter_of_a_refused_record_has_the_bytes_of_its_message(tasks: Tasks) -> None:
+    tasks.client.create_topic(tasks.topic, queues=1)
+    queue = tasks.client.queues(tasks.topic)[0]
+    schema = '{"type": "string", "optional": false}'
+    bodies = [f'{{"schema": {schema},  "payload": "{text}"}}'.encode() for text in ("good", "? one", "? two")]
+    tasks.client.send_batch(queue, [Message(body) for body in bodies], 10)
+    file, dead = tasks.path / "t.db", f"dead-{tasks.unique}"
+    config = {
+        "connector.class": "table",
+        "file": str(file),
+        "value.converter": "json",
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": dead,
+    }
+    running = tasks.start(Kind.SINK, config)
+    running.reporter.wait_for(lambda: running.reporter.metrics.dead_letters == 2)
+    running.reporter.wait_for_out(1)
+    assert running.stop().clean
+    assert sorted(body for _, body, _ in _raw(tasks, dead)) == bodies[1:]
+
+
+def test_what_was_left_out_is_not_read_again_after_a_restart(tasks: Tasks) -> None:
+    """Its dead letters would be doubled, and once retention has taken it, it would look like a gap."""
+    tasks.client.create_topic(tasks.topic, queues=1)
+    queue = tasks.client.queues(tasks.topic)[0]
+    tasks.client.send_batch(queue, [Message(b"good")], 10)
+    file, dead = tasks.path / "t.db", f"dead-{tasks.unique}"
+    config = {
+        "connector.class": "table",
+        "file": str(file),
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": dead,
+    }
+    first = tasks.start(Kind.SINK, config)
+    first.reporter.wait_for_out(1)
+    tasks.client.send_batch(queue, [Message(b"\xff\xfe")], 10)
+    first.reporter.wait_for(lambda: first.reporter.metrics.dead_letters == 1)
+    assert first.stop().clean
+    tasks.client.send_batch(queue, [Message(b"last")], 10)
+    second = tasks.start(Kind.SINK, config, epoch=2)
+    second.reporter.wait_for_out(1)
+    assert second.stop().clean
+    assert rows(file) == ["good", "last"]
+    assert second.reporter.metrics.dead_letters == 0
 
 
 @pytest.mark.parametrize("fault", ["away", "retry", "stage"])

@@ -1,12 +1,16 @@
 """Sinks on a real Spark."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 import pytest
+from pyarrow.dataset import dataset
 
+from rocketmq_remoting.model import Message, MessageQueue
+from services.executor.runtime.queues import text
 from services.executor.runtime.spark_session import make_session
 from services.executor.runtime.task import Kind
 from tests.services.executor.runtime.conftest import PLUGINS, Tasks, rows
@@ -107,6 +111,114 @@ def test_a_writer_that_is_away_in_a_worker_is_waited_for_and_a_refused_record_is
     assert running.stop().clean
     assert rows(table) == ["good", "behind"]
     assert running.reporter.metrics.records_skipped == 1
+
+
+def put(tasks: Tasks, bodies: Sequence[str]) -> MessageQueue:
+    if not tasks.client.topic_exists(tasks.topic):
+        tasks.client.create_topic(tasks.topic, queues=1)
+    (queue,) = tasks.client.queues(tasks.topic)
+    for start in range(0, len(bodies), 2_000):
+        tasks.client.send_batch(queue, [Message(body.encode()) for body in bodies[start : start + 2_000]], 20)
+    return queue
+
+
+def files_config(tasks: Tasks, form: str, count: int, **options: str) -> dict[str, str]:
+    """All of the messages are one batch."""
+    own = {"filename": str(tasks.path / "out"), "format": form, "columns": "a:int64", "csv.header": "false"}
+    whole = {"flush.rows": str(count), "flush.interval": "1h", "batch.records": str(count)}
+    return {"connector.class": "file_sink", "engine": "spark", **own, **whole, **options}
+
+
+def written(tasks: Tasks, form: str) -> list[int]:
+    path = tasks.path / "out"
+    if form == "csv":
+        return [int(line) for line in path.read_text().splitlines()]
+    files = sorted(path.glob(f"*.{form}"), key=lambda file: file.stat().st_mtime_ns)
+    return [number for file in files for number in dataset(file, format=form).to_table()["a"].to_pylist()]
+
+
+def letters(tasks: Tasks, topic: str) -> list[tuple[str, dict[str, str]]]:
+    prefix = "__connect.errors."
+    return [
+        (body, {name.removeprefix(prefix): value for name, value in properties.items()})
+        for _, body, properties in tasks.messages(topic)
+    ]
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "orc"])
+@pytest.mark.parametrize("count", [3, 8_000])
+def test_values_that_a_data_frame_sink_cannot_write_become_dead_letters(
+    tasks: Tasks, spark: "SparkSession", form: str, count: int
+) -> None:
+    bodies = [f'{{"a": {number}}}' for number in range(count)]
+    bad = [1] if count == 3 else [1, 4_000, count - 1]
+    for offset in bad:
+        bodies[offset] = f"nojson {offset}"
+    queue = put(tasks, bodies)
+    dead = f"dead-{tasks.unique}"
+    options = {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": dead}
+    running = tasks.start(Kind.SINK, files_config(tasks, form, count, **options), spark=lambda: spark)
+    running.reporter.wait_for_out(count - len(bad), 180)
+    assert running.stop().clean
+    assert (running.reporter.metrics.records_out, running.reporter.metrics.dead_letters) == (count - len(bad), len(bad))
+    assert written(tasks, form) == [number for number in range(count) if number not in bad]
+    found = letters(tasks, dead)
+    assert [(body, said["offset"]) for body, said in found] == [(bodies[offset], str(offset)) for offset in bad]
+    for body, said in found:
+        assert (said["topic"], said["broker"], said["queue"]) == (queue.topic, queue.broker, str(queue.queue_id))
+        assert (said["stage"], said["exception.class.name"]) == ("write", "RecordError")
+        assert "is not JSON" in said["exception.message"]
+        assert body in said["exception.message"]
+    if form != "csv":
+        (name,) = [path.name for path in (tasks.path / "out").glob("*.*")]
+        assert f"-q0.0-{count}." in name
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+@pytest.mark.parametrize("count", [3, 8_000])
+def test_without_tolerance_a_value_that_cannot_be_written_ends_the_task_behind_what_is_before_it(
+    tasks: Tasks, spark: "SparkSession", form: str, count: int
+) -> None:
+    bodies = [f'{{"a": {number}}}' for number in range(count)]
+    bodies[count - 2] = '{"a": "eleven"}'
+    queue = put(tasks, bodies)
+    config = files_config(tasks, form, count)
+    for epoch in (1, 2):
+        outcome = tasks.start(Kind.SINK, config, epoch=epoch, spark=lambda: spark).end(180)
+        assert outcome.permanent
+        assert f"queue {text(queue)}, offset {count - 2}: write: RecordError" in outcome.error
+        assert "column a" in outcome.error
+        assert "eleven" in outcome.error
+        assert "errors.tolerance=all" in outcome.error
+        assert written(tasks, form) == list(range(count - 2))
+        # What begins with a bad record is a batch of its own from here on.
+        config["flush.rows"] = "2"
+    third = tasks.start(Kind.SINK, {**config, "errors.tolerance": "all"}, epoch=3, spark=lambda: spark)
+    third.reporter.wait_for_out(1, 180)
+    assert third.stop().clean
+    assert third.reporter.metrics.records_skipped == 1
+    assert written(tasks, form) == [*range(count - 2), count - 1]
+
+
+def test_a_batch_of_which_nothing_can_be_written_is_left_out_and_passed(tasks: Tasks, spark: "SparkSession") -> None:
+    put(tasks, ["no", "json"])
+    config = files_config(tasks, "parquet", 2, **{"errors.tolerance": "all"})
+    running = tasks.start(Kind.SINK, config, spark=lambda: spark)
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_skipped == 2, 180)
+    assert running.stop().clean
+    put(tasks, ['{"a": 1}', '{"a": 2}'])
+    again = tasks.start(Kind.SINK, config, epoch=2, spark=lambda: spark)
+    again.reporter.wait_for_out(2, 180)
+    assert again.stop().clean
+    assert (again.reporter.metrics.records_skipped, written(tasks, "parquet")) == (0, [1, 2])
+
+
+def test_a_data_frame_sink_that_cannot_tell_which_value_it_was_ends_the_task(tasks: Tasks, spark: "SparkSession") -> None:
+    put(tasks, ["good", "? who"])
+    config = {"connector.class": "frames", "engine": "spark", "directory": str(tasks.path / "out"), "errors.tolerance": "all"}
+    outcome = tasks.start(Kind.SINK, config, spark=lambda: spark).end(180)
+    assert outcome.permanent
+    assert "it asks" in outcome.error
 
 
 def test_without_spark_a_sink_that_needs_it_says_so(tasks: Tasks) -> None:

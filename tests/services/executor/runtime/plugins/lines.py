@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.errors import PermanentError, RecordRefused, RetriableError, SystemAway
+from rocketconnect_sdk.errors import PermanentError, RecordError, RecordRefused, RetriableError, SystemAway
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.record import Offset, Rejected, SinkBatch, SourceBatch
 from rocketconnect_sdk.sink import (
@@ -247,7 +247,7 @@ class LogWriter(SinkWriter):
 
 
 class Frames(DataFrameSink):
-    """Each batch a Parquet directory named by its token."""
+    """Each batch a Parquet directory named by its token; values that begin with "?" cannot be written."""
 
     name = "frames"
     columns = ("value", "queue", "offset", "key", "timestamp", "headers", "topic")
@@ -265,6 +265,9 @@ class FramesTask(DataFrameSinkTask):
         return {}
 
     def write(self, frame: "DataFrame", commit: SinkCommit) -> None:
+        if frame.where("value like '?%'").count():
+            msg = "it asks"
+            raise RecordError(msg)
         frame.write.mode("overwrite").parquet(str(self._directory / commit.token))
 
     def close(self) -> None:

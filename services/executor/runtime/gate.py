@@ -1,0 +1,67 @@
+"""What a batch passes immediately before its target is changed for good."""
+
+from collections.abc import Callable, Sequence
+
+from rocketconnect_sdk.errors import SystemAway
+from services.executor.runtime.attempts import FENCED
+from services.executor.runtime.failures import RecordFailed
+from services.executor.runtime.parts import BadRecord
+from services.executor.runtime.positions import Fenced
+from services.executor.runtime.refusals import Refused
+from services.executor.runtime.sink_dead_letters import SinkDeadLetters
+from services.executor.runtime.surroundings import Surroundings
+
+
+class Gate:
+    """Of one batch: bad records are out of the way, and the target is still this task's. May be called again for a new try.
+
+    Args:
+        around: What every task has.
+        letters: Where bad records go.
+        bad: Those that are known before anything is written.
+        place: Names the place of a record, for people.
+        until: See Attempts.insist.
+    """
+
+    def __init__(
+        self,
+        around: Surroundings,
+        letters: SinkDeadLetters,
+        bad: Sequence[BadRecord],
+        place: Callable[[BadRecord], str],
+        until: float | None,
+    ) -> None:
+        self._around = around
+        self._letters = letters
+        self._bad = bad
+        self._place = place
+        self._until = until
+        self._gone: set[tuple[str, int]] = set()
+
+    def __call__(self, refused: Sequence[BadRecord]) -> None:
+        """See engines.Ready.
+
+        Raises:
+            Refused: errors.tolerance is none.
+            Fenced, SystemAway: the target is not this task's, or not known to be.
+            Stopped, GaveUp: while dead letters were sent.
+        """
+        for record in refused:
+            try:
+                self._around.policy.check(record.failure, self._place(record))
+            except RecordFailed as error:
+                raise Refused(str(error), refused) from None
+        # Invariant 5: the dead letter comes first. With the batch the target stores a position behind the record.
+        self._leave_out([*self._bad, *refused])
+        # Invariant 3: nothing becomes visible without a lease.
+        if self._around.control.fenced:
+            raise Fenced(FENCED)
+        if not self._around.lease.valid():
+            msg = "the lease of this worker has run out; waiting for the cluster service to renew it"
+            raise SystemAway(msg)
+
+    def _leave_out(self, records: Sequence[BadRecord]) -> None:
+        fresh = [record for record in records if (record.queue, record.offset) not in self._gone]
+        if fresh:
+            self._letters.send(fresh, self._until)
+            self._gone.update((record.queue, record.offset) for record in fresh)
