@@ -369,6 +369,14 @@ class Client:
             return False
         return True
 
+    def topic_on_broker(self, topic: str) -> bool:
+        """Whether a broker has this topic, announced or not: one that was just started announces its topics a moment later.
+
+        Raises:
+            NameServersUnavailable: no broker is registered, so there is nobody to ask.
+        """
+        return self._topics.on_broker(topic)
+
     def topic_config(self, topic: str) -> TopicConfig:
         """Return a topic's configuration as its first broker has it.
 
@@ -398,7 +406,12 @@ class Client:
             if queue not in (self.queues(BARRIER_TOPIC) if self.topic_exists(BARRIER_TOPIC) else ()):
                 self.create_topic(BARRIER_TOPIC, queues=1, brokers=[broker])
             self._barrier_brokers.add(broker)
-        receipt = self.send(queue, Message(b"barrier"), max(deadline - time.monotonic(), 0.001))
+        try:
+            receipt = self.send(queue, Message(b"barrier"), max(deadline - time.monotonic(), 0.001))
+        except TopicNotFound:
+            # Deleted, or on a broker that has lost its store: the next call makes it anew.
+            self._barrier_brokers.discard(broker)
+            raise
         pause = 0.001
         while self.max_offset(queue) <= receipt.queue_offset:
             if time.monotonic() + pause > deadline:

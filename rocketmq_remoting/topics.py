@@ -92,6 +92,10 @@ class Topics:
             msg = f"{what}: deleted on the brokers, still announced by {'; '.join(problems)}"
             raise NameServersUnavailable(msg)
 
+    def on_broker(self, topic: str) -> bool:
+        """See `Client.topic_on_broker`."""
+        return any(self._config(topic, address) is not None for address in self._masters(None).values())
+
     def describe(self, topic: str) -> TopicConfig:
         """See `Client.topic_config`."""
         route = self._routes.topic(topic)

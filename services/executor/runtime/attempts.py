@@ -17,8 +17,12 @@ _LONGEST_AWAY = 2.0
 
 FENCED = "another worker has the task now, or the lease of this one is lost"
 
-AWAY = (SystemAway, PositionsAway, rocketmq.RetriableError)
-"""The other side does not answer, or is busy: waited for without a limit, because nothing else helps and the state says so."""
+AWAY = (SystemAway, PositionsAway, rocketmq.RetriableError, rocketmq.TopicNotFound)
+"""The other side does not answer, or is busy: waited for without a limit, because nothing else helps and the state says so.
+
+Whether a topic is there is decided where it is looked for (see topics.py); after that, a broker that comes back has not announced it
+yet.
+"""
 
 
 class Stopped(Exception):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import partial
 
-from rocketconnect_sdk.errors import PermanentError
+from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.options import Config
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.errors import InvalidRequest
@@ -43,9 +43,13 @@ class TopicMaker:
 
         Raises:
             PermanentError: there is no such topic and it is not to be made, or RocketMQ refuses to make it.
-            RetriableError: of RocketMQ.
+            RetriableError, SystemAway: of RocketMQ: for now.
         """
         if not self.client.topic_exists(topic):
+            if self.client.topic_on_broker(topic):
+                # Making it would change the one that is there.
+                msg = f"topic {topic} is on its broker, and is not announced yet: RocketMQ announces it within 30 s"
+                raise SystemAway(msg)
             self._make(topic, queues or self.queues, plain=plain)
         found = self.client.queues(topic, writable=writable)
         if not found:
