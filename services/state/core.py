@@ -8,7 +8,7 @@ from typing import TypeAlias
 from rocketconnect_kit.errors import NotFound
 from services.state.derive import derive_connector, derive_task
 from services.state.model import PLAN, Assignment, Connector, ConnectorView, Key, LogLine, Moment, Refused, Report, TaskView
-from services.state.sightings import Holding, Sighting, see
+from services.state.sightings import Holding, Sighting, hold, see
 
 LOG_LINES = 1000
 """Invariant 7: so many of the newest log lines are kept of each connector."""
@@ -220,13 +220,13 @@ def _hold(states: States, assignment: Assignment, now: Moment) -> None:
     before = track.holdings.get(task)
     if before is not None and before.assignment == assignment:
         # Known from before a start: heard of now, for the first time.
-        track.holdings[task] = Holding(assignment, before.at or now)
+        track.holdings[task] = replace(before, at=before.at or now)
         return
     if before is not None and before.assignment.generation == assignment.generation and assignment.revoked:
         # One that is being stopped comes without its configuration when a newer plan holds; what it had stays true.
         assignment = replace(assignment, config=assignment.config or before.assignment.config)
-    same_owner = before is not None and (before.assignment.worker, before.assignment.epoch) == (assignment.worker, assignment.epoch)
-    track.holdings[task] = Holding(assignment, before.at if before is not None and same_owner else now)
+    seen = track.sightings.get(task)
+    track.holdings[task] = hold(before, assignment, seen.report if seen is not None else None, now)
     states.unsaved_tasks.add(assignment.key)
     if task == PLAN and assignment.worker and track.planner != assignment.worker:
         track.planner = assignment.worker

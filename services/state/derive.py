@@ -42,7 +42,8 @@ def derive_task(key: Key, holding: Holding | None, sighting: Sighting | None, no
         if sighting is None:
             msg = f"nothing is known of {key}"
             raise ValueError(msg)
-        return _as_reported(key, sighting, None, now, lease)
+        same_plan = holding is not None and holding.assignment.generation == sighting.report.generation
+        return _as_reported(key, sighting, holding if same_plan else None, now, lease)
     seen = sighting if sighting is not None and sighting.report.epoch == holding.assignment.epoch else None
     if not holding.assignment.worker:
         return _unowned(key, holding, seen)
@@ -66,7 +67,7 @@ def _unowned(key: Key, holding: Holding, seen: Sighting | None) -> TaskView:
         since=_known_since(holding),
         last_progress=seen.report.last_progress if seen is not None else None,
         metrics=seen.report.metrics if seen is not None else b"",
-        restarts=max(assignment.failures, seen.report.restarts if seen is not None else 0),
+        restarts=holding.restarts + (seen.report.restarts if seen is not None else 0),
         config=assignment.config,
     )
 
@@ -83,7 +84,7 @@ def _not_yet_reported(key: Key, holding: Holding, now: Moment, lease: float) -> 
         epoch=assignment.epoch,
         generation=assignment.generation,
         since=(at or now).wall,
-        restarts=assignment.failures,
+        restarts=holding.restarts,
         config=assignment.config,
     )
 
@@ -111,7 +112,7 @@ def _as_reported(key: Key, sighting: Sighting, holding: Holding | None, now: Mom
         since=since,
         last_progress=report.last_progress,
         metrics=report.metrics,
-        restarts=max(report.restarts, holding.assignment.failures if holding is not None else 0),
+        restarts=report.restarts + (holding.restarts if holding is not None else 0),
         config=holding.assignment.config if holding is not None else {},
     )
 

@@ -150,7 +150,7 @@ def _take_changes(states: States, saved_line: Mapping[str, int]) -> Changes:
         holding = track.holdings.get(key.task) if track is not None else None
         sighting = track.sightings.get(key.task) if track is not None else None
         there = holding is not None or sighting is not None
-        row = TaskRow(holding.assignment if holding else None, sighting.report if sighting else None)
+        row = TaskRow(holding, sighting.report if sighting else None)
         tasks[key] = row if there else None
     logs: dict[str, LogRows | None] = {}
     for uid in states.unsaved_logs:

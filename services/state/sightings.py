@@ -1,4 +1,7 @@
-"""When a task was last heard of, and since when it is stuck: by this service's own clock, whatever the worker's says."""
+"""When a task was last heard of, since when it is stuck, and how often it was started again.
+
+Times are of this service's own clock, whatever the worker's says.
+"""
 
 from dataclasses import dataclass
 
@@ -6,6 +9,8 @@ from services.state.model import Assignment, Moment, Report, State
 
 _STUCK_STATES = {State.RUNNING, State.STARTING, State.IDLE}
 """The states in which a lack of progress has no known reason."""
+
+_AFTER_A_FAILURE = {State.FAILED, State.RESTARTING}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,33 @@ class Holding:
 
     assignment: Assignment
     at: Moment | None
+    restarts: int = 0
+    """How often its task was started again after a failure before this epoch: in this plan generation, by whomever."""
+    failed: bool = False
+    """It has failed since it was given to a worker last."""
+
+
+def hold(before: Holding | None, assignment: Assignment, reported: Report | None, now: Moment) -> Holding:
+    """Return the holding after an assignment was told.
+
+    Args:
+        before: What was known of the same task.
+        assignment: What is told.
+        reported: The last report of the task.
+        now: The present moment.
+    """
+    failed = not assignment.worker and assignment.unowned in _AFTER_A_FAILURE
+    if before is None or before.assignment.generation != assignment.generation:
+        # All but the last of the failures in a row were followed by a start, and that one too when somebody holds it.
+        return Holding(assignment, now, max(0, assignment.failures - (not assignment.worker)), failed)
+    old = before.assignment
+    same_owner = (old.worker, old.epoch) == (assignment.worker, assignment.epoch)
+    restarts, failed = before.restarts, failed or before.failed or assignment.failures > old.failures
+    if assignment.epoch != old.epoch:
+        restarts += reported.restarts if reported is not None and reported.epoch == old.epoch else 0
+        if assignment.worker and failed:
+            restarts, failed = restarts + 1, False
+    return Holding(assignment, before.at if same_owner else now, restarts, failed)
 
 
 def see(before: Sighting | None, report: Report, now: Moment) -> Sighting:

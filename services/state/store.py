@@ -56,7 +56,7 @@ class ConnectorRow:
 class TaskRow:
     """What is stored of a task."""
 
-    assignment: Assignment | None
+    holding: Holding | None
     report: Report | None
 
 
@@ -103,7 +103,7 @@ class StateStore:
                 track = tracks.setdefault(row["connector_uid"], Track())
                 key = Key(row["connector_uid"], row["task"])
                 if row["assignment"] is not None:
-                    track.holdings[key.task] = Holding(_assignment(key, row["assignment"]), None)
+                    track.holdings[key.task] = _holding(key, row["assignment"])
                 if row["report"] is not None:
                     track.sightings[key.task] = Sighting(_report(key, row["report"], row["metrics"]), None)
             for row in connection.execute(sa.select(_logs).order_by(_logs.c.sequence)).mappings():
@@ -157,20 +157,25 @@ def _connector(text: str | None) -> Connector | None:
 def _task_row(key: Key, row: TaskRow) -> dict[str, Any]:
     return {
         **key._asdict(),
-        "assignment": None if row.assignment is None else _dump(row.assignment),
-        "report": None if row.report is None else _dump(row.report),
+        "assignment": None if row.holding is None else _dump_holding(row.holding),
+        "report": None if row.report is None else json.dumps(_columns(row.report)),
         "metrics": b"" if row.report is None else row.report.metrics,
     }
 
 
-def _dump(value: Assignment | Report) -> str:
+def _columns(value: Assignment | Report) -> dict[str, Any]:
     # Key and metrics have columns of their own.
-    return json.dumps({name: item for name, item in asdict(value).items() if name not in {"key", "metrics"}})
+    return {name: item for name, item in asdict(value).items() if name not in {"key", "metrics"}}
 
 
-def _assignment(key: Key, text: str) -> Assignment:
+def _dump_holding(value: Holding) -> str:
+    return json.dumps({**_columns(value.assignment), "restarts": value.restarts, "failed": value.failed})
+
+
+def _holding(key: Key, text: str) -> Holding:
     columns = json.loads(text)
-    return Assignment(key=key, **{**columns, "unowned": State(columns["unowned"])})
+    restarts, failed = columns.pop("restarts", 0), columns.pop("failed", False)
+    return Holding(Assignment(key=key, **{**columns, "unowned": State(columns["unowned"])}), None, restarts, failed)
 
 
 def _report(key: Key, text: str, metrics: bytes) -> Report:

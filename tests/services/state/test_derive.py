@@ -12,8 +12,8 @@ from tests.services.state.things import StatesOnPaper, assignment, connector, re
 class TestTask:
     def test_shows_what_its_worker_reports(self, states: StatesOnPaper) -> None:
         states.want(connector())
-        states.assign(assignment(failures=1))
-        states.report(report(state=State.WAITING, trace="broker is away", metrics=b"m"))
+        states.assign(assignment())
+        states.report(report(state=State.WAITING, trace="broker is away", metrics=b"m", restarts=1))
         task = states.task()
         assert (task.state, task.trace, task.worker, task.epoch, task.generation) == (State.WAITING, "broker is away", "w1", 10, 1)
         assert (task.since, task.last_progress, task.metrics, task.restarts, task.config) == (50.0, 60.0, b"m", 1, {"part": "0"})
@@ -44,7 +44,7 @@ class TestTask:
         states.report(report(state=State.FAILED, trace="no such file: /x", restarts=2))
         states.assign(assignment(worker="", unowned=unowned, reason="failed 3 times in a row", failures=3))
         task = states.task()
-        assert (task.state, task.worker, task.restarts) == (unowned, "", 3)
+        assert (task.state, task.worker) == (unowned, "")
         assert task.trace == "no such file: /x\nfailed 3 times in a row"
         states.pass_time(100)
         assert states.task().state is unowned, "silence of the last owner means nothing when nobody holds it"
@@ -67,6 +67,69 @@ class TestTask:
         states.assign(assignment())
         states.assign(assignment(revoked=True, config={}))
         assert states.task().config == {"part": "0"}
+
+
+class TestRestarts:
+    """Counted is each start after a failure, and nothing else."""
+
+    @pytest.mark.parametrize("unowned", [State.FAILED, State.RESTARTING])
+    def test_a_failure_counts_when_the_task_is_started_again_and_not_before(self, states: StatesOnPaper, unowned: State) -> None:
+        states.want(connector())
+        states.assign(assignment())
+        states.report(report(state=State.FAILED, trace="no such file: /x"))
+        states.assign(assignment(worker="", unowned=unowned, failures=1))
+        assert states.task().restarts == 0
+        states.assign(assignment(worker="w2", epoch=11, failures=1))
+        assert states.task().restarts == 1
+        states.report(report(worker="w2", epoch=11))
+        assert states.task().restarts == 1
+
+    def test_starts_again_by_workers_and_by_the_cluster_add_up(self, states: StatesOnPaper) -> None:
+        states.want(connector())
+        states.assign(assignment())
+        states.report(report(restarts=2))
+        states.assign(assignment(worker="", unowned=State.RESTARTING, failures=1))
+        assert states.task().restarts == 2
+        states.assign(assignment(epoch=11, failures=1))
+        states.report(report(epoch=11, restarts=1))
+        assert states.task().restarts == 4
+
+    def test_a_move_to_another_worker_does_not_count(self, states: StatesOnPaper) -> None:
+        states.want(connector())
+        states.assign(assignment(failures=1, worker="", unowned=State.RESTARTING), assignment(1))
+        states.assign(assignment(failures=1, epoch=11))
+        states.assign(assignment(failures=1, epoch=11, revoked=True), assignment(1, revoked=True))
+        states.assign(assignment(failures=1, epoch=12, worker="w2"), assignment(1, epoch=13, worker="w2"))
+        assert [states.task(number).restarts for number in (0, 1)] == [1, 0]
+
+    def test_the_count_goes_on_when_the_cluster_begins_to_count_failures_anew(self, states: StatesOnPaper) -> None:
+        states.want(connector())
+        states.assign(assignment())
+        for epoch, failures in ((11, 1), (12, 2), (13, 1), (14, 0)):
+            states.assign(assignment(epoch=epoch - 1, worker="", unowned=State.FAILED, failures=max(failures, 1)))
+            states.assign(assignment(epoch=epoch, failures=failures))
+        assert states.task().restarts == 4
+
+    def test_a_failure_is_seen_also_when_only_the_next_start_is_told(self, states: StatesOnPaper) -> None:
+        states.want(connector())
+        states.assign(assignment())
+        states.assign(assignment(epoch=11, failures=1))
+        assert states.task().restarts == 1
+
+    def test_a_task_of_a_new_plan_begins_at_0(self, states: StatesOnPaper) -> None:
+        states.want(connector())
+        states.assign(assignment())
+        states.assign(assignment(epoch=11, failures=1))
+        states.assign(assignment(epoch=12, generation=2))
+        assert states.task().restarts == 0
+
+    @pytest.mark.parametrize(("worker", "expected"), [("w1", 3), ("", 2)])
+    def test_what_is_heard_of_first_after_failures_has_been_started_after_each_but_the_last(
+        self, states: StatesOnPaper, worker: str, expected: int
+    ) -> None:
+        states.want(connector())
+        states.assign(assignment(worker=worker, unowned=State.FAILED, failures=3))
+        assert states.task().restarts == expected
 
 
 class TestStalled:

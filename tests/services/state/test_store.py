@@ -21,8 +21,8 @@ def test_what_was_written_is_read_as_it_was_but_not_as_heard_now(engine: sa.Engi
         Changes(
             {"u1": ConnectorRow(connector(wanted=Wanted.PAUSED), "w1", 3), "u2": ConnectorRow(None, "", 0)},
             {
-                Key("u1", 0): TaskRow(told, said),
-                Key("u1", PLAN): TaskRow(assignment(PLAN), None),
+                Key("u1", 0): TaskRow(Holding(told, None, restarts=3, failed=True), said),
+                Key("u1", PLAN): TaskRow(Holding(assignment(PLAN), None), None),
                 Key("u2", 5): TaskRow(None, report(5, "u2")),
             },
             {"u1": LogRows(lines(7, 3), 7)},
@@ -31,7 +31,7 @@ def test_what_was_written_is_read_as_it_was_but_not_as_heard_now(engine: sa.Engi
     tracks = StateStore(engine).load()
     first = tracks["u1"]
     assert (first.connector, first.planner, first.planned_revision) == (connector(wanted=Wanted.PAUSED), "w1", 3)
-    assert first.holdings == {0: Holding(told, None), PLAN: Holding(assignment(PLAN), None)}
+    assert first.holdings == {0: Holding(told, None, restarts=3, failed=True), PLAN: Holding(assignment(PLAN), None)}
     assert first.sightings == {0: Sighting(said, None)}
     assert list(first.lines) == lines(7, 3)
     assert first.next_line == 10
@@ -44,7 +44,10 @@ def test_rows_are_replaced_and_removed(engine: sa.Engine) -> None:
     store.write(
         Changes(
             {"u1": ConnectorRow(connector(), "", 0), "u2": ConnectorRow(connector("u2"), "", 0)},
-            {Key("u1", 0): TaskRow(assignment(), None), Key("u2", 0): TaskRow(assignment(0, "u2"), None)},
+            {
+                Key("u1", 0): TaskRow(Holding(assignment(), None), None),
+                Key("u2", 0): TaskRow(Holding(assignment(0, "u2"), None), None),
+            },
             {"u1": LogRows(lines(1, 2), 1), "u2": LogRows(lines(1, 2), 1)},
         )
     )
@@ -83,6 +86,6 @@ def test_only_the_newest_lines_are_kept(engine: sa.Engine) -> None:
 def test_texts_with_null_characters_are_kept_as_they_are(engine: sa.Engine) -> None:
     said = report(trace="a\x00b")
     store = StateStore(engine)
-    store.write(Changes({}, {Key("u1", 0): TaskRow(assignment(config={"a\x00": "\x00"}), said)}, {}))
+    store.write(Changes({}, {Key("u1", 0): TaskRow(Holding(assignment(config={"a\x00": "\x00"}), None), said)}, {}))
     track = store.load()["u1"]
     assert (track.sightings[0].report, track.holdings[0].assignment.config) == (said, {"a\x00": "\x00"})
