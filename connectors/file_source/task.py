@@ -1,5 +1,6 @@
 """The task: finds its files, and reads them in turn."""
 
+import errno
 import os
 import stat
 import time
@@ -194,8 +195,7 @@ class FileSourceTask(SourceTask):
             except FileNotFoundError:
                 continue
             except OSError as error:
-                msg = f"{path} cannot be looked at: {error.strerror}"
-                raise PermanentError(msg) from error
+                raise _trouble(path, "looked at", error) from error
             key = (state.st_dev, state.st_ino)
             if not stat.S_ISREG(state.st_mode):
                 if not is_glob(self._filename):
@@ -234,8 +234,7 @@ class FileSourceTask(SourceTask):
         except FileNotFoundError:
             return
         except OSError as error:
-            msg = f"{path} cannot be opened: {error.strerror}; give the worker's user the right to read it"
-            raise PermanentError(msg) from error
+            raise _trouble(path, "opened", error) from error
         self._readers[reader.key] = reader
         self._quiet[reader.key] = (reader.stored_size, self._clock())
         self._context.log.info("reading %s", path)
@@ -247,6 +246,16 @@ class FileSourceTask(SourceTask):
         quiet = min(self._readers, key=lambda key: self._quiet[key][1])
         if self._readers[quiet].remaining == 0:
             self._close(quiet)
+
+
+def _trouble(path: Path, what: str, error: OSError) -> PermanentError | SystemAway:
+    """What somebody must change ends the task; a file system that is away comes back."""
+    msg = f"{path} cannot be {what}: {error.strerror}"
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return PermanentError(f"{msg}; give the worker's user the right to read it")
+    if error.errno in (errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR):
+        return PermanentError(msg)
+    return SystemAway(msg)
 
 
 def _size(path: Path) -> int | None:

@@ -20,8 +20,8 @@ FENCED = "another worker has the task now, or the lease of this one is lost"
 AWAY = (SystemAway, PositionsAway, rocketmq.RetriableError, rocketmq.TopicNotFound)
 """The other side does not answer, or is busy: waited for without a limit, because nothing else helps and the state says so.
 
-Whether a topic is there is decided where it is looked for (see topics.py); after that, a broker that comes back has not announced it
-yet.
+Whether a topic is there is decided where it is looked for (see topics.py); after that, a broker that comes back has not announced
+it yet.
 """
 
 

@@ -15,7 +15,7 @@ from rocketconnect_kit.channel import sync_channel
 from rocketconnect_kit.errors import ServiceError
 from rocketconnect_kit.settings import ServiceSettings
 from rocketconnect_kit.status import decode
-from rocketconnect_sdk.errors import ConnectorError
+from rocketconnect_sdk.errors import ConnectorError, PermanentError
 from rocketconnect_sdk.record import Offset
 from services.executor.runtime.retry import Backoff
 from services.executor.runtime.task import Endpoints, TaskSpec
@@ -120,6 +120,7 @@ def outcome(call: "grpc.Future[wire.CommitPositionsResponse]") -> None:
     Raises:
         Fenced: refused, there is a newer owner.
         PositionsAway: not known, or not now: the same may be stored again.
+        PermanentError: never.
     """
     with _errors():
         call.result()
@@ -141,6 +142,9 @@ def _meaning(error: ServiceError) -> Exception:
         return Fenced(error.message)
     if error.reason == "POSITION_MISMATCH":
         return PositionsMoved(error.message)
+    if error.code == "INVALID_ARGUMENT":
+        # It would be refused for ever, and the position would stand still while records move.
+        return PermanentError(f"the position service can't store where the task is: {error.message}")
     # A connector that was just created or deleted may not be known yet or any more, an internal error may pass: the task can
     # only wait, and says for what.
     return PositionsAway(f"the position service: {error.message}")

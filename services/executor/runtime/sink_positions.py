@@ -3,12 +3,28 @@
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any, cast
 
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit, SourceMark
 from services.executor.runtime.parts import Part
 from services.executor.runtime.positions import Stored
 from services.executor.runtime.task import TaskSpec
+
+MOST_MARKS = 1_500
+"""So many source partitions a queue are remembered, those that moved last (invariant 7). A double can only be told apart from a new
+record while its partition is among them; it comes within seconds or minutes of the first one, when a source changes its owner."""
+
+
+def merged(marks: Mapping[str, SourceMark], moved: Mapping[str, SourceMark]) -> dict[str, SourceMark]:
+    """Marks after some have moved: these stand last, and what has not moved for longest is forgotten."""
+    if not moved:
+        return dict(marks)
+    found = {key: mark for key, mark in marks.items() if key not in moved}
+    found.update(moved)
+    for key in list(islice(found, max(0, len(found) - MOST_MARKS))):
+        del found[key]
+    return found
 
 
 def to_stored(position: QueuePosition) -> Stored:
@@ -42,7 +58,7 @@ def after(before: Mapping[str, QueuePosition], parts: Iterable[Part]) -> dict[st
         marks.setdefault(part.queue, {}).update(part.marks)
         moved[part.queue] = replace(before[part.queue], until=part.until)
     return {
-        queue: replace(position, marks={**position.marks, **marks[queue]}) if marks[queue] else position
+        queue: replace(position, marks=merged(position.marks, marks[queue])) if marks[queue] else position
         for queue, position in moved.items()
     }
 

@@ -19,6 +19,7 @@ from services.executor.runtime.parts import Decoder, Part
 from services.executor.runtime.queues import text
 from services.executor.runtime.rate import RateLimit
 from services.executor.runtime.retry import Backoff
+from services.executor.runtime.sink_positions import merged
 from services.executor.runtime.task import TaskControl
 
 _PUT_SECONDS = 0.2
@@ -178,7 +179,7 @@ class SinkReader:
         for part in parts:
             self._finish(part)
             self._put(part)
-        reading.marks.update(moved)
+        reading.marks = merged(reading.marks, moved)
         reading.position = parts[-1].until
         if parts[-1].error is not None:
             self._closed = True
