@@ -1,4 +1,4 @@
-"""The types of values. Mapping to Arrow and Spark is in rocketconnect_sdk.arrow and rocketconnect_sdk.spark."""
+"""The types of values. What they are in Arrow is in rocketconnect_sdk.arrow."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

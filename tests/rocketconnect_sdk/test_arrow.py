@@ -1,17 +1,31 @@
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocketconnect_sdk.arrow import from_arrow_type, to_array, to_arrow_type
+from rocketconnect_sdk.arrow import from_arrow, from_arrow_type, to_array, to_arrow, to_arrow_type
 from rocketconnect_sdk.errors import RecordError
-from rocketconnect_sdk.schema import STRING, Field, Schema, Type
+from rocketconnect_sdk.record import Rejected, SinkBatch
+from rocketconnect_sdk.schema import DATE, STRING, TIMESTAMP, Field, Schema, Type, decimal, struct
 
 plain = st.builds(
     Schema, st.sampled_from([each for each in Type if each not in {Type.STRUCT, Type.ARRAY, Type.MAP}]), optional=st.just(True)
 )
+DATES = Schema(Type.INT32, optional=True, name=DATE, version=1)
+TIMESTAMPS = Schema(Type.INT64, optional=True, name=TIMESTAMP, version=1)
+LOGICAL: Mapping[Schema, st.SearchStrategy[Any]] = {
+    DATES: st.dates(),
+    TIMESTAMPS: st.integers(-62_135_596_800_000, 253_402_300_799_999).map(
+        lambda number: datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=number)
+    ),
+}
 schemas = st.recursive(
-    plain,
+    st.one_of(plain, st.sampled_from(list(LOGICAL)), st.builds(decimal, st.integers(0, 38), optional=st.just(True))),
     lambda inner: st.one_of(
         st.builds(lambda items: Schema(Type.ARRAY, optional=True, items=items), inner),
         st.builds(lambda items: Schema(Type.MAP, optional=True, keys=STRING, items=items), inner),
@@ -53,3 +67,140 @@ def test_without_a_schema_plain_values_keep_their_type_and_others_become_json() 
 def test_a_type_without_a_schema_is_named() -> None:
     with pytest.raises(TypeError, match="duration"):
         from_arrow_type(pa.duration("s"))
+
+
+def values_of(schema: Schema) -> st.SearchStrategy[Any]:
+    """Values of a schema whose parts are all optional, None among them."""
+    return st.one_of(st.none(), _present(schema))
+
+
+def _present(schema: Schema) -> st.SearchStrategy[Any]:
+    if schema in LOGICAL:
+        return LOGICAL[schema]
+    if schema.parameters:
+        scale = int(dict(schema.parameters)["scale"])
+        return st.integers(-(10**38) + 1, 10**38 - 1).map(lambda number: Decimal((number < 0, _digits(number), -scale)))
+    if schema.type is Type.STRUCT:
+        return st.fixed_dictionaries({field.name: values_of(field.schema) for field in schema.fields})
+    if schema.items is not None:
+        items = values_of(schema.items)
+        return st.lists(items, max_size=3) if schema.type is Type.ARRAY else st.dictionaries(st.text(), items, max_size=3)
+    bits = {Type.INT8: 7, Type.INT16: 15, Type.INT32: 31, Type.INT64: 63}.get(schema.type)
+    if bits is not None:
+        return st.integers(-(2**bits), 2**bits - 1)
+    return {
+        Type.BOOLEAN: st.booleans(),
+        Type.FLOAT32: st.floats(width=32, allow_nan=False),
+        Type.FLOAT64: st.floats(allow_nan=False),
+        Type.STRING: st.text(),
+        Type.BYTES: st.binary(),
+    }[schema.type]
+
+
+def _digits(number: int) -> tuple[int, ...]:
+    return tuple(map(int, str(abs(number))))
+
+
+columns = schemas.flatmap(lambda schema: st.tuples(st.just(schema), st.lists(values_of(schema), max_size=5)))
+
+
+@given(columns)
+def test_a_column_becomes_records_and_the_same_column_again(given_: tuple[Schema, list[object]]) -> None:
+    schema, values = given_
+    column = pa.array(values, to_arrow_type(schema))
+    batch = from_arrow(column, "p", [(number,) for number in range(len(values))])
+    assert (batch.values, batch.schema, len(batch)) == (values, schema, len(values))
+    back = to_arrow(SinkBatch("t/b/0", "t", batch.values, range(len(values)), schema=batch.schema))
+    assert back.column("value").equals(column)
+
+
+@given(
+    st.dictionaries(st.text(min_size=1, max_size=5), schemas, min_size=1, max_size=3).flatmap(
+        lambda fields: st.tuples(
+            st.just(fields),
+            st.lists(st.fixed_dictionaries({name: values_of(schema) for name, schema in fields.items()}), max_size=4),
+        )
+    )
+)
+def test_a_table_becomes_rows_and_the_same_table_again(given_: tuple[Mapping[str, Schema], list[Mapping[str, object]]]) -> None:
+    fields, rows = given_
+    schema = struct(list(fields.items()))
+    table = pa.Table.from_pylist(rows, pa.schema([pa.field(name, to_arrow_type(part)) for name, part in fields.items()]))
+    offsets = [(7, number + 1) for number in range(len(rows))]
+    for data in (table, table.combine_chunks().to_batches()[0] if rows else table):
+        batch = from_arrow(data, "p", offsets)
+        assert (batch.partition, batch.values, batch.offsets, batch.schema) == ("p", rows, offsets, schema)
+        back = to_arrow(SinkBatch("t/b/0", "t", batch.values, range(len(rows)), schema=batch.schema)).column("value")
+        assert pa.Table.from_struct_array(back).equals(table.combine_chunks())
+
+
+def test_a_column_of_keys_brings_its_schema_and_other_keys_none() -> None:
+    table = pa.table({"id": pa.array([1, None], pa.int32()), "at": pa.array([0, 1], pa.timestamp("ms", "UTC"))})
+    offsets = [(1,), (2,)]
+    batch = from_arrow(table["at"], "p", offsets, keys=table["id"], timestamps_ms=[5, 6])
+    assert (batch.keys, batch.key_schema) == ([1, None], Schema(Type.INT32, optional=True))
+    assert batch.timestamps_ms == [5, 6]
+    assert batch.size == table["at"].nbytes > 0
+    assert from_arrow(table, "p", offsets, keys=["a", "b"]).key_schema is None
+    assert from_arrow(table, "p", offsets, keys=["a", "b"]).keys == ["a", "b"]
+    assert from_arrow(table, "p", offsets).keys is None
+
+
+def test_a_value_or_key_that_python_cannot_hold_is_rejected_alone() -> None:
+    late = pa.array([0, 10**16, None], pa.timestamp("ms", "UTC"))
+    twice = pa.array([[("a", 1), ("a", 2)], [("a", 1)], None], pa.map_(pa.string(), pa.int64()))
+    offsets = [(1,), (2,), (3,)]
+    (first, second, third) = from_arrow(late, "p", offsets).values
+    assert (first, third) == (datetime(1970, 1, 1, tzinfo=UTC), None)
+    assert isinstance(second, Rejected)
+    assert (second.error, second.length) == ("OverflowError", len(second.original))
+    assert b"10000000000000000" in second.original
+    assert [isinstance(value, Rejected) for value in from_arrow(twice, "p", offsets).values] == [True, False, False]
+    rows = from_arrow(pa.table({"late": late, "twice": twice}), "p", offsets, keys=late)
+    assert [isinstance(value, Rejected) for value in rows.values] == [True, True, False]
+    assert rows.keys == [datetime(1970, 1, 1, tzinfo=UTC), None, None]
+
+
+def test_columns_of_different_lengths_are_refused() -> None:
+    table = pa.table({"a": [1, 2]})
+    with pytest.raises(ValueError, match="2 values and 1 offsets"):
+        from_arrow(table, "p", [(1,)])
+    with pytest.raises(ValueError, match="2 values and 3 keys"):
+        from_arrow(table, "p", [(1,), (2,)], keys=pa.array([1, 2, 3]))
+    with pytest.raises(ValueError, match="2 values and 0 timestamps_ms"):
+        from_arrow(table, "p", [(1,), (2,)], timestamps_ms=[])
+
+
+def test_a_table_that_no_schema_stands_for_is_refused_with_what_to_do() -> None:
+    with pytest.raises(TypeError, match=r"uint64 has no schema: cast it to one of bool, .*timestamp\[ms, tz=UTC\], decimal128"):
+        from_arrow(pa.table({"a": pa.array([1], pa.uint64())}), "p", [(1,)])
+    with pytest.raises(TypeError, match="two fields of the same name: a, a"):
+        from_arrow(pa.table([[1], [2]], names=["a", "a"]), "p", [(1,)])
+    with pytest.raises(TypeError, match="has no schema"):
+        from_arrow_type(pa.decimal128(5, -2))
+
+
+def test_a_sink_batch_is_a_table_of_values_keys_offsets_and_times() -> None:
+    schema = struct([("id", Schema(Type.INT64)), ("price", decimal(2, optional=True))])
+    rows = [{"id": 1, "price": Decimal("1.25")}, {"id": 2, "price": None}, None]
+    batch = to_arrow(SinkBatch("t/b/0", "t", rows, [4, 7, 8], ["a", None, "b"], [0, 86_400_000, 1], schema=schema))
+    assert batch.schema.names == ["value", "key", "offset", "timestamp"]
+    assert batch.schema.field("value").type == to_arrow_type(schema)
+    assert batch.to_pydict() == {
+        "value": rows,
+        "key": ["a", None, "b"],
+        "offset": [4, 7, 8],
+        "timestamp": [datetime(1970, 1, day, 0, 0, 0, ms * 1000, tzinfo=UTC) for day, ms in ((1, 0), (2, 0), (1, 1))],
+    }
+
+
+def test_what_a_sink_batch_does_not_know_is_null() -> None:
+    batch = to_arrow(SinkBatch("t/b/0", "t", ["x", {"a": date(2024, 2, 29).isoformat()}], range(2)))
+    assert batch.to_pylist() == [
+        {"value": '"x"', "key": None, "offset": 0, "timestamp": None},
+        {"value": '{"a": "2024-02-29"}', "key": None, "offset": 1, "timestamp": None},
+    ]
+    assert [field.type for field in batch.schema] == [pa.string(), pa.string(), pa.int64(), pa.timestamp("ms", "UTC")]
+    assert to_arrow(SinkBatch("t/b/0", "t", [], [])).num_rows == 0
+    with pytest.raises(RecordError, match="does not fit its schema"):
+        to_arrow(SinkBatch("t/b/0", "t", ["x"], [0], schema=Schema(Type.INT64)))

@@ -11,7 +11,7 @@ import pytest
 PAGE = Path(__file__).parents[2] / "docs" / "write-a-connector.md"
 
 
-@pytest.mark.parametrize("name", ["calendar_source", "sqlite_sink"])
+@pytest.mark.parametrize("name", ["calendar_source", "sqlite_sink", "parquet_tables"])
 def test_the_example_passes_its_suite(name: str, tmp_path: Path) -> None:
     files = dict(re.findall(r"^```python file=(\S+)\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL))
     assert {f"{name}.py", f"test_{name}.py"} <= files.keys()
