@@ -87,6 +87,7 @@ class DatasetTask(DataFrameSinkTask):
         self._attempt += 1
         staged = f"staged/{self._owner.generation}-{self._owner.task}-{self._owner.epoch}-{commit.token[:16]}-{self._attempt}"
         directory = self._directory / staged
+        counted = False
         try:
             with job_trouble(directory):
                 rows = self._rows(frame)
@@ -101,9 +102,15 @@ class DatasetTask(DataFrameSinkTask):
             with self._manifests.locked() as newest, understood(self._root):
                 mine = self._manifests.mine(newest)
                 if not self._manifests.written(mine, commit):
-                    self._commit(mine, parts, staged, commit)
+                    # Invariant 2: from here on the batch counts; a crash before the renames is mended at start.
+                    mine = self._commit(mine, parts, staged, commit)
+                    counted = True
+                # Those of an earlier attempt, when that one counts and could not finish.
+                self._rename(mine.state["renames"].get(str(self._owner.task), ()))
+                counted = False
         finally:
-            shutil.rmtree(directory, ignore_errors=True)
+            if not counted:
+                shutil.rmtree(directory, ignore_errors=True)
 
     def unwritable(self, values: "pa.Array") -> Mapping[int, str]:
         """See DataFrameSinkTask."""
@@ -132,7 +139,7 @@ class DatasetTask(DataFrameSinkTask):
             return frame.select("value").mapInArrow(partial(typed_batches, self._columns), fields)
         return frame.select("value.*" if isinstance(frame.schema["value"].dataType, StructType) else "value")
 
-    def _commit(self, mine: Manifest, parts: Iterable[Path], staged: str, commit: SinkCommit) -> None:
+    def _commit(self, mine: Manifest, parts: Iterable[Path], staged: str, commit: SinkCommit) -> Manifest:
         name = file_name(commit)
         parts = list(parts)
         if any(self._root.glob(f"{name}[.-]*")):
@@ -143,9 +150,7 @@ class DatasetTask(DataFrameSinkTask):
             number = f"-{index}" if len(parts) > 1 else ""
             renames.append((f"{staged}/{part.name}", f"{name}{number}{ending}"))
         others = {task: pairs for task, pairs in mine.state.get("renames", {}).items() if task != str(self._owner.task)}
-        # Invariant 2: from here on the batch counts; a crash before the renames is mended at start.
-        self._manifests.commit(mine, commit, {"renames": {**others, str(self._owner.task): renames}})
-        self._rename(renames)
+        return self._manifests.commit(mine, commit, {"renames": {**others, str(self._owner.task): renames}})
 
     def _rename(self, renames: Iterable[tuple[str, str]]) -> None:
         done = False

@@ -250,9 +250,14 @@ class ManifestLog:
         except BaseException:
             path.unlink(missing_ok=True)
             raise
-        for number in self._numbers():
-            if number <= manifest.number - _KEPT:
-                self._path(number).unlink(missing_ok=True)
+        self._remove_old(manifest.number - _KEPT)
+
+    def _remove_old(self, newest: int) -> None:
+        # The new one is durable, and the batch with it: an error here must not look as if it were not. The next one tries again.
+        with suppress(OSError):
+            for number in self._numbers():
+                if number <= newest:
+                    self._path(number).unlink(missing_ok=True)
 
     def _numbers(self) -> list[int]:
         names = os.listdir(self._directory)  # noqa: PTH208  # names are enough

@@ -1,5 +1,7 @@
 """What is particular to the file sink, with Spark."""
 
+import errno
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import pytest
 from connectors.file_sink import FileSink
 from rocketconnect_sdk.conformance.sink_case import spark_session
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.errors import PermanentError, RecordError
+from rocketconnect_sdk.errors import PermanentError, RecordError, SystemAway
 from rocketconnect_sdk.options import Config, parse
 from rocketconnect_sdk.sink import DataFrameSinkTask, QueuePosition, SinkCommit, SourceMark
 
@@ -168,3 +170,18 @@ def test_targets_and_options_that_cannot_be_are_refused(tmp_path: Path) -> None:
         ]
     ]
     assert found == [["filename"], ["filename"], ["filename"], ["columns"], ["csv.header"], []]
+
+
+def test_a_batch_that_counts_gets_its_names_when_that_works_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sink = Sinking(tmp_path / "out", format="parquet")
+    real = os.rename
+
+    def full(source: Path, target: Path) -> None:
+        monkeypatch.setattr(os, "rename", real)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "rename", full)
+    with pytest.raises(SystemAway):
+        sink.write(["a", "b"])
+    sink.write(["a", "b"])
+    assert [row["value"] for row in rows(tmp_path / "out")] == ["a", "b"]

@@ -1,5 +1,7 @@
 """Files that grow under manifests: what the conformance suite of sinks does not reach."""
 
+import errno
+import itertools
 import logging
 import os
 from pathlib import Path
@@ -182,3 +184,23 @@ def test_a_shared_log_keeps_the_queues_of_all_tasks(tmp_path: Path) -> None:
     for log in logs:
         with log.locked() as newest, pytest.raises(PermanentError):
             log.mine(newest)
+
+
+def test_old_manifests_that_can_not_be_removed_cost_no_data(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The batch counts already when they are looked for: an error then must not undo it."""
+    file = owned(path)
+    file.start()
+    file.append([b"0\n"], batch(0, 1))
+    real, calls = os.listdir, itertools.count(1)
+
+    def listdir(folder: str) -> list[str]:
+        if next(calls) == 2:
+            raise OSError(errno.EMFILE, "Too many open files")
+        return real(folder)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "listdir", listdir)
+        file.append([b"1\n"], batch(1, 2))
+        assert next(calls) > 2
+    file.append([b"2\n"], batch(2, 3))
+    assert path.read_text() == "0\n1\n2\n"
