@@ -6,13 +6,23 @@
 A case that needs a directory or a server is a fixture named `case`. A sink on Spark gets a session of its own, local[2].
 """
 
+from dataclasses import replace
+
 import pytest
 
 from rocketconnect_sdk.conformance.kill import run_and_kill
-from rocketconnect_sdk.conformance.sink_case import QUEUES, SinkCase, expected, seen, small_disk, writing
-from rocketconnect_sdk.errors import PermanentError, RecordRefused, RetriableError, SystemAway
+from rocketconnect_sdk.conformance.sink_case import QUEUES, SinkCase, expected, frame, seen, small_disk, writing
+from rocketconnect_sdk.errors import PermanentError, RecordError, RecordRefused, RetriableError, SystemAway
 from rocketconnect_sdk.record import SinkBatch
-from rocketconnect_sdk.sink import Guarantee, QueuePosition, RecordSink, RecordSinkTask, SinkCommit
+from rocketconnect_sdk.sink import (
+    DataFrameSink,
+    DataFrameSinkTask,
+    Guarantee,
+    QueuePosition,
+    RecordSink,
+    RecordSinkTask,
+    SinkCommit,
+)
 
 _STEPS = 500
 
@@ -160,8 +170,9 @@ class SinkSuite:
         with small_disk(case, case.directory) as disk, writing(case) as writer:
             writer.start().write(100)
             commit = writer.commit(10_000)
+            made = writer.frame(commit)
             with disk.full(), pytest.raises((SystemAway, RetriableError)):
-                writer.put(commit)
+                writer.put(commit, made)
             self._there(case, 100)
             writer.put(commit)
             self._there(case, 10_000)
@@ -198,6 +209,43 @@ class SinkSuite:
             commit = SinkCommit("test", 0, 1, {QUEUES[0]: QueuePosition(0)}, {QUEUES[0]: QueuePosition(3)}, 3, "refused")
             task.commit([refused.value.receipt], commit)
         assert list(case.read()) == [values[0], values[2]]
+
+    @pytest.mark.parametrize("until", [10, 12_000])
+    def test_values_that_cannot_be_written_are_named_and_the_others_are_written(self, case: SinkCase, until: int) -> None:
+        """Of a DataFrame with such values nothing is written."""
+        if not isinstance(case.sink, DataFrameSink) or case.unwritable is None:
+            pytest.skip("only a DataFrame sink is asked for them, and not every one has any")
+        from rocketconnect_sdk.arrow import to_array
+
+        with writing(case) as writer:
+            writer.start().write(1)
+            task, commit = writer.task, writer.commit(until)
+            assert isinstance(task, DataFrameSinkTask)
+            good = [case.value(0, offset) for offset in range(1, until)]
+            mixed = [good[0], case.unwritable, *good[1:], case.unwritable]
+            with pytest.raises(RecordError):
+                task.write(frame(mixed, case.schema), replace(commit, rows=len(mixed)))
+            self._there(case, 1)
+            reasons = task.unwritable(to_array(mixed, case.schema))
+            assert list(reasons) == [1, len(mixed) - 1]
+            assert all(reason.strip() for reason in reasons.values())
+            task.write(frame(good, case.schema), replace(commit, rows=len(good)))
+        assert seen(case, until)[0] == expected(case, until)[0]
+
+    def test_positions_are_stored_without_records_too(self, case: SinkCase) -> None:
+        """Otherwise what was left out is read, and left out, again after each restart."""
+        self._only_exactly_once(case)
+        with writing(case) as writer:
+            writer.start().write(10)
+            commit = replace(writer.commit(20), rows=0)
+            writer.task.move(commit)
+            writer.task.move(commit)
+            self._there(case, 10)
+            with writing(case, epoch=2) as newer:
+                assert newer.start().positions == dict(commit.after)
+                writer.positions = dict(commit.after)
+                with pytest.raises(PermanentError):
+                    writer.task.move(replace(writer.commit(30), rows=0))
 
     @staticmethod
     def _only_once(case: SinkCase) -> None:

@@ -7,14 +7,12 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import Config, parse
@@ -51,6 +49,7 @@ class SinkCase:
         value: The value at an offset of a queue (its number). Different for each place.
         schema: Of the values.
         directory: Where the target is, when it is files: then a full disk is tried.
+        unwritable: Of a DataFrameSink: a value of that schema that it cannot write; None: there is none.
         calls: Functions ("module:function") before whose calls the process is killed, besides those of the file system.
     """
 
@@ -60,6 +59,7 @@ class SinkCase:
     value: Callable[[int, int], object] = _text
     schema: Schema | None = STRING
     directory: Path | None = None
+    unwritable: object = None
     calls: tuple[str, ...] = field(default=())
 
     @property
@@ -88,6 +88,15 @@ def spark_session() -> Any:
     for key, value in settings.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def frame(values: Sequence[object], schema: Schema | None) -> Any:
+    """A DataFrame of values, as the runtime hands it to a sink."""
+    import pyarrow as pa
+
+    from rocketconnect_sdk.arrow import to_array
+
+    return spark_session().createDataFrame(pa.table({"value": to_array(values, schema)})).coalesce(1)
 
 
 class Writer:
@@ -135,18 +144,26 @@ class Writer:
         self.put(commit)
         return commit
 
-    def put(self, commit: SinkCommit) -> None:
-        """Writes a batch."""
+    def put(self, commit: SinkCommit, made: Any = None) -> None:
+        """Writes a batch; `made` is its DataFrame, where there is one already."""
         if not commit.rows:
             return
-        batches = [self._batch(queue, before.until, commit.after[queue].until) for queue, before in sorted(commit.before.items())]
         if isinstance(self.task, RecordSinkTask):
             writer = pickle.loads(pickle.dumps(self.task.writer()))  # noqa: S301  # the suite's own
-            receipts = [pickle.loads(pickle.dumps(writer.stage(batch, self._part()))) for batch in batches]  # noqa: S301
-            self.task.commit(receipts, commit)
+            staged = [writer.stage(batch, self._part()) for batch in self._batches(commit)]
+            self.task.commit([pickle.loads(pickle.dumps(receipt)) for receipt in staged], commit)  # noqa: S301
         elif isinstance(self.task, DataFrameSinkTask):
-            self.task.write(self._frame(batches), commit)
+            self.task.write(self.frame(commit) if made is None else made, commit)
         self.positions.update(commit.after)
+
+    def frame(self, commit: SinkCommit) -> Any:
+        """The DataFrame of a batch; None: the sink takes records."""
+        if not isinstance(self.task, DataFrameSinkTask):
+            return None
+        return frame([value for batch in self._batches(commit) for value in batch.values], self._case.schema)
+
+    def _batches(self, commit: SinkCommit) -> list[SinkBatch]:
+        return [self._batch(queue, before.until, commit.after[queue].until) for queue, before in sorted(commit.before.items())]
 
     def _part(self) -> str:
         return f"part-{self._epoch}-{os.getpid()}-{next(self._parts)}"
@@ -155,14 +172,6 @@ class Writer:
         number = QUEUES.index(queue)
         values = [self._case.value(number, offset) for offset in range(begin, end)]
         return SinkBatch(queue, queue.partition("/")[0], values, range(begin, end), schema=self._case.schema)
-
-    def _frame(self, batches: Sequence[SinkBatch]) -> Any:
-        import pyarrow as pa
-
-        from rocketconnect_sdk.arrow import to_array
-
-        values = pa.concat_arrays([to_array(batch.values, batch.schema) for batch in batches])
-        return spark_session().createDataFrame(pa.table({"value": values})).coalesce(1)
 
     def abort(self, until: int) -> None:
         """Stages a batch and gives it up."""
@@ -195,23 +204,31 @@ def seen(case: SinkCase, until: int) -> list[list[object]]:
 
 
 class Disk:
-    """A disk that can be full."""
+    """A disk that can be full, for some processes.
+
+    Args:
+        processes: Their ids.
+    """
+
+    def __init__(self, processes: Sequence[int]) -> None:
+        self._processes = processes
 
     @contextmanager
     def full(self) -> Iterator[None]:
-        """No file of this process can grow beyond 1 KiB within the block."""
-        before = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 10, before[1]))
-        try:
+        """No file of these processes can grow beyond 1 KiB within the block."""
+        with ExitStack() as held:
+            for process in self._processes:
+                soft, hard = resource.prlimit(process, resource.RLIMIT_FSIZE)
+                resource.prlimit(process, resource.RLIMIT_FSIZE, (1 << 10, hard))
+                held.callback(resource.prlimit, process, resource.RLIMIT_FSIZE, (soft, hard))
             yield
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 class _SmallDisk(Disk):
     """A small file system."""
 
     def __init__(self, directory: Path) -> None:
+        super().__init__(())
         self._ballast = directory / "ballast"
 
     @contextmanager
@@ -232,15 +249,19 @@ class _SmallDisk(Disk):
 
 @contextmanager
 def small_disk(case: SinkCase, directory: Path) -> Iterator[Disk]:
-    """For root, where mount is allowed, a file system of 8 MiB; else a limit on the files of this process (not of Spark's)."""
+    """For root, where mount is allowed, a file system of 8 MiB; else a limit on the files of this process and of Spark's Java."""
     command = ["mount", "-t", "tmpfs", "-o", f"size={_DISK}", "tmpfs", str(directory)]
     made = subprocess.run(command, capture_output=True, text=True, check=False) if os.geteuid() == 0 else None
     if made is None or made.returncode:
-        if isinstance(case.sink, DataFrameSink):
-            pytest.skip("a small disk for Spark can only be made by root, where mount is allowed")
-        yield Disk()
+        yield Disk([os.getpid(), *([_java()] if isinstance(case.sink, DataFrameSink) else [])])
         return
     try:
         yield _SmallDisk(directory)
     finally:
         subprocess.run(["umount", "-l", str(directory)], check=True)  # noqa: S607
+
+
+def _java() -> int:
+    """The process of Spark."""
+    process: int = spark_session().sparkContext._jvm.java.lang.ProcessHandle.current().pid()  # noqa: SLF001  # the way to Java
+    return process

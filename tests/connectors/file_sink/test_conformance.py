@@ -67,11 +67,18 @@ class TestParquet(SinkSuite):
 
 
 class TestOrc(SinkSuite):
+    """Of JSON text, by columns."""
+
     @pytest.fixture
     def case(self, tmp_path: Path) -> SinkCase:
         path = tmp_path / "out"
 
         def read() -> list[object]:
-            return sorted(value for file in path.glob("*.orc") for value in paorc.read_table(file)["value"].to_pylist())
+            rows = [row for file in path.glob("*.orc") for row in paorc.read_table(file).to_pylist()]
+            return [json.dumps(row) for row in sorted(rows, key=lambda row: row["offset"])]
 
-        return SinkCase(FileSink(), {"filename": str(path), "format": "orc"}, read, schema=STRING, directory=tmp_path)
+        def value(queue: int, offset: int) -> str:
+            return json.dumps({"queue": queue, "offset": offset})
+
+        options = {"filename": str(path), "format": "orc", "columns": "queue:int32,offset:int64"}
+        return SinkCase(FileSink(), options, read, value, STRING, tmp_path, unwritable='{"queue": "first"}')
