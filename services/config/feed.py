@@ -3,9 +3,14 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
+from typing import ParamSpec, TypeVar
 
 from rocketconnect_kit.errors import Unavailable
 from rocketconnect_kit.logs import get_logger
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 POLL_SECONDS = 0.5
 
@@ -23,6 +28,19 @@ class ChangeFeed:
         self._sequence = sequence
         self._changed = asyncio.Event()
         self._watchers = 0
+
+    async def write(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a write of the store in a thread, wake everybody who waits, and return what it returned.
+
+        When the caller goes away meanwhile, the write ends all the same, and so everybody is still woken.
+        """
+        return await asyncio.shield(self._written(partial(call, *args, **kwargs)))
+
+    async def _written(self, call: Callable[[], T]) -> T:
+        try:
+            return await asyncio.to_thread(call)
+        finally:
+            self.notify()
 
     def notify(self) -> None:
         """Wake everybody who waits."""
@@ -66,6 +84,10 @@ class ChangeFeed:
             except Unavailable as error:
                 # Health tells about the store; watchers wait until it is back.
                 _log.debug("can't look for changes", cause=error.message)
+                continue
+            except Exception:
+                # A defect must not leave watchers waiting for ever.
+                _log.exception("can't look for changes")
                 continue
             if now != last:
                 last = now

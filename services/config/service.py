@@ -45,8 +45,7 @@ class ConfigService(ConfigServiceServicer):
         connector = None if own else await asyncio.to_thread(self._store.answered, draft)
         if connector is None:
             kind = await self._checked(draft.name, draft.config, own)
-            connector = await asyncio.to_thread(self._store.create, draft, kind)
-            self._feed.notify()
+            connector = await self._feed.write(self._store.create, draft, kind)
             _log.info("connector created", connector=connector.name, uid=connector.uid)
         return pb.CreateConnectorResponse(connector=wire.connector(connector))
 
@@ -83,8 +82,7 @@ class ConfigService(ConfigServiceServicer):
 
     async def DeleteConnector(self, request: pb.DeleteConnectorRequest, context: ServicerContext) -> pb.DeleteConnectorResponse:
         """Remove a connector."""
-        connector = await asyncio.to_thread(self._store.delete, request.name, request.etag)
-        self._feed.notify()
+        connector = await self._feed.write(self._store.delete, request.name, request.etag)
         _log.info("connector deleted", connector=connector.name, uid=connector.uid)
         return pb.DeleteConnectorResponse(connector=wire.connector(connector))
 
@@ -105,8 +103,7 @@ class ConfigService(ConfigServiceServicer):
 
     async def RestartConnector(self, request: pb.RestartConnectorRequest, context: ServicerContext) -> pb.RestartConnectorResponse:
         """Count a restart and want it RUNNING."""
-        connector = await asyncio.to_thread(self._store.restart, request.name)
-        self._feed.notify()
+        connector = await self._feed.write(self._store.restart, request.name)
         return pb.RestartConnectorResponse(connector=wire.connector(connector))
 
     async def ListRevisions(self, request: pb.ListRevisionsRequest, context: ServicerContext) -> pb.ListRevisionsResponse:
@@ -184,15 +181,12 @@ class ConfigService(ConfigServiceServicer):
         refuse_etag(current, etag)
         refuse_same(current, config)
         kind = await self._checked(current.name, config)
-        connector = await asyncio.to_thread(self._store.update, current.name, config, etag, kind)
-        self._feed.notify()
+        connector = await self._feed.write(self._store.update, current.name, config, etag, kind)
         _log.info("connector updated", connector=connector.name, uid=connector.uid, revision=connector.revision)
         return connector
 
     async def _want(self, name: str, wanted: WantedState) -> Connector:
-        connector = await asyncio.to_thread(self._store.want, name, wanted)
-        self._feed.notify()
-        return connector
+        return await self._feed.write(self._store.want, name, wanted)
 
     async def _checked(self, name: str, config: dict[str, str], own: Sequence[FieldProblem] = ()) -> ConnectorType:
         """Return the direction of a connector whose configuration is right; refuse it with all that is wrong."""
