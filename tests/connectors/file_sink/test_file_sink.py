@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +154,23 @@ def test_tables_wait_for_a_minute_and_lines_do_not(tmp_path: Path) -> None:
         return FileSink().open(config(tmp_path / "x", **options), {}, TaskContext()).flush.interval
 
     assert (interval(), interval(format="parquet"), interval(format="orc", flush_interval="5s")) == (0.0, 60.0, 5.0)
+
+
+def file_problems(filename: str) -> list[str]:
+    return [problem.reason for problem in FileSink().check(config(Path(filename)))]
+
+
+def test_targets_without_the_right_to_write_them_are_refused(
+    tmp_path: Path, as_plain_user: Callable[[Callable[[str], object], str], object]
+) -> None:
+    for name, rights in (("locked", 0o555), ("open", 0o777)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text("")
+        (tmp_path / name / "file").chmod(0o444)
+        (tmp_path / name).chmod(rights)
+    assert as_plain_user(file_problems, "locked/new") == ["is in a directory that cannot be written to"]
+    assert as_plain_user(file_problems, "open/file") == ["cannot be written to"]
+    assert as_plain_user(file_problems, "open/new") == []
 
 
 def test_targets_and_options_that_cannot_be_are_refused(tmp_path: Path) -> None:

@@ -1,0 +1,46 @@
+"""What root sees is not what a worker sees that runs as somebody else."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_CALL = """
+import importlib, json, os, pwd, sys
+module, name, path = sys.argv[1:]
+function = getattr(importlib.import_module(module), name)
+function("not there")  # so that everything is imported
+if os.geteuid() == 0:
+    nobody = pwd.getpwnam("nobody")
+    os.setgroups([])
+    os.setgid(nobody.pw_gid)
+    os.setuid(nobody.pw_uid)
+json.dump(function(path), sys.stdout)
+"""
+
+
+@pytest.fixture
+def as_plain_user(tmp_path: Path, pytestconfig: pytest.Config) -> Callable[[Callable[[str], object], str], Any]:
+    """Calls a function with a path relative to tmp_path, as nobody where the tests run as root; gives its result as JSON has it."""
+
+    def call(function: Callable[[str], object], path: str) -> Any:
+        # Whoever may not enter the directories above still has this one.
+        tmp_path.chmod(0o755)
+        done = subprocess.run(
+            [sys.executable, "-c", _CALL, function.__module__, function.__name__, path],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(pytestconfig.rootpath)},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return call
