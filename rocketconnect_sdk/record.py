@@ -1,4 +1,4 @@
-"""What flows: records, and batches of them as columns."""
+"""What flows: records, in batches, as columns. rocketconnect_sdk.arrow makes batches from tables, and tables from batches."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -159,6 +159,8 @@ def test_a_value_or_key_that_python_cannot_hold_is_rejected_alone() -> None:
     rows = from_arrow(pa.table({"late": late, "twice": twice}), "p", offsets, keys=late)
     assert [isinstance(value, Rejected) for value in rows.values] == [True, True, False]
     assert rows.keys == [datetime(1970, 1, 1, tzinfo=UTC), None, None]
+    keyed = from_arrow(pa.array([1, 2, 3]), "p", offsets, keys=late)
+    assert [isinstance(value, Rejected) for value in keyed.values] == [False, True, False]
 
 
 def test_columns_of_different_lengths_are_refused() -> None:

@@ -53,7 +53,9 @@ def test_connector_state_info_leaves_out_the_planning() -> None:
 
 def test_plugins_are_listed_with_the_kinds_that_rocketmq_connect_has() -> None:
     kinds = (c.PLUGIN_TYPE_SOURCE, c.PLUGIN_TYPE_SINK, c.PLUGIN_TYPE_CONVERTER, c.PLUGIN_TYPE_TRANSFORM, c.PLUGIN_TYPE_DIRECT)
-    plugins = [c.Plugin(name=f"p{kind}", aliases=[f"a.P{kind}"], type=kind, version="1") for kind in (*kinds, 0)]
+    plugins = [
+        c.Plugin(name=f"p{kind}", aliases=[f"a.P{kind}"], type=kind, version="1") for kind in (*kinds, c.PLUGIN_TYPE_UNSPECIFIED)
+    ]
     everything = list(shapes.plugin_infos(plugins, connectors_only=False))
     assert {each["className"]: each["type"] for each in everything} == {
         **dict.fromkeys(("p1", "a.P1"), "SOURCE"),
