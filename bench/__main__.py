@@ -13,25 +13,27 @@ import typer
 from rich.console import Console
 
 from bench import workloads
-from bench.rocketmq_raw import raw_limit
 
 console = Console(soft_wrap=True, highlight=False)
-SIZE = 100
 
 
 def rate(repeats: int, count: int) -> dict[str, Any]:
-    """File -> topic -> file, natively and through Spark, beside the raw limit of the same broker in the same run."""
+    """File -> topic -> file, natively and through Spark, each beside the raw limit of its broker in the same run."""
     runs: list[dict[str, Any]] = []
     for number in range(repeats):
-        with workloads.instance() as it:
-            raw = raw_limit(it.name_server, messages=count, size=SIZE, topic_type="normal")
-        found: dict[str, Any] = {"raw_records_per_second": raw.pulled_per_second}
+        found: dict[str, Any] = {}
         for engine in workloads.ENGINES:
             found[engine] = workloads.file_to_file(engine, count)
-            console.print(_line(number, found[engine], raw.pulled_per_second))
+            _show(number, found[engine])
         runs.append(found)
-    summary = {engine: _spread([run[engine]["records_per_second"] for run in runs]) for engine in workloads.ENGINES}
-    return {"records": count, "raw": _spread([run["raw_records_per_second"] for run in runs]), **summary, "runs": runs}
+    summary = {
+        engine: {
+            figure: _spread([run[engine][figure] for run in runs])
+            for figure in ("records_per_second", "raw_sent_per_second", "raw_pulled_per_second", "cpu_seconds_per_million")
+        }
+        for engine in workloads.ENGINES
+    }
+    return {"records": count, **summary, "runs": runs}
 
 
 def latency(repeats: int, count: int) -> dict[str, Any]:
@@ -77,12 +79,14 @@ def main(
         target.write_text(json.dumps(results, indent=1), encoding="utf-8")
 
 
-def _line(number: int, result: dict[str, Any], raw: float) -> str:
-    worst = ", ".join(f"{p['role']} {p['cpu_seconds']:.1f} s {p['peak_mib']:.0f} MiB" for p in result["processes"][:8])
-    speed = result["records_per_second"]
-    share = f"{speed / raw:.0%} of the raw {raw:,.0f}/s"
-    head = f"run {number + 1} {result['engine']:6}  {speed:,.0f} records/s ({share}), exact, in order"
-    return f"{head}; {result['cpu_seconds_per_million']:.1f} CPU s a million: {worst}"
+def _show(number: int, result: dict[str, Any]) -> None:
+    speed, raw = result["records_per_second"], result["raw_pulled_per_second"]
+    cost = f"{result['cpu_seconds_per_million']:.1f} CPU s a million"
+    console.print(f"run {number + 1} {result['engine']:6}  {speed:,.0f} records/s, exact, in order; {cost}")
+    sent = result["raw_sent_per_second"]
+    console.print(f"    the same broker alone: {sent:,.0f}/s sent while {raw:,.0f}/s are pulled ({speed / raw:.0%})")
+    for process in result["processes"]:
+        console.print(f"    {process['role']:16} {process['cpu_seconds']:6.2f} CPU s  {process['peak_mib']:6.0f} MiB")
 
 
 def _spread(values: list[float]) -> dict[str, float]:

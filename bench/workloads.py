@@ -13,6 +13,7 @@ from typing import Any
 
 from bench import lines
 from bench.measure import costs, percentile, spent
+from bench.rocketmq_raw import raw_limit
 from rocketconnect_cli.api import Api
 from rocketconnect_cli.instance import running
 from rocketconnect_cli.states import wait_for
@@ -20,6 +21,8 @@ from rocketconnect_cli.states import wait_for
 ENGINES = {"native": "file_lines", "spark": "file_sink"}
 LIMIT_SECONDS = 300.0
 POLL_SECONDS = 0.002
+SOURCE_BATCH = 10_000
+"""So many records a source sends at once by default (batch.records)."""
 
 
 class BenchFailed(Exception):
@@ -56,6 +59,10 @@ def file_to_file(engine: str, count: int, topic_type: str = "normal") -> dict[st
         BenchFailed: the output is not the input, in its order.
     """
     with instance() as it:
+        # In the shape of the pipeline: one queue, one batch under way, of the size that a source sends.
+        raw = raw_limit(
+            it.name_server, messages=count, size=lines.WIDTH, topic_type=topic_type, queues=1, batch_messages=SOURCE_BATCH
+        )
         source, sink = it.folder / "in.txt", it.folder / "out.txt"
         lines.write(source, count)
         _sink(it, engine, sink, topic_type)
@@ -74,6 +81,8 @@ def file_to_file(engine: str, count: int, topic_type: str = "normal") -> dict[st
         "engine": engine,
         "topic": topic_type,
         "records": count,
+        "raw_sent_per_second": raw.sent_per_second,
+        "raw_pulled_per_second": raw.pulled_per_second,
         "seconds": seconds,
         "records_per_second": count / seconds,
         "mb_per_second": count * (lines.WIDTH + 1) / seconds / 1e6,
