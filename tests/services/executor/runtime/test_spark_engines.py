@@ -213,12 +213,40 @@ def test_a_batch_of_which_nothing_can_be_written_is_left_out_and_passed(tasks: T
     assert (again.reporter.metrics.records_skipped, written(tasks, "parquet")) == (0, [1, 2])
 
 
-def test_a_data_frame_sink_that_cannot_tell_which_value_it_was_ends_the_task(tasks: Tasks, spark: "SparkSession") -> None:
-    put(tasks, ["good", "? who"])
+def test_a_data_frame_sink_gets_what_it_can_write_and_is_told_how_many_rows_that_is(tasks: Tasks, spark: "SparkSession") -> None:
+    put(tasks, ["?! first", "good", "?! who", "behind"])
+    config = {"connector.class": "frames", "engine": "spark", "directory": str(tasks.path / "out"), "errors.tolerance": "all"}
+    running = tasks.start(Kind.SINK, config, spark=lambda: spark)
+    running.reporter.wait_for_out(2, 180)
+    assert running.stop().clean
+    assert running.reporter.metrics.records_skipped == 2
+    found = [row["value"] for part in (tasks.path / "out").iterdir() for row in pq.read_table(part).to_pylist()]
+    assert sorted(found) == ["behind", "good"]
+
+
+@pytest.mark.parametrize("bodies", [["good", "? who"], ["good", "?! known", "? who"]])
+def test_a_data_frame_sink_that_cannot_tell_which_value_it_was_ends_the_task(
+    tasks: Tasks, spark: "SparkSession", bodies: list[str]
+) -> None:
+    put(tasks, bodies)
     config = {"connector.class": "frames", "engine": "spark", "directory": str(tasks.path / "out"), "errors.tolerance": "all"}
     outcome = tasks.start(Kind.SINK, config, spark=lambda: spark).end(180)
     assert outcome.permanent
     assert "it asks" in outcome.error
+    assert not (tasks.path / "out").exists()
+
+
+def test_without_tolerance_a_record_that_a_writer_refuses_in_a_worker_ends_the_task_behind_what_is_before_it(
+    tasks: Tasks, spark: "SparkSession"
+) -> None:
+    lines = [f"{number} " + "x" * 100 for number in range(12_000)]
+    put(tasks, [*lines, "? who", "behind"])
+    table = tasks.path / "t.db"
+    config = {"connector.class": "table", "engine": "spark", "file": str(table)}
+    outcome = tasks.start(Kind.SINK, config, spark=lambda: spark).end(180)
+    assert outcome.permanent
+    assert "offset 12000" in outcome.error
+    assert rows(table) == lines
 
 
 def test_without_spark_a_sink_that_needs_it_says_so(tasks: Tasks) -> None:

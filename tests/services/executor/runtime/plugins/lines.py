@@ -28,6 +28,7 @@ from rocketconnect_sdk.sink import (
 from rocketconnect_sdk.source import Plan, Source, SourceTask
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
 
@@ -247,7 +248,7 @@ class LogWriter(SinkWriter):
 
 
 class Frames(DataFrameSink):
-    """Each batch a Parquet directory named by its token; values that begin with "?" cannot be written."""
+    """Each batch a Parquet directory named by its token. Values that begin with "?" cannot be written; it knows those with "?!"."""
 
     name = "frames"
     columns = ("value", "queue", "offset", "key", "timestamp", "headers", "topic")
@@ -268,7 +269,13 @@ class FramesTask(DataFrameSinkTask):
         if frame.where("value like '?%'").count():
             msg = "it asks"
             raise RecordError(msg)
+        if frame.count() != commit.rows:
+            msg = f"{commit.rows} rows should be {frame.count()}"
+            raise PermanentError(msg)
         frame.write.mode("overwrite").parquet(str(self._directory / commit.token))
+
+    def unwritable(self, values: "pa.Array") -> Mapping[int, str]:
+        return {index: "it shouts" for index, value in enumerate(values.to_pylist()) if value.startswith("?!")}
 
     def close(self) -> None:
         pass
