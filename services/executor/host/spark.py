@@ -44,11 +44,14 @@ class SparkDriver:
         self._reason = ""
 
     def warm_up(self) -> None:
-        """Make the session in the background, and run the first jobs of it, which take seconds, before anybody waits for them."""
-        threading.Thread(target=self._warm_up, name="spark warm-up", daemon=True).start()
+        """Make the session in the background, before anybody waits for it."""
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._hold, name="spark", daemon=True)
+                self._thread.start()
 
     def session(self) -> "SparkSession":
-        """Return the session; the first call takes seconds.
+        """Return the session; the first call takes seconds. Its first jobs have been run: they take seconds, too, whoever waits.
 
         A start that failed is not tried again here: pyspark keeps what is left of it in the process. A start that hangs ends the
         process with Exit.SPARK_LATE: nothing else ends what pyspark waits for.
@@ -57,10 +60,7 @@ class SparkDriver:
             ConfigError: a reference in the profile stands for nothing.
             RetriableError: Spark could not be started.
         """
-        with self._lock:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._hold, name="spark", daemon=True)
-                self._thread.start()
+        self.warm_up()
         if not self._made.wait(self._start_seconds):
             flush_output()
             os._exit(Exit.SPARK_LATE)
@@ -71,23 +71,15 @@ class SparkDriver:
         msg = f"Spark could not be started: {self._reason}"
         raise RetriableError(msg)
 
-    def _warm_up(self) -> None:
-        from services.executor.runtime.spark_session import run_first_jobs
-
-        try:
-            run_first_jobs(self.session())
-        except Exception:
-            # A start that failed is told by who made it; the first jobs are only for speed.
-            if self._session is not None:
-                traceback.print_exc()
-
     def _hold(self) -> None:
         """Makes the session and stays until its Java process ends: the kernel ends that one with the thread that started it."""
         try:
-            from services.executor.runtime.spark_session import make_session
+            from services.executor.runtime.spark_session import make_session, run_first_jobs
 
             began = time.monotonic()
-            self._session = make_session(resolve_values(self._profile))
+            session = make_session(resolve_values(self._profile))
+            run_first_jobs(session)
+            self._session = session
             self._line.send(SparkReady(time.monotonic() - began))
         except BaseException as error:  # handed to whoever asked for the session
             self._error = error

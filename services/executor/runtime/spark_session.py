@@ -35,7 +35,7 @@ _DEFAULTS = {
     "spark.shutdown.timeout": "5s",
     "spark.cleaner.referenceTracking.blocking": "false",
 }
-_FIRST_ROWS = 20_000
+_FIRST_ROWS = 100_000
 _LOCAL_ONLY = ("spark.driver.host", "spark.driver.bindAddress")
 _FIXED = {
     # One pool for each task, so that a large batch of one does not hold up the small ones of others.
