@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import grpc
 from rocketconnect.state.v1 import state_service_pb2 as states
@@ -24,6 +24,8 @@ LOG_LINES = 1_000
 
 LOG_CHARACTERS = 1 << 20
 """About how many characters of log lines go into one report; the rest goes into the next."""
+
+_FAILURES = (State.FAILED, State.RESTARTING)
 
 Send = Callable[[states.ReportTasksRequest], Awaitable[states.ReportTasksResponse]]
 
@@ -176,6 +178,9 @@ class Reports:
         if entry is None:
             return
         is_news = trace not in ("", entry.trace)
+        if state in _FAILURES and entry.state is not State.FAILED:
+            # A run that fails has counted its error; one whose process died could not.
+            entry.metrics = replace(entry.metrics, errors=entry.metrics.errors + 1)
         entry.change(state, trace)
         entry.restarts = entry.restarts if restarts is None else restarts
         entry.has_work, entry.is_last = False, is_last

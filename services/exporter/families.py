@@ -15,6 +15,7 @@ from rocketconnect.state.v1 import state_service_pb2 as states
 
 _TASK = ("connector", "task")
 _QUEUE = (*_TASK, "queue")
+_PARTITION = (*_TASK, "partition")
 _COUNTERS: Mapping[str, tuple[str, str]] = {
     "records_in": ("records_in", "Records read from the source or from the topic."),
     "records_out": ("records_out", "Records confirmed by the broker or made durable by the sink."),
@@ -140,14 +141,21 @@ def _of_ends(tasks: _Tasks) -> Iterator[Metric]:
     remaining = GaugeMetricFamily(
         "rocketconnect_source_remaining", "What is left to read, in the unit of the source: bytes of files, rows.", labels=_TASK
     )
+    at = GaugeMetricFamily(
+        "rocketconnect_source_position",
+        "The first integer of the committed offset, of files the byte, in the (at most 100) partitions that moved last.",
+        labels=_PARTITION,
+    )
     for connector, task in tasks:
         labels = _labels(connector, task)
+        for source in task.metrics.source_positions:
+            at.add_metric([*labels, source.partition], source.offset)
         for queue in task.metrics.lags:
             lag.add_metric([*labels, queue.queue], queue.messages)
             position.add_metric([*labels, queue.queue], queue.position)
         if connector.type == connectors.CONNECTOR_TYPE_SOURCE:
             remaining.add_metric(labels, task.metrics.source_remaining)
-    yield from (lag, position, remaining)
+    yield from (lag, position, remaining, at)
 
 
 def _labels(connector: states.ConnectorState, task: states.TaskState) -> list[str]:

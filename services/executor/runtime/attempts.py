@@ -68,19 +68,21 @@ class Attempts:
         """
         backoff = self.backoff()
         began = time.monotonic()
+        before: Exception | None = None
         while True:
             self._check(until)
             try:
                 return call()
             except (*AWAY, RetriableError) as error:
                 trace = f"{what}: {error}"
-                self._count()
                 wait = backoff.pause()
                 if isinstance(error, RetriableError):
                     self.check_time(began, trace, error)
                 else:
                     # Who was away comes back at any moment, and a pipeline waits for it; asking costs little.
                     wait = min(wait, _LONGEST_AWAY)
+                self.count(error, before)
+                before = error
                 if isinstance(error, (RetriableError, SystemAway)):
                     wait = error.wait or wait
                 self._reporter.state(State.WAITING, trace)
@@ -101,6 +103,15 @@ class Attempts:
             msg = f"{trace} (tried again for {self.timeout:g} s, errors.retry.timeout)"
             raise GaveUp(msg) from error
 
-    def _count(self) -> None:
+    def count(self, error: Exception, before: Exception | None) -> None:
+        """Counts a failed attempt that is followed by another one.
+
+        Args:
+            error: Why it failed.
+            before: Why the one before it failed; None: that one did not.
+        """
+        # Waiting for a system is one error, however often it is asked whether it is back.
+        if isinstance(error, SystemAway) and isinstance(before, SystemAway):
+            return
         self._reporter.metrics.errors += 1
         self._reporter.metrics.retries += 1

@@ -185,7 +185,9 @@ class DirectRun:
 
     def _stored(self, positions: Mapping[str, Stored]) -> None:
         self._metrics.commits += 1
-        self._source.committed({partition: stored.offset for partition, stored in positions.items()})
+        moved = {partition: stored.offset for partition, stored in positions.items()}
+        self._meter.committed(moved)
+        self._source.committed(moved)
 
 
 def _place(record: BadRecord) -> str:

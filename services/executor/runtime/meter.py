@@ -2,12 +2,17 @@
 
 from bisect import bisect_left
 from collections import deque
+from collections.abc import Mapping
 
-from services.executor.runtime.task import BATCH_BOUNDS, Reporter, State
+from rocketconnect_sdk.record import Offset
+from services.executor.runtime.task import BATCH_BOUNDS, Reporter, SourcePosition, State
 
 _WINDOW = 10.0
 _SAMPLE = 0.5
 _MOVED_LATELY = 3.0
+_PARTITIONS = 100
+_PARTITION_CHARACTERS = 16_384
+_HIGHEST = (1 << 63) - 1
 
 
 class Meter:
@@ -18,6 +23,7 @@ class Meter:
         self._metrics = reporter.metrics
         self._samples: deque[tuple[float, int, int]] = deque([(now, 0, 0)])
         self._moved_at = float("-inf")
+        self._positions: dict[str, SourcePosition] = {}
 
     def read(self, records: int, size: int) -> None:
         """So much was read."""
@@ -30,6 +36,17 @@ class Meter:
         self._metrics.bytes_out += size
         self._moved_at = now
         self._reporter.progress()
+
+    def committed(self, positions: Mapping[str, Offset]) -> None:
+        """These source partitions stand there now."""
+        for partition, offset in positions.items():
+            if offset:
+                self._positions.pop(partition, None)
+                self._positions[partition] = SourcePosition(partition, min(max(offset[0], -_HIGHEST), _HIGHEST))
+        # Invariant 7: they go with every report of the worker.
+        while len(self._positions) > _PARTITIONS or sum(map(len, self._positions)) > _PARTITION_CHARACTERS:
+            del self._positions[next(iter(self._positions))]
+        self._metrics.source_positions = tuple(self._positions.values())
 
     def batch(self, seconds: float) -> None:
         """A batch took so long from its first record to its confirmation."""

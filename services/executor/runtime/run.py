@@ -50,6 +50,8 @@ def run(
     if outcome.error:
         outcome = Outcome(outcome.clean, outcome.failed, outcome.permanent, outcome.fenced, hide(outcome.error))
     if outcome.failed:
+        # Whoever tries again counts what is tried again, and leaves out bad records: this one is counted nowhere else.
+        reporter.metrics.errors += 1
         reporter.log("ERROR", outcome.error)
         reporter.state(State.FAILED, outcome.error)
     else:

@@ -19,7 +19,7 @@ from rocketmq_remoting.pending import Pending
 from services.executor.runtime.pieces import Piece
 from services.executor.runtime.queues import Tail, read_tail, settle, text
 from services.executor.runtime.retry import Backoff
-from services.executor.runtime.task import Lease, TaskControl
+from services.executor.runtime.task import Lease, TaskControl, TaskMetrics
 
 _ANSWER_SECONDS = 15.0
 """As long as the connection lives, waiting is the cheapest way to learn how a send ended."""
@@ -74,17 +74,27 @@ class Sender:
         uid: The connector's, to know its messages in a queue.
         lease: Nothing is written after it has ended.
         control: Woken when an answer has come.
+        metrics: Failed sends and those that are tried again are counted in it.
         batch_bytes: About how much one send holds at most.
         linger: Seconds for which less than that waits for more.
     """
 
     def __init__(
-        self, client: Client, uid: str, lease: Lease, control: TaskControl, *, batch_bytes: int, linger: float = 0.0
+        self,
+        client: Client,
+        uid: str,
+        lease: Lease,
+        control: TaskControl,
+        metrics: TaskMetrics,
+        *,
+        batch_bytes: int,
+        linger: float = 0.0,
     ) -> None:
         self._client = client
         self._uid = uid
         self._lease = lease
         self._control = control
+        self._metrics = metrics
         self._batch_bytes = batch_bytes
         self._linger = linger
         self._lanes: dict[MessageQueue, _Lane] = {}
@@ -92,8 +102,6 @@ class Sender:
         self._lookers: ThreadPoolExecutor | None = None
         self._closed = False
         self.buffered = 0
-        self.retries = 0
-        self.errors = 0
 
     def add_queue(self, queue: MessageQueue, end: int) -> None:
         """A queue that is sent to, and an offset before which nothing unconfirmed of ours is."""
@@ -239,9 +247,9 @@ class Sender:
         lane.backoff.reset()
 
     def _failed(self, lane: _Lane, pieces: list[Piece], error: RocketMQError, events: list[Confirmed | Refusal]) -> None:
-        self.errors += 1
         if isinstance(error, OutcomeUnknown):
             # Never sent again blindly: it may be there. Invariant 1.
+            self._metrics.errors += 1
             lane.flying = pieces
             lane.trouble = f"looking into {text(lane.queue)} for what became of a send: {error}"
             lane.looking = self._look(lane)
@@ -254,6 +262,7 @@ class Sender:
                 events.append(Refusal(pieces[0], error))
                 return
             # One of them: halved until it is found.
+            self._retried()
             lane.most = max(1, count // 2)
             lane.waiting.extendleft(reversed(pieces))
             return
@@ -261,12 +270,16 @@ class Sender:
         if not isinstance(error, RetriableError | TopicNotFound):
             raise error
         # The topic was there when the task began: a broker that comes back has not announced it yet.
+        self._retried()
         self._later(lane, f"sending to {text(lane.queue)}: {error}")
 
     def _later(self, lane: _Lane, trouble: str) -> None:
-        self.retries += 1
         lane.trouble = trouble
         lane.not_before = time.monotonic() + lane.backoff.pause()
+
+    def _retried(self) -> None:
+        self._metrics.errors += 1
+        self._metrics.retries += 1
 
     # --- sends of unknown outcome
 
@@ -313,6 +326,8 @@ class Sender:
                 self.buffered += rest.size
                 rest.found_from = before if found and piece.found_from is None else piece.found_from
                 missing.append(rest)
+        if missing:
+            self._metrics.retries += 1
         lane.waiting.extendleft(reversed(missing))
         if not missing:
             lane.end = max(lane.end, tail.end)

@@ -75,6 +75,7 @@ class SourceRun:
             around.spec.connector_uid,
             around.lease,
             around.control,
+            self._metrics,
             batch_bytes=config["batch.bytes"],
             linger=config["linger"],
         )
@@ -101,7 +102,7 @@ class SourceRun:
         )
         self._poll_again_at = 0.0
         self._poll_backoff = around.attempts.backoff()
-        self._poll_trouble = ""
+        self._poll_error: SystemAway | RetriableError | None = None
         self._poll_failing_since = 0.0
         self._put_at = 0.0
         self._caught_up = False
@@ -171,8 +172,8 @@ class SourceRun:
         except PermanentError as error:
             self._error = error
             return False
-        if self._poll_trouble:
-            self._poll_trouble = ""
+        if self._poll_error is not None:
+            self._poll_error = None
             self._poll_backoff.reset()
         if not batch:
             self._poll_again_at = now + self._task.idle_seconds
@@ -185,17 +186,17 @@ class SourceRun:
         return True
 
     def _poll_failed(self, error: SystemAway | RetriableError, now: float) -> None:
-        self._metrics.errors += 1
-        self._metrics.retries += 1
-        if not self._poll_trouble:
+        before, self._poll_error = self._poll_error, error
+        if before is None:
             self._poll_failing_since = now
-        self._poll_trouble = f"reading from the source: {error}"
         pause = error.wait or self._poll_backoff.pause()
         if isinstance(error, RetriableError):
             try:
-                self._around.attempts.check_time(self._poll_failing_since, self._poll_trouble, error)
+                self._around.attempts.check_time(self._poll_failing_since, _poll_trouble(error), error)
             except GaveUp as given_up:
                 self._error = given_up
+                return
+        self._around.attempts.count(error, before)
         self._poll_again_at = now + pause
 
     def _take(self, batch: SourceBatch, now: float) -> None:
@@ -283,6 +284,7 @@ class SourceRun:
         self._metrics.commits += 1
         moved = {partition: stored.offset for partition, stored in positions.items() if not partition.startswith(ROW)}
         if moved:
+            self._meter.committed(moved)
             self._task.committed(moved)
 
     # --- queues
@@ -319,7 +321,7 @@ class SourceRun:
                 self._around.reporter.state(State.PAUSED)
             return
         working = not self._sender.idle or not self._caught_up
-        trouble = self._sender.trouble or self._poll_trouble
+        trouble = self._sender.trouble or ("" if self._poll_error is None else _poll_trouble(self._poll_error))
         if not trouble and not working and not self._committer.idle:
             trouble = self._committer.trouble
         self._meter.say(now, trouble, work=working and not self._task.finished)
@@ -341,3 +343,7 @@ class SourceRun:
         if self._error is not None:
             return failed(self._error, clean=clean and stored)
         return Outcome(clean=clean and stored)
+
+
+def _poll_trouble(error: Exception) -> str:
+    return f"reading from the source: {error}"

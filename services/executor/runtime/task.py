@@ -164,6 +164,14 @@ class QueueLag:
     position: int
 
 
+@dataclass(frozen=True, slots=True)
+class SourcePosition:
+    """Where a source is in one partition; see state/v1 SourcePosition."""
+
+    partition: str
+    offset: int
+
+
 BATCH_BOUNDS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 """Upper bounds in seconds of TaskMetrics.batch_buckets."""
 
@@ -196,6 +204,7 @@ class TaskMetrics:
     buffered_bytes: int = 0
     lags: tuple[QueueLag, ...] = ()
     source_remaining: int = 0
+    source_positions: tuple[SourcePosition, ...] = ()
 
 
 class Reporter(Protocol):

@@ -13,7 +13,7 @@ from rocketconnect_sdk.source import Source
 from services.executor.lifecycle import PLAN, Assigned, Key
 from services.executor.messages import LogLine, TaskPulse
 from services.executor.reports import LOG_LINES, Reports
-from services.executor.runtime.task import QueueLag, State, TaskMetrics
+from services.executor.runtime.task import QueueLag, SourcePosition, State, TaskMetrics
 from services.executor.wire import STALL_TIMEOUT
 
 KEY = Key("uid", 0)
@@ -25,7 +25,7 @@ def assigned(epoch: int = 1, *, key: Key = KEY, **config: str) -> Assigned:
 
 def pulse(state: State = State.RUNNING, trace: str = "", logs: tuple[str, ...] = ()) -> TaskPulse:
     lines = [LogLine(1.5, "INFO", text) for text in logs]
-    metrics = TaskMetrics(records_in=3, lags=(QueueLag("t/b/0", 2, 5),))
+    metrics = TaskMetrics(records_in=3, lags=(QueueLag("t/b/0", 2, 5),), source_positions=(SourcePosition("/a", 9),))
     return TaskPulse(1, state, trace, 100.25, 200.5, True, metrics, lines)
 
 
@@ -74,7 +74,19 @@ async def test_a_report_says_all_that_is_known_of_a_task(reports: Reports, servi
     assert (report.state, report.trace, report.has_work) == (connectors.STATE_WAITING, "the broker is away", True)
     assert (report.since.ToMilliseconds(), report.last_progress.ToMilliseconds()) == (100_250, 200_500)
     assert (report.metrics.records_in, report.metrics.lags[0].queue, report.stall_after.seconds) == (3, "t/b/0", 5)
+    assert [(at.partition, at.offset) for at in report.metrics.source_positions] == [("/a", 9)]
     assert [(log.message, log.task, log.worker_id) for log in report.logs] == [("a line", 0, "worker-1")]
+
+
+@pytest.mark.parametrize("counted", [True, False], ids=["the run failed", "its process died"])
+async def test_a_failure_counts_as_one_error_whoever_found_it(reports: Reports, service: StateService, counted: bool) -> None:
+    reports.started(assigned(), 0)
+    last = pulse(State.FAILED if counted else State.RUNNING, "no such table" if counted else "")
+    last.metrics.errors = 1 if counted else 0
+    reports.pulse(assigned(), last)
+    reports.ended(assigned(), State.FAILED, "no such table" if counted else "its process died")
+    assert await reports.flush()
+    assert service.requests[0].reports[0].metrics.errors == 1
 
 
 async def test_a_log_line_is_sent_once(reports: Reports, service: StateService) -> None:

@@ -39,6 +39,7 @@ class States(StateServiceServicer):
             batch_bounds=[0.1],
             batch_buckets=[1],
             lags=[s.QueueLag(queue='t/"b"/0', messages=1)],
+            source_positions=[s.SourcePosition(partition='/data/"in"\n\\.txt', offset=5)],
         )
         task = s.TaskState(task=0, state=c.STATE_RUNNING, worker_id="w", metrics=metrics)
         states = [

@@ -72,14 +72,16 @@ def test_batch_times_are_a_histogram_with_their_sum_and_count() -> None:
     assert found[f"{name}_count", "out", "0"] == 3
 
 
-def test_sink_shows_lag_and_position_by_queue_and_source_what_remains() -> None:
-    source = s.ConnectorState(
-        connector="in", type=c.CONNECTOR_TYPE_SOURCE, tasks=[s.TaskState(task=0, metrics=s.TaskMetrics(source_remaining=42))]
-    )
+def test_sink_shows_lag_and_position_by_queue_and_source_its_positions_and_what_remains() -> None:
+    positions = [s.SourcePosition(partition="/a#1", offset=100), s.SourcePosition(partition="/b#2", offset=7)]
+    metrics = s.TaskMetrics(source_remaining=42, source_positions=positions)
+    source = s.ConnectorState(connector="in", type=c.CONNECTOR_TYPE_SOURCE, tasks=[s.TaskState(task=0, metrics=metrics)])
     found = samples(families.of_states([sink(), source]))
     assert found["rocketconnect_sink_lag_messages", "out", "t/broker-a/0", "0"] == 7
     assert found["rocketconnect_sink_position", "out", "t/broker-a/0", "0"] == 93
     assert found["rocketconnect_source_remaining", "in", "0"] == 42
+    assert found["rocketconnect_source_position", "in", "/a#1", "0"] == 100
+    assert found["rocketconnect_source_position", "in", "/b#2", "0"] == 7
     assert ("rocketconnect_source_remaining", "out", "0") not in found
 
 

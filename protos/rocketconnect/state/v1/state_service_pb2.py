@@ -28,7 +28,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from rocketconnect.connector.v1 import connector_pb2 as rocketconnect_dot_connector_dot_v1_dot_connector__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n*rocketconnect/state/v1/state_service.proto\x12\x16rocketconnect.state.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a*rocketconnect/connector/v1/connector.proto\"=\n\x08QueueLag\x12\r\n\x05queue\x18\x01 \x01(\t\x12\x10\n\x08messages\x18\x02 \x01(\x03\x12\x10\n\x08position\x18\x03 \x01(\x03\"\xcd\x03\n\x0bTaskMetrics\x12\x12\n\nrecords_in\x18\x01 \x01(\x03\x12\x13\n\x0brecords_out\x18\x02 \x01(\x03\x12\x10\n\x08\x62ytes_in\x18\x03 \x01(\x03\x12\x11\n\tbytes_out\x18\x04 \x01(\x03\x12\x1a\n\x12\x64uplicates_skipped\x18\x05 \x01(\x03\x12\x14\n\x0c\x64\x65\x61\x64_letters\x18\x06 \x01(\x03\x12\x17\n\x0frecords_skipped\x18\x07 \x01(\x03\x12\x0f\n\x07retries\x18\x08 \x01(\x03\x12\x0e\n\x06\x65rrors\x18\t \x01(\x03\x12\x0f\n\x07\x62\x61tches\x18\n \x01(\x03\x12\x15\n\rbatch_seconds\x18\x0b \x01(\x01\x12\x19\n\x11\x62\x61tch_seconds_max\x18\x0c \x01(\x01\x12\x14\n\x0c\x62\x61tch_bounds\x18\r \x03(\x01\x12\x15\n\rbatch_buckets\x18\x0e \x03(\x03\x12\x0f\n\x07rate_in\x18\x0f \x01(\x01\x12\x10\n\x08rate_out\x18\x10 \x01(\x01\x12\x0f\n\x07\x63ommits\x18\x11 \x01(\x03\x12\x16\n\x0e\x62uffered_bytes\x18\x12 \x01(\x03\x12.\n\x04lags\x18\x13 \x03(\x0b\x32 .rocketconnect.state.v1.QueueLag\x12\x18\n\x10source_remaining\x18\x14 \x01(\x03\"t\n\x07TaskLog\x12(\n\x04time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05level\x18\x02 \x01(\t\x12\x0f\n\x07message\x18\x03 \x01(\t\x12\x0c\n\x04task\x18\x04 \x01(\x05\x12\x11\n\tworker_id\x18\x05 \x01(\t\"\xac\x03\n\nTaskReport\x12\x15\n\rconnector_uid\x18\x01 \x01(\t\x12\x0c\n\x04task\x18\x02 \x01(\x05\x12\x12\n\ngeneration\x18\x03 \x01(\x03\x12\r\n\x05\x65poch\x18\x04 \x01(\x03\x12\x30\n\x05state\x18\x05 \x01(\x0e\x32!.rocketconnect.connector.v1.State\x12\r\n\x05trace\x18\x06 \x01(\t\x12)\n\x05since\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x31\n\rlast_progress\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08has_work\x18\t \x01(\x08\x12\x34\n\x07metrics\x18\n \x01(\x0b\x32#.rocketconnect.state.v1.TaskMetrics\x12-\n\x04logs\x18\x0b \x03(\x0b\x32\x1f.rocketconnect.state.v1.TaskLog\x12\x10\n\x08restarts\x18\x0c \x01(\x05\x12.\n\x0bstall_after\x18\r \x01(\x0b\x32\x19.google.protobuf.Duration\"\\\n\x12ReportTasksRequest\x12\x11\n\tworker_id\x18\x01 \x01(\t\x12\x33\n\x07reports\x18\x02 \x03(\x0b\x32\".rocketconnect.state.v1.TaskReport\"\xb1\x01\n\x13ReportTasksResponse\x12\x44\n\x07refused\x18\x01 \x03(\x0b\x32\x33.rocketconnect.state.v1.ReportTasksResponse.Refused\x1aT\n\x07Refused\x12\x15\n\rconnector_uid\x18\x01 \x01(\t\x12\x0c\n\x04task\x18\x02 \x01(\x05\x12\r\n\x05\x65poch\x18\x03 \x01(\x03\x12\x15\n\rcurrent_epoch\x18\x04 \x01(\x03\"\xa4\x03\n\tTaskState\x12\x0c\n\x04task\x18\x01 \x01(\x05\x12\x30\n\x05state\x18\x02 \x01(\x0e\x32!.rocketconnect.connector.v1.State\x12\r\n\x05trace\x18\x03 \x01(\t\x12\x11\n\tworker_id\x18\x04 \x01(\t\x12\r\n\x05\x65poch\x18\x05 \x01(\x03\x12\x12\n\ngeneration\x18\x06 \x01(\x03\x12)\n\x05since\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x31\n\rlast_progress\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x34\n\x07metrics\x18\t \x01(\x0b\x32#.rocketconnect.state.v1.TaskMetrics\x12\x10\n\x08restarts\x18\n \x01(\x05\x12=\n\x06\x63onfig\x18\x0b \x03(\x0b\x32-.rocketconnect.state.v1.TaskState.ConfigEntry\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xca\x02\n\x0e\x43onnectorState\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\x15\n\rconnector_uid\x18\x02 \x01(\t\x12\x30\n\x05state\x18\x03 \x01(\x0e\x32!.rocketconnect.connector.v1.State\x12\r\n\x05trace\x18\x04 \x01(\t\x12\x11\n\tworker_id\x18\x05 \x01(\t\x12\x37\n\x04type\x18\x06 \x01(\x0e\x32).rocketconnect.connector.v1.ConnectorType\x12=\n\x0cwanted_state\x18\x07 \x01(\x0e\x32\'.rocketconnect.connector.v1.WantedState\x12\x10\n\x08revision\x18\x08 \x01(\x03\x12\x30\n\x05tasks\x18\t \x03(\x0b\x32!.rocketconnect.state.v1.TaskState\"-\n\x18GetConnectorStateRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\"R\n\x19GetConnectorStateResponse\x12\x35\n\x05state\x18\x01 \x01(\x0b\x32&.rocketconnect.state.v1.ConnectorState\"C\n\x1aListConnectorStatesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"n\n\x1bListConnectorStatesResponse\x12\x36\n\x06states\x18\x01 \x03(\x0b\x32&.rocketconnect.state.v1.ConnectorState\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\\\n\x1aWatchConnectorStateRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12+\n\x08interval\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\"T\n\x1bWatchConnectorStateResponse\x12\x35\n\x05state\x18\x01 \x01(\x0b\x32&.rocketconnect.state.v1.ConnectorState\"O\n\x13ListTaskLogsRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"^\n\x14ListTaskLogsResponse\x12-\n\x04logs\x18\x01 \x03(\x0b\x32\x1f.rocketconnect.state.v1.TaskLog\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2\xf8\x05\n\x0cStateService\x12\x66\n\x0bReportTasks\x12*.rocketconnect.state.v1.ReportTasksRequest\x1a+.rocketconnect.state.v1.ReportTasksResponse\x12\xa2\x01\n\x11GetConnectorState\x12\x30.rocketconnect.state.v1.GetConnectorStateRequest\x1a\x31.rocketconnect.state.v1.GetConnectorStateResponse\"(\x82\xd3\xe4\x93\x02\"\x12 /v1/connectors/{connector}/state\x12\x92\x01\n\x13ListConnectorStates\x12\x32.rocketconnect.state.v1.ListConnectorStatesRequest\x1a\x33.rocketconnect.state.v1.ListConnectorStatesResponse\"\x12\x82\xd3\xe4\x93\x02\x0c\x12\n/v1/states\x12\xb0\x01\n\x13WatchConnectorState\x12\x32.rocketconnect.state.v1.WatchConnectorStateRequest\x1a\x33.rocketconnect.state.v1.WatchConnectorStateResponse\".\x82\xd3\xe4\x93\x02(\x12&/v1/connectors/{connector}/state:watch0\x01\x12\x92\x01\n\x0cListTaskLogs\x12+.rocketconnect.state.v1.ListTaskLogsRequest\x1a,.rocketconnect.state.v1.ListTaskLogsResponse\"\'\x82\xd3\xe4\x93\x02!\x12\x1f/v1/connectors/{connector}/logsb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n*rocketconnect/state/v1/state_service.proto\x12\x16rocketconnect.state.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a*rocketconnect/connector/v1/connector.proto\"=\n\x08QueueLag\x12\r\n\x05queue\x18\x01 \x01(\t\x12\x10\n\x08messages\x18\x02 \x01(\x03\x12\x10\n\x08position\x18\x03 \x01(\x03\"3\n\x0eSourcePosition\x12\x11\n\tpartition\x18\x01 \x01(\t\x12\x0e\n\x06offset\x18\x02 \x01(\x03\"\x8f\x04\n\x0bTaskMetrics\x12\x12\n\nrecords_in\x18\x01 \x01(\x03\x12\x13\n\x0brecords_out\x18\x02 \x01(\x03\x12\x10\n\x08\x62ytes_in\x18\x03 \x01(\x03\x12\x11\n\tbytes_out\x18\x04 \x01(\x03\x12\x1a\n\x12\x64uplicates_skipped\x18\x05 \x01(\x03\x12\x14\n\x0c\x64\x65\x61\x64_letters\x18\x06 \x01(\x03\x12\x17\n\x0frecords_skipped\x18\x07 \x01(\x03\x12\x0f\n\x07retries\x18\x08 \x01(\x03\x12\x0e\n\x06\x65rrors\x18\t \x01(\x03\x12\x0f\n\x07\x62\x61tches\x18\n \x01(\x03\x12\x15\n\rbatch_seconds\x18\x0b \x01(\x01\x12\x19\n\x11\x62\x61tch_seconds_max\x18\x0c \x01(\x01\x12\x14\n\x0c\x62\x61tch_bounds\x18\r \x03(\x01\x12\x15\n\rbatch_buckets\x18\x0e \x03(\x03\x12\x0f\n\x07rate_in\x18\x0f \x01(\x01\x12\x10\n\x08rate_out\x18\x10 \x01(\x01\x12\x0f\n\x07\x63ommits\x18\x11 \x01(\x03\x12\x16\n\x0e\x62uffered_bytes\x18\x12 \x01(\x03\x12.\n\x04lags\x18\x13 \x03(\x0b\x32 .rocketconnect.state.v1.QueueLag\x12\x18\n\x10source_remaining\x18\x14 \x01(\x03\x12@\n\x10source_positions\x18\x15 \x03(\x0b\x32&.rocketconnect.state.v1.SourcePosition\"t\n\x07TaskLog\x12(\n\x04time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05level\x18\x02 \x01(\t\x12\x0f\n\x07message\x18\x03 \x01(\t\x12\x0c\n\x04task\x18\x04 \x01(\x05\x12\x11\n\tworker_id\x18\x05 \x01(\t\"\xac\x03\n\nTaskReport\x12\x15\n\rconnector_uid\x18\x01 \x01(\t\x12\x0c\n\x04task\x18\x02 \x01(\x05\x12\x12\n\ngeneration\x18\x03 \x01(\x03\x12\r\n\x05\x65poch\x18\x04 \x01(\x03\x12\x30\n\x05state\x18\x05 \x01(\x0e\x32!.rocketconnect.connector.v1.State\x12\r\n\x05trace\x18\x06 \x01(\t\x12)\n\x05since\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x31\n\rlast_progress\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08has_work\x18\t \x01(\x08\x12\x34\n\x07metrics\x18\n \x01(\x0b\x32#.rocketconnect.state.v1.TaskMetrics\x12-\n\x04logs\x18\x0b \x03(\x0b\x32\x1f.rocketconnect.state.v1.TaskLog\x12\x10\n\x08restarts\x18\x0c \x01(\x05\x12.\n\x0bstall_after\x18\r \x01(\x0b\x32\x19.google.protobuf.Duration\"\\\n\x12ReportTasksRequest\x12\x11\n\tworker_id\x18\x01 \x01(\t\x12\x33\n\x07reports\x18\x02 \x03(\x0b\x32\".rocketconnect.state.v1.TaskReport\"\xb1\x01\n\x13ReportTasksResponse\x12\x44\n\x07refused\x18\x01 \x03(\x0b\x32\x33.rocketconnect.state.v1.ReportTasksResponse.Refused\x1aT\n\x07Refused\x12\x15\n\rconnector_uid\x18\x01 \x01(\t\x12\x0c\n\x04task\x18\x02 \x01(\x05\x12\r\n\x05\x65poch\x18\x03 \x01(\x03\x12\x15\n\rcurrent_epoch\x18\x04 \x01(\x03\"\xa4\x03\n\tTaskState\x12\x0c\n\x04task\x18\x01 \x01(\x05\x12\x30\n\x05state\x18\x02 \x01(\x0e\x32!.rocketconnect.connector.v1.State\x12\r\n\x05trace\x18\x03 \x01(\t\x12\x11\n\tworker_id\x18\x04 \x01(\t\x12\r\n\x05\x65poch\x18\x05 \x01(\x03\x12\x12\n\ngeneration\x18\x06 \x01(\x03\x12)\n\x05since\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x31\n\rlast_progress\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x34\n\x07metrics\x18\t \x01(\x0b\x32#.rocketconnect.state.v1.TaskMetrics\x12\x10\n\x08restarts\x18\n \x01(\x05\x12=\n\x06\x63onfig\x18\x0b \x03(\x0b\x32-.rocketconnect.state.v1.TaskState.ConfigEntry\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xca\x02\n\x0e\x43onnectorState\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\x15\n\rconnector_uid\x18\x02 \x01(\t\x12\x30\n\x05state\x18\x03 \x01(\x0e\x32!.rocketconnect.connector.v1.State\x12\r\n\x05trace\x18\x04 \x01(\t\x12\x11\n\tworker_id\x18\x05 \x01(\t\x12\x37\n\x04type\x18\x06 \x01(\x0e\x32).rocketconnect.connector.v1.ConnectorType\x12=\n\x0cwanted_state\x18\x07 \x01(\x0e\x32\'.rocketconnect.connector.v1.WantedState\x12\x10\n\x08revision\x18\x08 \x01(\x03\x12\x30\n\x05tasks\x18\t \x03(\x0b\x32!.rocketconnect.state.v1.TaskState\"-\n\x18GetConnectorStateRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\"R\n\x19GetConnectorStateResponse\x12\x35\n\x05state\x18\x01 \x01(\x0b\x32&.rocketconnect.state.v1.ConnectorState\"C\n\x1aListConnectorStatesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"n\n\x1bListConnectorStatesResponse\x12\x36\n\x06states\x18\x01 \x03(\x0b\x32&.rocketconnect.state.v1.ConnectorState\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\\\n\x1aWatchConnectorStateRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12+\n\x08interval\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\"T\n\x1bWatchConnectorStateResponse\x12\x35\n\x05state\x18\x01 \x01(\x0b\x32&.rocketconnect.state.v1.ConnectorState\"O\n\x13ListTaskLogsRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"^\n\x14ListTaskLogsResponse\x12-\n\x04logs\x18\x01 \x03(\x0b\x32\x1f.rocketconnect.state.v1.TaskLog\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2\xf8\x05\n\x0cStateService\x12\x66\n\x0bReportTasks\x12*.rocketconnect.state.v1.ReportTasksRequest\x1a+.rocketconnect.state.v1.ReportTasksResponse\x12\xa2\x01\n\x11GetConnectorState\x12\x30.rocketconnect.state.v1.GetConnectorStateRequest\x1a\x31.rocketconnect.state.v1.GetConnectorStateResponse\"(\x82\xd3\xe4\x93\x02\"\x12 /v1/connectors/{connector}/state\x12\x92\x01\n\x13ListConnectorStates\x12\x32.rocketconnect.state.v1.ListConnectorStatesRequest\x1a\x33.rocketconnect.state.v1.ListConnectorStatesResponse\"\x12\x82\xd3\xe4\x93\x02\x0c\x12\n/v1/states\x12\xb0\x01\n\x13WatchConnectorState\x12\x32.rocketconnect.state.v1.WatchConnectorStateRequest\x1a\x33.rocketconnect.state.v1.WatchConnectorStateResponse\".\x82\xd3\xe4\x93\x02(\x12&/v1/connectors/{connector}/state:watch0\x01\x12\x92\x01\n\x0cListTaskLogs\x12+.rocketconnect.state.v1.ListTaskLogsRequest\x1a,.rocketconnect.state.v1.ListTaskLogsResponse\"\'\x82\xd3\xe4\x93\x02!\x12\x1f/v1/connectors/{connector}/logsb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -47,40 +47,42 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_STATESERVICE'].methods_by_name['ListTaskLogs']._serialized_options = b'\202\323\344\223\002!\022\037/v1/connectors/{connector}/logs'
   _globals['_QUEUELAG']._serialized_start=209
   _globals['_QUEUELAG']._serialized_end=270
-  _globals['_TASKMETRICS']._serialized_start=273
-  _globals['_TASKMETRICS']._serialized_end=734
-  _globals['_TASKLOG']._serialized_start=736
-  _globals['_TASKLOG']._serialized_end=852
-  _globals['_TASKREPORT']._serialized_start=855
-  _globals['_TASKREPORT']._serialized_end=1283
-  _globals['_REPORTTASKSREQUEST']._serialized_start=1285
-  _globals['_REPORTTASKSREQUEST']._serialized_end=1377
-  _globals['_REPORTTASKSRESPONSE']._serialized_start=1380
-  _globals['_REPORTTASKSRESPONSE']._serialized_end=1557
-  _globals['_REPORTTASKSRESPONSE_REFUSED']._serialized_start=1473
-  _globals['_REPORTTASKSRESPONSE_REFUSED']._serialized_end=1557
-  _globals['_TASKSTATE']._serialized_start=1560
-  _globals['_TASKSTATE']._serialized_end=1980
-  _globals['_TASKSTATE_CONFIGENTRY']._serialized_start=1935
-  _globals['_TASKSTATE_CONFIGENTRY']._serialized_end=1980
-  _globals['_CONNECTORSTATE']._serialized_start=1983
-  _globals['_CONNECTORSTATE']._serialized_end=2313
-  _globals['_GETCONNECTORSTATEREQUEST']._serialized_start=2315
-  _globals['_GETCONNECTORSTATEREQUEST']._serialized_end=2360
-  _globals['_GETCONNECTORSTATERESPONSE']._serialized_start=2362
-  _globals['_GETCONNECTORSTATERESPONSE']._serialized_end=2444
-  _globals['_LISTCONNECTORSTATESREQUEST']._serialized_start=2446
-  _globals['_LISTCONNECTORSTATESREQUEST']._serialized_end=2513
-  _globals['_LISTCONNECTORSTATESRESPONSE']._serialized_start=2515
-  _globals['_LISTCONNECTORSTATESRESPONSE']._serialized_end=2625
-  _globals['_WATCHCONNECTORSTATEREQUEST']._serialized_start=2627
-  _globals['_WATCHCONNECTORSTATEREQUEST']._serialized_end=2719
-  _globals['_WATCHCONNECTORSTATERESPONSE']._serialized_start=2721
-  _globals['_WATCHCONNECTORSTATERESPONSE']._serialized_end=2805
-  _globals['_LISTTASKLOGSREQUEST']._serialized_start=2807
-  _globals['_LISTTASKLOGSREQUEST']._serialized_end=2886
-  _globals['_LISTTASKLOGSRESPONSE']._serialized_start=2888
-  _globals['_LISTTASKLOGSRESPONSE']._serialized_end=2982
-  _globals['_STATESERVICE']._serialized_start=2985
-  _globals['_STATESERVICE']._serialized_end=3745
+  _globals['_SOURCEPOSITION']._serialized_start=272
+  _globals['_SOURCEPOSITION']._serialized_end=323
+  _globals['_TASKMETRICS']._serialized_start=326
+  _globals['_TASKMETRICS']._serialized_end=853
+  _globals['_TASKLOG']._serialized_start=855
+  _globals['_TASKLOG']._serialized_end=971
+  _globals['_TASKREPORT']._serialized_start=974
+  _globals['_TASKREPORT']._serialized_end=1402
+  _globals['_REPORTTASKSREQUEST']._serialized_start=1404
+  _globals['_REPORTTASKSREQUEST']._serialized_end=1496
+  _globals['_REPORTTASKSRESPONSE']._serialized_start=1499
+  _globals['_REPORTTASKSRESPONSE']._serialized_end=1676
+  _globals['_REPORTTASKSRESPONSE_REFUSED']._serialized_start=1592
+  _globals['_REPORTTASKSRESPONSE_REFUSED']._serialized_end=1676
+  _globals['_TASKSTATE']._serialized_start=1679
+  _globals['_TASKSTATE']._serialized_end=2099
+  _globals['_TASKSTATE_CONFIGENTRY']._serialized_start=2054
+  _globals['_TASKSTATE_CONFIGENTRY']._serialized_end=2099
+  _globals['_CONNECTORSTATE']._serialized_start=2102
+  _globals['_CONNECTORSTATE']._serialized_end=2432
+  _globals['_GETCONNECTORSTATEREQUEST']._serialized_start=2434
+  _globals['_GETCONNECTORSTATEREQUEST']._serialized_end=2479
+  _globals['_GETCONNECTORSTATERESPONSE']._serialized_start=2481
+  _globals['_GETCONNECTORSTATERESPONSE']._serialized_end=2563
+  _globals['_LISTCONNECTORSTATESREQUEST']._serialized_start=2565
+  _globals['_LISTCONNECTORSTATESREQUEST']._serialized_end=2632
+  _globals['_LISTCONNECTORSTATESRESPONSE']._serialized_start=2634
+  _globals['_LISTCONNECTORSTATESRESPONSE']._serialized_end=2744
+  _globals['_WATCHCONNECTORSTATEREQUEST']._serialized_start=2746
+  _globals['_WATCHCONNECTORSTATEREQUEST']._serialized_end=2838
+  _globals['_WATCHCONNECTORSTATERESPONSE']._serialized_start=2840
+  _globals['_WATCHCONNECTORSTATERESPONSE']._serialized_end=2924
+  _globals['_LISTTASKLOGSREQUEST']._serialized_start=2926
+  _globals['_LISTTASKLOGSREQUEST']._serialized_end=3005
+  _globals['_LISTTASKLOGSRESPONSE']._serialized_start=3007
+  _globals['_LISTTASKLOGSRESPONSE']._serialized_end=3101
+  _globals['_STATESERVICE']._serialized_start=3104
+  _globals['_STATESERVICE']._serialized_end=3864
 # @@protoc_insertion_point(module_scope)

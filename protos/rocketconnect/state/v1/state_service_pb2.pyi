@@ -52,6 +52,32 @@ class QueueLag(_message.Message):
 Global___QueueLag: _TypeAlias = QueueLag  # noqa: Y015
 
 @_typing.final
+class SourcePosition(_message.Message):
+    """Where a source is in one partition."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PARTITION_FIELD_NUMBER: _builtins.int
+    OFFSET_FIELD_NUMBER: _builtins.int
+    partition: _builtins.str
+    """The source partition."""
+    offset: _builtins.int
+    """The first integer of the committed offset, the one that decides which of two offsets is higher: of a file the byte."""
+    def __init__(
+        self,
+        *,
+        partition: _builtins.str = ...,
+        offset: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["offset", b"offset", "partition", b"partition"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SourcePosition: _TypeAlias = SourcePosition  # noqa: Y015
+
+@_typing.final
 class TaskMetrics(_message.Message):
     """Counters of a task since it was started, and gauges of now."""
 
@@ -77,6 +103,7 @@ class TaskMetrics(_message.Message):
     BUFFERED_BYTES_FIELD_NUMBER: _builtins.int
     LAGS_FIELD_NUMBER: _builtins.int
     SOURCE_REMAINING_FIELD_NUMBER: _builtins.int
+    SOURCE_POSITIONS_FIELD_NUMBER: _builtins.int
     records_in: _builtins.int
     """Records read from the source or from the topic."""
     records_out: _builtins.int
@@ -92,9 +119,9 @@ class TaskMetrics(_message.Message):
     records_skipped: _builtins.int
     """Records filtered or skipped by the error policy."""
     retries: _builtins.int
-    """Attempts after the first, of polls, sends and writes."""
+    """Attempts after the first, of polls, sends and writes. Those at a system that is away and is waited for count once."""
     errors: _builtins.int
-    """Errors, retried ones included."""
+    """Errors: failed attempts, bad records, and the error that ended the task. A system that is away and is waited for is one error."""
     batches: _builtins.int
     """Batches confirmed or made durable."""
     batch_seconds: _builtins.float
@@ -123,6 +150,12 @@ class TaskMetrics(_message.Message):
     def lags(self) -> _containers.RepeatedCompositeFieldContainer[Global___QueueLag]:
         """A sink's lag."""
 
+    @_builtins.property
+    def source_positions(self) -> _containers.RepeatedCompositeFieldContainer[Global___SourcePosition]:
+        """Where a source is: the partitions that were committed last since it was started, at most 100 of them (fewer when their names
+        are long), the newest last.
+        """
+
     def __init__(
         self,
         *,
@@ -146,10 +179,11 @@ class TaskMetrics(_message.Message):
         buffered_bytes: _builtins.int = ...,
         lags: _abc.Iterable[Global___QueueLag] | None = ...,
         source_remaining: _builtins.int = ...,
+        source_positions: _abc.Iterable[Global___SourcePosition] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch_bounds", b"batch_bounds", "batch_buckets", b"batch_buckets", "batch_seconds", b"batch_seconds", "batch_seconds_max", b"batch_seconds_max", "batches", b"batches", "buffered_bytes", b"buffered_bytes", "bytes_in", b"bytes_in", "bytes_out", b"bytes_out", "commits", b"commits", "dead_letters", b"dead_letters", "duplicates_skipped", b"duplicates_skipped", "errors", b"errors", "lags", b"lags", "rate_in", b"rate_in", "rate_out", b"rate_out", "records_in", b"records_in", "records_out", b"records_out", "records_skipped", b"records_skipped", "retries", b"retries", "source_remaining", b"source_remaining"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch_bounds", b"batch_bounds", "batch_buckets", b"batch_buckets", "batch_seconds", b"batch_seconds", "batch_seconds_max", b"batch_seconds_max", "batches", b"batches", "buffered_bytes", b"buffered_bytes", "bytes_in", b"bytes_in", "bytes_out", b"bytes_out", "commits", b"commits", "dead_letters", b"dead_letters", "duplicates_skipped", b"duplicates_skipped", "errors", b"errors", "lags", b"lags", "rate_in", b"rate_in", "rate_out", b"rate_out", "records_in", b"records_in", "records_out", b"records_out", "records_skipped", b"records_skipped", "retries", b"retries", "source_positions", b"source_positions", "source_remaining", b"source_remaining"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -110,6 +110,23 @@ def test_a_broker_that_is_frozen_for_longer_than_a_send_waits_for_its_answer(own
     check(own_tasks, source, sink, lines, table)
 
 
+def test_each_send_that_is_tried_again_counts(own_tasks: Tasks, broker: OwnBroker) -> None:
+    file = own_tasks.file("a", ["first"])
+    source = own_tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(file)})
+    metrics = source.reporter.metrics
+    source.reporter.wait_for_out(1)
+    source.reporter.wait_for_state(State.IDLE)
+    broker.kill()
+    errors, retries = metrics.errors, metrics.retries
+    own_tasks.file("a", ["first", "second"])
+    source.reporter.wait_for(lambda: metrics.retries >= retries + 3, 60)
+    broker.start()
+    source.reporter.wait_for_out(2, 60)
+    assert source.stop().clean
+    assert metrics.errors - errors >= metrics.retries - retries
+    assert own_tasks.bodies() == ["first", "second"]
+
+
 def test_a_broker_that_is_away_at_the_start_is_waited_for(own_tasks: Tasks, broker: OwnBroker) -> None:
     lines = [f"line {number}" for number in range(100)]
     file = own_tasks.file("a", lines)

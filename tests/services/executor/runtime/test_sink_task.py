@@ -12,7 +12,7 @@ import pytest
 from rocketmq_remoting.model import Message, MessageQueue
 from services.executor.runtime.marks import Stamper
 from services.executor.runtime.queues import text
-from services.executor.runtime.task import Kind, State
+from services.executor.runtime.task import Kind, SourcePosition, State
 from tests.services.executor.runtime.conftest import PositionProcess, Tasks, rows
 
 pytestmark = pytest.mark.rocketmq
@@ -292,10 +292,12 @@ def test_a_target_that_stays_busy_fails_the_task_after_the_retry_timeout(tasks: 
     produce(tasks, values(10))
     file = tasks.path / "t.db"
     file.with_suffix(".retry").touch()
-    outcome = tasks.start(Kind.SINK, {"connector.class": "table", "file": str(file), "errors.retry.timeout": "500"}).end()
+    running = tasks.start(Kind.SINK, {"connector.class": "table", "file": str(file), "errors.retry.timeout": "500"})
+    outcome = running.end()
     assert outcome.failed
     assert not outcome.permanent
     assert "errors.retry.timeout" in outcome.error
+    assert running.reporter.metrics.errors == running.reporter.metrics.retries + 1
 
 
 def test_a_gap_ends_the_task_and_is_passed_only_when_the_user_says_so(tasks: Tasks) -> None:
@@ -419,3 +421,4 @@ def test_a_direct_task_copies_without_a_topic_and_drops_what_the_sink_has_alread
     second.reporter.wait_for(lambda: len(rows(file)) == 1_600)
     assert second.stop().clean
     assert rows(Path(file)) == values(1_600)
+    assert second.reporter.metrics.source_positions == (SourcePosition(str(source), 1_600),)

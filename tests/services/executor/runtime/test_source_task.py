@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from connectors.file_source.task import FileSourceTask
+from rocketconnect_sdk.record import SourceBatch
 from services.executor.runtime.task import Kind, State
 from tests.services.executor.runtime.conftest import PositionProcess, Tasks
 
@@ -98,6 +100,7 @@ def test_a_bad_record_ends_the_task_and_nothing_behind_it_moves(tasks: Tasks) ->
     assert outcome.clean
     assert "Unreadable" in outcome.error
     assert "errors.tolerance=all" in outcome.error
+    assert running.reporter.metrics.errors == 1
     assert tasks.bodies() == lines(10)
     assert running.reporter.states[-1] == (State.FAILED, outcome.error)
     again = tasks.start(Kind.SOURCE, config, epoch=2)
@@ -191,6 +194,36 @@ def test_a_permanent_error_of_the_source_ends_the_task_with_what_was_read_before
     assert outcome.permanent
     assert outcome.clean
     assert outcome.error.endswith("mend it")
+    assert (running.reporter.metrics.errors, running.reporter.metrics.retries) == (1, 0)
+
+
+def test_waiting_for_a_file_is_one_error_however_often_it_is_looked_for(tasks: Tasks, monkeypatch: pytest.MonkeyPatch) -> None:
+    polls: list[FileSourceTask] = []
+    poll = FileSourceTask.poll
+
+    def counted(task: FileSourceTask) -> SourceBatch | None:
+        polls.append(task)
+        return poll(task)
+
+    monkeypatch.setattr(FileSourceTask, "poll", counted)
+    file = tasks.path / "later"
+    config = {"connector.class": "file_source", "filename": str(file), "discover.interval": "10ms"}
+    running = tasks.start(Kind.SOURCE, config, task_config={"share": "0/1"})
+    running.reporter.wait_for(lambda: len(polls) > 10)
+    assert "does not exist yet" in running.reporter.wait_for_state(State.WAITING)
+    file.write_text("a\nb\n")
+    running.reporter.wait_for_out(2)
+    assert running.stop().clean
+    assert (running.reporter.metrics.errors, running.reporter.metrics.retries) == (1, 1)
+
+
+def test_where_it_is_in_each_file_is_among_its_metrics(tasks: Tasks) -> None:
+    files = [tasks.file(name, lines(count)) for name, count in (("a", 10), ("b", 20))]
+    running = tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": ",".join(map(str, files))})
+    running.reporter.wait_for(lambda: sum(at.offset for at in running.reporter.metrics.source_positions) == 30)
+    assert running.stop().clean
+    found = {at.partition: at.offset for at in running.reporter.metrics.source_positions}
+    assert found == {str(files[0]): 10, str(files[1]): 20}
 
 
 def test_while_the_position_service_is_away_records_move_on_and_are_committed_when_it_is_back(
