@@ -100,6 +100,8 @@ class Sender:
         self._lanes: dict[MessageQueue, _Lane] = {}
         self._busy: dict[MessageQueue, _Lane] = {}
         self._lookers: ThreadPoolExecutor | None = None
+        # By broker, when the wait began after which everything sent before can be read. Used by the looker's thread alone.
+        self._settled: dict[str, float] = {}
         self._closed = False
         self.buffered = 0
 
@@ -286,15 +288,19 @@ class Sender:
     def _look(self, lane: _Lane) -> "Future[Tail]":
         if self._lookers is None:
             self._lookers = ThreadPoolExecutor(max_workers=1, thread_name_prefix="look into topic")
-        looking = self._lookers.submit(self._find_out, lane.queue, lane.end)
+        looking = self._lookers.submit(self._find_out, lane.queue, lane.end, time.monotonic())
         looking.add_done_callback(self._wake)
         return looking
 
-    def _find_out(self, queue: MessageQueue, start: int) -> Tail:
+    def _find_out(self, queue: MessageQueue, start: int, failed_at: float) -> Tail:
         backoff = Backoff(0.1, 2.0)
         while True:
             try:
-                settle(self._client, [queue.broker], self._pause)
+                # The queues of a broker that dies fail together: one wait for what it still had in hand is enough for all.
+                if self._settled.get(queue.broker, -1.0) < failed_at:
+                    began = time.monotonic()
+                    settle(self._client, [queue.broker], self._pause)
+                    self._settled[queue.broker] = began
                 return read_tail(self._client, queue, start, self._uid, self._stopping)
             except (RetriableError, TopicNotFound):
                 # No limit: without the answer nothing can go on, and the task says what it waits for.
