@@ -83,6 +83,7 @@ def services(
         return Service(name or kind, kind, port, {**common, "ROCKETCONNECT_PORT": str(port), **own})
 
     drain = str(EXECUTOR_DRAIN_SECONDS - 5)
+    gateway = "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104 - compared, not bound
     return [
         *(service(kind, ports.stores[kind]) for kind in STORES),
         *(
@@ -90,5 +91,5 @@ def services(
             for number, port in enumerate(ports.executors, 1)
         ),
         service("gateway", ports.rest, host=host),
-        service("exporter", ports.metrics, host=host),
+        service("exporter", ports.metrics, host=host, gateway_address=f"{gateway}:{ports.rest}"),
     ]

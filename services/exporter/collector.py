@@ -3,6 +3,8 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -17,13 +19,25 @@ from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceStub
 
 from rocketconnect_kit.channel import sync_channel
 from rocketconnect_kit.logs import get_logger
-from services.exporter import families
+from services.exporter import families, gateway
 from services.exporter.settings import ExporterSettings
 
 _PAGE_SIZE = 500
 _ASKED_ONLY_FOR_HEALTH = ("config", "position")
 
 _log = get_logger(__name__)
+
+
+class _Away(Exception):
+    """A service does not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What a service said."""
+
+    metrics: Sequence[Metric] = ()
+    workers: Sequence[cluster.Worker] = ()
 
 
 class ServiceCollector(Collector):
@@ -40,7 +54,13 @@ class ServiceCollector(Collector):
         names = ("state", "cluster", *_ASKED_ONLY_FOR_HEALTH)
         addresses = {name: getattr(settings, f"{name}_address") for name in names}
         self._channels = {name: sync_channel(address, settings) for name, address in addresses.items() if address}
-        self._threads = ThreadPoolExecutor(len(self._channels), thread_name_prefix="scrape")
+        ask = {"state": self._states, "cluster": self._cluster}
+        self._asks: dict[str, Callable[[float], _Said]] = {
+            name: partial(ask.get(name, self._health), channel) for name, channel in self._channels.items()
+        }
+        if settings.gateway_address:
+            self._asks["gateway"] = self._gateway
+        self._threads = ThreadPoolExecutor(len(self._asks), thread_name_prefix="scrape")
         self._lock = Lock()
         self._known: tuple[float, Sequence[Metric]] | None = None
         self._away: set[str] = set()
@@ -66,36 +86,38 @@ class ServiceCollector(Collector):
 
     def _ask(self, began: float) -> Iterator[Metric]:
         deadline = began + self._settings.scrape_seconds
-        asked = {name: self._threads.submit(self._said_by, name, deadline) for name in self._channels}
-        said = {name: answer.result() for name, answer in asked.items()}
-        yield from families.up({name: metrics is not None for name, metrics in said.items()})
-        for metrics in said.values():
-            yield from metrics or ()
+        asked = {name: self._threads.submit(self._said_by, name, deadline) for name in self._asks}
+        answers = {name: answer.result() for name, answer in asked.items()}
+        said = [answer for answer in answers.values() if answer is not None]
+        workers = [worker for each in said for worker in each.workers]
+        yield from families.up({name: answer is not None for name, answer in answers.items()}, workers)
+        for each in said:
+            yield from each.metrics
         seconds = self._monotonic() - began
         yield GaugeMetricFamily("rocketconnect_exporter_scrape_duration_seconds", "Time to ask all services.", seconds)
 
-    def _said_by(self, name: str, deadline: float) -> Sequence[Metric] | None:
-        """Return the metrics of a service; None when it does not answer in time."""
-        ask = {"state": self._states, "cluster": self._cluster}.get(name, self._nothing_but_health)
+    def _said_by(self, name: str, deadline: float) -> _Said | None:
+        """Return what a service says; None when it does not answer in time."""
         try:
-            metrics = list(ask(self._channels[name], deadline))
-        except grpc.RpcError as error:
+            said = self._asks[name](deadline)
+        except (grpc.RpcError, _Away) as error:
             if name not in self._away:
-                _log.warning("a service does not answer", service=name, cause=str(error.code()), details=error.details())
+                cause = f"{error.code()}: {error.details()}" if isinstance(error, grpc.RpcError) else str(error)
+                _log.warning("a service does not answer", service=name, cause=cause)
             self._away.add(name)
             return None
         if name in self._away:
             _log.info("a service answers again", service=name)
             self._away.discard(name)
-        return metrics
+        return said
 
-    def _states(self, channel: grpc.Channel, deadline: float) -> Iterable[Metric]:
+    def _states(self, channel: grpc.Channel, deadline: float) -> _Said:
         request, found = state.ListConnectorStatesRequest(page_size=_PAGE_SIZE), []
         for page in self._pages(StateServiceStub(channel).ListConnectorStates, request, deadline):
             found += page.states
-        return families.of_states(found)
+        return _Said(list(families.of_states(found)))
 
-    def _cluster(self, channel: grpc.Channel, deadline: float) -> Iterable[Metric]:
+    def _cluster(self, channel: grpc.Channel, deadline: float) -> _Said:
         stub = ClusterServiceStub(channel)
         workers: list[cluster.Worker] = []
         for page in self._pages(stub.ListWorkers, cluster.ListWorkersRequest(page_size=_PAGE_SIZE), deadline):
@@ -105,12 +127,18 @@ class ServiceCollector(Collector):
         for page in self._pages(stub.ListAssignments, cluster.ListAssignmentsRequest(page_size=_PAGE_SIZE), deadline):
             assignments += page.assignments
             changes = page.assignment_changes
-        return families.of_cluster(workers, assignments, changes)
+        return _Said(list(families.of_cluster(workers, assignments, changes)), workers)
 
-    def _nothing_but_health(self, channel: grpc.Channel, deadline: float) -> Iterable[Metric]:
+    def _health(self, channel: grpc.Channel, deadline: float) -> _Said:
         stub: Any = health_pb2_grpc.HealthStub(channel)
         stub.Check(health_pb2.HealthCheckRequest(), timeout=self._left(deadline))
-        return ()
+        return _Said()
+
+    def _gateway(self, deadline: float) -> _Said:
+        cause = gateway.ask(self._settings.gateway_address, self._settings, self._left(deadline))
+        if cause:
+            raise _Away(cause)
+        return _Said()
 
     def _pages(self, call: Callable[..., Any], request: Any, deadline: float) -> Iterator[Any]:
         while True:

@@ -37,11 +37,14 @@ _GAUGES: Mapping[str, tuple[str, str]] = {
 _STATES = {number: name.removeprefix("STATE_") for name, number in connectors.State.items() if number}
 
 
-def up(services: Mapping[str, bool]) -> Iterator[Metric]:
-    """Yield whether each service answered."""
-    family = GaugeMetricFamily("rocketconnect_up", "1: the service answered this scrape; 0: it did not.", labels=["service"])
+def up(services: Mapping[str, bool], workers: Iterable[cluster.Worker]) -> Iterator[Metric]:
+    """Yield whether each service answered, and each executor as the cluster service knows it."""
+    text = "1: the service answered this scrape, the lease of the executor holds; 0: not."
+    family = GaugeMetricFamily("rocketconnect_up", text)
     for name, answered in services.items():
-        family.add_metric([name], answered)
+        family.add_sample(family.name, {"service": name}, answered)
+    for worker in workers:
+        family.add_sample(family.name, {"service": "executor", "worker": worker.worker_id}, worker.alive)
     yield family
 
 

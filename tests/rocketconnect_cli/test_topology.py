@@ -28,5 +28,11 @@ def test_only_rest_and_metrics_listen_on_the_given_address() -> None:
     assert {name for name, host in hosts.items() if host == "0.0.0.0"} == {"gateway", "exporter"}
 
 
+def test_the_exporter_asks_the_gateway_where_it_can_be_reached() -> None:
+    for host, reached in (("127.0.0.1", "127.0.0.1:1"), ("0.0.0.0", "127.0.0.1:1"), ("10.0.0.5", "10.0.0.5:1")):
+        (exporter,) = (s for s in services(PORTS, data=Path("/d"), name_server="n:1", host=host) if s.kind == "exporter")
+        assert exporter.environment["ROCKETCONNECT_GATEWAY_ADDRESS"] == reached
+
+
 def test_tasks_end_before_the_services_that_they_commit_to() -> None:
     assert STAGES["gateway"] < STAGES["executor"] < min(STAGES[kind] for kind in ("position", "state", "cluster", "config"))

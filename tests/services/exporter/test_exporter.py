@@ -111,6 +111,7 @@ async def test_scrape_shows_every_page_of_what_the_services_say(behind: tuple[St
         assert f'rocketconnect_task_records_in_total{{connector="{name}",task="0"}} 5.0' in text
     assert 'rocketconnect_up{service="state"} 1.0' in text
     assert 'rocketconnect_up{service="cluster"} 1.0' in text
+    assert 'rocketconnect_up{service="executor",worker="w"} 1.0' in text
     assert "rocketconnect_assignment_changes_total 3.0" in text
     assert "process_resident_memory_bytes" in text
 
@@ -133,6 +134,38 @@ async def test_a_service_that_is_away_is_a_0_and_the_rest_is_there(behind: tuple
     assert 'rocketconnect_up{service="cluster"} 1.0' in text
     assert 'rocketconnect_workers{state="alive"} 1.0' in text
     assert "rocketconnect_task_records_in_total{" not in text
+
+
+@asynccontextmanager
+async def http(status: int) -> AsyncIterator[str]:
+    """Give the address of a server that answers every request with this status; 0: never."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        assert head.startswith(b"GET /healthz ")
+        if status:
+            writer.write(f"HTTP/1.1 {status} So\r\nContent-Length: 0\r\n\r\n".encode())
+        else:
+            await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+@pytest.mark.parametrize(("status", "expected"), [(200, 1), (403, 1), (500, 0), (0, 0)])
+async def test_the_gateway_is_up_when_it_answers(behind: tuple[States, dict[str, str]], status: int, expected: int) -> None:
+    async with http(status) as gateway, exporter({**behind[1], "gateway": gateway}, "--scrape-seconds", "2") as address:
+        text = await scrape(address)
+    assert f'rocketconnect_up{{service="gateway"}} {expected}.0' in text
+    assert 'rocketconnect_up{service="state"} 1.0' in text
+
+
+async def test_a_gateway_that_is_away_is_a_0_and_one_that_is_not_named_is_not_told(behind: tuple[States, dict[str, str]]) -> None:
+    async with exporter({**behind[1], "gateway": "127.0.0.1:1"}) as address:
+        assert 'rocketconnect_up{service="gateway"} 0.0' in await scrape(address)
+    async with exporter(behind[1]) as address:
+        assert 'service="gateway"' not in await scrape(address)
 
 
 async def test_a_slow_service_holds_a_scrape_up_no_longer_than_allowed(behind: tuple[States, dict[str, str]]) -> None:

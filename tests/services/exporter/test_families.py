@@ -112,6 +112,17 @@ def test_workers_leases_and_assignments() -> None:
     assert found["rocketconnect_assignment_changes_total",] == 17
 
 
+def test_up_knows_services_and_executors() -> None:
+    workers = [cluster.Worker(worker_id="w1", alive=True), cluster.Worker(worker_id="w2", alive=False)]
+    found = samples(families.up({"state": True, "gateway": False}, workers))
+    assert found == {
+        ("rocketconnect_up", "state"): 1,
+        ("rocketconnect_up", "gateway"): 0,
+        ("rocketconnect_up", "executor", "w1"): 1,
+        ("rocketconnect_up", "executor", "w2"): 0,
+    }
+
+
 def test_no_configuration_and_no_error_text_is_shown() -> None:
     said = sink()
     said.trace = "can't log in with hunter2"
