@@ -89,8 +89,8 @@ def test_text_without_a_schema_is_one_column(tmp_path: Path) -> None:
 
 def test_a_name_that_another_connector_has_used_is_not_taken_again(tmp_path: Path) -> None:
     path = tmp_path / "out"
-    Sinking(path, uid="one", format="parquet").write(["a", "b"])
-    Sinking(path, uid="two", format="parquet").write(["c"] * 20)
+    Sinking(path, uid="one", format="parquet").write(["a"] * 20)
+    Sinking(path, uid="two", format="parquet").write(["b", "c"])
     Sinking(path, uid="three", format="parquet").write(["d", "e"])
     names = sorted(path.name for path in path.glob("*.parquet"))
     assert names == ["t-b-q0.0-2-2.snappy.parquet", "t-b-q0.0-2.snappy.parquet", "t-b-q0.0-20.snappy.parquet"]

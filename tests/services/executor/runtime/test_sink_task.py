@@ -141,6 +141,8 @@ def test_bad_messages_and_refused_records_become_dead_letters(tasks: Tasks) -> N
         "file": str(file),
         "errors.tolerance": "all",
         "errors.deadletterqueue.topic.name": dead,
+        "errors.deadletterqueue.write.queue.nums": "2",
+        "errors.deadletterqueue.read.queue.nums": "3",
     }
     running = tasks.start(Kind.SINK, config)
     running.reporter.wait_for(lambda: running.reporter.metrics.dead_letters == 2)
@@ -148,10 +150,16 @@ def test_bad_messages_and_refused_records_become_dead_letters(tasks: Tasks) -> N
     assert running.stop().clean
     assert rows(file) == ["good", "behind"]
     letters = {properties["__connect.errors.stage"]: properties for _, _, properties in _raw(tasks, dead)}
-    assert letters["convert"]["__connect.errors.offset"] == "1"
-    assert letters["write"]["__connect.errors.offset"] == "2"
-    assert letters["write"]["__connect.errors.topic"] == tasks.topic
-    assert "it asks" in letters["write"]["__connect.errors.exception.message"]
+    for stage, offset, by in (("CONVERTER", "1", ".StringConverter"), ("TASK_PUT", "2", ".TableWriter")):
+        said = {name.removeprefix("__connect.errors."): value for name, value in letters[stage].items()}
+        assert (said["topic"], said["broker"], said["partition"], said["offset"]) == (tasks.topic, queue.broker, "0", offset)
+        assert (said["connector.name"], said["task.id"], said["cluster.id"]) == ("sink", "0", "rocketconnect")
+        assert said["class.name"].endswith(by)
+        assert said["exception.class.name"] in said["exception.stacktrace"].splitlines()[0]
+        assert f"{by[1:]}." in said["exception.stacktrace"]
+    assert "it asks" in letters["TASK_PUT"]["__connect.errors.exception.message"]
+    made = tasks.client.topic_config(dead)
+    assert (made.write_queues, made.read_queues) == (2, 3)
 
 
 def _raw(tasks: Tasks, topic: str) -> list[tuple[int, bytes, dict[str, str]]]:
@@ -185,12 +193,10 @@ def test_a_refused_record_ends_the_task_behind_all_that_is_before_it(tasks: Task
 def test_doubles_behind_a_record_that_ended_the_task_are_still_known_as_doubles(tasks: Tasks, bad: bytes) -> None:
     tasks.client.create_topic(tasks.topic, queues=1)
     queue = tasks.client.queues(tasks.topic)[0]
-    stamps = Stamper("c", 1, "p", 0).stamp([(number,) for number in range(5)])
+    stamps = Stamper("c", 1, "p", 0).stamp([(number,) for number in range(3)])
     places = [stamp.decode().removeprefix("RCPOS\x01").removesuffix("\x02") for stamp in stamps]
-    bodies = [b"0", b"1", b"2", bad, b"4"]
-    sent = [*range(5), 0, 1, 2]
-    messages = [Message(bodies[number], properties={"RCPOS": places[number]}) for number in sent]
-    tasks.client.send_batch(queue, messages, 10)
+    stamped = [Message(str(number).encode(), properties={"RCPOS": places[number]}) for number in range(3)]
+    tasks.client.send_batch(queue, [*stamped, Message(bad), *stamped, Message(b"last")], 10)
     file = tasks.path / "t.db"
     config = {"connector.class": "table", "file": str(file)}
     outcome = tasks.start(Kind.SINK, config).end()
@@ -201,7 +207,7 @@ def test_doubles_behind_a_record_that_ended_the_task_are_still_known_as_doubles(
     second.reporter.wait_for(lambda: second.reporter.metrics.duplicates_skipped == 3)
     second.reporter.wait_for_out(1)
     assert second.stop().clean
-    assert rows(file) == ["0", "1", "2", "4"]
+    assert rows(file) == ["0", "1", "2", "last"]
 
 
 def test_dead_letters_are_there_before_the_sink_is_past_their_records_and_once_however_often_it_tries(tasks: Tasks) -> None:
@@ -216,12 +222,12 @@ def test_dead_letters_are_there_before_the_sink_is_past_their_records_and_once_h
         "errors.deadletterqueue.topic.name": dead,
         "errors.retry.delay.max.ms": "50",
     }
-    file.with_suffix(".away").touch()
+    file.with_suffix(".retry").touch()
     running = tasks.start(Kind.SINK, config)
     running.reporter.wait_for(lambda: running.reporter.metrics.retries > 3)
     assert rows(file) == []
     assert sorted(body for _, body, _ in _raw(tasks, dead)) == [b"? who", b"\xff\xfe"]
-    file.with_suffix(".away").unlink()
+    file.with_suffix(".retry").unlink()
     running.reporter.wait_for_out(1)
     assert running.stop().clean
     assert (running.reporter.metrics.dead_letters, rows(file)) == (2, ["good"])
@@ -382,6 +388,9 @@ def test_keys_headers_and_tombstones_of_a_source_reach_the_sink(tasks: Tasks) ->
     assert found["k1 one"][2] == "k1"
     assert found["k2 two"][4]["KEYS"] == "k2"
     assert not any("RCPOS" in name for name in found["k1 one"][4])
+    queues = tasks.client.queues(tasks.topic)
+    ids = {message.message_id for queue in queues for message in tasks.client.pull(queue, 0).messages}
+    assert {row[4]["MQ-SYS-MSG_ID"] for row in found.values()} == ids
 
 
 def test_a_sink_that_belongs_to_a_newer_owner_refuses_an_older_one(tasks: Tasks) -> None:
