@@ -89,7 +89,7 @@ COMMON = (
     ),
     Option(
         "errors.deadletterqueue.read.queue.nums",
-        "Read queues of a dead-letter topic that is created.",
+        "Read queues of a dead-letter topic that is created; never fewer than write queues.",
         Kind.INT,
         "8",
         minimum=1,

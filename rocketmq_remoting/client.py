@@ -326,6 +326,7 @@ class Client:
         topic: str,
         *,
         queues: int = 8,
+        read_queues: int | None = None,
         topic_type: str = "normal",
         permission: Permission = Permission.READ | Permission.WRITE,
         brokers: Sequence[str] | None = None,
@@ -336,6 +337,7 @@ class Client:
         Args:
             topic: its name.
             queues: on each broker.
+            read_queues: how many of them consumers see; default: all.
             topic_type: `normal`, or `batch` for the fast form that only RocketMQ 5 clients read; can't be changed.
             permission: what it allows.
             brokers: names of broker groups; default: all.
@@ -347,6 +349,7 @@ class Client:
         self._topics.create(
             topic,
             queues=queues,
+            read_queues=queues if read_queues is None else read_queues,
             topic_type=topic_type,
             permission=permission,
             brokers=brokers,

@@ -37,6 +37,7 @@ class Topics:
         topic: str,
         *,
         queues: int,
+        read_queues: int,
         topic_type: str,
         permission: Permission,
         brokers: Sequence[str] | None,
@@ -47,8 +48,8 @@ class Topics:
         if topic_type not in _TYPES:
             msg = f"topic type {topic_type!r}: choose one of {', '.join(sorted(_TYPES))}"
             raise InvalidRequest(msg)
-        if queues < 1:
-            msg = f"a topic with {queues} queues: give at least 1"
+        if min(queues, read_queues) < 1:
+            msg = f"a topic with {min(queues, read_queues)} queues: give at least 1"
             raise InvalidRequest(msg)
         masters = self._masters(brokers)
         wanted = {**(attributes or {}), "queue.type": _TYPES[topic_type]}
@@ -64,7 +65,7 @@ class Topics:
                 raise InvalidRequest(msg)
             changes = {name: value for name, value in wanted.items() if existing is None or name != "queue.type"}
             request = create_topic_request(
-                topic, read_queues=queues, write_queues=queues, permission=permission, attributes=changes
+                topic, read_queues=read_queues, write_queues=queues, permission=permission, attributes=changes
             )
             self._do(address, request, f"create topic {topic} on broker {broker}")
         self._await_route(topic, set(masters), queues, deadline)

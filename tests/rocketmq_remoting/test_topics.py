@@ -29,6 +29,16 @@ def test_a_created_topic_has_what_was_asked_for(client: Client, topic_type: str)
     assert client.topic_exists(topic)
 
 
+def test_a_topic_can_have_other_queues_to_read_than_to_write(client: Client) -> None:
+    topic = _name()
+    client.create_topic(topic, queues=2, read_queues=4)
+    config = client.topic_config(topic)
+    assert (config.read_queues, config.write_queues) == (4, 2)
+    assert (len(client.queues(topic)), len(client.queues(topic, writable=True))) == (4, 2)
+    with pytest.raises(InvalidRequest, match="0 queues"):
+        client.create_topic(topic, queues=2, read_queues=0)
+
+
 @pytest.mark.parametrize("topic_type", ["normal", "batch"])
 def test_creating_a_topic_again_changes_its_queues(client: Client, topic_type: str) -> None:
     topic = _name()

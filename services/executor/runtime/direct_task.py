@@ -19,7 +19,7 @@ from services.executor.runtime.parts import BadRecord, Part
 from services.executor.runtime.positions import Committer, Fenced, Opened, Stored
 from services.executor.runtime.queues import wait_until
 from services.executor.runtime.rate import RateLimit
-from services.executor.runtime.sink_dead_letters import SinkDeadLetters, origin_in_source
+from services.executor.runtime.sink_dead_letters import InSource, SinkDeadLetters
 from services.executor.runtime.sink_positions import choose, commit_of
 from services.executor.runtime.surroundings import Surroundings
 from services.executor.runtime.task import Outcome, State
@@ -47,7 +47,7 @@ class DirectRun:
         context.batch_records, context.batch_bytes = self._limit.piece(context.batch_records, context.batch_bytes)
         self._opened = Opened({}, 0.0, clean=True, incarnation=0)
         self._positions: dict[str, QueuePosition] = {}
-        self._letters = SinkDeadLetters(around, (), context.max_record_bytes, origin_in_source)
+        self._letters = SinkDeadLetters(around, (), context.max_record_bytes, InSource())
         self._failure: Exception | None = None
 
     def run(self) -> Outcome:
@@ -72,9 +72,8 @@ class DirectRun:
             raise Stopped
         # Dead letters need a topic, though nothing else here does.
         topics = TopicMaker(around.client, auto_create=True, queues=1, topic_type="normal")
-        self._letters = SinkDeadLetters(
-            around, dead_letter_queues(around, topics), self._context.max_record_bytes, origin_in_source
-        )
+        dead = dead_letter_queues(around, topics)
+        self._letters = SinkDeadLetters(around, dead, self._context.max_record_bytes, InSource())
         in_sink = insist("starting the sink", self._sink.start)
         names = {*self._opened.positions, *in_sink}
         for name in names:
@@ -162,7 +161,7 @@ class DirectRun:
                 doubles += 1
                 continue
             if isinstance(value, Rejected):
-                failure = Failure.of_rejected(value)
+                failure = Failure.of_rejected(value, self._source)
                 try:
                     self._around.policy.check(failure, f"source partition {batch.partition}, record before offset {offset}")
                 except Exception as problem:  # kept: what is before it is written first (invariant 5)

@@ -39,6 +39,7 @@ class Target:
         epoch: Its epoch.
         topic: For records that name none.
         queues: The queues of a topic, sorted; may make the topic, and then blocks.
+        source: The source's task.
         key: Converts keys.
         value: Converts values.
         policy: Of bad records.
@@ -53,6 +54,7 @@ class Target:
     epoch: int
     topic: str
     queues: Callable[[str], Sequence[MessageQueue]]
+    source: object
     key: Converter
     value: Converter
     policy: ErrorPolicy
@@ -93,8 +95,8 @@ class Encoder:
         """Makes pieces of a batch that is not empty."""
         target = self._target
         failures: dict[int, Failure] = {}
-        bodies = _convert(target.value, batch.values, batch.schema, failures)
-        keys = _keys(target.key, batch, failures)
+        bodies = _convert(target.value, target.source, batch.values, batch.schema, failures)
+        keys = _keys(target.key, target.source, batch, failures)
         extras = _extras(batch, keys, failures)
         for index, body in enumerate(bodies) if max(map(len, bodies)) > target.record_bytes else ():
             if len(body) > target.record_bytes and index not in failures:
@@ -193,7 +195,9 @@ class _Columns:
     count: int
 
 
-def _convert(converter: Converter, values: Sequence[object], schema: Schema | None, failures: dict[int, Failure]) -> list[bytes]:
+def _convert(
+    converter: Converter, source: object, values: Sequence[object], schema: Schema | None, failures: dict[int, Failure]
+) -> list[bytes]:
     """The bytes of each value; empty for None and for those that are added to the failures."""
     if Rejected not in set(map(type, values)) and None not in values:
         try:
@@ -205,20 +209,20 @@ def _convert(converter: Converter, values: Sequence[object], schema: Schema | No
     for index, value in enumerate(values):
         body = b""
         if isinstance(value, Rejected):
-            failures[index] = Failure.of_rejected(value)
+            failures[index] = Failure.of_rejected(value, source)
         elif value is not None:
             try:
                 body = converter.encode(value, schema)
             except RecordError as error:
-                failures[index] = Failure.of_value(Stage.CONVERT, error, value)
+                failures[index] = Failure.of_value(Stage.CONVERT, error, value, converter)
         encoded.append(body)
     return encoded
 
 
-def _keys(converter: Converter, batch: SourceBatch, failures: dict[int, Failure]) -> list[bytes | None] | None:
+def _keys(converter: Converter, source: object, batch: SourceBatch, failures: dict[int, Failure]) -> list[bytes | None] | None:
     if batch.keys is None:
         return None
-    encoded = _convert(converter, batch.keys, batch.key_schema, failures)
+    encoded = _convert(converter, source, batch.keys, batch.key_schema, failures)
     return [None if key is None else data for key, data in zip(batch.keys, encoded, strict=True)]
 
 
@@ -244,7 +248,7 @@ def _extras(batch: SourceBatch, keys: Sequence[bytes | None] | None, failures: d
             extras.append(encode_properties(properties))
         except RocketMQError as error:
             extras.append(b"")
-            failures.setdefault(index, Failure.of_value(Stage.CONVERT, error, batch.values[index]))
+            failures.setdefault(index, Failure.of_value(Stage.CONVERT, error, batch.values[index], Encoder))
     return extras
 
 
@@ -260,7 +264,7 @@ def _key_property(key: bytes) -> dict[str, str]:
 
 def _too_large(body: bytes, limit: int) -> Failure:
     message = f"the value takes {len(body)} bytes and a message may hold {limit}"
-    return Failure.of_value(Stage.CONVERT, RecordTooLarge(message), body)
+    return Failure.of_value(Stage.CONVERT, RecordTooLarge(message), body, Encoder)
 
 
 class RecordTooLarge(RecordError):

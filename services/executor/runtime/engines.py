@@ -83,14 +83,12 @@ def stage(writer: SinkWriter, batch: SinkBatch, part: str) -> tuple[Receipt, lis
     try:
         return writer.stage(batch, part), []
     except RecordRefused as refusal:
-        return refusal.receipt, [
-            BadRecord(
-                batch.queue,
-                batch.offsets[index],
-                Failure.of_value(Stage.WRITE, RecordRefused({index: reason}, None), as_bytes(batch.values[index])),
-            )
-            for index, reason in sorted(refusal.refused.items())
-        ]
+        bad = []
+        for index, reason in sorted(refusal.refused.items()):
+            error = RecordRefused({index: reason}, None).with_traceback(refusal.__traceback__)
+            failure = Failure.of_value(Stage.WRITE, error, as_bytes(batch.values[index]), writer)
+            bad.append(BadRecord(batch.queue, batch.offsets[index], failure))
+        return refusal.receipt, bad
 
 
 def by_queue(parts: Sequence[Part]) -> list[SinkBatch]:

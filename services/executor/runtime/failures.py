@@ -1,4 +1,7 @@
-"""What becomes of a record that cannot go on: one place decides for all stages (invariant 5), and makes the dead letter. Pure."""
+"""What becomes of a record that cannot go on: one place decides for all stages (invariant 5), and makes the dead letter.
+
+Dead letters have the properties that RocketMQ Connect gives them, by the same names, and some more.
+"""
 
 import hashlib
 import json
@@ -9,6 +12,7 @@ from enum import Enum
 
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.record import Rejected
+from services.executor.host.secrets import hide
 
 PREFIX = "__connect.errors."
 """Of the properties of a dead letter: the prefix that RocketMQ Connect uses."""
@@ -16,6 +20,8 @@ PREFIX = "__connect.errors."
 _PROPERTIES_LIMIT = 32_767
 _FREE_FOR_OTHERS = 4_096  # RCPOS, and what a broker adds
 _SEPARATORS = re.compile("[\x00-\x02]")
+_TRACE_CHARACTERS = 8_000
+_CAUSES = 5
 
 
 class Stage(Enum):
@@ -26,6 +32,16 @@ class Stage(Enum):
     CONVERT = "convert"
     SEND = "send"
     WRITE = "write"
+
+
+_ORIGINAL_STAGES = {
+    Stage.POLL: "TASK_POLL",
+    Stage.TRANSFORM: "TRANSFORMATION",
+    Stage.CONVERT: "CONVERTER",
+    Stage.SEND: "ROCKETMQ_PRODUCE",
+    Stage.WRITE: "TASK_PUT",
+}
+"""What RocketMQ Connect calls them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +55,8 @@ class Failure:
         original: The original bytes, or their first part.
         length: The length of the whole.
         sha256: The hash of the whole, in hexadecimal digits.
+        by: The class of what failed at it: a converter, a connector's reader or writer.
+        trace: Where in the code it failed, the innermost call first; empty: nothing was raised.
     """
 
     stage: Stage
@@ -47,21 +65,49 @@ class Failure:
     original: bytes
     length: int
     sha256: str
+    by: str
+    trace: str = ""
 
     @classmethod
-    def of_value(cls, stage: Stage, error: Exception, value: object) -> "Failure":
-        """Of a value that a stage could not handle."""
+    def of_value(cls, stage: Stage, error: Exception, value: object, by: object) -> "Failure":
+        """Of a value that a stage could not handle; `by`: what could not, an object or a class."""
         original = as_bytes(value)
-        return cls(stage, type(error).__name__, str(error), original, len(original), hashlib.sha256(original).hexdigest())
+        digest = hashlib.sha256(original).hexdigest()
+        name = type(error).__name__
+        return cls(stage, name, str(error), original, len(original), digest, _class_name(by), _trace(error))
 
     def of_bytes(self, original: bytes) -> "Failure":
         """The same, of a message with these bytes."""
         return replace(self, original=original, length=len(original), sha256=hashlib.sha256(original).hexdigest())
 
     @classmethod
-    def of_rejected(cls, value: Rejected) -> "Failure":
-        """Of a value that a source could not read."""
-        return cls(Stage.POLL, value.error, value.reason, value.original, value.length, value.sha256)
+    def of_rejected(cls, value: Rejected, by: object) -> "Failure":
+        """Of a value that a source could not read; `by`: the source's task."""
+        return cls(Stage.POLL, value.error, value.reason, value.original, value.length, value.sha256, _class_name(by))
+
+
+def _class_name(by: object) -> str:
+    kind = by if isinstance(by, type) else type(by)
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _trace(error: BaseException) -> str:
+    """As `traceback` has it, but without the lines of code: a topic may be full of bad messages, and reading files takes long."""
+    lines: list[str] = []
+    cause: BaseException | None = error
+    for _ in range(_CAUSES):
+        if cause is None:
+            break
+        lines.append(f"{'caused by ' if lines else ''}{_class_name(cause)}: {cause}")
+        frames = []
+        at = cause.__traceback__
+        while at is not None:
+            code = at.tb_frame.f_code
+            frames.append(f'  File "{code.co_filename}", line {at.tb_lineno}, in {code.co_qualname}')
+            at = at.tb_next
+        lines += reversed(frames)
+        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
+    return "\n".join(lines)[:_TRACE_CHARACTERS]
 
 
 def as_bytes(value: object) -> bytes:
@@ -142,14 +188,17 @@ def dead_letter(
         return body, {}
     said = {
         **origin,
-        "stage": failure.stage.value,
+        "stage": _ORIGINAL_STAGES[failure.stage],
+        "class.name": failure.by,
         "exception.class.name": failure.error,
         "length": str(failure.length),
         "sha256": failure.sha256,
-        "exception.message": failure.message,
     }
     if cut:
         said["cut"] = f"the first {len(body)} of {failure.length} bytes"
+    # Invariant 6: no secret in a message. The longest last: they get the room that the others leave.
+    said["exception.message"] = hide(failure.message)
+    said["exception.stacktrace"] = hide(failure.trace)
     properties: dict[str, str] = {}
     left = _PROPERTIES_LIMIT - _FREE_FOR_OTHERS
     for name, value in said.items():

@@ -15,7 +15,7 @@ from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import SourceMark
 from rocketmq_remoting.batch import DecodedBatch
-from rocketmq_remoting.protocol.properties import decode_properties
+from rocketmq_remoting.protocol.properties import UNIQUE_KEY, decode_properties
 from services.executor.runtime.encode import EXTENSION, KEY_BASE64, TIMESTAMP, TOMBSTONE
 from services.executor.runtime.failures import ErrorPolicy, Failure, RecordFailed, Stage
 from services.executor.runtime.marks import PROPERTY, behind
@@ -117,7 +117,7 @@ class Decoder:
         raws = batch.raw_properties if kept is None else [batch.raw_properties[i] for i in kept]
         offsets = batch.offsets if kept is None else [batch.offsets[i] for i in kept]
         times = batch.store_timestamps_ms if kept is None else [batch.store_timestamps_ms[i] for i in kept]
-        columns = self._columns(raws, times)
+        columns = self._columns(raws, times, lambda index: batch[index if kept is None else kept[index]].message_id)
         until = batch.offsets[-1] + 1
         bad: dict[int, Failure] = columns.bad
         values, schemas = self._values(bodies, columns.tombstones, bad)
@@ -183,7 +183,7 @@ class Decoder:
                 try:
                     value, schema = self._value.decode(body)
                 except RecordError as error:
-                    bad[index] = Failure.of_value(Stage.CONVERT, error, body)
+                    bad[index] = Failure.of_value(Stage.CONVERT, error, body, self._value)
             values.append(value)
             schemas.append(schema)
         return values, schemas
@@ -208,7 +208,7 @@ class Decoder:
                     try:
                         make([values[index]], schema)
                     except RecordError as error:
-                        bad[index] = Failure.of_value(Stage.CONVERT, error, bodies[index])
+                        bad[index] = Failure.of_value(Stage.CONVERT, error, bodies[index], self._value)
         return {} if bad else found
 
     def _first_error(self, queue: str, offsets: Sequence[int], bad: Mapping[int, Failure]) -> RecordFailed | None:
@@ -219,7 +219,7 @@ class Decoder:
                 return error
         return None
 
-    def _columns(self, raws: Sequence[bytes], stored: Sequence[int]) -> "_Columns":
+    def _columns(self, raws: Sequence[bytes], stored: Sequence[int], message_id: Callable[[int], str]) -> "_Columns":
         joined = b"".join(raws)
         wanted = self._wanted
         keyed = wanted.keys and (b"KEYS\x01" in joined or KEY_BASE64.encode() in joined)
@@ -242,7 +242,8 @@ class Decoder:
             if TOMBSTONE in properties:
                 buried.add(index)
             if wanted.headers:
-                headers.append(_headers(properties))
+                # As RocketMQ's consumers show it: what the producer called the message, otherwise where the broker has it.
+                headers.append(_headers(properties, properties.get(UNIQUE_KEY) or message_id(index)))
         columns.keys = keys if keyed else None
         columns.times = times if timed else columns.times
         columns.headers = headers if wanted.headers else None
@@ -256,7 +257,7 @@ class Decoder:
                 return self._key.decode(base64.b64decode(coded if coded != "=" else ""))[0]
             return self._key.decode(properties["KEYS"].encode())[0] if "KEYS" in properties else None
         except (RecordError, binascii.Error) as error:
-            bad[index] = Failure.of_value(Stage.CONVERT, error, coded or properties.get("KEYS", ""))
+            bad[index] = Failure.of_value(Stage.CONVERT, error, coded or properties.get("KEYS", ""), self._key)
             return None
 
 
@@ -269,8 +270,8 @@ class _Columns:
     bad: dict[int, Failure] = field(default_factory=dict)
 
 
-def _headers(properties: Mapping[str, str]) -> Mapping[str, str]:
-    """As RocketMQ Connect shows them: extensions without their prefix, RocketMQ's own properties with another one."""
+def _headers(properties: Mapping[str, str], message_id: str) -> Mapping[str, str]:
+    """As RocketMQ Connect shows them: extensions without their prefix, RocketMQ's own properties with another one, and the id."""
     headers = {}
     for name, value in properties.items():
         if name in _INTERNAL:
@@ -281,6 +282,7 @@ def _headers(properties: Mapping[str, str]) -> Mapping[str, str]:
             headers[name] = value
         else:
             headers[f"MQ-SYS-{name}"] = value
+    headers["MQ-SYS-MSG_ID"] = message_id
     return headers
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Protocol
 
 from rocketmq_remoting.batch import encode_batch
 from rocketmq_remoting.model import MessageQueue
@@ -14,6 +15,49 @@ from services.executor.runtime.surroundings import Surroundings
 
 _SEND_SECONDS = 5.0
 _BATCH_BYTES = 1 << 20
+
+
+class Origin(Protocol):
+    """Says where a record comes from."""
+
+    def place(self, record: BadRecord) -> str:
+        """For people."""
+
+    def properties(self, record: BadRecord) -> Mapping[str, str]:
+        """For the properties of its dead letter, without their prefix."""
+
+
+class InQueue:
+    """Of a message.
+
+    Args:
+        clusters: The cluster of each broker, by name.
+    """
+
+    def __init__(self, clusters: Mapping[str, str]) -> None:
+        self._clusters = clusters
+
+    def place(self, record: BadRecord) -> str:
+        """See Origin."""
+        return f"queue {record.queue}, offset {record.offset}"
+
+    def properties(self, record: BadRecord) -> Mapping[str, str]:
+        """See Origin: the queue a second time as what RocketMQ Connect calls it, a partition."""
+        topic, broker, number = record.queue.rsplit("/", 2)
+        where = {"topic": topic, "broker": broker, "queue": number, "partition": number, "offset": str(record.offset)}
+        return {**where, "cluster.id": self._clusters.get(broker, "")}
+
+
+class InSource:
+    """Of a record of a direct task."""
+
+    def place(self, record: BadRecord) -> str:
+        """See Origin."""
+        return f"source partition {record.queue}, offset {record.offset}"
+
+    def properties(self, record: BadRecord) -> Mapping[str, str]:
+        """See Origin."""
+        return {"source.partition": record.queue, "source.offset": str(record.offset)}
 
 
 class SinkDeadLetters:
@@ -32,7 +76,7 @@ class SinkDeadLetters:
         around: Surroundings,
         queues: Sequence[MessageQueue],
         body_limit: int,
-        origin: Callable[[BadRecord], Mapping[str, str]],
+        origin: Origin,
         bodies: Callable[[str, Sequence[int]], Mapping[int, bytes]] | None = None,
     ) -> None:
         self._around = around
@@ -48,8 +92,7 @@ class SinkDeadLetters:
         metrics.errors += len(records)
         if policy.log:
             for record in records:
-                place = ", ".join(f"{name} {value}" for name, value in self._origin(record).items())
-                self._around.reporter.log("WARNING", policy.describe(record.failure, place))
+                self._around.reporter.log("WARNING", policy.describe(record.failure, self._origin.place(record)))
         if not self._queues:
             metrics.records_skipped += len(records)
             return
@@ -84,7 +127,7 @@ class SinkDeadLetters:
         batches: list[tuple[list[bytes], list[bytes]]] = []
         held = _BATCH_BYTES
         for record in records:
-            origin = {"connector.name": spec.connector, "task.id": str(spec.task), **self._origin(record)}
+            origin = {"connector.name": spec.connector, "task.id": str(spec.task), **self._origin.properties(record)}
             body, said = dead_letter(
                 record.failure, origin, with_properties=self._around.policy.properties, body_limit=self._body_limit
             )
@@ -96,14 +139,3 @@ class SinkDeadLetters:
             batches[-1][1].append(encoded)
             held += len(body) + len(encoded)
         return batches
-
-
-def origin_in_queue(record: BadRecord) -> Mapping[str, str]:
-    """Of a message."""
-    topic, broker, number = record.queue.rsplit("/", 2)
-    return {"topic": topic, "broker": broker, "queue": number, "offset": str(record.offset)}
-
-
-def origin_in_source(record: BadRecord) -> Mapping[str, str]:
-    """Of a record of a direct task."""
-    return {"source.partition": record.queue, "source.offset": str(record.offset)}

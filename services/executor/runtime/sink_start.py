@@ -16,13 +16,13 @@ from services.executor.runtime.positions import Opened, Stored, outcome
 from services.executor.runtime.queues import parse, text, wait_until
 from services.executor.runtime.rate import RateLimit
 from services.executor.runtime.read_again import bodies
-from services.executor.runtime.sink_dead_letters import SinkDeadLetters, origin_in_queue
+from services.executor.runtime.sink_dead_letters import InQueue, SinkDeadLetters
 from services.executor.runtime.sink_positions import choose, from_stored, to_stored
 from services.executor.runtime.sink_reader import SinkReader, own_queues
 from services.executor.runtime.sink_task import SinkRun
 from services.executor.runtime.surroundings import Surroundings
 from services.executor.runtime.task import State
-from services.executor.runtime.topics import TopicMaker, dead_letter_queues
+from services.executor.runtime.topics import TopicMaker, clusters, dead_letter_queues
 
 
 def begin(around: Surroundings, task: SinkTask, engine: Engine, context: TaskContext) -> SinkRun:
@@ -57,8 +57,9 @@ def begin(around: Surroundings, task: SinkTask, engine: Engine, context: TaskCon
         log=around.reporter.log,
         buffer_bytes=limits.buffer_bytes,
     )
+    origin = InQueue(clusters(around, {queue.topic for queue in queues}) if dead else {})
     letters = SinkDeadLetters(
-        around, dead, context.max_record_bytes, origin_in_queue, lambda name, offsets: bodies(around.client, parse(name), offsets)
+        around, dead, context.max_record_bytes, origin, lambda name, offsets: bodies(around.client, parse(name), offsets)
     )
     return SinkRun(around, engine, reader, batcher, letters, positions=positions, group=group)
 

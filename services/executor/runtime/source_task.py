@@ -91,6 +91,7 @@ class SourceRun:
                 epoch=around.spec.epoch,
                 topic=config["topic"],
                 queues=self._queues,
+                source=task,
                 key=key,
                 value=value,
                 policy=around.policy,
@@ -237,7 +238,7 @@ class SourceRun:
     def _refused(self, event: Refusal) -> None:
         """The broker will never take this message: the error policy decides, as for every bad record."""
         piece = event.piece
-        failure = Failure.of_value(Stage.SEND, event.error, piece.bodies[0])
+        failure = Failure.of_value(Stage.SEND, event.error, piece.bodies[0], self._around.client)
         place = f"source partition {piece.batch.partition}, record before offset {piece.offsets[0]}"
         try:
             self._policy.check(failure, place)

@@ -74,7 +74,7 @@ class DataFrameEngine:
             number = bisect_right(ends, row)
             records = ordered[number].records
             index = row - ends[number] + len(records)
-            failure = Failure.of_value(Stage.WRITE, RecordError(reason), as_bytes(records.values[index]))
+            failure = Failure.of_value(Stage.WRITE, RecordError(reason), as_bytes(records.values[index]), self._task)
             self._refused[row] = BadRecord(records.queue, records.offsets[index], failure)
 
     def give_up(self) -> None:

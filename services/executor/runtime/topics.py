@@ -1,5 +1,6 @@
 """Topics of a task: found, or made when the configuration says so."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -32,13 +33,16 @@ class TopicMaker:
         """As a configuration says."""
         return cls(client, config["topic.auto.create"], config["topic.queues"], config["topic.type"])
 
-    def find(self, topic: str, *, writable: bool, queues: int | None = None, plain: bool = False) -> list[MessageQueue]:
+    def find(
+        self, topic: str, *, writable: bool, queues: int | None = None, read_queues: int | None = None, plain: bool = False
+    ) -> list[MessageQueue]:
         """The queues of a topic, sorted; makes the topic when there is none.
 
         Args:
             topic: The topic.
             writable: Those that can be written to, instead of those that can be read.
             queues: How many a topic that is made has; None: as configured.
+            read_queues: How many of them can be read; None: all.
             plain: A topic that is made is of the normal type, and made whatever the configuration says: a dead-letter topic.
 
         Raises:
@@ -50,7 +54,7 @@ class TopicMaker:
                 # Making it would change the one that is there.
                 msg = f"topic {topic} is on its broker, and is not announced yet: RocketMQ announces it within 30 s"
                 raise SystemAway(msg)
-            self._make(topic, queues or self.queues, plain=plain)
+            self._make(topic, queues or self.queues, read_queues, plain=plain)
         found = self.client.queues(topic, writable=writable)
         if not found:
             what = "written to" if writable else "read"
@@ -58,12 +62,13 @@ class TopicMaker:
             raise PermanentError(msg)
         return found
 
-    def _make(self, topic: str, queues: int, *, plain: bool) -> None:
+    def _make(self, topic: str, queues: int, read_queues: int | None, *, plain: bool) -> None:
         if not self.auto_create and not plain:
             msg = f"topic {topic} does not exist: create it, or let it be created with topic.auto.create=true"
             raise PermanentError(msg)
         try:
-            self.client.create_topic(topic, queues=queues, topic_type="normal" if plain else self.topic_type)
+            topic_type = "normal" if plain else self.topic_type
+            self.client.create_topic(topic, queues=queues, read_queues=read_queues, topic_type=topic_type)
         except InvalidRequest as error:
             raise PermanentError(str(error)) from error
 
@@ -73,6 +78,18 @@ def dead_letter_queues(around: Surroundings, topics: TopicMaker) -> list[Message
     topic = around.policy.dead_letter_topic
     if not topic:
         return []
-    count: int = around.config["errors.deadletterqueue.write.queue.nums"]
-    make = partial(topics.find, topic, writable=True, queues=count, plain=True)
+    config = around.config
+    count: int = config["errors.deadletterqueue.write.queue.nums"]
+    # Fewer read queues than write queues would hide dead letters from every consumer.
+    readable = max(count, config["errors.deadletterqueue.read.queue.nums"])
+    make = partial(topics.find, topic, writable=True, queues=count, read_queues=readable, plain=True)
     return around.attempts.insist(f"looking for the dead-letter topic {topic}", make)
+
+
+def clusters(around: Surroundings, topics: Iterable[str]) -> Mapping[str, str]:
+    """The RocketMQ cluster of each broker that has one of these topics, by its name."""
+    found: dict[str, str] = {}
+    for topic in sorted(topics):
+        route = around.attempts.insist(f"looking for topic {topic}", partial(around.client.route, topic))
+        found |= {broker.name: broker.cluster for broker in route.brokers}
+    return found

@@ -26,6 +26,7 @@ def encode(
         epoch=5,
         topic="t",
         queues=queues,
+        source=None,
         key=text,
         value=text,
         policy=policy,

@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocketmq_remoting.protocol.properties import MAX_PROPERTIES_BYTES, encode_properties
+from services.executor.host.secrets import remember
 from services.executor.runtime.failures import PREFIX, ErrorPolicy, Failure, RecordFailed, Stage, dead_letter
 
 texts = st.text(max_size=200)
@@ -14,32 +15,94 @@ texts = st.text(max_size=200)
     st.binary(max_size=50),
 )
 def test_a_dead_letter_always_fits_into_a_message(message: str, origin: dict[str, str], original: bytes) -> None:
-    failure = Failure(Stage.CONVERT, "Error", message, original, len(original), "00")
+    failure = Failure(Stage.CONVERT, "Error", message, original, len(original), "00", "a.Class", message)
     body, properties = dead_letter(failure, origin, with_properties=True, body_limit=40)
     assert body == original[:40]
     # RCPOS and what the broker adds fit beside it.
     assert len(encode_properties(properties)) <= MAX_PROPERTIES_BYTES - 4_000
-    assert properties[f"{PREFIX}stage"] == "convert"
+    assert properties[f"{PREFIX}stage"] == "CONVERTER"
     assert (f"{PREFIX}cut" in properties) == (len(original) > 40)
 
 
 def test_without_properties_only_what_was_cut_off_is_told() -> None:
-    failure = Failure.of_value(Stage.WRITE, ValueError("no"), "text")
+    failure = Failure.of_value(Stage.WRITE, ValueError("no"), "text", object)
     assert dead_letter(failure, {}, with_properties=False, body_limit=10) == (b"text", {})
     body, properties = dead_letter(failure, {}, with_properties=False, body_limit=2)
     assert body == b"te"
     assert properties[f"{PREFIX}length"] == "4"
 
 
+def fail(depth: int) -> None:
+    if depth:
+        fail(depth - 1)
+    [].pop()
+
+
+def raised(depth: int = 0) -> Exception:
+    try:
+        fail(depth)
+    except IndexError as error:
+        try:
+            msg = "outer"
+            raise ValueError(msg) from error
+        except ValueError as outer:
+            return outer
+    raise AssertionError
+
+
+def properties_of(failure: Failure) -> dict[str, str]:
+    _, properties = dead_letter(failure, {}, with_properties=True, body_limit=10)
+    return {name.removeprefix(PREFIX): value for name, value in properties.items()}
+
+
+@pytest.mark.parametrize(
+    ("stage", "original"),
+    [
+        (Stage.POLL, "TASK_POLL"),
+        (Stage.TRANSFORM, "TRANSFORMATION"),
+        (Stage.CONVERT, "CONVERTER"),
+        (Stage.SEND, "ROCKETMQ_PRODUCE"),
+        (Stage.WRITE, "TASK_PUT"),
+    ],
+)
+def test_stages_and_classes_are_named_as_rocketmq_connect_names_them(stage: Stage, original: str) -> None:
+    said = properties_of(Failure.of_value(stage, ValueError("no"), "text", ErrorPolicy))
+    assert (said["stage"], said["class.name"]) == (original, "services.executor.runtime.failures.ErrorPolicy")
+    assert (said["exception.class.name"], said["exception.message"]) == ("ValueError", "no")
+
+
+def test_the_trace_begins_where_the_error_was_raised_and_names_its_cause() -> None:
+    lines = properties_of(Failure.of_value(Stage.CONVERT, raised(), "text", object))["exception.stacktrace"].splitlines()
+    assert lines[0] == "builtins.ValueError: outer"
+    assert lines[1].startswith('  File "')
+    assert lines[1].endswith(", in raised")
+    assert lines[2] == "caused by builtins.IndexError: pop from empty list"
+    assert [line.rpartition(" ")[2] for line in lines[3:]] == ["fail", "raised"]
+
+
+def test_a_long_trace_and_a_long_message_leave_room_for_the_rest() -> None:
+    said = properties_of(Failure.of_value(Stage.CONVERT, raised(500), "t" * 100, object))
+    assert len(said["exception.stacktrace"]) == 8_000
+    long = properties_of(Failure.of_value(Stage.CONVERT, ValueError("x" * 40_000), "t" * 100, object))
+    assert long["cut"] == "the first 10 of 100 bytes"
+    assert len(long["exception.message"]) > 20_000
+
+
+def test_no_secret_is_in_a_dead_letter() -> None:
+    remember("tr0ub4dor")
+    error = RuntimeError("can't log in with tr0ub4dor")
+    assert "tr0ub4dor" not in str(properties_of(Failure.of_value(Stage.WRITE, error, "text", object)))
+
+
 def test_a_policy_without_tolerance_names_the_place_and_the_way_out() -> None:
     policy = ErrorPolicy(tolerant=False, dead_letter_topic="", properties=True, log=True, log_values=False)
-    failure = Failure.of_value(Stage.CONVERT, ValueError("not text"), b"\xff")
+    failure = Failure.of_value(Stage.CONVERT, ValueError("not text"), b"\xff", object)
     with pytest.raises(RecordFailed, match=r"here: convert: ValueError: not text.*errors.tolerance=all"):
         policy.check(failure, "here")
 
 
 def test_content_is_logged_only_when_asked_for() -> None:
-    failure = Failure.of_value(Stage.CONVERT, ValueError("bad"), {"secret": 1})
+    failure = Failure.of_value(Stage.CONVERT, ValueError("bad"), {"secret": 1}, object)
     quiet = ErrorPolicy(tolerant=True, dead_letter_topic="", properties=True, log=True, log_values=False)
     loud = ErrorPolicy(tolerant=True, dead_letter_topic="", properties=True, log=True, log_values=True)
     assert "secret" not in quiet.describe(failure, "p")

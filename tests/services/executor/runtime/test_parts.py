@@ -5,7 +5,7 @@ from rocketconnect_sdk.converters import Converter, converter
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import BYTES, STRING, Schema
 from rocketconnect_sdk.sink import SourceMark
-from rocketmq_remoting.batch import DecodedBatch
+from rocketmq_remoting.batch import DecodedBatch, Source
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import encode_properties
 from services.executor.runtime.failures import ErrorPolicy
@@ -32,7 +32,12 @@ class FirstByte(Converter):
 
 def pulled(bodies: Sequence[bytes], properties: Sequence[dict[str, str]] = (), start: int = 100) -> DecodedBatch:
     raws = [encode_properties(each) for each in properties] or [b""] * len(bodies)
-    return DecodedBatch(QUEUE, list(bodies), list(range(start, start + len(bodies))), raws, [1_000] * len(bodies), [], len(bodies))
+    # Stored one behind the other, every field 0 but the place in the broker's log.
+    stored = b"".join(bytes(28) + number.to_bytes(8, "big") + bytes(64) for number in range(len(bodies)))
+    source = Source(stored, list(range(0, len(stored), 100)))
+    return DecodedBatch(
+        QUEUE, list(bodies), list(range(start, start + len(bodies))), raws, [1_000] * len(bodies), [source], len(bodies)
+    )
 
 
 def decode(
@@ -109,7 +114,15 @@ def test_keys_times_headers_and_tombstones_come_from_the_properties() -> None:
     assert parts[0].records.values == ["a", None]
     assert parts[0].records.keys == ["k", ""]
     assert parts[0].records.timestamps_ms == [77, 1_000]
-    assert parts[0].records.headers == [{"KEYS": "k", "a": "1", "MQ-SYS-UNIQ_KEY": "u"}, {}]
+    assert parts[0].records.headers == [
+        {"KEYS": "k", "a": "1", "MQ-SYS-UNIQ_KEY": "u", "MQ-SYS-MSG_ID": "u"},
+        {"MQ-SYS-MSG_ID": f"{2:032X}"},
+    ]
+
+
+def test_a_message_is_known_by_the_id_that_its_producer_gave_it_or_else_by_its_place_in_the_broker() -> None:
+    (part,) = decode(pulled([b"a", b"b", b"c"], [{"x": "1"}, {"UNIQ_KEY": "u"}, {"x": "3"}]), [1, 2])
+    assert [headers["MQ-SYS-MSG_ID"] for headers in part.records.headers or ()] == ["u", f"{2:032X}"]
 
 
 def test_without_keys_or_times_there_are_no_such_columns() -> None:

@@ -38,6 +38,6 @@ def test_a_stop_at_the_beginning_of_a_part_still_ends_the_task() -> None:
 
 
 def test_the_first_refused_record_of_each_queue_counts() -> None:
-    failure = Failure.of_value(Stage.WRITE, ERROR, "x")
+    failure = Failure.of_value(Stage.WRITE, ERROR, "x", object)
     records = [BadRecord("a", 9, failure), BadRecord("b", 1, failure), BadRecord("a", 3, failure)]
     assert first_refused(records) == {"a": 3, "b": 1}

@@ -153,6 +153,7 @@ def test_bad_messages_and_refused_records_become_dead_letters(tasks: Tasks) -> N
     for stage, offset, by in (("CONVERTER", "1", ".StringConverter"), ("TASK_PUT", "2", ".TableWriter")):
         said = {name.removeprefix("__connect.errors."): value for name, value in letters[stage].items()}
         assert (said["topic"], said["broker"], said["partition"], said["offset"]) == (tasks.topic, queue.broker, "0", offset)
+        assert said["queue"] == said["partition"]
         assert (said["connector.name"], said["task.id"], said["cluster.id"]) == ("sink", "0", "rocketconnect")
         assert said["class.name"].endswith(by)
         assert said["exception.class.name"] in said["exception.stacktrace"].splitlines()[0]

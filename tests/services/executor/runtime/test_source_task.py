@@ -137,7 +137,8 @@ def test_a_bad_record_becomes_a_dead_letter_with_its_reason_and_place(tasks: Tas
     prefix = "__connect.errors."
     said = {name.removeprefix(prefix): value for name, value in properties.items() if name.startswith(prefix)}
     assert said["connector.name"] == "source"
-    assert said["stage"] == "poll"
+    assert said["stage"] == "TASK_POLL"
+    assert said["class.name"].endswith("lines.LinesTask")
     assert said["exception.class.name"] == "Unreadable"
     assert said["source.partition"] == str(file)
     assert said["source.offset"] == "4"

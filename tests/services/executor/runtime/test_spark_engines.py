@@ -166,7 +166,7 @@ def test_values_that_a_data_frame_sink_cannot_write_become_dead_letters(
     assert [(body, said["offset"]) for body, said in found] == [(bodies[offset], str(offset)) for offset in bad]
     for body, said in found:
         assert (said["topic"], said["broker"], said["queue"]) == (queue.topic, queue.broker, str(queue.queue_id))
-        assert (said["stage"], said["exception.class.name"]) == ("write", "RecordError")
+        assert (said["stage"], said["exception.class.name"]) == ("TASK_PUT", "RecordError")
         assert "is not JSON" in said["exception.message"]
         assert body in said["exception.message"]
     if form != "csv":

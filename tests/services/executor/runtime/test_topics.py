@@ -1,16 +1,35 @@
 """How tasks find and make their topics, against a real broker."""
 
 import time
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from rocketconnect_sdk.errors import SystemAway
 from rocketmq_remoting.protocol.codes import RequestCode
 from rocketmq_remoting.protocol.requests import Request
-from services.executor.runtime.topics import TopicMaker
-from tests.services.executor.runtime.conftest import Tasks
+from services.executor.runtime.attempts import Attempts
+from services.executor.runtime.failures import ErrorPolicy
+from services.executor.runtime.surroundings import Surroundings
+from services.executor.runtime.task import TaskControl
+from services.executor.runtime.topics import TopicMaker, clusters, dead_letter_queues
+from tests.services.executor.runtime.conftest import RecordingReporter, Tasks
 
 pytestmark = pytest.mark.rocketmq
+
+
+@pytest.mark.parametrize(("write", "read", "readable"), [(2, 3, 3), (4, 2, 4)])
+def test_every_queue_of_a_dead_letter_topic_that_is_made_can_be_read(tasks: Tasks, write: int, read: int, readable: int) -> None:
+    config = {"errors.deadletterqueue.write.queue.nums": write, "errors.deadletterqueue.read.queue.nums": read}
+    policy = ErrorPolicy(tolerant=True, dead_letter_topic=tasks.topic, properties=True, log=False, log_values=False)
+    attempts = Attempts(TaskControl(), RecordingReporter(), 0.0, 1.0)
+    around = SimpleNamespace(policy=policy, config=config, attempts=attempts, client=tasks.client)
+    queues = dead_letter_queues(cast("Surroundings", around), TopicMaker(tasks.client, False, 8, "batch"))
+    assert len(queues) == write
+    made = tasks.client.topic_config(tasks.topic)
+    assert (made.write_queues, made.read_queues, made.topic_type) == (write, readable, "normal")
+    assert clusters(cast("Surroundings", around), [tasks.topic]) == {queues[0].broker: "rocketconnect"}
 
 
 def test_a_topic_that_is_not_announced_yet_is_waited_for_and_neither_made_again_nor_called_missing(tasks: Tasks) -> None:
