@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import BinaryIO
 
+from connectors.file_source.birth import born_ns
 from rocketconnect_sdk.errors import PermanentError
 
 _PIECE = 1 << 18
@@ -19,6 +20,7 @@ class Content(ABC):
         self._file: BinaryIO = path.open("rb", buffering=0)
         state = os.fstat(self._file.fileno())
         self.device, self.inode = state.st_dev, state.st_ino
+        self.born_ns = born_ns(self._file.fileno())
 
     @property
     def stored_size(self) -> int:

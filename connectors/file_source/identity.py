@@ -1,8 +1,9 @@
 """Which file it is: the same after it was renamed, another after it was truncated or replaced. Pure.
 
-A source partition is named PATTERN#DEVICE-INODE-HEAD-GENERATION. HEAD is the CRC of the first line, at most 256 bytes of it: it
-tells files apart that were given the same inode one after the other, or that were emptied and written anew. GENERATION counts
-the times that a file was written anew and yet began with the same line.
+A source partition is named PATTERN#DEVICE-INODE-BORN-HEAD-GENERATION. BORN is the time at which the file was made: an inode is
+given to other files later. Where the file system knows it, DEVICE is 0: the number of a device can change when a machine starts.
+HEAD is the CRC of the first line, or of the header and the first line behind it, at most 1,024 bytes: it tells apart what was
+written into the same file one after the other. GENERATION counts the times that a file was written anew and yet began alike.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,7 +12,7 @@ from zlib import crc32
 
 from rocketconnect_sdk.record import Offset
 
-HEAD_BYTES = 256
+HEAD_BYTES = 1024
 _LONGEST_PATTERN = 900
 
 
@@ -21,11 +22,13 @@ class Identity:
 
     device: int
     inode: int
+    born_ns: int
     head: int
 
     def __str__(self) -> str:
         """As in names of partitions."""
-        return f"{self.device:x}-{self.inode:x}-{self.head:08x}"
+        device = 0 if self.born_ns else self.device
+        return f"{device:x}-{self.inode:x}-{self.born_ns:x}-{self.head:08x}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +40,21 @@ class Place:
     offset: Offset
 
 
-def head_of(data: bytes, *, whole: bool) -> int | None:
+def head_of(data: bytes, lines: int, *, whole: bool) -> int | None:
     """HEAD of a file that begins with data; None: more of it is needed.
 
     Args:
         data: Its first HEAD_BYTES bytes, or all that there are.
+        lines: How many lines tell it from others: 1, or 2 where the first one is a header.
         whole: There will be no more.
     """
-    line, newline, _ = data[:HEAD_BYTES].partition(b"\n")
-    if newline or len(line) == HEAD_BYTES or (whole and line):
-        return crc32(line)
-    return None
+    data = data[:HEAD_BYTES]
+    end = -1
+    for _ in range(lines):
+        end = data.find(b"\n", end + 1)
+        if end < 0:
+            return crc32(data) if len(data) == HEAD_BYTES or (whole and data) else None
+    return crc32(data[:end])
 
 
 def share_of(device: int, inode: int, shares: int) -> int:
@@ -76,13 +83,13 @@ class Places:
         if known is None or known.generation <= place.generation:
             self._newest[identity] = place
 
-    def known_inodes(self) -> set[tuple[int, int]]:
-        """(device, inode) of every file that is known."""
-        found = set()
-        for identity in self._newest:
-            device, inode, _ = identity.split("-")
-            found.add((int(device, 16), int(inode, 16)))
-        return found
+    def known_inodes(self) -> set[int]:
+        """The inode of every file that is known."""
+        return {int(identity.split("-")[1], 16) for identity in self._newest}
+
+    def knows(self, identity: Identity) -> bool:
+        """Whether something of the file was read before."""
+        return str(identity) in self._newest
 
     def of(self, identity: Identity) -> Place:
         """Where reading of a file goes on, or begins."""

@@ -1,13 +1,14 @@
 """One file, read record by record from where it was left."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from threading import Event
 
 from connectors.file_source.content import Content, open_content
 from connectors.file_source.identity import HEAD_BYTES, Identity, Place, Places, head_of
-from connectors.file_source.records import FIRST_PART, Cut, Format, too_long
+from connectors.file_source.records import FIRST_PART, Cut, Format, located, too_long
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.record import Offset, SourceBatch
 
@@ -40,26 +41,33 @@ class Reader:
         places: What is known of files.
         make_format: Gives a Format for it.
         gzip: It is compressed.
+        known_only: It is read only if something of it was read before.
         stopping: Ends a long read early.
 
     Raises:
         OSError: it cannot be opened.
     """
 
-    def __init__(self, path: Path, places: Places, make_format: Callable[[], Format], *, gzip: bool, stopping: Event) -> None:
+    def __init__(
+        self, path: Path, places: Places, make_format: Callable[[], Format], *, gzip: bool, known_only: bool, stopping: Event
+    ) -> None:
         self.path = path
+        self._known_only = known_only
+        self.foreign = False
+        """It is none of those that were read before, and so it is not read."""
         self._places = places
         self._make_format = make_format
         self._stopping = stopping
         self._content: Content = open_content(path, gzip=gzip)
         self.key = (self._content.device, self._content.inode)
         self._written_anew = False
+        self._too_short = False
         self._begin()
 
     def _begin(self) -> None:
         self._format = self._make_format()
         self._place: Place | None = None
-        self._identity = Identity(*self.key, 0)
+        self._identity = Identity(*self.key, self._content.born_ns, 0)
         self._head = b""
         self._data = b""
         self._at = 0
@@ -74,7 +82,9 @@ class Reader:
 
     @property
     def remaining(self) -> int:
-        """How many bytes are not read yet."""
+        """How many bytes are not read yet; 0 for a file with nothing but a header."""
+        if self._too_short:
+            return 0
         return max(0, self._content.stored_size - self._content.stored_read) + len(self._data)
 
     def read(self, size: int, *, last: bool) -> SourceBatch | None:
@@ -91,8 +101,10 @@ class Reader:
         if self._place is not None and self._is_another():
             self._begin()
             self._written_anew = True
-        if self._place is None and not self._recognise(whole=last):
-            return None
+        if self._place is None:
+            self._too_short = not self._recognise(whole=last)
+            if self._too_short:
+                return None
         while not self._stopping.is_set():
             piece = b"" if self._unseen else self._content.read(size)
             self._data += piece
@@ -117,13 +129,16 @@ class Reader:
     def _recognise(self, *, whole: bool) -> bool:
         """Finds out which file it is, and goes to where it was left. False: it is too short to tell."""
         first = self._content.head(HEAD_BYTES)
-        head = head_of(first, whole=whole)
+        head = head_of(first, 2 if self._format.needs_header else 1, whole=whole)
         if head is None:
+            return False
+        self._identity = replace(self._identity, head=head)
+        self.foreign = self._known_only and not self._places.knows(self._identity)
+        if self.foreign:
             return False
         if self._format.needs_header and not self._read_header(whole=whole):
             return False
         begin = self._at
-        self._identity = Identity(*self.key, head)
         self._head = first
         place = self._places.anew(self._identity) if self._written_anew else self._places.of(self._identity)
         if place.offset == (0,) or not self._go_to(place.offset):
@@ -222,7 +237,7 @@ class Reader:
         self._places.moved(self._identity, self._place)
         return SourceBatch(
             self._place.partition,
-            cut.values,
+            located(cut, self.path),
             cut.offsets,
             keys=cut.keys,
             schema=self._format.schema,

@@ -2,10 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import accumulate, compress, count
 from operator import add
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -46,6 +47,25 @@ def too_long(first: bytes, length: int, digest: str, limit: int) -> Rejected:
     """Stands for a record that no message can hold."""
     reason = f"the record has {length} bytes, and a message holds {limit}"
     return Rejected("RecordTooLarge", reason, first[:FIRST_PART], length, digest)
+
+
+def located(cut: Cut, path: Path) -> Sequence[object]:
+    """The values of a cut; those that could not be read say in which file, and between which bytes of its content, they stand."""
+    if Rejected not in set(map(type, cut.values)):
+        return cut.values
+    pairs = zip(cut.values, cut.offsets, strict=True)
+    return [_located(value, offset, path) if isinstance(value, Rejected) else value for value, offset in pairs]
+
+
+def _located(value: Rejected, offset: Offset, path: Path) -> Rejected:
+    newline = 1 if len(offset) == 1 else 0
+    reason = f"{path}, bytes {offset[0] - newline - value.length} to {offset[0]}: {value.reason}"
+    advice = (
+        "To go on behind it, set errors.tolerance=all with errors.deadletterqueue.topic.name, which keeps it, or stop the connector "
+        f"and move the position of the partition to {'.'.join(map(str, offset))} (POST /v1/connectors/NAME/positions:alter). A file "
+        "that is written anew to correct a record is a new file: all of its records are sent again"
+    )
+    return replace(value, reason=reason, advice=advice)
 
 
 class Format(ABC):

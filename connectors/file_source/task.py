@@ -69,7 +69,7 @@ class FileSourceTask(SourceTask):
         """The size of each file, and since when it has it."""
         self._gone: set[Key] = set()
         self._closed: dict[Key, int] = {}
-        self._waiting: deque[Path] = deque()
+        self._waiting: deque[tuple[Path, bool]] = deque()
         self._ready: deque[SourceBatch] = deque()
         self._next_look = 0.0
         self._ever = False
@@ -149,7 +149,7 @@ class FileSourceTask(SourceTask):
         except OSError as error:
             msg = f"{reader.path} cannot be read now: {error.strerror}"
             raise RetriableError(msg) from error
-        if batch is None and (not self._follow or over) and not self._context.stopping.is_set():
+        if batch is None and (not self._follow or over or reader.foreign) and not self._context.stopping.is_set():
             self._close(key)
         return batch
 
@@ -160,7 +160,8 @@ class FileSourceTask(SourceTask):
         self._gone.discard(key)
         reader.close()
         while self._waiting and len(self._readers) < _OPEN_FILES:
-            self._open(self._waiting.popleft())
+            path, known_only = self._waiting.popleft()
+            self._open(path, known_only=known_only)
 
     def _first_piece(self, batch: SourceBatch) -> SourceBatch:
         most = max(1, self._context.batch_records)
@@ -207,30 +208,33 @@ class FileSourceTask(SourceTask):
 
     def _look_for_renamed(self, found: Mapping[Key, Path]) -> None:
         """A file that was rotated while nobody looked lies in the same directory, under a name that the pattern does not match."""
-        missing = self._places.known_inodes() - found.keys()
+        missing = self._places.known_inodes() - {inode for _, inode in found}
         directories = {path.parent for path in found.values()} | {Path(self._filename).parent}
         if not missing or not self._follow:
             return
         for directory in directories:
             try:
                 with os.scandir(directory) as entries:
-                    paths = [Path(entry.path) for entry in entries if any(entry.inode() == inode for _, inode in missing)]
+                    paths = [Path(entry.path) for entry in entries if entry.inode() in missing and entry.is_file()]
             except OSError:
                 # The directory of a pattern may not exist, or be a pattern itself; then nothing was rotated in it.
                 continue
             for key, path in self._mine(paths).items():
-                if key in missing:
+                if key[1] in missing:
                     self._make_room()
-                    self._open(path)
+                    # An inode alone says little: it may have been given to another file.
+                    self._open(path, known_only=True)
                     self._gone.add(key)
 
-    def _open(self, path: Path) -> None:
+    def _open(self, path: Path, *, known_only: bool = False) -> None:
         if len(self._readers) >= _OPEN_FILES:
-            self._waiting.append(path)
+            self._waiting.append((path, known_only))
             return
         gzip = is_gzip(path, self._compression)
         try:
-            reader = Reader(path, self._places, self._make_format, gzip=gzip, stopping=self._context.stopping)
+            reader = Reader(
+                path, self._places, self._make_format, gzip=gzip, known_only=known_only, stopping=self._context.stopping
+            )
         except FileNotFoundError:
             return
         except OSError as error:

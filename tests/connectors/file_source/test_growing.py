@@ -2,6 +2,8 @@
 
 import gzip
 import os
+import re
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,8 @@ from typing import Any
 import pytest
 
 from connectors.file_source import FileSource
+from connectors.file_source.birth import born_ns
+from connectors.file_source.identity import Identity
 from connectors.file_source.task import FileSourceTask
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, SystemAway
@@ -290,3 +294,65 @@ def test_stored_positions_of_other_names_of_the_pattern_still_count(tmp_path: Pa
     file = Following(tmp_path / "a.log")
     assert file.read() == ["one"]
     assert file.again(f"{tmp_path}/*.log").read() == []
+
+
+def test_a_csv_file_in_the_place_of_another_one_is_read_from_its_beginning_though_header_and_length_are_the_same(
+    tmp_path: Path,
+) -> None:
+    """As in a folder into which files are dropped, where one gets the inode of one that was deleted."""
+    path = tmp_path / "a.csv"
+    path.write_text("id,name\n11,aa\n12,bb\n")
+    file = Following(f"{tmp_path}/*.csv", format="csv")
+    assert [row["id"] for row in file.read()] == ["11", "12"]
+    file.task.close()
+    path.write_text("id,name\n13,cc\n14,dd\n15,ee\n")
+    again = Following(f"{tmp_path}/*.csv", file.positions, format="csv")
+    assert [row["id"] for row in again.read()] == ["13", "14", "15"]
+
+
+def test_a_csv_file_is_known_again_by_its_header_and_first_row(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("id,name\n")
+    file = Following(path, format="csv")
+    assert file.read() == []
+    assert file.task.remaining() == 0
+    append(path, "1,a\n2,b\n")
+    assert [row["id"] for row in file.read()] == ["1", "2"]
+    file.task.close()
+    append(path, "3,c\n")
+    assert [row["id"] for row in Following(path, file.positions, format="csv").read()] == ["3"]
+
+
+def test_the_time_at_which_a_file_was_made_tells_it_from_a_later_one_and_stays(tmp_path: Path) -> None:
+    born = []
+    for name in ("a", "b"):
+        path = tmp_path / name
+        path.write_text("the same\n")
+        with path.open() as file:
+            born.append(born_ns(file.fileno()))
+        time.sleep(0.02)  # longer than the clock of any file system
+    assert born[0] < born[1] or born == [0, 0], "a file system that does not know it tells 0"
+    (tmp_path / "a").rename(tmp_path / "c")
+    append(tmp_path / "c", "more\n")
+    with (tmp_path / "c").open() as file:
+        assert born_ns(file.fileno()) == born[0]
+    assert str(Identity(1, 2, born[0] or 3, 4)) != str(Identity(1, 2, born[1] or 5, 4))
+
+
+def test_the_number_of_a_device_may_change_where_the_time_of_birth_is_known() -> None:
+    assert str(Identity(7, 2, 3, 4)) == str(Identity(8, 2, 3, 4))
+    assert str(Identity(7, 2, 0, 4)) != str(Identity(8, 2, 0, 4))
+
+
+def test_a_file_that_got_the_inode_of_a_rotated_one_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "app.log"
+    append(path, "one\n")
+    file = Following(path)
+    assert file.read() == ["one"]
+    file.task.close()
+    path.unlink()
+    other = tmp_path / "something-else"
+    other.write_text("no line of the log\n")
+    append(path, "two\n")
+    known = {re.sub(r"#(\w+)-\w+-", rf"#\1-{other.stat().st_ino:x}-", partition): at for partition, at in file.positions.items()}
+    assert Following(path, known).read() == ["two"]

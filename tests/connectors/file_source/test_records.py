@@ -263,6 +263,39 @@ def test_csv_columns_have_types_and_nulls() -> None:
     assert "'300' does not have the type of the column 'i'" in values[3].reason
 
 
+@pytest.mark.parametrize(
+    ("data", "options", "begin", "end"),
+    [
+        (b"x,y\n1,2\n\n3\n", {"format": "csv"}, 9, (11,)),
+        (b"x,y\r\n1,2\r\n3\r\n", {"format": "csv"}, 10, (13,)),
+        (b"x,y\n1,2\n3", {"format": "csv", "follow": "false"}, 8, (9, 1)),
+        (b"x\n\xff\n", {}, 2, (4,)),
+        (b"[1]\n" + b"x" * 200 + b"\n", {"format": "jsonlines"}, 4, (205,)),
+        (b"[1]\n" + b"x" * 200, {"format": "jsonlines", "follow": "false"}, 4, (204, 1)),
+    ],
+    ids=["behind a blank line", "carriage returns", "no newline", "text", "too long", "too long without newline"],
+)
+def test_a_bad_record_names_its_file_its_bytes_and_how_to_go_on(
+    data: bytes, options: dict[str, str], begin: int, end: Offset, tmp_path: Path
+) -> None:
+    (tmp_path / "b.csv").write_bytes(data)
+    source = FileSource()
+    config = parse(source.options, {"filename": str(tmp_path / "*.csv"), **options})
+    task = source.open(config, {"share": "0/1"}, TaskContext(max_record_bytes=LIMIT))
+    task.start({})
+    found: list[tuple[object, Offset]] = []
+    while not task.finished and not any(isinstance(value, Rejected) for value, _ in found):
+        batch = task.poll()
+        found += zip(batch.values, batch.offsets, strict=True) if batch else []
+    task.close()
+    value, offset = found[-1]
+    assert isinstance(value, Rejected)
+    assert offset == end
+    assert value.reason.startswith(f"{tmp_path}/b.csv, bytes {begin} to {end[0]}: ")
+    assert f"move the position of the partition to {'.'.join(map(str, end))} " in value.advice
+    assert "is a new file: all of its records are sent again" in value.advice
+
+
 def test_csv_without_a_header_and_with_tabs() -> None:
     values = read([b"1\ta\n2\tb,c\n"], format="csv", csv_header="false", columns="n:int32,t", csv_delimiter="\\t")[0]
     assert values == [{"n": 1, "t": "a"}, {"n": 2, "t": "b,c"}]
