@@ -1,29 +1,62 @@
-"""Reads a connector configuration from a file or from key=value pairs."""
+"""Reads a connector configuration from a file or from key=value pairs, and changes keys of a stored one."""
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rocketconnect_cli.api import ApiError, Exit
 
 
 def read(file: Path | None, pairs: Sequence[str]) -> dict[str, str]:
-    """The configuration: of the file (JSON object or .properties; "-" is standard input), with the pairs on top.
+    """The configuration: of the file, with the pairs on top.
+
+    Args:
+        file: A JSON object (flat, or a connector with its "config" as `get -o json` prints it) or .properties; "-" is standard
+            input.
+        pairs: KEY=VALUE each.
 
     Raises:
         ApiError: WRONG, with every problem at once.
     """
     problems: list[dict[str, str]] = []
-    config = _parse(file, problems) if file else {}
+    config = {**(_parse(file, problems) if file else {}), **_parse_pairs(pairs, problems)}
+    if not file and not pairs:
+        problems.append({"key": "", "reason": "no configuration was given", "fix": "Give -f FILE or --set KEY=VALUE."})
+    return _checked(config, problems)
+
+
+def changed(stored: Mapping[str, str], pairs: Sequence[str], unset: Sequence[str]) -> dict[str, str]:
+    """The stored configuration with the pairs in it and without the keys of `unset`; an empty value is a value.
+
+    Raises:
+        ApiError: WRONG, with every problem at once.
+    """
+    problems: list[dict[str, str]] = []
+    given = _parse_pairs(pairs, problems)
+    config = {**stored, **given}
+    for key in unset:
+        if key in given:
+            problems.append({"key": key, "reason": "is set and unset at once", "fix": "Give one of --set and --unset."})
+        elif key not in config:
+            fix = "`rocketconnect connector get NAME` shows those there are."
+            problems.append({"key": key, "reason": "is not in the configuration", "fix": fix})
+        config.pop(key, None)
+    return _checked(config, problems)
+
+
+def _parse_pairs(pairs: Sequence[str], problems: list[dict[str, str]]) -> dict[str, str]:
+    config: dict[str, str] = {}
     for pair in pairs:
         key, separator, value = pair.partition("=")
         if not separator or not key.strip():
             problems.append({"key": pair, "reason": "is not of the form KEY=VALUE", "fix": "Write --set max.tasks=2."})
         config[key.strip()] = value
+    return config
+
+
+def _checked(config: dict[str, str], problems: list[dict[str, str]]) -> dict[str, str]:
     problems += [_not_text(key) for key, value in config.items() if not _is_text(key) or not _is_text(value)]
-    if not file and not pairs:
-        problems.append({"key": "", "reason": "no configuration was given", "fix": "Give -f FILE or --set KEY=VALUE."})
     if problems:
         raise ApiError(Exit.WRONG, {"detail": "the configuration can't be read", "problems": problems})
     return config
@@ -61,6 +94,9 @@ def _parse_json(file: Path, text: str, problems: list[dict[str, str]]) -> dict[s
             {"key": str(file), "reason": f"is not valid JSON: {error}", "fix": 'Give an object: {"connector.class": "..."}.'}
         )
         return {}
+    if isinstance(document.get("config"), dict):
+        # A connector as `get -o json` prints it: the rest of it is not the user's to set.
+        document = document["config"]
     config: dict[str, str] = {}
     for key, value in document.items():
         if isinstance(value, bool):

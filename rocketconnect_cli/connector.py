@@ -15,12 +15,14 @@ from rocketconnect_cli.states import DONE, State, counter, get_state, lag, state
 
 app = typer.Typer(no_args_is_help=True, help="Create, watch and change connectors.")
 
+FORMS = "A JSON object (flat, or what `get -o json` prints) or a .properties file; - is standard input"
 Name = Annotated[str, typer.Argument(help="The name of the connector.")]
-File = Annotated[Path | None, typer.Option("--file", "-f", help="A JSON object or a .properties file; - is standard input.")]
+File = Annotated[Path | None, typer.Option("--file", "-f", help=f"{FORMS}.")]
 Pairs = Annotated[list[str] | None, typer.Option("--set", "-s", help="KEY=VALUE; again for more.")]
 FOLLOW_SECONDS = 0.5
 CONNECTOR = {"connector": {"name": "", "uid": "", "wantedState": ""}}
 """What is read of an answer that holds a connector, by example."""
+STORED = {"connector": {"config": {}, "etag": ""}}
 
 
 @app.command()
@@ -46,16 +48,28 @@ def create(
 @with_api
 def update(
     name: Name,
-    file: File = None,
-    pairs: Pairs = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", "-f", help=f"Replaces the whole configuration. {FORMS}; --set goes on top.")
+    ] = None,
+    pairs: Annotated[
+        list[str] | None, typer.Option("--set", "-s", help="KEY=VALUE, again for more: the other keys stay as they are.")
+    ] = None,
+    unset: Annotated[list[str] | None, typer.Option("--unset", help="Remove this key; again for more.")] = None,
     etag: Annotated[str, typer.Option(help="Refuse when somebody else changed it since this etag was read.")] = "",
     url: UrlOption = URL,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Check a configuration and make it the connector's next revision."""
-    body = {"config": configuration.read(file, pairs or []), "etag": etag}
+    """Change keys of a connector's configuration (--set, --unset) or replace all of it (--file): its next revision."""
+    path, pairs, unset = connector_path(name), pairs or [], unset or []
+    replacing = configuration.read(file, pairs) if file or not (pairs or unset) else None
     with api(url) as client:
-        _show(client.request("PUT", connector_path(name), body=body, like=CONNECTOR)["connector"], output)
+        if replacing is None:
+            stored = client.request("GET", path, like=STORED)["connector"]
+            # Of two who change different keys at the same time neither takes back what the other did.
+            body = {"config": configuration.changed(stored["config"], pairs, unset), "etag": etag or stored["etag"]}
+        else:
+            body = {"config": configuration.changed(replacing, [], unset), "etag": etag}
+        _show(client.request("PUT", path, body=body, like=CONNECTOR)["connector"], output)
 
 
 @app.command(name="list")

@@ -17,6 +17,7 @@ class Rest:
     status: int = 200
     body: bytes = b"{}"
     asked: list[str] = field(default_factory=list)
+    sent: list[bytes] = field(default_factory=list)
     url: str = ""
 
 
@@ -39,7 +40,7 @@ def rest_factory() -> Iterator[RestFactory]:
 def _serving(rest: Rest) -> Iterator[Rest]:
     class Handler(BaseHTTPRequestHandler):
         def answer(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            rest.sent.append(self.rfile.read(int(self.headers.get("Content-Length", 0))))
             rest.asked.append(f"{self.command} {self.path}")
             self.send_response(rest.status)
             self.send_header("Content-Length", str(len(rest.body)))

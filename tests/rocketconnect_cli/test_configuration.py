@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rocketconnect_cli.api import ApiError, Exit
-from rocketconnect_cli.configuration import read
+from rocketconnect_cli.configuration import changed, read
 
 
 def test_a_json_file_becomes_texts(tmp_path: Path) -> None:
@@ -18,6 +18,27 @@ def test_a_properties_file_is_read_with_comments_and_spaces(tmp_path: Path) -> N
     file = tmp_path / "c.properties"
     file.write_text("# mine\n\nconnector.class = file_source\nfilename=/a=b\n")
     assert read(file, []) == {"connector.class": "file_source", "filename": "/a=b"}
+
+
+def test_what_get_prints_is_read_as_its_configuration(tmp_path: Path) -> None:
+    file = tmp_path / "c.json"
+    file.write_text('{"name": "a", "config": {"max.tasks": 2, "topics": "t"}, "etag": "5", "revision": "1"}')
+    assert read(file, ["topics=u"]) == {"max.tasks": "2", "topics": "u"}
+
+
+def test_what_is_not_mentioned_stays_and_an_empty_value_is_a_value() -> None:
+    stored = {"a": "1", "b": "2", "c": "3"}
+    assert changed(stored, ["b=", "d=4"], ["a"]) == {"b": "", "c": "3", "d": "4"}
+    assert stored == {"a": "1", "b": "2", "c": "3"}
+
+
+def test_a_key_can_be_unset_only_when_it_is_there_and_not_set_at_once() -> None:
+    with pytest.raises(ApiError) as caught:
+        changed({"a": "1"}, ["a=2"], ["a", "b"])
+    assert [(problem["key"], problem["reason"]) for problem in caught.value.problems] == [
+        ("a", "is set and unset at once"),
+        ("b", "is not in the configuration"),
+    ]
 
 
 def test_pairs_win_over_the_file(tmp_path: Path) -> None:

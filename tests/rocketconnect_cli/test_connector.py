@@ -154,6 +154,34 @@ def test_a_state_is_waited_for_in_any_case_of_its_letters(rest_factory: Any, sta
     assert (result.exit_code, result.stdout) == (0, "a is IDLE\n")
 
 
+STORED = {"name": "a", "uid": "u", "wantedState": "", "etag": "5", "config": {"connector.class": "file_sink", "topics": "t"}}
+
+
+@pytest.mark.parametrize(("more", "etag"), [((), "5"), (("--etag", "4"), "4")])
+def test_an_update_of_keys_keeps_the_others_and_is_refused_when_they_changed_meanwhile(
+    rest_factory: Any, more: tuple[str, ...], etag: str
+) -> None:
+    rest = rest_factory(200, {"connector": STORED})
+    assert run(rest.url, "connector", "update", "a", "-s", "max.tasks=2", "--unset", "topics", *more).exit_code == 0
+    assert rest.asked == ["GET /v1/connectors/a", "PUT /v1/connectors/a"]
+    assert json.loads(rest.sent[1]) == {"config": {"connector.class": "file_sink", "max.tasks": "2"}, "etag": etag}
+
+
+def test_an_update_with_a_file_replaces_the_whole_configuration(rest_factory: Any, tmp_path: Any) -> None:
+    file = tmp_path / "c.json"
+    file.write_text(json.dumps({**STORED, "config": {"connector.class": "file_sink"}}))
+    rest = rest_factory(200, {"connector": STORED})
+    assert run(rest.url, "connector", "update", "a", "-f", str(file), "-s", "max.tasks=2").exit_code == 0
+    assert rest.asked == ["PUT /v1/connectors/a"]
+    assert json.loads(rest.sent[0]) == {"config": {"connector.class": "file_sink", "max.tasks": "2"}, "etag": ""}
+
+
+def test_an_update_of_nothing_is_refused_before_anything_is_asked(rest_factory: Any) -> None:
+    rest = rest_factory(200, {"connector": STORED})
+    assert run(rest.url, "connector", "update", "a").exit_code == 2
+    assert rest.asked == []
+
+
 PLUGIN = {"name": "file_sink", "type": "PLUGIN_TYPE_SINK", "summary": "Lines into a file."}
 
 
