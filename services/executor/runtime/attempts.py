@@ -111,7 +111,7 @@ class Attempts:
             before: Why the one before it failed; None: that one did not.
         """
         # Waiting for a system is one error, however often it is asked whether it is back.
-        if isinstance(error, SystemAway) and isinstance(before, SystemAway):
+        if isinstance(error, AWAY) and isinstance(before, AWAY):
             return
         self._reporter.metrics.errors += 1
         self._reporter.metrics.retries += 1

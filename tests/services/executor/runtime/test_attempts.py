@@ -3,12 +3,13 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from rocketconnect_sdk.errors import RetriableError, SystemAway
-from rocketmq_remoting.errors import BrokerBusy
+from rocketmq_remoting.errors import NameServersUnavailable
 from services.executor.runtime.attempts import Attempts, GaveUp
+from services.executor.runtime.positions import PositionsAway
 from services.executor.runtime.task import TaskControl
 from tests.services.executor.runtime.conftest import RecordingReporter
 
-AWAY, BUSY, NO_BROKER = SystemAway("away"), RetriableError("busy"), BrokerBusy("no broker")
+AWAY, BUSY, NO_BROKER = SystemAway("away"), RetriableError("busy"), NameServersUnavailable("broker b has no master")
 
 
 def failing_with(errors: Sequence[Exception]) -> Callable[[], int]:
@@ -28,10 +29,12 @@ def failing_with(errors: Sequence[Exception]) -> Callable[[], int]:
         ([], 0),
         ([AWAY] * 20, 1),
         ([BUSY] * 4, 4),
-        ([NO_BROKER] * 4, 4),
+        ([NO_BROKER] * 8, 1),
+        ([PositionsAway("no position service")] * 4, 1),
+        ([AWAY, NO_BROKER] * 3, 1),
         ([AWAY, AWAY, BUSY, AWAY, AWAY], 3),
     ],
-    ids=["none", "away", "busy", "no broker", "mixed"],
+    ids=["none", "away", "busy", "no broker", "no position service", "two systems", "mixed"],
 )
 def test_each_retry_counts_but_waiting_for_a_system_counts_once(errors: Sequence[Exception], counted: int) -> None:
     reporter = RecordingReporter()
