@@ -23,6 +23,7 @@ class Rejected:
         original: The original bytes, or their first part.
         length: The length of the whole in bytes.
         sha256: The hash of the whole as hexadecimal digits.
+        advice: What to do when the task is FAILED because of it, as whole sentences; empty: what holds for any source.
     """
 
     error: str
@@ -30,6 +31,7 @@ class Rejected:
     original: bytes
     length: int
     sha256: str
+    advice: str = ""
 
 
 @dataclass(slots=True)

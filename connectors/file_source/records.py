@@ -17,6 +17,12 @@ from rocketconnect_sdk.schema import STRING, Schema
 FIRST_PART = 4096
 """How much of a record is kept that is not read."""
 
+_ADVICE = (
+    "To go on behind it, set errors.tolerance=all with errors.deadletterqueue.topic.name, which keeps it, or stop the connector "
+    "and move the position of the partition to that offset (POST /v1/connectors/NAME/positions:alter). A file that is written anew "
+    "to correct a record is a new file: all of its records are sent again"
+)
+
 
 @dataclass(slots=True)
 class Cut:
@@ -60,12 +66,7 @@ def located(cut: Cut, path: Path) -> Sequence[object]:
 def _located(value: Rejected, offset: Offset, path: Path) -> Rejected:
     newline = 1 if len(offset) == 1 else 0
     reason = f"{path}, bytes {offset[0] - newline - value.length} to {offset[0]}: {value.reason}"
-    advice = (
-        "To go on behind it, set errors.tolerance=all with errors.deadletterqueue.topic.name, which keeps it, or stop the connector "
-        f"and move the position of the partition to {'.'.join(map(str, offset))} (POST /v1/connectors/NAME/positions:alter). A file "
-        "that is written anew to correct a record is a new file: all of its records are sent again"
-    )
-    return replace(value, reason=reason, advice=advice)
+    return replace(value, reason=reason, advice=_ADVICE)
 
 
 class Format(ABC):

@@ -22,6 +22,10 @@ _FREE_FOR_OTHERS = 4_096  # RCPOS, and what a broker adds
 _SEPARATORS = re.compile("[\x00-\x02]")
 _TRACE_CHARACTERS = 8_000
 _CAUSES = 5
+_ADVICE = (
+    "Correct the record or the configuration, or let bad records go with errors.tolerance=all "
+    "(and keep them with errors.deadletterqueue.topic.name)"
+)
 
 
 class Stage(Enum):
@@ -57,6 +61,7 @@ class Failure:
         sha256: The hash of the whole, in hexadecimal digits.
         by: The class of what failed at it: a converter, a connector's reader or writer.
         trace: Where in the code it failed, the innermost call first; empty: nothing was raised.
+        advice: What to do about it, as whole sentences; empty: what holds for any record.
     """
 
     stage: Stage
@@ -67,6 +72,7 @@ class Failure:
     sha256: str
     by: str
     trace: str = ""
+    advice: str = ""
 
     @classmethod
     def of_value(cls, stage: Stage, error: Exception, value: object, by: object) -> "Failure":
@@ -83,7 +89,8 @@ class Failure:
     @classmethod
     def of_rejected(cls, value: Rejected, by: object) -> "Failure":
         """Of a value that a source could not read; `by`: the source's task."""
-        return cls(Stage.POLL, value.error, value.reason, value.original, value.length, value.sha256, _class_name(by))
+        kept = (value.original, value.length, value.sha256)
+        return cls(Stage.POLL, value.error, value.reason, *kept, _class_name(by), advice=value.advice)
 
 
 def _class_name(by: object) -> str:
@@ -164,10 +171,7 @@ class ErrorPolicy:
             RecordFailed: it may not.
         """
         if not self.tolerant:
-            msg = (
-                f"{place}: {failure.stage.value}: {failure.error}: {failure.message}. Correct the record or the configuration, or "
-                "let bad records go with errors.tolerance=all (and keep them with errors.deadletterqueue.topic.name)"
-            )
+            msg = f"{place}: {failure.stage.value}: {failure.error}: {failure.message}. {failure.advice or _ADVICE}"
             raise RecordFailed(msg)
 
 

@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rocketconnect_sdk.record import Rejected
 from rocketmq_remoting.protocol.properties import MAX_PROPERTIES_BYTES, encode_properties
 from services.executor.host.secrets import remember
 from services.executor.runtime.failures import PREFIX, ErrorPolicy, Failure, RecordFailed, Stage, dead_letter
@@ -98,6 +99,13 @@ def test_a_policy_without_tolerance_names_the_place_and_the_way_out() -> None:
     policy = ErrorPolicy(tolerant=False, dead_letter_topic="", properties=True, log=True, log_values=False)
     failure = Failure.of_value(Stage.CONVERT, ValueError("not text"), b"\xff", object)
     with pytest.raises(RecordFailed, match=r"here: convert: ValueError: not text.*errors.tolerance=all"):
+        policy.check(failure, "here")
+
+
+def test_what_the_source_advises_stands_in_the_place_of_the_general_advice() -> None:
+    policy = ErrorPolicy(tolerant=False, dead_letter_topic="", properties=True, log=True, log_values=False)
+    failure = Failure.of_rejected(Rejected("Bad", "it is bad", b"x", 1, "00", advice="Turn it off and on"), object)
+    with pytest.raises(RecordFailed, match=r"^here: poll: Bad: it is bad\. Turn it off and on$"):
         policy.check(failure, "here")
 
 
