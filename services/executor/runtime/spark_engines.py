@@ -19,6 +19,7 @@ from services.executor.runtime.engines import Ready, stage
 from services.executor.runtime.failures import Failure, Stage, as_bytes
 from services.executor.runtime.parts import BadRecord, Part, Wanted
 from services.executor.runtime.spark_batches import SMALL_BYTES, Staging, columns_of, frame_of, in_order, is_local, table_of
+from services.executor.runtime.spark_errors import spark_error_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -215,8 +216,7 @@ def _spark_errors() -> Iterator[None]:
     try:
         yield
     except (Py4JError, PySparkException) as error:
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        msg = f"the Spark job failed: {' '.join(lines[:2])[:1000]}"
+        msg = f"the Spark job failed: {spark_error_text(error)}"
         raise RetriableError(msg) from error
 
 
