@@ -10,7 +10,7 @@ from rocketconnect_sdk.sink import QueuePosition, RecordSinkTask, SourceMark
 from rocketconnect_sdk.source import SourceTask
 from services.executor.runtime.attempts import FENCED, Stopped
 from services.executor.runtime.engines import NativeEngine
-from services.executor.runtime.failures import Failure
+from services.executor.runtime.failures import Failure, place_of
 from services.executor.runtime.gate import Gate
 from services.executor.runtime.marks import mark_key
 from services.executor.runtime.meter import Meter
@@ -163,7 +163,7 @@ class DirectRun:
             if isinstance(value, Rejected):
                 failure = Failure.of_rejected(value, self._source)
                 try:
-                    self._around.policy.check(failure, f"source partition {batch.partition}, record before offset {offset}")
+                    self._around.policy.check(failure, place_of(batch.partition, offset))
                 except Exception as problem:  # kept: what is before it is written first (invariant 5)
                     error = problem
                     break

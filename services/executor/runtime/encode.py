@@ -12,7 +12,7 @@ from rocketconnect_sdk.schema import Schema
 from rocketmq_remoting.errors import RocketMQError
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import encode_properties
-from services.executor.runtime.failures import ErrorPolicy, Failure, RecordFailed, Stage, dead_letter
+from services.executor.runtime.failures import ErrorPolicy, Failure, RecordFailed, Stage, dead_letter, place_of, written
 from services.executor.runtime.marks import Stamper, mark_key
 from services.executor.runtime.pieces import Piece, ReadBatch
 from services.executor.runtime.queue_map import deal, queue_of_partition
@@ -113,9 +113,8 @@ class Encoder:
     def _bad(self, batch: SourceBatch, failures: dict[int, Failure]) -> tuple[int, RecordFailed | None]:
         """How many records go on: those before the first bad one that the policy does not let pass, or all."""
         for index in sorted(failures):
-            place = f"source partition {batch.partition}, record before offset {'.'.join(map(str, batch.offsets[index]))}"
             try:
-                self._target.policy.check(failures[index], place)
+                self._target.policy.check(failures[index], place_of(batch.partition, batch.offsets[index]))
             except RecordFailed as error:
                 # Invariant 5: nothing behind it moves; what is before it is sent and committed first.
                 for later in [other for other in failures if other >= index]:
@@ -169,7 +168,7 @@ class Encoder:
                 "connector.name": target.connector,
                 "task.id": str(target.task),
                 "source.partition": batch.partition,
-                "source.offset": ".".join(map(str, offset)),
+                "source.offset": written(offset),
             }
             body, said = dead_letter(failure, origin, with_properties=target.policy.properties, body_limit=target.record_bytes)
             bodies.append(body)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from rocketconnect_sdk.options import Config
-from rocketconnect_sdk.record import Rejected
+from rocketconnect_sdk.record import Offset, Rejected
 from services.executor.host.secrets import hide
 
 PREFIX = "__connect.errors."
@@ -126,6 +126,16 @@ def as_bytes(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False, default=repr).encode(errors="replace")
 
 
+def written(offset: Offset) -> str:
+    """An offset of a source partition, as people and the properties of dead letters have it."""
+    return ".".join(map(str, offset))
+
+
+def place_of(partition: str, offset: Offset) -> str:
+    """For people: where a record of a source stands."""
+    return f"source partition {partition}, record before offset {written(offset)}"
+
+
 class RecordFailed(Exception):
     """errors.tolerance=none: the task is FAILED at this record, and nothing behind it moves."""
 
@@ -160,9 +170,10 @@ class ErrorPolicy:
         )
 
     def describe(self, failure: Failure, place: str) -> str:
-        """A log line."""
+        """A log line about a record that is left out."""
+        goes = f"it goes to the topic {self.dead_letter_topic}" if self.dead_letter_topic else "it is dropped"
         shown = f": {failure.original[:200]!r}" if self.log_values else ""
-        return f"{place}: {failure.stage.value}: {failure.error}: {failure.message}{shown}"
+        return f"{place}: {failure.stage.value}: {failure.error}: {failure.message}; {goes}{shown}"
 
     def check(self, failure: Failure, place: str) -> None:
         """Passes when the record may be left out.

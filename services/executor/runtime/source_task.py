@@ -11,7 +11,7 @@ from rocketconnect_sdk.source import SourceTask
 from rocketmq_remoting.model import MessageQueue
 from services.executor.runtime.attempts import FENCED, GaveUp
 from services.executor.runtime.encode import Encoder, Target
-from services.executor.runtime.failures import Failure, RecordFailed, Stage
+from services.executor.runtime.failures import Failure, RecordFailed, Stage, place_of
 from services.executor.runtime.meter import Meter
 from services.executor.runtime.outcomes import failed
 from services.executor.runtime.pieces import Piece, Progress
@@ -207,7 +207,7 @@ class SourceRun:
         self._meter.read(len(batch), size)
         self._error = encoded.error
         for index, failure in encoded.failures.items():
-            self._left_out(failure, f"source partition {batch.partition}, record before offset {batch.offsets[index]}")
+            self._left_out(failure, place_of(batch.partition, batch.offsets[index]))
         if encoded.count:
             self._found.read(encoded.batch.key)
             self._progress.read(encoded.batch)
@@ -239,17 +239,17 @@ class SourceRun:
         """The broker will never take this message: the error policy decides, as for every bad record."""
         piece = event.piece
         failure = Failure.of_value(Stage.SEND, event.error, piece.bodies[0], self._around.client)
-        place = f"source partition {piece.batch.partition}, record before offset {piece.offsets[0]}"
+        where = place_of(piece.batch.partition, piece.offsets[0])
         try:
-            self._policy.check(failure, place)
+            self._policy.check(failure, where)
         except RecordFailed as error:
             self._error = error
         if piece.dead:
-            self._error = RecordFailed(f"{place}: the dead-letter topic does not take it: {event.error}")
+            self._error = RecordFailed(f"{where}: the dead-letter topic does not take it: {event.error}")
         if self._error is not None:
             self._sender.drop_waiting()
             return
-        self._left_out(failure, place)
+        self._left_out(failure, where)
         dead = self._encoder.dead_letter(failure, piece)
         if dead is None:
             self._confirmed(piece, None, 0)
@@ -257,12 +257,12 @@ class SourceRun:
             self._sender.add(dead)
         self._sender.go_on(piece.queue)
 
-    def _left_out(self, failure: Failure, place: str) -> None:
+    def _left_out(self, failure: Failure, where: str) -> None:
         self._metrics.errors += 1
         if not self._policy.dead_letter_topic:
             self._metrics.records_skipped += 1
         if self._policy.log:
-            self._around.reporter.log("WARNING", self._policy.describe(failure, place))
+            self._around.reporter.log("WARNING", self._policy.describe(failure, where))
 
     # --- positions
 

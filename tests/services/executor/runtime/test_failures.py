@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from rocketconnect_sdk.record import Rejected
 from rocketmq_remoting.protocol.properties import MAX_PROPERTIES_BYTES, encode_properties
 from services.executor.host.secrets import remember
-from services.executor.runtime.failures import PREFIX, ErrorPolicy, Failure, RecordFailed, Stage, dead_letter
+from services.executor.runtime.failures import PREFIX, ErrorPolicy, Failure, RecordFailed, Stage, dead_letter, place_of
 
 texts = st.text(max_size=200)
 
@@ -107,6 +107,15 @@ def test_what_the_source_advises_stands_in_the_place_of_the_general_advice() -> 
     failure = Failure.of_rejected(Rejected("Bad", "it is bad", b"x", 1, "00", advice="Turn it off and on"), object)
     with pytest.raises(RecordFailed, match=r"^here: poll: Bad: it is bad\. Turn it off and on$"):
         policy.check(failure, "here")
+
+
+def test_a_record_that_is_left_out_says_where_it_stood_and_where_it_goes() -> None:
+    failure = Failure.of_value(Stage.CONVERT, ValueError("bad"), "x", object)
+    kept = ErrorPolicy(tolerant=True, dead_letter_topic="dead", properties=True, log=True, log_values=False)
+    dropped = ErrorPolicy(tolerant=True, dead_letter_topic="", properties=True, log=True, log_values=False)
+    began = "source partition p, record before offset 9.1: convert: ValueError: bad; "
+    assert kept.describe(failure, place_of("p", (9, 1))) == f"{began}it goes to the topic dead"
+    assert dropped.describe(failure, place_of("p", (9, 1))) == f"{began}it is dropped"
 
 
 def test_content_is_logged_only_when_asked_for() -> None:

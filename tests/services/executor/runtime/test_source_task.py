@@ -126,6 +126,7 @@ def test_a_bad_record_becomes_a_dead_letter_with_its_reason_and_place(tasks: Tas
         "files": str(file),
         "errors.tolerance": "all",
         "errors.deadletterqueue.topic.name": dead,
+        "errors.log.enable": "true",
     }
     running = tasks.start(Kind.SOURCE, config)
     running.reporter.wait_for(lambda: running.reporter.metrics.dead_letters == 1)
@@ -143,6 +144,9 @@ def test_a_bad_record_becomes_a_dead_letter_with_its_reason_and_place(tasks: Tas
     assert said["source.partition"] == str(file)
     assert said["source.offset"] == "4"
     assert said["length"] == "102"
+    (warning,) = [message for level, message in running.reporter.logs if level == "WARNING"]
+    assert warning.startswith(f"source partition {file}, record before offset 4: poll: Unreadable: ")
+    assert warning.endswith(f"; it goes to the topic {dead}")
     assert said["cut"] == "the first 20 of 102 bytes"
 
 
