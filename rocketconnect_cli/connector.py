@@ -1,7 +1,7 @@
 """The commands `rocketconnect connector ...`."""
 
 import time
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,6 +20,7 @@ Name = Annotated[str, typer.Argument(help="The name of the connector.")]
 File = Annotated[Path | None, typer.Option("--file", "-f", help=f"{FORMS}.")]
 Pairs = Annotated[list[str] | None, typer.Option("--set", "-s", help="KEY=VALUE; again for more.")]
 FOLLOW_SECONDS = 0.5
+UNITS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 CONNECTOR = {"connector": {"name": "", "uid": "", "wantedState": ""}}
 """What is read of an answer that holds a connector, by example."""
 STORED = {"connector": {"config": {}, "etag": ""}}
@@ -97,7 +98,7 @@ def status(name: Name, url: UrlOption = URL, output: OutputOption = Output.TABLE
     """Show what a connector and its tasks do. Exit code 1 when it is FAILED."""
     with api(url) as client:
         state = get_state(client, name)
-    emit(output, state, lambda: _state_table(state))
+    emit(output, state, lambda: _state_table(state, datetime.now(UTC)))
     if state_name(state) == "FAILED":
         raise typer.Exit(int(Exit.FAILED))
 
@@ -267,29 +268,46 @@ def _show(connector: dict[str, Any], output: Output) -> None:
     emit(output, connector, table)
 
 
-def _connectors_table(rows: list[dict[str, Any]], states: dict[str, dict[str, Any]]) -> Table:
+def _connectors_table(rows: list[dict[str, Any]], states: dict[str, dict[str, Any]]) -> list[Table | str]:
     def cells(row: dict[str, Any]) -> tuple[object, ...]:
         tasks = states.get(row["name"], {}).get("tasks", [])
         running = sum(state_name(task) in DONE for task in tasks)
         kind = without_prefix(row.get("type"), "CONNECTOR_TYPE_")
         wanted = without_prefix(row.get("wantedState"), "WANTED_STATE_")
-        trace = states.get(row["name"], {}).get("trace", "").partition("\n")[0][:80]
-        return row["name"], kind, row["state"], wanted, f"{running}/{len(tasks)}", row.get("revision", ""), trace
+        return row["name"], kind, row["state"], wanted, f"{running}/{len(tasks)}", row.get("revision", "")
 
-    return table_of(("NAME", "TYPE", "STATE", "WANTED", "TASKS", "REVISION", "WHY"), map(cells, rows))
+    table = table_of(("NAME", "TYPE", "STATE", "WANTED", "TASKS", "REVISION"), map(cells, rows))
+    traces = {row["name"]: states.get(row["name"], {}).get("trace", "").partition("\n")[0] for row in rows}
+    return [table, *(f"{name}: {trace}" for name, trace in traces.items() if trace)]
 
 
-def _state_table(state: dict[str, Any]) -> Table:
-    columns = ("TASK", "STATE", "WORKER", "SINCE", "IN", "OUT", "PER SECOND", "LAG", "ERRORS", "RESTARTS", "WHY")
+def _state_table(state: dict[str, Any], now: datetime) -> list[Table | str]:
+    columns = ("TASK", "STATE", "WORKER", "SINCE", "IN", "OUT", "PER SECOND", "LAG", "ERRORS", "RESTARTS")
+    tasks = state.get("tasks", [])
 
     def cells(task: dict[str, Any]) -> tuple[object, ...]:
         rate = task.get("metrics", {}).get("rateOut", 0)
         moved = counter(task, "recordsIn"), counter(task, "recordsOut"), f"{rate:,.0f}"
-        problems = lag(task), counter(task, "errors"), task.get("restarts", 0), task.get("trace", "")
-        return task.get("task", 0), state_name(task), task.get("workerId", "-"), _time(task.get("since", "")), *moved, *problems
+        problems = lag(task), counter(task, "errors"), task.get("restarts", 0)
+        since = age(task.get("since", ""), now)
+        return task.get("task", 0), state_name(task), task.get("workerId", "-"), since, *moved, *problems
 
-    first = ("*", state_name(state), state.get("workerId", "-"), "", "", "", "", "", "", "", state.get("trace", ""))
-    return table_of(columns, [first, *map(cells, state.get("tasks", []))])
+    first = ("*", state_name(state), state.get("workerId", "-"), "", "", "", "", "", "", "")
+    traces = {f"task {task.get('task', 0)}": task.get("trace", "") for task in tasks}
+    # The connector's is mostly that of one of its tasks.
+    whole = state.get("trace", "")
+    why = traces if whole in traces.values() else {"connector": whole, **traces}
+    return [table_of(columns, [first, *map(cells, tasks)]), *(f"{who}: {trace}" for who, trace in why.items() if trace)]
+
+
+def age(text: str, now: datetime) -> str:
+    """How long ago that was, in its largest unit: 12s, 3m, 2h, 5d."""
+    if not text:
+        return "-"
+    # The clocks of two machines differ.
+    seconds = max(0, int((now - datetime.fromisoformat(text)).total_seconds()))
+    unit, length = next((each for each in UNITS if seconds >= each[1]), UNITS[-1])
+    return f"{seconds // length}{unit}"
 
 
 def _time(text: str) -> str:

@@ -9,7 +9,9 @@ from typing import Annotated, Any, ParamSpec, TypeVar
 
 import typer
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
+from rich.text import Text
 
 from rocketconnect_cli.api import DEFAULT_URL, Api, ApiError
 
@@ -28,30 +30,49 @@ OutputOption = Annotated[Output, typer.Option("--output", "-o", help="table for 
 UrlOption = Annotated[str, typer.Option("--url", envvar="ROCKETCONNECT_URL", help="Where REST answers.")]
 URL = DEFAULT_URL
 
+_NO_LIMIT = 1_000_000
+"""Columns of a terminal that cuts nothing."""
+
 out = Console(soft_wrap=True, highlight=False)
 err = Console(stderr=True, soft_wrap=True, highlight=False)
 
 
-def emit(output: Output, document: object, table: Callable[[], Table | str]) -> None:
-    """Prints a document as JSON, or the table that shows it."""
+def emit(output: Output, document: object, table: Callable[[], Table | str | Sequence[Table | str]]) -> None:
+    """Prints a document as JSON, or what shows it: a table, or a table with lines below it."""
     if output is Output.JSON:
         sys.stdout.write(json.dumps(document) + "\n")
         return
     shown = table()
-    out.print(shown, markup=not isinstance(shown, str))
+    for part in (shown,) if isinstance(shown, Table | str) else shown:
+        if isinstance(part, str):
+            out.print(part, markup=False)
+        else:
+            _print_table(part)
 
 
 def table_of(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
-    """A plain table."""
-    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    """A plain table, of which a terminal folds the last column alone."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, no_wrap=column != columns[-1], overflow="fold")
     for row in rows:
-        table.add_row(*(str(cell) for cell in row))
+        table.add_row(*(Text(str(cell)) for cell in row))
     return table
+
+
+def _print_table(table: Table) -> None:
+    """Nothing of it is cut: in a terminal it may be wider than that, for a pipe each row is one line."""
+    needed = Measurement.get(out, out.options.update(width=_NO_LIMIT), table)
+    table.width = max(min(out.width, needed.maximum), needed.minimum) if out.is_terminal else needed.maximum
+    out.print(table, soft_wrap=False, crop=False)
 
 
 def show_error(error: ApiError) -> None:
     """Says on standard error what went wrong, every problem with its fix on a line of its own."""
-    err.print(f"Error: {error}", style="red", markup=False)
+    heading, _, rest = str(error).partition(": ")
+    # Services put their problems into one sentence, too; here they follow as a list.
+    told = any(problem.get("reason", "\0") in rest for problem in error.problems)
+    err.print(f"Error: {heading if told else error}", style="red", markup=False)
     for problem in error.problems:
         given = f" (given: {problem['value']!r})" if problem.get("value") else ""
         err.print(f"  {problem.get('key') or 'configuration'}: {problem.get('reason', '')}{given}", markup=False)
@@ -67,6 +88,10 @@ def with_api(command: Callable[P, R]) -> Callable[P, R]:
         try:
             return command(*args, **kwargs)
         except ApiError as error:
+            if error.problem.get("reason") == "CONNECTOR_NOT_FOUND" and "name" in kwargs:
+                # Each service that is asked has its own words for it.
+                detail = f"there is no connector {kwargs['name']!r}; `rocketconnect connector list` shows those there are"
+                error = ApiError(error.exit_code, {**error.problem, "detail": detail})
             if kwargs.get("output") is Output.JSON:
                 sys.stdout.write(json.dumps({"error": error.problem}) + "\n")
             show_error(error)

@@ -16,7 +16,10 @@ def serve(
     context: typer.Context,
     service: Annotated[str, typer.Argument(help=f"One of {', '.join(SERVICES)}.", show_default=False)],
 ) -> None:
-    """Run one service alone. Its settings are environment variables ROCKETCONNECT_* and flags: `serve config --help`."""
+    """Run one service alone. Its settings are environment variables ROCKETCONNECT_* and flags: `serve SERVICE --help`."""
+    if service in ("-h", "--help"):
+        typer.echo(context.get_help())
+        raise typer.Exit
     if service not in SERVICES:
         err.print(f"Error: there is no service {service!r}. Give one of {', '.join(SERVICES)}.", style="red", markup=False)
         raise typer.Exit(int(Exit.WRONG))

@@ -244,7 +244,8 @@ class ConfigService(ConfigServiceServicer):
 def _refuse(problems: Sequence[FieldProblem]) -> None:
     if problems:
         heading = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-        message = f"{heading}: " + ". ".join(str(problem) for problem in problems)
+        # Executors end what they say with a full stop, the checks here do not.
+        message = f"{heading}: " + ". ".join(str(problem).removesuffix(".") for problem in problems)
         raise InvalidArgument("CONFIG_INVALID", message[:4_000], problems)
 
 

@@ -2,13 +2,16 @@
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from rich.console import Console
 from rocketconnect.connector.v1 import connector_pb2
 from typer.testing import CliRunner, Result
 
+from rocketconnect_cli import connector, output
 from rocketconnect_cli.main import app
 from rocketconnect_cli.states import State
 
@@ -51,7 +54,8 @@ def test_every_command_that_takes_a_name_is_tried_here() -> None:
 def test_whatever_a_name_holds_it_is_one_segment_of_the_one_path_that_is_asked(rest_factory: Any, verb: str, name: str) -> None:
     rest = rest_factory(404, NOT_FOUND)
     result = run(rest.url, "connector", verb, name, *VERBS[verb])
-    assert (result.exit_code, result.stderr) == (3, "Error: there is no such connector\n")
+    words = f"Error: there is no connector {name!r}; `rocketconnect connector list` shows those there are\n"
+    assert (result.exit_code, result.stderr) == (3, words)
     (asked,) = rest.asked
     segment = asked.partition("/v1/connectors/")[2].partition("?")[0].partition("/")[0].partition(":")[0]
     assert unquote(segment) == name
@@ -180,6 +184,79 @@ def test_an_update_of_nothing_is_refused_before_anything_is_asked(rest_factory: 
     rest = rest_factory(200, {"connector": STORED})
     assert run(rest.url, "connector", "update", "a").exit_code == 2
     assert rest.asked == []
+
+
+PROBLEMS = [
+    {"key": "flush.interval", "value": "x", "reason": "is not a duration", "fix": "Give a duration."},
+    {"key": "max.tasks", "value": "", "reason": "is empty", "fix": ""},
+]
+
+
+@pytest.mark.parametrize(
+    ("detail", "heading"),
+    [
+        ("2 problems: flush.interval: is not a duration; Give a duration. max.tasks: is empty", "2 problems"),
+        ("the request says: nothing", "the request says: nothing"),
+    ],
+)
+def test_each_problem_is_told_once(rest_factory: Any, detail: str, heading: str) -> None:
+    rest = rest_factory(400, {"detail": detail, "reason": "CONFIG_INVALID", "problems": PROBLEMS})
+    result = run(rest.url, "connector", "create", "a", *CONFIG)
+    assert result.stderr == (
+        f"Error: {heading}\n  flush.interval: is not a duration (given: 'x')\n    -> Give a duration.\n  max.tasks: is empty\n"
+    )
+
+
+def ago(**time: int) -> str:
+    return (datetime.now(UTC) - timedelta(**time)).isoformat().replace("+00:00", "Z")
+
+
+TRACE = "/a/long/path/" + "x" * 300 + " [bold]can't be read\nTraceback"
+STATE = {
+    "connector": "a",
+    "name": "a",
+    "state": "STATE_FAILED",
+    "trace": TRACE,
+    "tasks": [
+        {"task": 0, "state": "STATE_FAILED", "workerId": "worker-number-one", "since": ago(minutes=3, seconds=30), "trace": TRACE},
+        {"task": 1, "state": "STATE_RUNNING", "workerId": "worker-number-one", "since": ago(hours=2, minutes=1), "trace": ""},
+    ],
+}
+
+
+def test_why_is_told_in_full_below_the_table_and_since_is_an_age(rest_factory: Any) -> None:
+    rest = rest_factory(200, {"state": STATE})
+    result = run(rest.url, "connector", "status", "a")
+    assert result.exit_code == 1
+    header, *rows, why = result.stdout.partition("\nTraceback")[0].splitlines()
+    assert header.split() == ["TASK", "STATE", "WORKER", "SINCE", "IN", "OUT", "PER", "SECOND", "LAG", "ERRORS", "RESTARTS"]
+    assert [row.split()[:4] for row in rows[1:]] == [
+        ["0", "FAILED", "worker-number-one", "3m"],
+        ["1", "RUNNING", "worker-number-one", "2h"],
+    ]
+    assert f"{why}\nTraceback\n" == f"task 0: {TRACE}\n"
+
+
+def test_a_list_tells_the_whole_first_line_of_why(rest_factory: Any) -> None:
+    rest = rest_factory(200, {"connectors": [STATE], "states": [STATE], "nextPageToken": ""})
+    result = run(rest.url, "connector", "list")
+    assert result.stdout.splitlines()[2:] == ["a: " + TRACE.partition("\n")[0]]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "age"), [(-5, "0s"), (0, "0s"), (12, "12s"), (59, "59s"), (60, "1m"), (7200, "2h"), (90_000, "1d")]
+)
+def test_an_age_is_told_in_its_largest_unit(seconds: int, age: str) -> None:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    assert connector.age((now - timedelta(seconds=seconds)).isoformat(), now) == age
+
+
+def test_a_terminal_folds_the_last_column_alone(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(output, "out", Console(force_terminal=True, width=40, soft_wrap=True, no_color=True))
+    output.emit(output.Output.TABLE, {}, lambda: output.table_of(("NAME", "WHAT"), [("n" * 30, "word " * 10)]))
+    lines = capsys.readouterr().out.splitlines()[1:]
+    assert "n" * 30 in lines[0]
+    assert len(lines) == 10
 
 
 PLUGIN = {"name": "file_sink", "type": "PLUGIN_TYPE_SINK", "summary": "Lines into a file."}

@@ -38,6 +38,14 @@ def test_what_a_service_needs_is_installed_with_its_extra(monkeypatch: pytest.Mo
     assert f"needs the package grpc: install it with its extra: pip install '.[{service}]'" in result.stderr
 
 
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+def test_the_help_of_serve_names_the_services_and_where_their_settings_are(flag: str) -> None:
+    result = CliRunner().invoke(app, ["serve", flag], env={"COLUMNS": "200"})
+    assert result.exit_code == 0
+    assert all(service in result.stdout for service in SERVICES)
+    assert "serve SERVICE --help" in result.stdout
+
+
 def test_every_extra_that_is_advised_is_there() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     assert {"up", *SERVICES} <= set(project["optional-dependencies"])

@@ -91,7 +91,7 @@ class StubExecutor(executor_rpc.ExecutorServiceServicer):
             plugin="file_source", type=connector_pb2.CONNECTOR_TYPE_SOURCE, secret_keys=["password"]
         )
         if "path" not in request.config:
-            answer.problems.add(key="path", reason="is missing", fix="set it to a readable file")
+            answer.problems.add(key="path", reason="is missing", fix="Set it to a readable file.")
         if request.config.get("max.tasks", "1") == "0":
             answer.problems.add(key="max.tasks", value="0", reason="is below 1", fix="use 1 or more")
         if request.config.get("password") == "refused":

@@ -48,6 +48,11 @@ async def test_everything_wrong_is_told_in_one_answer_and_nothing_is_stored(serv
     assert service.executor.validated == [""] * 3, "a name that is none goes no further"
 
 
+async def test_the_sentence_of_all_problems_has_one_full_stop_between_two(service: Any) -> None:
+    error = await refused(service.create("c", {"connector.class": "file_source", "max.tasks": "0"}))
+    assert error.message == "2 problems: path: is missing; Set it to a readable file. max.tasks: is below 1; use 1 or more"
+
+
 async def test_what_is_known_to_be_wrong_is_told_when_nobody_can_check_the_rest(service: Any, clock: Any) -> None:
     for error in (errors.Unavailable("GONE", "gone"), errors.DeadlineExceeded("PLUGIN_TIMEOUT", "too long")):
         service.executor.fails_with = error
@@ -73,7 +78,7 @@ async def test_an_update_is_refused_with_everything_at_once(service: Any) -> Non
 async def test_all_problems_that_the_executor_finds_are_told(service: Any) -> None:
     error = await refused(service.create("c", {"connector.class": "file_source", "max.tasks": "0"}))
     assert problems(error) == {"path": "is missing", "max.tasks": "is below 1"}
-    assert "set it to a readable file" in error.message
+    assert "Set it to a readable file" in error.message
 
 
 async def test_unknown_class_is_told_with_those_that_there_are(service: Any) -> None:
