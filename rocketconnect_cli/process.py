@@ -23,6 +23,7 @@ class Process:
         stage: Stages are stopped one after the other, the lowest first; all of a stage at once.
         stop_seconds: After SIGTERM it has so long before SIGKILL.
         is_closed: While it stops: whether it has closed what it holds, so that nothing is lost by ending it.
+        ending: What it takes its time for when it stops, for people: "close its store".
     """
 
     name: str
@@ -32,6 +33,7 @@ class Process:
     stage: int
     stop_seconds: float
     is_closed: Callable[[], bool] = lambda: False
+    ending: str = "end"
     starts: int = 0
     _process: subprocess.Popen[bytes] | None = None
     _started: float = 0.0

@@ -10,6 +10,8 @@ from types import FrameType
 from rocketconnect_cli.process import Process
 
 POLL_SECONDS = 0.1
+SILENT_SECONDS = 2.0
+"""Whoever waits longer is told what for."""
 
 
 class Supervisor:
@@ -17,7 +19,7 @@ class Supervisor:
 
     Args:
         processes: In the order in which they are started.
-        tell: Called with a line for people at each death and each forced end.
+        tell: Called with a line for people at each death, each forced end and each end that takes its time.
     """
 
     def __init__(self, processes: Iterable[Process], tell: Callable[[str], None]) -> None:
@@ -69,6 +71,7 @@ class Supervisor:
     def _await(self, stage: list[Process]) -> None:
         begin = time.monotonic()
         left = list(stage)
+        told = False
         while left and not self._now.is_set():
             late = [process for process in left if time.monotonic() - begin > process.stop_seconds]
             for process in late:
@@ -78,6 +81,10 @@ class Supervisor:
                 if process.is_closed():
                     process.kill()
             left = [process for process in left if not process.wait(time.monotonic())]
+            if left and not told and time.monotonic() - begin > SILENT_SECONDS:
+                told = True
+                for process in left:
+                    self._tell(f"Waiting for {process.name} to {process.ending} ...")
             if left:
                 self._now.wait(POLL_SECONDS / 5)
 

@@ -37,7 +37,9 @@ class StartFailed(Exception):
 def up(
     data: Annotated[Path, typer.Option(help="Keeps everything that must outlive a stop.")] = Path("rocketconnect-data"),
     rest_port: Annotated[int, typer.Option(help="Where REST answers; 0: any free port.", min=0, max=65535)] = 8082,
-    metrics_port: Annotated[int, typer.Option(help="Where Prometheus finds /metrics; 0: any free port.", min=0, max=65535)] = 0,
+    metrics_port: Annotated[
+        int, typer.Option(help="Where Prometheus finds /metrics; 0: the one of the last time, or any free port.", min=0, max=65535)
+    ] = 0,
     executors: Annotated[int, typer.Option(help="How many executors.", min=1, max=64)] = 1,
     namesrv: Annotated[str, typer.Option(help="Use this RocketMQ (HOST:PORT, several with ;) instead of an embedded one.")] = "",
     host: Annotated[
@@ -81,14 +83,16 @@ class _Instance:
         directory.acquire()
         try:
             directory.folder("logs")
-            return self._run(output)
+            return self._run(output, directory)
         finally:
             if self._rocketmq is not None:
                 self._rocketmq.stop()
             directory.release()
 
-    def _run(self, output: Output) -> int:
-        chosen = self._choose_ports()
+    def _run(self, output: Output, directory: DataDirectory) -> int:
+        chosen = self._choose_ports(directory.kept_ports().get("metrics", 0))
+        # Prometheus has its address in a file.
+        directory.keep_ports({"metrics": chosen.metrics})
         processes: list[Process] = []
         if not self._namesrv:
             processes += self._embedded_rocketmq()
@@ -114,7 +118,7 @@ class _Instance:
             raise RuntimeError(msg)
         return self._rocketmq
 
-    def _choose_ports(self) -> topology.Ports:
+    def _choose_ports(self, kept_metrics: int) -> topology.Ports:
         rest, metrics, executors = self._wanted
         for what, port, option in (("REST", rest, "--rest-port"), ("metrics", metrics, "--metrics-port")):
             if port and not ports.is_free(port):
@@ -128,6 +132,9 @@ class _Instance:
             taken.add(port)
             return port
 
+        if not metrics and kept_metrics not in taken:
+            metrics = ports.settle("metrics", 0, kept_metrics, (0,))
+            taken.add(metrics)
         stores = {kind: free() for kind in topology.STORES}
         return topology.Ports(rest or free(), metrics or free(), stores, tuple(free() for _ in range(executors)))
 
@@ -152,6 +159,7 @@ class _Instance:
                 topology.BROKER_STAGE,
                 20.0,
                 rocketmq.is_closed,
+                "close its store",
             ),
         ]
 
@@ -164,6 +172,7 @@ class _Instance:
             self._log(service.name),
             topology.STAGES[service.kind],
             drain,
+            ending="finish its batches and commit" if service.kind == "executor" else "end",
         )
 
     def _log(self, name: str) -> Path:

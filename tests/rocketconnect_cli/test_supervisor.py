@@ -88,6 +88,18 @@ def test_a_process_that_ignores_the_request_to_end_is_ended_after_its_time(tmp_p
     assert said == ["deaf did not stop within 0.5 s and is ended now"]
 
 
+def test_whoever_waits_for_an_end_is_told_what_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rocketconnect_cli.supervisor.SILENT_SECONDS", 0.2)
+    said: list[str] = []
+    deaf, quick = make(tmp_path, "deaf", DEAF, stop_seconds=1.0), make(tmp_path, "quick", SLEEPER, stage=1)
+    deaf.ending = "close its store"
+    supervisor = Supervisor([deaf, quick], said.append)
+    supervisor.start()
+    wait_until(lambda: "deaf" in (tmp_path / "deaf.log").read_text())
+    supervisor.stop()
+    assert said[:2] == ["Waiting for deaf to close its store ...", "deaf did not stop within 1 s and is ended now"]
+
+
 @pytest.mark.parametrize("signals", [1, 2])
 def test_one_interrupt_drains_and_a_second_one_stops_at_once(tmp_path: Path, signals: int) -> None:
     """In a process of its own, because signals come to the main thread."""
