@@ -1,6 +1,7 @@
 """All options of a connector, and the check of a whole configuration."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -109,7 +110,7 @@ def _read_sink(sink: Sink, raw: Mapping[str, str]) -> tuple[Config, list[Problem
 
 
 def _read(options: Sequence[Option], raw: Mapping[str, str], prefixes: Sequence[str]) -> tuple[Config, list[Problem]]:
-    config, problems = read(options, raw, known_prefixes=prefixes)
+    config, problems = read(options, raw, known_prefixes=prefixes, elsewhere=_converter_keys(raw))
     return config, [*problems, *_keystore_problems(raw, _secret_keys(options, raw))]
 
 
@@ -178,6 +179,15 @@ def _engine_problems(plugin: Source | Sink, config: Config) -> Iterable[Problem]
 def _transform_problems(config: Config) -> Iterable[Problem]:
     if config["transforms"]:
         yield Problem("transforms", ",".join(config["transforms"]), "transforms come with a later version", "Remove it.")
+
+
+def _converter_keys(raw: Mapping[str, str]) -> list[str]:
+    """The keys of the options of the converters that are configured, the value's first."""
+    keys: list[str] = []
+    for option in reversed(runtime_options.CONVERTERS):
+        with suppress(ConfigError):  # told by _converter_problems
+            keys += [f"{option.key}.{own.key}" for own in converter_class(raw.get(option.key, option.default or "")).options]
+    return keys
 
 
 def _converter_problems(raw: Mapping[str, str]) -> Iterable[Problem]:

@@ -38,6 +38,10 @@ _SHOWN = 200
 
 _SIZE = re.compile(r"(\d{1,30}(?:\.\d{1,30})?)\s*([kmgt]?)(i?b)?", re.IGNORECASE)
 _DURATION = re.compile(r"(\d{1,30}(?:\.\d{1,30})?)\s*(ms|s|m|h|d)?")
+_NEW_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_SECRET_WORDS = re.compile(
+    r"(?<![a-z])(?:pwd|passw(?:or)?d|passphrase|secret|token|credential|(?:api|access|private|secret)[^a-z]?key)s?(?![a-z])"
+)
 _SECONDS = {"ms": 0.001, None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -178,13 +182,16 @@ def parse(options: Iterable[Option], raw: Mapping[str, str], *, known_prefixes: 
     return config
 
 
-def read(options: Iterable[Option], raw: Mapping[str, str], *, known_prefixes: Sequence[str] = ()) -> tuple[Config, list[Problem]]:
+def read(
+    options: Iterable[Option], raw: Mapping[str, str], *, known_prefixes: Sequence[str] = (), elsewhere: Sequence[str] = ()
+) -> tuple[Config, list[Problem]]:
     """Reads a configuration that may be wrong.
 
     Args:
         options: All options of the connector, the runtime's included.
         raw: The configuration as the user wrote it.
         known_prefixes: Keys that begin with one of these belong to somebody else (converters, transforms).
+        elsewhere: Those of them that an unknown key may be meant for.
 
     Returns:
         What could be read, for run_checks, and every problem: unknown keys (with the nearest known one), missing and wrong
@@ -193,12 +200,12 @@ def read(options: Iterable[Option], raw: Mapping[str, str], *, known_prefixes: S
     problems: list[Problem] = []
     values: dict[str, Any] = {}
     wrong: set[str] = set()
-    known: set[str] = set()
+    known: dict[str, None] = {}
     secrets: set[str] = set()
     literals: set[str] = set()
     for option in options:
         keys = (option.key, *option.aliases)
-        known.update(keys)
+        known.update(dict.fromkeys(keys))
         given = [key for key in keys if key in raw]
         found = [_twice(option, key, raw[key], given) for key in given[1:]]
         value, problem = _value(option, given[0] if given else "", raw)
@@ -212,7 +219,7 @@ def read(options: Iterable[Option], raw: Mapping[str, str], *, known_prefixes: S
             secrets.update(keys)
             literals.update(key for key in given if not REFERENCE.fullmatch(raw[key]))
     unknown = [key for key in raw if key not in known and not key.startswith(tuple(known_prefixes))]
-    problems += [_unknown(key, raw[key], known, secrets) for key in unknown]
+    problems += [_unknown(key, raw[key], (*known, *elsewhere), secrets) for key in unknown]
     return Config(values, {key: text for key, text in raw.items() if key not in literals}, wrong), problems
 
 
@@ -238,6 +245,11 @@ def wrong_reference(text: str) -> str | None:
     if match[1] == "file" and not (path and key):
         return "does not name a file and a key"
     return None
+
+
+def names_secret(key: str) -> bool:
+    """Whether what stands under a key that nobody knows is taken for a secret, by the words that the key is made of."""
+    return _SECRET_WORDS.search(_NEW_WORD.sub(".", key).lower()) is not None
 
 
 def _value(option: Option, key: str, raw: Mapping[str, str]) -> tuple[Any, Problem | None]:
@@ -269,14 +281,21 @@ def _twice(option: Option, key: str, text: str, given: Sequence[str]) -> Problem
     return Problem(key, shown, f"means the same as {given[0]}, which is given, too", f"Give only one of {', '.join(given)}.")
 
 
-def _unknown(key: str, value: str, known: Iterable[str], secrets: Collection[str]) -> Problem:
+def _unknown(key: str, value: str, known: Sequence[str], secrets: Collection[str]) -> Problem:
     import difflib
 
-    near = difflib.get_close_matches(key, list(known), n=1)
-    fix = f"Did you mean {near[0]}?" if near else "Remove it, or see `rocketconnect plugins show` for the options there are."
+    close = difflib.get_close_matches(key, known, n=1)
+    near = [other for other in known if other.endswith(f".{key}")] or close
+    fix = (
+        f"Did you mean {' or '.join(near)}?"
+        if near
+        else "Remove it, or see `rocketconnect plugins show` for the options there are."
+    )
+    reason = "is not an option of this connector"
     # What stands under a misspelt key of a secret is a secret (invariant 6).
-    shown = "" if near and near[0] in secrets else value[:_SHOWN]
-    return Problem(key, shown, "is not an option of this connector", fix)
+    if names_secret(key) or not secrets.isdisjoint((*near, *close)):
+        return Problem(key, "", f"{reason} (its value may be a secret and is not shown)", fix)
+    return Problem(key, value[:_SHOWN], reason, fix)
 
 
 def _number(text: str, of: type[int] | type[float]) -> int | float:

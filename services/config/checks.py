@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from rocketconnect_kit.errors import FieldProblem
-from rocketconnect_sdk.options import REFERENCE, REFERENCE_FIX, wrong_reference
+from rocketconnect_sdk.options import REFERENCE, REFERENCE_FIX, names_secret, wrong_reference
 
 CLASS_KEY = "connector.class"
 MAXIMUM_KEYS = 1_000
@@ -16,6 +16,7 @@ MAXIMUM_NAME = 128
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}", re.ASCII)
 _TOKEN = re.compile(r"[\x21-\x7e]{1,128}")
 _HIDDEN = "***"
+_SHORTEST_GUESSED = 4
 
 
 def name_problems(name: str) -> list[FieldProblem]:
@@ -104,8 +105,13 @@ def secret_problems(config: Mapping[str, str], secret_keys: Iterable[str]) -> li
 
 
 def without_secrets(problems: Iterable[FieldProblem], config: Mapping[str, str], secret_keys: Iterable[str]) -> list[FieldProblem]:
-    """Return the problems with every literal secret hidden, in whatever field it was repeated (invariant 6)."""
-    keys = {key for key in secret_keys if config.get(key) and not REFERENCE.fullmatch(config[key])}
+    """Return the problems with every literal secret hidden, in whatever field it was repeated (invariant 6).
+
+    What stands under a key that only looks like that of a secret is hidden, too; in other fields, unless it is so short that it
+    may well be there by chance.
+    """
+    guessed = {key for key, value in config.items() if names_secret(key) and len(value) >= _SHORTEST_GUESSED}
+    keys = {key for key in {*secret_keys, *guessed} if config.get(key) and not REFERENCE.fullmatch(config[key])}
     # The longest first, so that no rest of a longer secret stays when a shorter one is a part of it.
     literals = sorted((config[key] for key in keys), key=len, reverse=True)
 
@@ -117,12 +123,16 @@ def without_secrets(problems: Iterable[FieldProblem], config: Mapping[str, str],
     return [
         FieldProblem(
             problem.field,
-            _HIDDEN if problem.field in keys and problem.value else clean(problem.value),
+            _HIDDEN if (problem.field in keys or _hides(problem)) and problem.value else clean(problem.value),
             clean(problem.reason),
             clean(problem.fix),
         )
         for problem in problems
     ]
+
+
+def _hides(problem: FieldProblem) -> bool:
+    return names_secret(problem.field) and not REFERENCE.fullmatch(problem.value)
 
 
 def _shown(secret: str) -> str:

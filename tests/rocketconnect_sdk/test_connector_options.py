@@ -95,6 +95,15 @@ def test_all_problems_come_at_once() -> None:
     assert near.fix == "Did you mean filename?"
 
 
+def test_options_that_end_in_an_unknown_key_are_suggested_first() -> None:
+    config = {"connector.class": "file_source", "filename": "/a", "topic": "t", "schemas.enable": "false", "tolerance": "all"}
+    fixes = {problem.key: problem.fix for problem in check_connector({**config, "value.converter": "json"}).problems}
+    assert fixes["schemas.enable"] == "Did you mean value.converter.schemas.enable?"
+    assert fixes["tolerance"] == "Did you mean errors.tolerance?"
+    both = check_connector({**config, "value.converter": "json", "key.converter": "json"}).problems
+    assert both[0].fix == "Did you mean value.converter.schemas.enable or key.converter.schemas.enable?"
+
+
 def test_what_a_plugin_checks_is_told_beside_options_that_are_wrong(tmp_path: Path) -> None:
     source = {"connector.class": "file_source", "topic": "t", "filename": str(tmp_path)}
     assert keys({**source, "max.tasks": "x"}) == {"filename", "max.tasks"}

@@ -88,6 +88,25 @@ def test_each_further_name_of_an_option_is_one_too_many_and_told_with_its_value(
     assert problems[0].fix == "Give only one of topic, other, third."
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("password", "PASSWORD", "dbPassword", "db.password", "db_password2", "passwd", "secret", "client-secret", "auth.token"),
+        *("accessToken", "tokens", "credentials", "apikey", "api.key", "apiKey", "API_KEY", "private.key", "s3.access.key"),
+    ],
+)
+def test_the_value_of_an_unknown_key_that_looks_like_a_secret_is_not_shown(key: str) -> None:
+    _, (problem,) = read([Option("filename", "The path.")], {key: "hunter2"})
+    assert "hunter2" not in str(problem)
+    assert problem.reason == "is not an option of this connector (its value may be a secret and is not shown)"
+
+
+@pytest.mark.parametrize("key", ["key.field", "tokenizer", "secretary", "keys", "api", "passage", "monkey", "filenam"])
+def test_the_value_of_any_other_unknown_key_is_shown(key: str) -> None:
+    _, (problem,) = read([Option("filename", "The path.")], {key: "value"})
+    assert (problem.value, problem.reason) == ("value", "is not an option of this connector")
+
+
 def test_a_literal_secret_is_refused_and_never_shown() -> None:
     secret = Option("password", "The password.", secret=True, aliases=("pwd",))
     for raw in (

@@ -95,6 +95,24 @@ def test_references_that_no_worker_can_resolve_say_why() -> None:
     assert checks.without_secrets(problems, config, config) == problems
 
 
+def test_what_looks_like_a_secret_by_its_key_is_hidden_in_every_problem() -> None:
+    config = {"db.password": "hunter2", "api.key": "abc", "accessToken": "${env:TOKEN}", "format": "abcd"}
+    problems = [
+        FieldProblem("db.password", "hunter2", "is not an option", "Remove it."),
+        FieldProblem("api.key", "abc", "is not an option", "Remove it."),
+        FieldProblem("accessToken", "${env:TOKEN}", "is not an option", "Remove it."),
+        FieldProblem("url", "http://me:hunter2@host", "has hunter2 in it", "Leave hunter2 out."),
+        FieldProblem("format", "abcd", "is not one", "Correct it."),
+    ]
+    assert checks.without_secrets(problems, config, []) == [
+        FieldProblem("db.password", "***", "is not an option", "Remove it."),
+        FieldProblem("api.key", "***", "is not an option", "Remove it."),
+        FieldProblem("accessToken", "${env:TOKEN}", "is not an option", "Remove it."),
+        FieldProblem("url", "http://me:***@host", "has *** in it", "Leave *** out."),
+        FieldProblem("format", "abcd", "is not one", "Correct it."),
+    ]
+
+
 @given(secret=st.text(st.characters(categories=["L", "N"]), min_size=6), text=st.text(max_size=20))
 def test_no_part_of_a_problem_repeats_a_literal_secret(secret: str, text: str) -> None:
     config = {"password": secret, "token": secret[:4]}
