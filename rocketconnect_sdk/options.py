@@ -293,7 +293,7 @@ def _unknown(key: str, value: str, known: Sequence[str], secrets: Collection[str
     )
     reason = "is not an option of this connector"
     # What stands under a misspelt key of a secret is a secret (invariant 6).
-    if names_secret(key) or not secrets.isdisjoint((*near, *close)):
+    if names_secret(key) or any(other in secrets for other in (*near, *close)):
         return Problem(key, "", f"{reason} (its value may be a secret and is not shown)", fix)
     return Problem(key, value[:_SHOWN], reason, fix)
 
