@@ -14,7 +14,7 @@ _FORMS: Mapping[str, Callable[[object], bytes]] = {"text": text_line, "jsonlines
 
 
 class Stdout(RecordSink):
-    """Prints each value as a line; its worker shows it in its log."""
+    """Prints each value as a line to the standard output of its executor: with `up`, to DATA/logs/executor-1.log."""
 
     name = "stdout"
     guarantee = Guarantee.AT_LEAST_ONCE
