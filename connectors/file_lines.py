@@ -38,7 +38,7 @@ class FileLines(RecordSink):
     name = "file_lines"
     guarantee = Guarantee.EXACTLY_ONCE
     options = (
-        Option("filename", "The path of the file. Its directory must exist. Nobody else may write to it.", required=True),
+        Option("filename", "The absolute path of the file. Its directory must exist. Nobody else may write to it.", required=True),
         Option(
             "format",
             "text: text and bytes as they are, anything else as JSON. jsonlines: JSON.",

@@ -34,7 +34,7 @@ class FileSink(DataFrameSink):
     options = (
         Option(
             "filename",
-            "The path of the file; of parquet and orc, of the directory. The directory that it is in must exist.",
+            "The absolute path of the file; of parquet and orc, of the directory. The directory that it is in must exist.",
             required=True,
         ),
         Option(

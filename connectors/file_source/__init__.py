@@ -27,6 +27,12 @@ _CHECKED = 1000
 _LOOKED_AT = 8192
 
 
+def _filename_problem(text: str) -> str | None:
+    if wrong_characters(text):
+        return "has characters that cannot be printed"
+    return None if Path(text).is_absolute() else "is a relative path, and a worker has a directory of its own"
+
+
 class FileSource(Source):
     """Reads text lines, JSON lines or CSV from files, and follows them as they grow and are rotated."""
 
@@ -35,10 +41,11 @@ class FileSource(Source):
     options = (
         Option(
             "filename",
-            "The path of the file, or a glob such as /var/log/app-*.log (** stands for directories): each task takes a share.",
+            "The absolute path of the file, or a glob such as /var/log/app-*.log (** stands for directories): each task takes a "
+            "share.",
             required=True,
-            check=lambda text: "has characters that cannot be printed" if wrong_characters(text) else None,
-            fix="Give the path of a file without control characters, or a glob such as /var/log/app-*.log.",
+            check=_filename_problem,
+            fix="Give an absolute path without control characters, such as /var/log/app.log, or a glob such as /var/log/app-*.log.",
         ),
         Option(
             "format",

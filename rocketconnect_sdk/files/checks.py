@@ -16,6 +16,9 @@ def place_problems(filename: str) -> Iterator[Problem]:
 
     if not all(char.isprintable() for char in filename) or path.name in ("", ".."):
         yield problem("is not the name of a file", "Give a path that ends in a name, without control characters.")
+    elif not path.is_absolute():
+        fix = f"Give an absolute path, such as /DIRECTORY/{path.name}."
+        yield problem("is a relative path, and a worker has a directory of its own", fix)
     elif len(path.name.encode()) > 200:
         yield problem("has a name of more than 200 bytes", "Choose a shorter one.")
     elif not path.parent.is_dir():

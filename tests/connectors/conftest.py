@@ -14,7 +14,7 @@ _CALL = """
 import importlib, json, os, pwd, sys
 module, name, path = sys.argv[1:]
 function = getattr(importlib.import_module(module), name)
-function("not there")  # so that everything is imported
+function("/not there")  # so that everything is imported
 if os.geteuid() == 0:
     nobody = pwd.getpwnam("nobody")
     os.setgroups([])
@@ -26,13 +26,13 @@ json.dump(function(path), sys.stdout)
 
 @pytest.fixture
 def as_plain_user(tmp_path: Path, pytestconfig: pytest.Config) -> Callable[[Callable[[str], object], str], Any]:
-    """Calls a function with a path relative to tmp_path, as nobody where the tests run as root; gives its result as JSON has it."""
+    """Calls a function with the path of something in tmp_path, as nobody where the tests run as root; its result is as in JSON."""
 
-    def call(function: Callable[[str], object], path: str) -> Any:
+    def call(function: Callable[[str], object], name: str) -> Any:
         # Whoever may not enter the directories above still has this one.
         tmp_path.chmod(0o755)
         done = subprocess.run(
-            [sys.executable, "-c", _CALL, function.__module__, function.__name__, path],
+            [sys.executable, "-c", _CALL, function.__module__, function.__name__, f"/proc/self/cwd/{name}"],
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": str(pytestconfig.rootpath)},
             capture_output=True,

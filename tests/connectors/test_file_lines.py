@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from connectors.file_lines import FileLines
+from connectors.file_sink import FileSink
 from rocketconnect_sdk.conformance import SinkCase, SinkSuite
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import parse
@@ -32,6 +33,14 @@ def test_large_batches_are_staged_in_files_that_go_with_the_batch(tmp_path: Path
     )
     assert list(staged.iterdir()) == []
     assert path.read_text() == f'"{"x" * 100}"\n' * 50_000
+
+
+@pytest.mark.parametrize("name", ["out.txt", "./out.txt", "../out.txt", "~/out.txt"])
+@pytest.mark.parametrize("sink", [FileLines(), FileSink()])
+def test_a_relative_path_is_refused_with_the_form_that_is_right(sink: FileLines | FileSink, name: str) -> None:
+    (problem,) = sink.check(parse(sink.options, {"filename": name}))
+    assert problem.reason == "is a relative path, and a worker has a directory of its own"
+    assert problem.fix == "Give an absolute path, such as /DIRECTORY/out.txt."
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,10 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from connectors.file_source import FileSource
-from rocketconnect_sdk.connector_options import parse_source
+from rocketconnect_sdk.connector_options import check_connector, parse_source
 
 
 def problems(filename: object, **options: str) -> list[tuple[str, str]]:
@@ -21,6 +23,16 @@ def test_a_missing_file_is_waited_for_or_refused(tmp_path: Path) -> None:
     assert problems(tmp_path / "no", follow="false") == [("filename", "No such file or directory")]
     assert problems(tmp_path / "*.log") == []
     assert problems(tmp_path / "*.log", follow="false") == [("filename", "matches no file")]
+
+
+@pytest.mark.parametrize("filename", ["a.log", "./a.log", "logs/*.log", "~/a.log", "../a"])
+def test_a_relative_path_is_refused_with_the_form_that_is_right(filename: str) -> None:
+    raw = {"connector.class": "FileSourceConnector", "connect.topicname": "t", "filename": filename}
+    (problem,) = check_connector(raw).problems
+    assert (problem.key, problem.value) == ("filename", filename)
+    assert problem.reason == "is a relative path, and a worker has a directory of its own"
+    assert "absolute path" in problem.fix
+    assert "/var/log/app.log" in problem.fix
 
 
 def test_what_is_no_text_file_is_refused(tmp_path: Path) -> None:
