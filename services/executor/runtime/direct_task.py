@@ -190,7 +190,7 @@ class DirectRun:
 
 
 def _place(record: BadRecord) -> str:
-    return f"source partition {record.queue}, offset {record.offset}"
+    return place_of(record.queue, (record.offset,))
 
 
 def _records(batch: SourceBatch, kept: Sequence[int]) -> SinkBatch:

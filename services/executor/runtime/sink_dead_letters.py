@@ -8,7 +8,7 @@ from typing import Protocol
 from rocketmq_remoting.batch import encode_batch
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import encode_properties
-from services.executor.runtime.failures import Stage, dead_letter
+from services.executor.runtime.failures import Stage, dead_letter, place_of
 from services.executor.runtime.parts import BadRecord
 from services.executor.runtime.queue_map import queue_of_partition
 from services.executor.runtime.surroundings import Surroundings
@@ -53,7 +53,7 @@ class InSource:
 
     def place(self, record: BadRecord) -> str:
         """See Origin."""
-        return f"source partition {record.queue}, offset {record.offset}"
+        return place_of(record.queue, (record.offset,))
 
     def properties(self, record: BadRecord) -> Mapping[str, str]:
         """See Origin."""
