@@ -9,7 +9,7 @@ from rocketconnect_sdk import runtime_options
 from rocketconnect_sdk.converters import converter_class
 from rocketconnect_sdk.errors import ConfigError, Problem
 from rocketconnect_sdk.loader import DIRECT, PluginType, catalogue, engines_of, find
-from rocketconnect_sdk.options import KEYSTORE, NO_KEYSTORE, REFERENCE_FIX, Config, Option, parse, read, run_checks
+from rocketconnect_sdk.options import KEYSTORE, NO_KEYSTORE, REFERENCE_FIX, Config, Option, names_secret, parse, read, run_checks
 from rocketconnect_sdk.sink import RecordSink, Sink
 from rocketconnect_sdk.source import Source
 
@@ -32,6 +32,9 @@ class Checked:
     type: PluginType | None
     problems: Sequence[Problem]
     secret_keys: Sequence[str]
+
+
+_ABOUT_SECRETS = frozenset({"provider", "providers", "enabled", "file", "path", "name", "type", "class", "impl", "interval"})
 
 
 def source_options(source: Source) -> tuple[Option, ...]:
@@ -214,4 +217,10 @@ def _secrets_of(half: _Half, raw: Mapping[str, str]) -> list[str]:
 
 
 def _secret_keys(options: Iterable[Option], raw: Mapping[str, str]) -> list[str]:
-    return [key for option in options if option.secret for key in (option.key, *option.aliases) if key in raw]
+    own = [key for option in options if option.secret for key in (option.key, *option.aliases) if key in raw]
+    return own + [key for key in raw if _is_spark_secret(key)]
+
+
+def _is_spark_secret(key: str) -> bool:
+    """Spark's own keys are not ours to know; what one is called tells whether it holds a secret, or only says where one is."""
+    return key.startswith("spark.") and names_secret(key) and key.rpartition(".")[2].lower() not in _ABOUT_SECRETS

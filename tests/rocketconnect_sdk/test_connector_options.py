@@ -277,3 +277,18 @@ def test_options_of_a_converter_that_is_not_named_are_those_of_the_default_one(t
     config = {"connector.class": "file_lines", "filename": str(tmp_path / "x"), "topics": "t"}
     assert keys({**config, "value.converter.schemas.enable": "false"}) == {"value.converter.schemas.enable"}
     assert keys({**config, "value.converter.deserializer.encoding": "utf-8"}) == set()
+
+
+def test_what_spark_is_told_in_secret_is_a_secret_and_where_it_is_to_look_is_none(tmp_path: Path) -> None:
+    config = {
+        "connector.class": "file_sink",
+        "filename": str(tmp_path / "out"),
+        "topics": "t",
+        "spark.hadoop.fs.s3a.secret.key": "${env:KEY}",
+        "spark.ssl.keyPassword": "${env:PASSWORD}",
+        "spark.hadoop.fs.s3a.aws.credentials.provider": "org.example.Provider",
+        "spark.sql.shuffle.partitions": "4",
+    }
+    checked = check_connector(config)
+    assert checked.problems == []
+    assert sorted(checked.secret_keys) == ["spark.hadoop.fs.s3a.secret.key", "spark.ssl.keyPassword"]
