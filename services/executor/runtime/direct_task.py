@@ -78,7 +78,8 @@ class DirectRun:
         names = {*self._opened.positions, *in_sink}
         for name in names:
             stored = self._opened.positions.get(name)
-            position = choose(None if stored is None else self._from_stored(name, stored), in_sink.get(name))
+            known = None if stored is None else self._from_stored(name, stored)
+            position = choose(known, in_sink.get(name), self._opened.incarnation)
             if position is not None:
                 self._positions[name] = position
         starts = {

@@ -43,11 +43,16 @@ def from_stored(stored: Stored) -> QueuePosition:
     )
 
 
-def choose(service: QueuePosition | None, sink: QueuePosition | None) -> QueuePosition | None:
-    """Invariant 2: what the sink has stored with its data wins, unless a deliberate reset came after it."""
-    if sink is None or (service is not None and service.incarnation > sink.incarnation):
-        return service
-    return sink
+def choose(service: QueuePosition | None, sink: QueuePosition | None, incarnation: int) -> QueuePosition | None:
+    """Invariant 2: what the sink has stored with its data wins, unless a deliberate reset came after it.
+
+    Args:
+        service: What the position service has.
+        sink: What the sink has.
+        incarnation: That positions without an entry in the position service begin with: a reset has raised it.
+    """
+    deliberate = incarnation if service is None else service.incarnation
+    return service if sink is None or deliberate > sink.incarnation else sink
 
 
 def after(before: Mapping[str, QueuePosition], parts: Iterable[Part]) -> dict[str, QueuePosition]:

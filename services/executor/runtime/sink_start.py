@@ -83,7 +83,8 @@ def _positions(
     for queue in queues:
         name = text(queue)
         stored = opened.positions.get(name)
-        position = choose(from_stored(stored) if stored is not None and stored.offset else None, in_sink.get(name))
+        known = from_stored(stored) if stored is not None and stored.offset else None
+        position = choose(known, in_sink.get(name), opened.incarnation)
         if position is None:
             until = insist(f"asking where queue {name} begins", partial(ask, queue))
             position = QueuePosition(until, stored.incarnation if stored is not None else opened.incarnation)

@@ -3,7 +3,7 @@
 import json
 
 from rocketconnect_sdk.sink import QueuePosition, SourceMark
-from services.executor.runtime.sink_positions import MOST_MARKS, merged, to_stored
+from services.executor.runtime.sink_positions import MOST_MARKS, choose, merged, to_stored
 
 MOST_THE_POSITION_SERVICE_TAKES = 256 * 1024
 
@@ -34,3 +34,14 @@ def test_as_many_marks_as_are_kept_can_be_stored() -> None:
     marks = {f"{'u' * 32}/{number:032d}": longest for number in range(MOST_MARKS)}
     stored = to_stored(QueuePosition(2**60, 2**40, marks))
     assert len(json.dumps(stored.resume, separators=(",", ":"))) < MOST_THE_POSITION_SERVICE_TAKES
+
+
+def test_what_the_sink_has_stored_wins_unless_a_deliberate_change_came_after_it() -> None:
+    sink = QueuePosition(10, 1)
+    assert choose(QueuePosition(20, 1), sink, 1) == sink
+    assert choose(None, sink, 1) == sink
+    altered = QueuePosition(5, 2)
+    assert choose(altered, sink, 2) == altered
+    assert choose(None, sink, 2) is None, "a reset has taken the position away: the queue begins anew"
+    assert choose(altered, None, 2) == altered
+    assert choose(None, None, 0) is None
