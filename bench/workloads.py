@@ -21,6 +21,8 @@ from rocketconnect_cli.states import wait_for
 ENGINES = {"native": "file_lines", "spark": "file_sink"}
 LIMIT_SECONDS = 300.0
 POLL_SECONDS = 0.002
+QUIET_CORES = 0.2
+"""What an instance at rest uses at most, RocketMQ and Spark included."""
 SOURCE_BATCH = 10_000
 """So many records a source sends at once by default (batch.records)."""
 
@@ -66,6 +68,7 @@ def file_to_file(engine: str, count: int, topic_type: str = "normal") -> dict[st
         source, sink = it.folder / "in.txt", it.folder / "out.txt"
         lines.write(source, count)
         _sink(it, engine, sink, topic_type)
+        _settle(it)
         before = costs(it.root)
         begin = time.monotonic()
         _create(it.api, "source", {**_SOURCE, "topic.type": topic_type, "filename": str(source)})
@@ -148,6 +151,20 @@ def _sink(it: Instance, engine: str, target: Path, topic_type: str) -> None:
 
 def _create(api: Api, name: str, config: dict[str, str]) -> None:
     api.request("POST", "/v1/connectors", body={"name": name, "config": config})
+
+
+def _settle(it: Instance) -> None:
+    """Waits until what the start has left to do (Spark compiles, the broker deletes the raw topic) is done."""
+    deadline = time.monotonic() + LIMIT_SECONDS
+    while True:
+        before, begin = costs(it.root), time.monotonic()
+        time.sleep(1.0)
+        used = sum(cost.cpu_seconds for cost in spent(before, costs(it.root))) / (time.monotonic() - begin)
+        if used < QUIET_CORES:
+            return
+        if time.monotonic() > deadline:
+            msg = f"the instance did not come to rest within {LIMIT_SECONDS:g} s: it uses {used:.1f} cores"
+            raise BenchFailed(msg)
 
 
 def _wait_for_size(api: Api, path: Path, size: int) -> None:
