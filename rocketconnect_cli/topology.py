@@ -1,7 +1,7 @@
 """What `rocketconnect up` runs: the services, their ports and their environments. Pure: nothing is started here."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,6 +48,32 @@ class Ports:
     metrics: int
     stores: Mapping[str, int]
     executors: tuple[int, ...]
+
+
+def inner_ports(texts: Sequence[str], executors: int, more: Sequence[str] = ()) -> dict[str, int]:
+    """Return the ports in texts like "position=9002", by name: a store, "executor-1" and so on, or one of `more`.
+
+    Raises:
+        ValueError: says everything that is wrong with them.
+    """
+    known = (*STORES, *(f"executor-{number}" for number in range(1, executors + 1)), *more)
+    found: dict[str, int] = {}
+    problems = []
+    for text in texts:
+        name, _, port = text.partition("=")
+        if name not in known:
+            problems.append(f"{text}: there is no {name or 'name'} here; give one of {', '.join(known)}")
+        elif not port.isdecimal() or not 0 < int(port) < 65536:
+            problems.append(f"{text}: give a port from 1 to 65535, such as {name}=9002")
+        elif name in found:
+            problems.append(f"{text}: {name} has the port {found[name]} already")
+        elif int(port) in found.values():
+            problems.append(f"{text}: two of them can't have the same port")
+        else:
+            found[name] = int(port)
+    if problems:
+        raise ValueError("; ".join(problems))
+    return found
 
 
 def services(

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -40,6 +41,14 @@ def up(
     metrics_port: Annotated[
         int, typer.Option(help="Where Prometheus finds /metrics; 0: the one of the last time, or any free port.", min=0, max=65535)
     ] = 0,
+    port: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=PORT",
+            help="Where an inner one listens: config, position, state, cluster, executor-1, ..., name-server, broker. "
+            "Any free port where none is given.",
+        ),
+    ] = None,
     executors: Annotated[int, typer.Option(help="How many executors.", min=1, max=64)] = 1,
     namesrv: Annotated[str, typer.Option(help="Use this RocketMQ (HOST:PORT, several with ;) instead of an embedded one.")] = "",
     host: Annotated[
@@ -51,7 +60,8 @@ def up(
     """Run everything on this machine: RocketMQ, the services, executors with local Spark. Ctrl-C drains and stops all."""
     try:
         _check_installation()
-        instance = _Instance(data.absolute(), rest_port, metrics_port, executors, namesrv, host, log_level)
+        inner = _inner_ports(port or [], executors, embedded=not namesrv)
+        instance = _Instance(data.absolute(), rest_port, metrics_port, inner, executors, namesrv, host, log_level)
         code = instance.run(output)
     except (StartFailed, EmbeddedRocketMQError) as error:
         err.print(f"Error: {error}", style="red", markup=False)
@@ -66,12 +76,28 @@ def _check_installation() -> None:
         raise StartFailed(msg)
 
 
+def _inner_ports(texts: list[str], executors: int, *, embedded: bool) -> dict[str, int]:
+    try:
+        return topology.inner_ports(texts, executors, (NAME_SERVER, BROKER) if embedded else ())
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--port") from None
+
+
 class _Instance:
     """One running `rocketconnect up`."""
 
     def __init__(
-        self, data: Path, rest_port: int, metrics_port: int, executors: int, namesrv: str, host: str, log_level: str
+        self,
+        data: Path,
+        rest_port: int,
+        metrics_port: int,
+        inner: Mapping[str, int],
+        executors: int,
+        namesrv: str,
+        host: str,
+        log_level: str,
     ) -> None:
+        self._inner = inner
         self._data, self._host, self._log_level, self._namesrv = data, host, log_level, namesrv
         self._wanted = rest_port, metrics_port, executors
         self._rocketmq: EmbeddedRocketMQ | None = None
@@ -120,11 +146,14 @@ class _Instance:
 
     def _choose_ports(self, kept_metrics: int) -> topology.Ports:
         rest, metrics, executors = self._wanted
-        for what, port, option in (("REST", rest, "--rest-port"), ("metrics", metrics, "--metrics-port")):
+        wanted = [("REST", rest, "--rest-port"), ("metrics", metrics, "--metrics-port")]
+        # RocketMQ's own are looked at where it is prepared: it needs some beside them.
+        wanted += [(name, port, "--port") for name, port in self._inner.items() if name not in (NAME_SERVER, BROKER)]
+        for what, port, option in wanted:
             if port and not ports.is_free(port):
                 msg = f"port {port} for {what} is in use: stop what listens there, or give another with {option} (0: any free one)"
                 raise StartFailed(msg)
-        taken: set[int] = {rest, metrics}
+        taken: set[int] = {rest, metrics, *self._inner.values()}
 
         def free() -> int:
             while (port := ports.choose()) in taken:
@@ -135,11 +164,17 @@ class _Instance:
         if not metrics and kept_metrics not in taken:
             metrics = ports.settle("metrics", 0, kept_metrics, (0,))
             taken.add(metrics)
-        stores = {kind: free() for kind in topology.STORES}
-        return topology.Ports(rest or free(), metrics or free(), stores, tuple(free() for _ in range(executors)))
+        stores = {kind: self._inner.get(kind) or free() for kind in topology.STORES}
+        workers = tuple(self._inner.get(f"executor-{number}") or free() for number in range(1, executors + 1))
+        return topology.Ports(rest or free(), metrics or free(), stores, workers)
 
     def _embedded_rocketmq(self) -> list[Process]:
-        rocketmq = EmbeddedRocketMQ(self._data / "rocketmq", jars=show_download(err))
+        rocketmq = EmbeddedRocketMQ(
+            self._data / "rocketmq",
+            jars=show_download(err),
+            name_server_port=self._inner.get(NAME_SERVER, 0),
+            broker_port=self._inner.get(BROKER, 0),
+        )
         rocketmq.prepare()
         self._rocketmq = rocketmq
         return [

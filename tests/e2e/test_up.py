@@ -95,9 +95,11 @@ def test_stop_kill_and_restart_on_the_same_directory(tmp_path: Path, start: Star
     rest = ports.choose()
     append(source, "one", "two")
 
-    first = start(data, "--rest-port", str(rest))
+    position, name_server = ports.choose(), ports.choose()
+    first = start(data, "--rest-port", str(rest), "--port", f"position={position}", "--port", f"name-server={name_server}")
     ready = first.ready()
     assert ready["rest"] == f"http://127.0.0.1:{rest}"
+    assert (ready["services"]["position"], ready["nameServer"]) == (f"127.0.0.1:{position}", f"127.0.0.1:{name_server}")
     with Api(ready["rest"]) as api:
         sink = {"connector.class": "file_sink", "topics": "t", "filename": str(target)}
         api.request("POST", "/v1/connectors", body={"name": "out", "config": sink})

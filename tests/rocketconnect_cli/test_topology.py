@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from rocketconnect_cli.topology import SERVICES, STAGES, Ports, services
+import pytest
+
+from rocketconnect_cli.topology import SERVICES, STAGES, Ports, inner_ports, services
 
 PORTS = Ports(rest=1, metrics=2, stores={"config": 3, "position": 4, "state": 5, "cluster": 6}, executors=(7, 8))
 
@@ -36,3 +38,19 @@ def test_the_exporter_asks_the_gateway_where_it_can_be_reached() -> None:
 
 def test_tasks_end_before_the_services_that_they_commit_to() -> None:
     assert STAGES["gateway"] < STAGES["executor"] < min(STAGES[kind] for kind in ("position", "state", "cluster", "config"))
+
+
+def test_inner_ports_are_given_by_name() -> None:
+    assert inner_ports(["position=9002", "executor-2=9003", "broker=9004"], 2, ("broker",)) == {
+        "position": 9002,
+        "executor-2": 9003,
+        "broker": 9004,
+    }
+    assert inner_ports([], 1) == {}
+
+
+def test_everything_wrong_with_inner_ports_is_told_at_once() -> None:
+    with pytest.raises(ValueError, match="there is no executor-2 here") as raised:
+        inner_ports(["executor-2=1", "position", "state=70000", "config=5", "config=6", "cluster=5"], 1)
+    told = str(raised.value)
+    assert all(f"{text}: " in told for text in ("executor-2=1", "position", "state=70000", "config=6", "cluster=5"))
