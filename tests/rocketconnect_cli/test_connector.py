@@ -218,8 +218,8 @@ STATE = {
     "state": "STATE_FAILED",
     "trace": TRACE,
     "tasks": [
-        {"task": 0, "state": "STATE_FAILED", "workerId": "worker-number-one", "since": ago(minutes=3, seconds=30), "trace": TRACE},
-        {"task": 1, "state": "STATE_RUNNING", "workerId": "worker-number-one", "since": ago(hours=2, minutes=1), "trace": ""},
+        {"task": 0, "state": "STATE_FAILED", "workerId": "worker-number-one", "since": ago(days=3, hours=12), "trace": TRACE},
+        {"task": 1, "state": "STATE_RUNNING", "workerId": "worker-number-one", "since": ago(days=9, hours=12), "trace": ""},
     ],
 }
 
@@ -231,8 +231,8 @@ def test_why_is_told_in_full_below_the_table_and_since_is_an_age(rest_factory: A
     header, *rows, why = result.stdout.partition("\nTraceback")[0].splitlines()
     assert header.split() == ["TASK", "STATE", "WORKER", "SINCE", "IN", "OUT", "PER", "SECOND", "LAG", "ERRORS", "RESTARTS"]
     assert [row.split()[:4] for row in rows[1:]] == [
-        ["0", "FAILED", "worker-number-one", "3m"],
-        ["1", "RUNNING", "worker-number-one", "2h"],
+        ["0", "FAILED", "worker-number-one", "3d"],
+        ["1", "RUNNING", "worker-number-one", "9d"],
     ]
     assert f"{why}\nTraceback\n" == f"task 0: {TRACE}\n"
 
@@ -252,7 +252,9 @@ def test_an_age_is_told_in_its_largest_unit(seconds: int, age: str) -> None:
 
 
 def test_a_terminal_folds_the_last_column_alone(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(output, "out", Console(force_terminal=True, width=40, soft_wrap=True, no_color=True))
+    # Whatever runs the tests may itself be no terminal, or a dumb one.
+    terminal = Console(force_terminal=True, width=40, soft_wrap=True, no_color=True, _environ={"TERM": "xterm"})
+    monkeypatch.setattr(output, "out", terminal)
     output.emit(output.Output.TABLE, {}, lambda: output.table_of(("NAME", "WHAT"), [("n" * 30, "word " * 10)]))
     lines = capsys.readouterr().out.splitlines()[1:]
     assert "n" * 30 in lines[0]
