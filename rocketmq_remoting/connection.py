@@ -13,7 +13,6 @@ from rocketmq_remoting.errors import (
     DeadlinePassed,
     NotSent,
     ProtocolError,
-    RequestTimeout,
 )
 from rocketmq_remoting.pending import Pending
 from rocketmq_remoting.protocol.codes import ResponseCode
@@ -140,7 +139,7 @@ class Connection:
         """Fail the requests whose deadline has passed."""
         for opaque, pending in list(self._pending.items()):
             if pending.deadline < now and self._pending.pop(opaque, None) is not None:
-                pending.fail(RequestTimeout(f"{pending.what}: no answer in time; it may or may not have taken effect"))
+                pending.fail(pending.late())
 
     def close(self) -> None:
         """End the connection; requests under way fail with `ConnectionLost`."""

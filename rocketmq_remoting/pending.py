@@ -60,8 +60,7 @@ class Pending(Generic[T_co]):
         if not self._gate.acquire(timeout=patience):
             if timeout is None:
                 # A process that was stopped for long can wake here before it has noticed elsewhere that the time is over.
-                msg = f"{self.what}: no answer in time; it may or may not have taken effect"
-                raise RequestTimeout(msg)
+                raise self.late()
             msg = f"{self.what}: not answered within {patience:.3f} s and still under way"
             raise TimeoutError(msg)
         try:
@@ -76,6 +75,10 @@ class Pending(Generic[T_co]):
             return self._value  # type: ignore[return-value]
         finally:
             self._gate.release()
+
+    def late(self) -> RequestTimeout:
+        """The failure of a request whose deadline has passed."""
+        return RequestTimeout(f"{self.what}: no answer in time; it may or may not have taken effect")
 
     def add_done_callback(self, callback: Callable[[Pending[T_co]], None]) -> None:
         """Call `callback(self)` when the answer is there: at once, or in the connection's thread, so it must be short."""

@@ -94,7 +94,6 @@ class TaskReporter:
 
 
 def shown(text: str) -> str:
-    """Return a text as it may leave the process: without secrets, not too long, and of characters that can be sent."""
-    # Names of files can hold bytes that are no text; Python shows them as surrogates, which no message can carry.
-    text = hide(text).encode("utf-8", "backslashreplace").decode()
+    """Return a text as people get it: see hide; and not too long."""
+    text = hide(text)
     return text if len(text) <= MESSAGE_CHARACTERS else f"{text[:MESSAGE_CHARACTERS]}… (cut, {len(text)} characters)"

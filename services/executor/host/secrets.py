@@ -45,8 +45,9 @@ _redactor = Redactor()
 
 
 def hide(text: str) -> str:
-    """Return the text without any secret that this process has resolved."""
-    return _redactor.hide(text)
+    """Return the text as it may leave this process: without any secret that it has resolved, and of characters that can be sent."""
+    # Names of files can hold bytes that are no text; Python shows them as surrogates, which no message can carry.
+    return _redactor.hide(text).encode("utf-8", "backslashreplace").decode()
 
 
 def remember(value: str) -> None:

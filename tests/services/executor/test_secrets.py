@@ -1,5 +1,6 @@
 """References to secrets: resolved, reported when they stand for nothing, and hidden in texts."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,7 @@ def test_a_secret_that_begins_with_another_one_is_hidden_whole() -> None:
     redactor.add("secret")
     redactor.add("secret-longer")
     assert redactor.hide("secret-longer") == "***"
+
+
+def test_what_is_no_text_is_shown_in_a_form_that_can_be_sent() -> None:
+    assert hide(os.fsdecode(b"caf\xe9.txt")) == "caf\\udce9.txt"
