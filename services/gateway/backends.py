@@ -1,7 +1,10 @@
-"""The services behind the gateway: one channel to each, every call with a deadline, their errors as domain errors."""
+"""The services behind the gateway: one channel to each, every call with a deadline, their errors as domain errors.
+
+What executors serve goes to one of those that live: see `executors`.
+"""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import grpc.aio
@@ -9,16 +12,20 @@ from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
 
 from rocketconnect_kit.channel import channel
 from rocketconnect_kit.errors import DeadlineExceeded, ServiceError, Unavailable
 from rocketconnect_kit.settings import ServiceSettings
 from rocketconnect_kit.status import decode
+from services.gateway import executors
 
 SERVICES = ("config", "position", "state", "cluster")
 PROBE_SECONDS = 2.0
 WATCH_SECONDS = 3600.0
 PAGE_SIZE = 500
+
+_LIST_WORKERS = cluster.DESCRIPTOR.services_by_name["ClusterService"].methods_by_name["ListWorkers"]
 
 M = TypeVar("M", bound=Message)
 
@@ -36,11 +43,12 @@ class Backends:
         self._read_seconds = read_seconds
         self._write_seconds = write_seconds
         self._channels = {name: channel(getattr(settings, f"{name}_address"), settings) for name in SERVICES}
+        self._executors = executors.Executors(settings, self._workers)
         self._watches: set[grpc.aio.UnaryStreamCall[Message, Message]] = set()
 
     async def close(self) -> None:
         """Close all channels."""
-        await asyncio.gather(*(each.close() for each in self._channels.values()))
+        await asyncio.gather(self._executors.close(), *(each.close() for each in self._channels.values()))
 
     def end_watches(self) -> None:
         """End all streams: their readers see a clean end and connect again."""
@@ -51,15 +59,17 @@ class Backends:
         """Return the answer to one call.
 
         Raises:
-            ServiceError: the service's answer; SERVICE_AWAY or SERVICE_TIMEOUT when it gave none, with its name.
+            ServiceError: the service's answer; SERVICE_AWAY or SERVICE_TIMEOUT when it gave none, with its name; NO_EXECUTOR.
         """
         service = _service_of(method)
+        seconds = self._read_seconds if reads else self._write_seconds
+        if service in executors.PACKAGES:
+            return await self._executors.unary(method, request, seconds, reads=reads)
         call = self._channels[service].unary_unary(
             _path(method),
             request_serializer=type(request).SerializeToString,
             response_deserializer=GetMessageClass(method.output_type).FromString,
         )
-        seconds = self._read_seconds if reads else self._write_seconds
         try:
             answer: Message = await call(request, timeout=seconds)
         except grpc.aio.AioRpcError as error:
@@ -119,6 +129,10 @@ class Backends:
         """Return what each service says of its health: SERVING, NOT_SERVING, or AWAY."""
         said = await asyncio.gather(*(self._probe(name) for name in SERVICES))
         return dict(zip(SERVICES, said, strict=True))
+
+    async def _workers(self) -> Sequence[cluster.Worker]:
+        request = cluster.ListWorkersRequest()
+        return [worker async for page in self.pages(_LIST_WORKERS, request, cluster.ListWorkersResponse) for worker in page.workers]
 
     async def _probe(self, service: str) -> str:
         request = health_pb2.HealthCheckRequest()
