@@ -47,11 +47,21 @@ class QueuePosition:
         until: The offset of the next message to read.
         incarnation: Raised by a deliberate reset; a position with a higher one wins over one stored with the data.
         marks: By "connector uid/source partition id": the highest place seen.
+        stored_ms: When the broker stored the message before `until`, milliseconds since 1970; 0: not known. Tells a message
+            from another one that got its offset later.
+        era: How often it was accepted that the queue holds other messages than before: then offsets begin again below `until`.
     """
 
     until: int
     incarnation: int = 0
     marks: Mapping[str, SourceMark] = field(default_factory=dict)
+    stored_ms: int = 0
+    era: int = 0
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """Positions of one queue in their order: what is lower was before."""
+        return self.incarnation, self.era, self.until
 
 
 @dataclass(frozen=True, slots=True)

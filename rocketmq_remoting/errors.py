@@ -138,7 +138,8 @@ class QueueGap(PermanentError):
         end: offset after the last missing one.
         resume_at: the offset to go on from when the gap is accepted.
         reason: "expired" (below the minimum: retention), "lost" (above the maximum: the broker lost data or the topic
-            was created anew) or "hole" (missing in the middle).
+            was created anew), "hole" (missing in the middle) or "replaced" (offsets that were read hold other messages:
+            given by who compares, never by a pull).
     """
 
     def __init__(self, queue: MessageQueue, start: int, end: int, resume_at: int, reason: str) -> None:
@@ -157,4 +158,5 @@ _GAPS = {
     "expired": "gone: the broker has deleted them (retention)",
     "lost": "not there: the queue ends before them (the broker lost data, or the topic was created anew)",
     "hole": "missing in the middle of the queue",
+    "replaced": "others than those that were read there (the topic was created anew, or the broker lost data)",
 }

@@ -16,6 +16,7 @@ from typing import Protocol
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck, settings
 
 from rocketconnect_cli.embedded import EmbeddedRocketMQ, ports
 
@@ -35,6 +36,10 @@ _ACL = {
     "innerClientAuthenticationCredentials": '{"accessKey":"root","secretKey":"root-secret"}',
 }
 _START_SECONDS = 30
+
+# How long a machine takes says nothing about what is tested.
+settings.register_profile("rocketconnect", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("rocketconnect")
 
 
 class RocketMQFactory(Protocol):

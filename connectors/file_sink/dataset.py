@@ -31,7 +31,7 @@ def file_name(commit: SinkCommit) -> str:
     homes: dict[str, list[tuple[int, str]]] = {}
     for queue, before in commit.before.items():
         home, _, number = queue.rpartition("/")
-        again = f"-i{before.incarnation}" if before.incarnation else ""
+        again = (f"-i{before.incarnation}" if before.incarnation else "") + (f"-e{before.era}" if before.era else "")
         homes.setdefault(home, []).append((int(number), f"{before.until}-{commit.after[queue].until}{again}"))
     name = "+".join(
         f"{home.replace('/', '-')}-{'_'.join(f'q{number}.{span}' for number, span in sorted(spans))}"

@@ -119,6 +119,22 @@ class SinkSuite:
                 writer.write(25)
         self._there(case, 30)
 
+    def test_positions_are_kept_whole_and_an_older_era_is_refused(self, case: SinkCase) -> None:
+        """A queue that was made anew begins again: its era stands before the offset, and goes with the position."""
+        self._only_exactly_once(case)
+        with writing(case) as writer:
+            writer.start().write(20)
+            before = dict(writer.positions)
+            writer.positions = {queue: replace(position, era=1, stored_ms=7) for queue, position in before.items()}
+            writer.write(30)
+            with writing(case, epoch=2) as other:
+                other.start()
+                assert other.positions == writer.positions
+                other.positions = {queue: QueuePosition(30) for queue in QUEUES}
+                with pytest.raises(PermanentError):
+                    other.write(40)
+        self._there(case, 30)
+
     @pytest.mark.parametrize(("older", "newer"), [((1, 1), (1, 2)), ((1, 9), (2, 3))])
     def test_an_older_owner_is_refused(self, case: SinkCase, older: tuple[int, int], newer: tuple[int, int]) -> None:
         """Invariant 3: (generation, epoch) of an owner that was replaced writes nothing any more."""

@@ -94,12 +94,14 @@ def manifest_from_json(form: Mapping[str, Any]) -> Manifest:
 
 def _position_to_json(position: QueuePosition) -> dict[str, Any]:
     marks = {key: [mark.epoch, mark.incarnation, list(mark.offset)] for key, mark in position.marks.items()}
-    return {"until": position.until, "incarnation": position.incarnation, "marks": marks}
+    known = {"stored_ms": position.stored_ms, "era": position.era}
+    return {"until": position.until, "incarnation": position.incarnation, "marks": marks, **known}
 
 
 def _position_from_json(form: Mapping[str, Any]) -> QueuePosition:
     marks = {key: SourceMark(epoch, incarnation, tuple(offset)) for key, (epoch, incarnation, offset) in form["marks"].items()}
-    return QueuePosition(form["until"], form["incarnation"], marks)
+    # Manifests that were written before these two were kept lack them.
+    return QueuePosition(form["until"], form["incarnation"], marks, form.get("stored_ms", 0), form.get("era", 0))
 
 
 class ManifestLog:
@@ -212,7 +214,7 @@ class ManifestLog:
             return True
         for queue, before in commit.before.items():
             stored = newest.queues.get(queue)
-            if stored is not None and (before.incarnation, before.until) < (stored.incarnation, stored.until):
+            if stored is not None and before.place < stored.place:
                 msg = (
                     f"{self._directory}: the batch begins at offset {before.until} of {queue}, and everything up to {stored.until} "
                     "is there already. Restart the connector"

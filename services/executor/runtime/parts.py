@@ -53,6 +53,7 @@ class Part:
         error: The task is to fail behind this part.
         array: The values as an Arrow array, where the engine wants one.
         table: The records as an Arrow table, where the engine wants one.
+        stored_ms: When the broker stored the message before `until`; 0: not known.
     """
 
     queue: str
@@ -67,6 +68,7 @@ class Part:
     error: Exception | None = None
     array: Any = None
     table: Any = None
+    stored_ms: int = 0
 
     @property
     def held_bytes(self) -> int:
@@ -153,6 +155,8 @@ class Decoder:
             parts.append(Part(queue, start, until, {}, nothing, 0, 0, arrived=now))
         for part, following in pairwise(parts):
             part.until = following.start = _first_offset(following)
+        for part in parts:
+            part.stored_ms = _stored_before(batch, part.until)
         last_part = parts[-1]
         last_part.error = error
         if error is not None or len(parts) > 1:
@@ -306,6 +310,11 @@ def _same_schema(
         held = schemas[index]
     ranges.append((first, stop, held))
     return ranges
+
+
+def _stored_before(batch: DecodedBatch, until: int) -> int:
+    index = bisect_left(batch.offsets, until) - 1
+    return batch.store_timestamps_ms[index] if index >= 0 else 0
 
 
 def _first_offset(part: Part) -> int:

@@ -63,6 +63,7 @@ def _cut(part: Part, stop: Stop, error: Exception) -> Part:
     return replace(
         part,
         until=stop.offset,
+        stored_ms=0,
         marks=stop.marks,
         records=_head(part.records, count),
         read=count + len(bad),

@@ -30,7 +30,7 @@ def merged(marks: Mapping[str, SourceMark], moved: Mapping[str, SourceMark]) -> 
 def to_stored(position: QueuePosition) -> Stored:
     """For the position service."""
     marks = {key: [mark.epoch, mark.incarnation, list(mark.offset)] for key, mark in position.marks.items()}
-    return Stored((position.until,), position.incarnation, {"marks": marks})
+    return Stored((position.until,), position.incarnation, {"marks": marks, "stored_ms": position.stored_ms, "era": position.era})
 
 
 def from_stored(stored: Stored) -> QueuePosition:
@@ -40,11 +40,13 @@ def from_stored(stored: Stored) -> QueuePosition:
         stored.offset[0],
         stored.incarnation,
         {key: SourceMark(epoch, incarnation, tuple(offset)) for key, (epoch, incarnation, offset) in marks.items()},
+        cast("int", stored.resume.get("stored_ms", 0)),
+        cast("int", stored.resume.get("era", 0)),
     )
 
 
 def choose(service: QueuePosition | None, sink: QueuePosition | None, incarnation: int) -> QueuePosition | None:
-    """Invariant 2: what the sink has stored with its data wins, unless a deliberate reset came after it.
+    """Invariant 2: what the sink has stored with its data wins, unless a deliberate reset or an accepted gap came after it.
 
     Args:
         service: What the position service has.
@@ -52,7 +54,11 @@ def choose(service: QueuePosition | None, sink: QueuePosition | None, incarnatio
         incarnation: That positions without an entry in the position service begin with: a reset has raised it.
     """
     deliberate = incarnation if service is None else service.incarnation
-    return service if sink is None or deliberate > sink.incarnation else sink
+    if sink is None or deliberate > sink.incarnation:
+        return service
+    if service is not None and (service.incarnation, service.era) > (sink.incarnation, sink.era):
+        return service
+    return sink
 
 
 def after(before: Mapping[str, QueuePosition], parts: Iterable[Part]) -> dict[str, QueuePosition]:
@@ -61,7 +67,7 @@ def after(before: Mapping[str, QueuePosition], parts: Iterable[Part]) -> dict[st
     marks: dict[str, dict[str, SourceMark]] = {}
     for part in parts:
         marks.setdefault(part.queue, {}).update(part.marks)
-        moved[part.queue] = replace(before[part.queue], until=part.until)
+        moved[part.queue] = replace(before[part.queue], until=part.until, stored_ms=part.stored_ms)
     return {
         queue: replace(position, marks=merged(position.marks, marks[queue])) if marks[queue] else position
         for queue, position in moved.items()
@@ -72,7 +78,8 @@ def commit_of(spec: TaskSpec, before: Mapping[str, QueuePosition], parts: Sequen
     """What a batch of these parts is."""
     behind = after(before, parts)
     known = {queue: before[queue] for queue in behind}
-    ranges = [f"{queue}:{known[queue].incarnation}:{known[queue].until}-{behind[queue].until}" for queue in sorted(behind)]
+    places = {queue: ".".join(map(str, known[queue].place)) for queue in behind}
+    ranges = [f"{queue}:{places[queue]}-{behind[queue].until}" for queue in sorted(behind)]
     token = hashlib.sha256("\n".join([spec.connector_uid, *ranges]).encode()).hexdigest()[:32]
     rows = sum(len(part.records) for part in parts)
     return SinkCommit(spec.connector_uid, spec.task, spec.epoch, known, behind, rows, token)

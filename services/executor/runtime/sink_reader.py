@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rocketconnect_sdk.errors import PermanentError
+from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.sink import QueuePosition, SourceMark
 from rocketmq_remoting.batch import DecodedBatch
@@ -13,6 +13,7 @@ from rocketmq_remoting.client import Client
 from rocketmq_remoting.errors import QueueGap, RetriableError, TopicNotFound
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.stream import PullStream
+from services.executor.runtime import continuity
 from services.executor.runtime.batcher import Batcher
 from services.executor.runtime.marks import select
 from services.executor.runtime.parts import Decoder, Part
@@ -24,6 +25,8 @@ from services.executor.runtime.task import TaskControl
 
 _PUT_SECONDS = 0.2
 _IDLE_SECONDS = 0.5
+_QUIET_SECONDS = 1.0
+"""Nobody deletes a topic and makes it anew in less."""
 _LEAST_STREAM_BYTES = 1 << 20
 
 
@@ -32,6 +35,9 @@ class _Reading:
     stream: PullStream
     position: int
     marks: dict[str, SourceMark]
+    stored_ms: int
+    unsure: bool = False
+    arrived: float = field(default_factory=time.monotonic)
     backoff: Backoff = field(default_factory=lambda: Backoff(0.05, 2.0))
     not_before: float = 0.0
     trouble: str = ""
@@ -91,6 +97,7 @@ class SinkReader:
                 ),
                 position.until,
                 dict(position.marks),
+                position.stored_ms,
             )
             for queue, position in starts.items()
         }
@@ -153,13 +160,19 @@ class SinkReader:
             if time.monotonic() < reading.not_before:
                 continue
             try:
+                self._compare(reading)
                 batch = reading.stream.next(0, max_bytes=self._piece)
+                if batch is not None:
+                    self._after_quiet(reading)
             except QueueGap as gap:
                 self._gap(reading, gap)
                 found = True
                 continue
             except (RetriableError, TopicNotFound) as error:
                 # The topic was there when the task began: a broker that comes back has not announced it yet.
+                reading.unsure = True
+                # What was pulled and not taken comes again.
+                reading.stream.seek(reading.position)
                 reading.trouble = f"reading {text(queue)}: {error}"
                 reading.not_before = time.monotonic() + reading.backoff.pause()
                 continue
@@ -180,7 +193,7 @@ class SinkReader:
             self._finish(part)
             self._put(part)
         reading.marks = merged(reading.marks, moved)
-        reading.position = parts[-1].until
+        reading.position, reading.stored_ms = parts[-1].until, parts[-1].stored_ms
         if parts[-1].error is not None:
             self._closed = True
 
@@ -189,13 +202,31 @@ class SinkReader:
             if self._closed:
                 return
 
+    def _compare(self, reading: _Reading) -> None:
+        """What a broker holds may have changed while it was away."""
+        if reading.unsure and reading.stored_ms:
+            gap = continuity.find_gap(self._client, reading.stream.queue, reading.position, reading.stored_ms)
+            if gap is not None:
+                raise gap
+        reading.unsure = False
+
+    def _after_quiet(self, reading: _Reading) -> None:
+        """A topic that was deleted and made anew answers a pull that waited all the while, as if nothing had happened."""
+        now = time.monotonic()
+        reading.unsure = now - reading.arrived > _QUIET_SECONDS
+        reading.arrived = now
+        self._compare(reading)
+
     def _gap(self, reading: _Reading, gap: QueueGap) -> None:
         """Invariant 5: a gap is reported with its exact range, and passed only when the user has said so."""
-        queue = text(gap.queue)
         if not self._skip_gaps:
-            msg = f"{gap}: set on.gap=skip, or move the position of {queue}, to accept the loss"
-            raise PermanentError(msg)
+            raise PermanentError(continuity.refusal(gap))
+        if gap.reason in ("lost", "replaced"):
+            # Offsets begin again, which no batch can express: at its next start the task goes on behind the gap.
+            msg = f"{gap}; as on.gap=skip says, the task is started again to go on from there"
+            raise SystemAway(msg)
         self._log("WARNING", f"{gap}; skipped, as on.gap=skip says")
+        queue = text(gap.queue)
         nothing = SinkBatch(queue, gap.queue.topic, [], [])
         self._put(Part(queue, reading.position, gap.resume_at, {}, nothing, 0, 0, arrived=time.monotonic()))
         reading.position = gap.resume_at

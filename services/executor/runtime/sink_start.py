@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from functools import partial
 
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.errors import SystemAway
+from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.sink import QueuePosition, SinkTask
 from rocketmq_remoting.model import MessageQueue
+from services.executor.runtime import continuity
 from services.executor.runtime.attempts import Stopped
 from services.executor.runtime.batcher import Batcher, Limits
 from services.executor.runtime.engines import Engine
@@ -85,6 +86,9 @@ def _positions(
         stored = opened.positions.get(name)
         known = from_stored(stored) if stored is not None and stored.offset else None
         position = choose(known, in_sink.get(name), opened.incarnation)
+        if position is not None and (further := _behind_gap(around, queue, position)) is not None:
+            position = further
+            fresh[name] = to_stored(position)
         if position is None:
             until = insist(f"asking where queue {name} begins", partial(ask, queue))
             position = QueuePosition(until, stored.incarnation if stored is not None else opened.incarnation)
@@ -93,6 +97,22 @@ def _positions(
     if fresh:
         insist("storing where the task begins", partial(_store, around, fresh))
     return positions
+
+
+def _behind_gap(around: Surroundings, queue: MessageQueue, position: QueuePosition) -> QueuePosition | None:
+    """Where to go on when the queue no longer holds what was read from it; None: it does.
+
+    Raises:
+        PermanentError: on.gap=fail.
+    """
+    compare = partial(continuity.find_gap, around.client, queue, position.until, position.stored_ms)
+    gap = around.attempts.insist(f"comparing queue {text(queue)} with what was read", compare)
+    if gap is None:
+        return None
+    if around.config["on.gap"] != "skip":
+        raise PermanentError(continuity.refusal(gap))
+    around.reporter.log("WARNING", f"{gap}; skipped, as on.gap=skip says")
+    return continuity.behind(position, gap)
 
 
 def _store(around: Surroundings, positions: Mapping[str, Stored]) -> None:

@@ -27,6 +27,11 @@ def produce(tasks: Tasks, bodies: Sequence[str], queue: int = 0, properties: dic
     return target
 
 
+def logged(file: Path) -> list[str]:
+    """The values that the test sink `log` has written."""
+    return [json.loads(line)[3] for line in file.read_text().splitlines()]
+
+
 def values(count: int, start: int = 0) -> list[str]:
     return [f"value {number}" for number in range(start, start + count)]
 
@@ -325,8 +330,38 @@ def test_a_gap_ends_the_task_and_is_passed_only_when_the_user_says_so(tasks: Tas
     third = tasks.start(Kind.SINK, {**config, "on.gap": "skip"}, epoch=3)
     third.reporter.wait_for(lambda: any("[3, 10)" in message for _, message in third.reporter.logs))
     produce(tasks, values(2, 103))
-    third.reporter.wait_for(lambda: third.reporter.metrics.records_out == 2)
+    third.reporter.wait_for(lambda: third.reporter.metrics.records_out == 5)
     assert third.stop().clean
+    # All that is in the new topic, what stood there before it was accepted too.
+    assert logged(file) == [*values(10), *values(5, 100)]
+
+
+@pytest.mark.parametrize("running", [True, False], ids=["while it runs", "while nobody looks"])
+def test_a_topic_made_anew_is_a_gap_though_its_offsets_reach_beyond_the_position(tasks: Tasks, running: bool) -> None:
+    """Invariant 5: the position is an offset of the new topic too, but other messages stand before it."""
+    produce(tasks, values(10))
+    file = tasks.path / "log"
+    config = {"connector.class": "log", "file": str(file)}
+    first = tasks.start(Kind.SINK, config)
+    first.reporter.wait_for(lambda: first.reporter.metrics.records_out == 10)
+    if not running:
+        assert first.stop().clean
+    tasks.client.delete_topic(tasks.topic)
+    time.sleep(1)
+    produce(tasks, values(25, 100))
+    outcome = first.end() if running else tasks.start(Kind.SINK, config, epoch=2).end()
+    assert outcome.permanent
+    assert "[0, 10)" in outcome.error
+    assert "others than those that were read" in outcome.error
+    assert logged(file) == values(10)
+    accepted = tasks.start(Kind.SINK, {**config, "on.gap": "skip"}, epoch=3)
+    accepted.reporter.wait_for(lambda: accepted.reporter.metrics.records_out == 25)
+    assert accepted.stop().clean
+    assert logged(file) == [*values(10), *values(25, 100)]
+    # Once accepted it is no gap any more.
+    last = tasks.start(Kind.SINK, config, epoch=4)
+    last.reporter.wait_for_state(State.IDLE)
+    assert last.stop().clean
 
 
 def test_a_new_sink_can_begin_at_the_end_and_stays_there_though_nothing_was_written(tasks: Tasks) -> None:
