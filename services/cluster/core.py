@@ -4,7 +4,8 @@ Synchronous, without I/O, clock or randomness of its own: the same events at the
 simulation can run it bit for bit. Times are seconds of one monotonic clock.
 
 How one owner of each task at any time comes about: a unit is given only when nobody holds it; who holds one keeps it until it
-releases it itself, its session ends in good order, its process is replaced, or its lease and the send deadline have passed.
+releases it itself, its session ends in good order, its process is replaced, or its lease and the send deadline have passed. The
+lease of a process that is known to be gone ends with it.
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,17 @@ from random import Random
 from rocketconnect_kit.errors import FailedPrecondition, ServiceError
 from services.cluster import plans
 from services.cluster.assign import demand_of, why_nobody
-from services.cluster.events import ConnectorsChanged, Deregister, Effects, Event, Register, Release, ReportPlan, Tick
+from services.cluster.events import (
+    ConnectorsChanged,
+    Deregister,
+    Effects,
+    Event,
+    Register,
+    Release,
+    ReportPlan,
+    Tick,
+    WorkerGone,
+)
 from services.cluster.model import PLAN, Changes, Key, Unit, Worker
 from services.cluster.state import Backoff, State
 from services.cluster.view import view_of
@@ -92,6 +103,10 @@ def _handle(state: State, event: Event, now: float, random: Random) -> int:
             check_session(state, event.worker_id, event.session)
             state.free_units_of(event.worker_id)
             state.forget_worker(event.worker_id)
+        case WorkerGone():
+            # Of this session: a process that was started since then has another one, and keeps it.
+            check_session(state, event.worker_id, event.session)
+            state.leases.cut(event.worker_id, now)
         case Release():
             _release(state, event, now, random)
         case ReportPlan():

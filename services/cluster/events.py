@@ -28,6 +28,14 @@ class Deregister:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkerGone:
+    """The process of a worker is surely gone, and with it its hosts; what it sent last may still be under way."""
+
+    worker_id: str
+    session: int
+
+
+@dataclass(frozen=True, slots=True)
 class Release:
     """A worker has stopped a unit."""
 
@@ -65,7 +73,7 @@ class Tick:
     """Time has passed."""
 
 
-Event: TypeAlias = Register | Deregister | Release | ReportPlan | ConnectorsChanged | Tick
+Event: TypeAlias = Register | Deregister | WorkerGone | Release | ReportPlan | ConnectorsChanged | Tick
 
 
 @dataclass(frozen=True, slots=True)

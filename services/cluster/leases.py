@@ -38,6 +38,11 @@ class Leases:
         for worker in workers:
             self.renew(worker, now)
 
+    def cut(self, worker: str, now: float) -> None:
+        """End the lease of a worker that can't do anything any more now, if it has not ended: the send deadline runs from here."""
+        if worker in self._until:
+            self._until[worker] = min(now, self._until[worker])
+
     def forget(self, worker: str) -> None:
         """End the lease of a worker whose session is over."""
         self._until.pop(worker, None)

@@ -13,6 +13,7 @@ from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceServ
 from rocketconnect_kit import pages
 from rocketconnect_kit.interception import ServicerContext
 from services.cluster import checks, wire
+from services.cluster.breaks import Breaks
 from services.cluster.coordinator import Coordinator
 from services.cluster.events import Deregister
 from services.cluster.leases import Timing
@@ -28,6 +29,7 @@ class ClusterService(ClusterServiceServicer):
     def __init__(self, coordinator: Coordinator, timing: Timing) -> None:
         self._coordinator = coordinator
         self._timing = timing
+        self._breaks = Breaks(coordinator)
 
     async def RegisterWorker(self, request: pb.RegisterWorkerRequest, context: ServicerContext) -> pb.RegisterWorkerResponse:
         """Give a worker a session."""
@@ -65,6 +67,9 @@ class ClusterService(ClusterServiceServicer):
     ) -> AsyncIterator[pb.WatchAssignmentsResponse]:
         """Tell a snapshot and then changes; ends with WORKER_FENCED when the session of the worker has ended."""
         worker_id = request.worker_id or None
+        if worker_id is not None:
+            self._coordinator.check_session(worker_id, request.session)
+            self._breaks.connected(worker_id, request.session)
         subscription = self._coordinator.board.subscribe(worker_id)
         try:
             while True:
@@ -79,6 +84,8 @@ class ClusterService(ClusterServiceServicer):
                     yield wire.update(update)
         finally:
             self._coordinator.board.unsubscribe(subscription)
+            if worker_id is not None:
+                self._breaks.broke(worker_id, request.session)
 
     async def ListWorkers(self, request: pb.ListWorkersRequest, context: ServicerContext) -> pb.ListWorkersResponse:
         """Return a page of workers."""

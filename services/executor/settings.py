@@ -19,7 +19,9 @@ class ExecutorSettings(ServiceSettings):
     """The executor service: runs tasks in host processes."""
 
     worker_id: str = Field(default="", description="unique among the workers, the same after a restart; none: HOSTNAME-PORT")
-    advertise_address: str = Field(default="", description="host:port at which the other services reach it; none: where it listens")
+    advertise_address: str = Field(
+        default="", description="host:port of this process for the other services, not of a proxy; none: where it listens"
+    )
     labels: str = Field(default="", description="what connectors can ask for: name=value,name=value")
     name_server: str = Field(default="", description="RocketMQ's name servers: host:port;host:port")
     rocketmq_access_key: str = Field(default="", description="the user of brokers with ACL")

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 
-from rocketconnect_sdk.errors import SystemAway
 from services.executor.runtime.attempts import FENCED
 from services.executor.runtime.failures import RecordFailed
 from services.executor.runtime.parts import BadRecord
@@ -56,9 +55,7 @@ class Gate:
         # Invariant 3: nothing becomes visible without a lease.
         if self._around.control.fenced:
             raise Fenced(FENCED)
-        if not self._around.lease.valid():
-            msg = "the lease of this worker has run out; waiting for the cluster service to renew it"
-            raise SystemAway(msg)
+        self._around.lease.check()
 
     def _leave_out(self, records: Sequence[BadRecord]) -> None:
         fresh = [record for record in records if (record.queue, record.offset) not in self._gone]

@@ -5,6 +5,7 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from rocketconnect_sdk.errors import SystemAway
 from rocketmq_remoting.batch import encode_batch
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.errors import (
@@ -184,9 +185,10 @@ class Sender:
         now = time.monotonic()
         if now < lane.not_before or lane.held or self._waits_for_more(lane, now):
             return
-        if not self._lease.valid():
-            # Invariant 3: without a lease somebody else may own the task.
-            self._later(lane, "the lease of this worker has run out; waiting for the cluster service to renew it")
+        try:
+            self._lease.check()
+        except SystemAway as error:
+            self._later(lane, str(error))
             return
         pieces = self._take(lane)
         try:

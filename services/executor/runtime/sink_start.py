@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.errors import PermanentError, SystemAway
+from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.sink import QueuePosition, SinkTask
 from rocketmq_remoting.model import MessageQueue
 from services.executor.runtime import continuity
@@ -116,7 +116,5 @@ def _behind_gap(around: Surroundings, queue: MessageQueue, position: QueuePositi
 
 
 def _store(around: Surroundings, positions: Mapping[str, Stored]) -> None:
-    if not around.lease.valid():
-        msg = "the lease of this worker has run out; waiting for the cluster service to renew it"
-        raise SystemAway(msg)
+    around.lease.check()
     outcome(around.positions.commit(positions))

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
+from rocketconnect_sdk.errors import SystemAway
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -83,9 +85,19 @@ class Lease:
         # One writer (the host's command loop) and a single assignment: readers see the old value or the new one.
         self._until = max(self._until, until_monotonic)
 
-    def valid(self, margin: float = 0.0) -> bool:
-        """True while it lasts for at least so many seconds more."""
-        return time.monotonic() + margin < self._until
+    def valid(self) -> bool:
+        """True while it lasts."""
+        return time.monotonic() < self._until
+
+    def check(self) -> None:
+        """Return if it lasts (invariant 3: without a lease somebody else may own the task).
+
+        Raises:
+            SystemAway: it has run out; for people, what is waited for.
+        """
+        if not self.valid():
+            msg = "the lease of this worker has run out; waiting for the cluster service or the position service to confirm it"
+            raise SystemAway(msg)
 
 
 class TaskControl:

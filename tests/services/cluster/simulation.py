@@ -11,7 +11,7 @@ from random import Random
 from rocketconnect_kit.errors import ServiceError
 from services.cluster import core
 from services.cluster.board import Board, Subscription, Update
-from services.cluster.events import ConnectorsChanged, Effects, Event, Register, Release, ReportPlan, Tick
+from services.cluster.events import ConnectorsChanged, Effects, Event, Register, Release, ReportPlan, Tick, WorkerGone
 from services.cluster.model import PLAN, Changes, Connector, Key, Wanted
 from services.cluster.state import Policy, State
 from services.cluster.tables import Tables
@@ -191,6 +191,18 @@ class Simulation:
             process.alive = False
             if process.stream is not None:
                 self.board.unsubscribe(process.stream)
+                self._see_the_break(process)
+
+    def _see_the_break(self, process: Process) -> None:
+        """The service notices, now or later, that the process is gone; another one may have its id by then."""
+        gone, life = WorkerGone(process.worker, process.session), self._service_life
+
+        def noticed() -> None:
+            if self._service_life == life:
+                self.step(gone)
+
+        if self.random.random() < 0.5:
+            self.at(self.random.choice([0.05, 1.0, 3.0]), noticed)
 
     def pause_worker(self, worker: str, seconds: float) -> None:
         if worker in self.processes:

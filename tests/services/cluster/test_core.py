@@ -8,7 +8,7 @@ import pytest
 
 from rocketconnect_kit.errors import FailedPrecondition
 from services.cluster import core
-from services.cluster.events import ConnectorsChanged, Deregister, Register, Release, ReportPlan, Tick
+from services.cluster.events import ConnectorsChanged, Deregister, Register, Release, ReportPlan, Tick, WorkerGone
 from services.cluster.model import PLAN, Connector, Key, Wanted
 from services.cluster.retry import RetryPolicy
 from services.cluster.view import Unowned
@@ -307,6 +307,23 @@ class TestWorkers:
         assert running.owners("u1") == before
         running.pass_time(1)
         assert set(running.owners("u1").values()) == {"a"}
+
+    def test_the_tasks_of_a_process_that_is_gone_move_after_the_send_deadline(self, running: ClusterOnPaper) -> None:
+        before = running.owners("u1")
+        running.answer(WorkerGone("b", running.sessions.pop("b")))
+        running.pass_time(1.75)
+        assert running.owners("u1") == before
+        running.pass_time(0.5)
+        assert set(running.owners("u1").values()) == {"a"}
+
+    def test_what_was_said_of_the_process_before_does_not_touch_the_one_that_has_its_id_now(self, running: ClusterOnPaper) -> None:
+        before = running.sessions["b"]
+        running.register("b")
+        with pytest.raises(FailedPrecondition, match="register again"):
+            running.answer(WorkerGone("b", before))
+        owners = running.owners("u1")
+        running.pass_time(4)
+        assert running.owners("u1") == owners
 
     def test_a_worker_that_was_judged_is_fenced_in_everything_it_says(self, running: ClusterOnPaper) -> None:
         held = next(unit for unit in running.state.units_of("u1") if unit.worker == "b")

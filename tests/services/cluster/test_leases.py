@@ -12,6 +12,17 @@ def test_a_worker_is_alive_for_the_lease_and_over_only_after_the_send_deadline()
     assert leases.over(107) == ["a"]
 
 
+def test_a_lease_that_is_cut_ends_now_and_never_later_than_it_did() -> None:
+    leases = Leases(TIMING)
+    leases.renew("a", 100)
+    leases.cut("a", 101)
+    leases.cut("a", 102)
+    leases.cut("b", 102)
+    assert not leases.is_alive("a", 101)
+    assert leases.over(102.9) == []
+    assert leases.over(103) == ["a"]
+
+
 def test_a_worker_without_a_lease_is_not_alive() -> None:
     assert not Leases(TIMING).is_alive("a", 0)
 
