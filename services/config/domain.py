@@ -35,6 +35,43 @@ class Connector:
     create_time: int
     update_time: int
     restarts: int
+    apply_set: str = ""
+
+
+class Action(StrEnum):
+    """What was done to a connector."""
+
+    UNSPECIFIED = "UNSPECIFIED"
+    CREATE = "CREATE"
+    UPDATE = "UPDATE"
+    ROLLBACK = "ROLLBACK"
+    DELETE = "DELETE"
+    PAUSE = "PAUSE"
+    RESUME = "RESUME"
+    STOP = "STOP"
+    RESTART = "RESTART"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What was done to a connector, by whom, when and why.
+
+    Attributes:
+        revision: the one that was current afterwards.
+        of_revision: of a rollback, the one whose configuration it took; otherwise 0.
+        author: who did it (see `signature.Signature`, also for the next two).
+        time: microseconds since 1970.
+    """
+
+    connector_uid: str
+    connector: str
+    action: Action
+    revision: int
+    of_revision: int
+    author: str
+    on_behalf_of: str
+    reason: str
+    time: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +84,7 @@ class Revision:
     revision: int
     config: dict[str, str]
     create_time: int
+    change: Change
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +96,7 @@ class Draft:
     wanted_state: WantedState
     request_id: str
     adopt_uid: str
+    apply_set: str = ""
 
 
 @dataclass(frozen=True, slots=True)

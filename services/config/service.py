@@ -8,6 +8,7 @@ from rocketconnect.config.v1 import config_service_pb2 as pb
 from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceServicer
 
 from rocketconnect_kit import pages
+from rocketconnect_kit.caller import caller
 from rocketconnect_kit.errors import FieldProblem, InvalidArgument, ServiceError
 from rocketconnect_kit.interception import ServicerContext
 from rocketconnect_kit.logs import get_logger
@@ -16,12 +17,23 @@ from services.config import checks, wire
 from services.config.domain import Connector, ConnectorType, WantedState, Worker
 from services.config.executors import Executors, Verdict, no_executor, validate_in_turn
 from services.config.feed import ChangeFeed
-from services.config.store import ConfigStore, refuse_etag, refuse_same
+from services.config.signature import Signature, signature, signature_problems
+from services.config.store import ConfigStore, refuse_same
 
 FRESH_SECONDS = 90.0
 """A worker that has not reported for so long offers nothing any more; workers report every 30 s."""
 
 MAXIMUM_PLUGINS = 2_000
+
+_WantRequest = pb.PauseConnectorRequest | pb.ResumeConnectorRequest | pb.StopConnectorRequest
+_SignedRequest = (
+    _WantRequest
+    | pb.CreateConnectorRequest
+    | pb.UpdateConnectorRequest
+    | pb.RollbackConnectorRequest
+    | pb.DeleteConnectorRequest
+    | pb.RestartConnectorRequest
+)
 
 _log = get_logger(__name__)
 
@@ -41,28 +53,32 @@ class ConfigService(ConfigServiceServicer):
             *checks.name_problems(draft.name),
             *checks.token_problems("request_id", draft.request_id),
             *checks.token_problems("adopt_uid", draft.adopt_uid),
+            *checks.token_problems("apply_set", draft.apply_set),
+            *signature_problems(request.author, request.reason),
         ]
         connector = None if own else await asyncio.to_thread(self._store.answered, draft)
         if connector is None:
             kind = await self._checked(draft.name, draft.config, own)
-            connector = await self._feed.write(self._store.create, draft, kind)
+            connector = await self._feed.write(self._store.create, draft, kind, _signature(request, context))
             _log.info("connector created", connector=connector.name, uid=connector.uid)
         return pb.CreateConnectorResponse(connector=wire.connector(connector))
 
     async def UpdateConnector(self, request: pb.UpdateConnectorRequest, context: ServicerContext) -> pb.UpdateConnectorResponse:
         """Check and store the next revision."""
         config = dict(request.config)
-        current = await asyncio.to_thread(self._store.get, request.name)
-        connector = await self._update(current, config, request.etag)
+        by = _signature(request, context)
+        current = await asyncio.to_thread(self._store.get, request.name, request.etag)
+        connector = await self._update(current, config, request.etag, by)
         return pb.UpdateConnectorResponse(connector=wire.connector(connector))
 
     async def RollbackConnector(
         self, request: pb.RollbackConnectorRequest, context: ServicerContext
     ) -> pb.RollbackConnectorResponse:
         """Check an earlier configuration again, since the world may have changed, and store it as the next revision."""
-        current = await asyncio.to_thread(self._store.get, request.name)
+        by = _signature(request, context)
+        current = await asyncio.to_thread(self._store.get, request.name, request.etag)
         earlier = await asyncio.to_thread(self._store.revision, current.uid, request.revision)
-        connector = await self._update(current, earlier.config, request.etag)
+        connector = await self._update(current, earlier.config, request.etag, by, of_revision=request.revision)
         return pb.RollbackConnectorResponse(connector=wire.connector(connector))
 
     async def GetConnector(self, request: pb.GetConnectorRequest, context: ServicerContext) -> pb.GetConnectorResponse:
@@ -82,28 +98,28 @@ class ConfigService(ConfigServiceServicer):
 
     async def DeleteConnector(self, request: pb.DeleteConnectorRequest, context: ServicerContext) -> pb.DeleteConnectorResponse:
         """Remove a connector."""
-        connector = await self._feed.write(self._store.delete, request.name, request.etag)
+        connector = await self._feed.write(self._store.delete, request.name, request.etag, _signature(request, context))
         _log.info("connector deleted", connector=connector.name, uid=connector.uid)
         return pb.DeleteConnectorResponse(connector=wire.connector(connector))
 
     async def PauseConnector(self, request: pb.PauseConnectorRequest, context: ServicerContext) -> pb.PauseConnectorResponse:
         """Want it PAUSED."""
-        connector = await self._want(request.name, WantedState.PAUSED)
+        connector = await self._want(request, WantedState.PAUSED, context)
         return pb.PauseConnectorResponse(connector=wire.connector(connector))
 
     async def ResumeConnector(self, request: pb.ResumeConnectorRequest, context: ServicerContext) -> pb.ResumeConnectorResponse:
         """Want it RUNNING."""
-        connector = await self._want(request.name, WantedState.RUNNING)
+        connector = await self._want(request, WantedState.RUNNING, context)
         return pb.ResumeConnectorResponse(connector=wire.connector(connector))
 
     async def StopConnector(self, request: pb.StopConnectorRequest, context: ServicerContext) -> pb.StopConnectorResponse:
         """Want it STOPPED."""
-        connector = await self._want(request.name, WantedState.STOPPED)
+        connector = await self._want(request, WantedState.STOPPED, context)
         return pb.StopConnectorResponse(connector=wire.connector(connector))
 
     async def RestartConnector(self, request: pb.RestartConnectorRequest, context: ServicerContext) -> pb.RestartConnectorResponse:
         """Count a restart and want it RUNNING."""
-        connector = await self._feed.write(self._store.restart, request.name)
+        connector = await self._feed.write(self._store.restart, request.name, request.etag, _signature(request, context))
         return pb.RestartConnectorResponse(connector=wire.connector(connector))
 
     async def ListRevisions(self, request: pb.ListRevisionsRequest, context: ServicerContext) -> pb.ListRevisionsResponse:
@@ -117,6 +133,19 @@ class ConfigService(ConfigServiceServicer):
         return pb.ListRevisionsResponse(
             revisions=map(wire.revision, found[:size]),
             next_page_token=pages.encode_token(scope, str(found[size - 1].sequence)) if len(found) > size else "",
+        )
+
+    async def ListChanges(self, request: pb.ListChangesRequest, context: ServicerContext) -> pb.ListChangesResponse:
+        """Return a page of the history."""
+        _refuse(checks.name_problems(request.name))
+        size = pages.page_size(request.page_size)
+        scope = f"changes of {request.name}"
+        token = pages.decode_token(scope, request.page_token)
+        before = int(token) if token is not None else None
+        found = await asyncio.to_thread(self._store.history, request.name, before, size + 1)
+        return pb.ListChangesResponse(
+            changes=[wire.change(change) for _number, change in found[:size]],
+            next_page_token=pages.encode_token(scope, str(found[size - 1][0])) if len(found) > size else "",
         )
 
     async def ValidateConnector(
@@ -176,17 +205,19 @@ class ConfigService(ConfigServiceServicer):
                     seen = now
                     yield wire.changes(now, snapshot=False)
 
-    async def _update(self, current: Connector, config: dict[str, str], etag: str) -> Connector:
+    async def _update(
+        self, current: Connector, config: dict[str, str], etag: str, by: Signature, *, of_revision: int = 0
+    ) -> Connector:
         # What needs no executor is told first; the store looks again, in the transaction that writes.
-        refuse_etag(current, etag)
         refuse_same(current, config)
         kind = await self._checked(current.name, config)
-        connector = await self._feed.write(self._store.update, current.name, config, etag, kind)
-        _log.info("connector updated", connector=connector.name, uid=connector.uid, revision=connector.revision)
+        connector = await self._feed.write(self._store.update, current.name, config, etag, kind, by, of_revision=of_revision)
+        _log.info("connector updated", connector=connector.name, uid=connector.uid, revision=connector.revision, author=str(by))
         return connector
 
-    async def _want(self, name: str, wanted: WantedState) -> Connector:
-        return await self._feed.write(self._store.want, name, wanted)
+    async def _want(self, request: _WantRequest, wanted: WantedState, context: ServicerContext) -> Connector:
+        by = _signature(request, context)
+        return await self._feed.write(self._store.want, request.name, wanted, request.etag, by)
 
     async def _checked(self, name: str, config: dict[str, str], own: Sequence[FieldProblem] = ()) -> ConnectorType:
         """Return the direction of a connector whose configuration is right; refuse it with all that is wrong."""
@@ -239,6 +270,17 @@ class ConfigService(ConfigServiceServicer):
             _log.warning("executor did not reload its plugins", worker=worker.worker_id, cause=error.message)
             return None
         return worker.worker_id
+
+
+def _signature(request: _SignedRequest, context: ServicerContext) -> Signature:
+    """Return who signs this request.
+
+    Raises:
+        InvalidArgument: CONFIG_INVALID when author or reason are no short texts.
+    """
+    _refuse(signature_problems(request.author, request.reason))
+    there = caller(context)
+    return signature(request.author, request.reason, certificate=there.certificate, address=there.address)
 
 
 def _refuse(problems: Sequence[FieldProblem]) -> None:

@@ -15,68 +15,32 @@ from typing import Any
 import sqlalchemy as sa
 
 from rocketconnect_kit.database import reading, upsert, writing
-from rocketconnect_kit.errors import Aborted, AlreadyExists, FailedPrecondition, NotFound
-from services.config.domain import Changes, Connector, ConnectorType, Draft, Revision, WantedState, Worker
+from rocketconnect_kit.errors import AlreadyExists, FailedPrecondition, NotFound
+from services.config import history, tables
+from services.config.domain import Action, Change, Changes, Connector, ConnectorType, Draft, Revision, WantedState, Worker
+from services.config.signature import Signature
 
 REQUEST_DAYS = 7
 """For so long the same request id is the same create."""
 
 _MICROSECONDS_A_DAY = 24 * 3600 * 1_000_000
-_metadata = sa.MetaData()
-_connectors = sa.Table(
-    "config_connectors",
-    _metadata,
-    sa.Column("uid", sa.String(128), primary_key=True),
-    sa.Column("name", sa.String(128)),
-    sa.Column("revision", sa.BigInteger),
-    sa.Column("changed", sa.BigInteger),
-    sa.Column("config", sa.Text),
-    sa.Column("wanted_state", sa.String(16)),
-    sa.Column("type", sa.String(16)),
-    sa.Column("create_time", sa.BigInteger),
-    sa.Column("update_time", sa.BigInteger),
-    sa.Column("restarts", sa.BigInteger),
-    sa.Column("delete_time", sa.BigInteger),
-)
-_revisions = sa.Table(
-    "config_revisions",
-    _metadata,
-    sa.Column("sequence", sa.BigInteger, primary_key=True),
-    sa.Column("connector_uid", sa.String(128)),
-    sa.Column("connector", sa.String(128)),
-    sa.Column("revision", sa.BigInteger),
-    sa.Column("config", sa.Text),
-    sa.Column("create_time", sa.BigInteger),
-)
-_requests = sa.Table(
-    "config_requests",
-    _metadata,
-    sa.Column("request_id", sa.String(128), primary_key=True),
-    sa.Column("fingerprint", sa.String(64)),
-    sa.Column("answer", sa.Text),
-    sa.Column("create_time", sa.BigInteger),
-)
-_workers = sa.Table(
-    "config_workers",
-    _metadata,
-    sa.Column("worker_id", sa.String(128), primary_key=True),
-    sa.Column("address", sa.String(256)),
-    sa.Column("plugins", sa.Text),
-    sa.Column("aliases", sa.Text),
-    sa.Column("update_time", sa.BigInteger),
-)
-_changes = sa.Table(
-    "config_changes", _metadata, sa.Column("id", sa.Integer, primary_key=True), sa.Column("sequence", sa.BigInteger)
-)
+_NOBODY = Signature("")
+_WANTING = {WantedState.RUNNING: Action.RESUME, WantedState.PAUSED: Action.PAUSE, WantedState.STOPPED: Action.STOP}
 _Row = Mapping[str, Any] | sa.RowMapping
-_living = _connectors.c.delete_time.is_(None)
+_living = tables.connectors.c.delete_time.is_(None)
 
 
 @dataclass(frozen=True, slots=True)
 class _Write:
+    """A write under way: each leaves one entry in the history, in the same transaction."""
+
     connection: sa.Connection
     sequence: int
     now: int
+    by: Signature
+
+    def note(self, action: Action, row: _Row, of_revision: int = 0) -> None:
+        history.write(self.connection, self.sequence, history.change(action, row, self.by, self.now, of_revision))
 
 
 class ConfigStore:
@@ -102,7 +66,7 @@ class ConfigStore:
         with reading(self._engine) as connection:
             return _answered(connection, draft)
 
-    def create(self, draft: Draft, kind: ConnectorType) -> Connector:
+    def create(self, draft: Draft, kind: ConnectorType, by: Signature = _NOBODY) -> Connector:
         """Store a new connector, or return what the same create was answered before.
 
         Raises:
@@ -110,7 +74,7 @@ class ConfigStore:
             NotFound: ADOPTED_UID_NOT_FOUND when no connector ever had the uid to adopt.
             FailedPrecondition: ADOPTED_UID_ALIVE when a living connector has it.
         """
-        with self._write() as write:
+        with self._write(by) as write:
             before = _answered(write.connection, draft)
             if before is not None:
                 return before
@@ -125,83 +89,105 @@ class ConfigStore:
                 "type": kind,
                 "create_time": write.now,
                 "update_time": write.now,
+                "apply_set": draft.apply_set,
             }
             if draft.adopt_uid:
                 row |= _adopt(write.connection, draft.adopt_uid)
-                write.connection.execute(_connectors.update().where(_connectors.c.uid == row["uid"]).values(row))
+                write.connection.execute(tables.connectors.update().where(tables.connectors.c.uid == row["uid"]).values(row))
             else:
                 row |= {"uid": self._new_uid(), "revision": 1, "restarts": 0}
-                write.connection.execute(_connectors.insert().values(row))
+                write.connection.execute(tables.connectors.insert().values(row))
             _write_revision(write, row)
+            write.note(Action.CREATE, row)
             connector = _connector(row)
             if draft.request_id:
                 self._remember(write, draft, connector)
             return connector
 
-    def update(self, name: str, config: Mapping[str, str], etag: str, kind: ConnectorType) -> Connector:
-        """Store the next revision of a connector.
+    def update(
+        self,
+        name: str,
+        config: Mapping[str, str],
+        etag: str,
+        kind: ConnectorType,
+        by: Signature = _NOBODY,
+        *,
+        of_revision: int = 0,
+    ) -> Connector:
+        """Store the next revision of a connector; `of_revision`: the one that this is a rollback to, 0 for none.
 
         Raises:
             NotFound: CONNECTOR_NOT_FOUND.
             Aborted: ETAG_MISMATCH when `etag` is given and is not the current one.
             AlreadyExists: SAME_CONFIG when it is the current configuration; nothing is written.
         """
-        with self._write() as write:
+        with self._write(by) as write:
             row = _existing(write.connection, name, etag)
             current = _connector(row)
             refuse_same(current, config)
             row |= {"config": _dump(config), "type": kind, "revision": current.revision + 1}
             _write_revision(write, row)
+            write.note(Action.ROLLBACK if of_revision else Action.UPDATE, row, of_revision)
             return _save(write, row)
 
-    def delete(self, name: str, etag: str) -> Connector:
+    def delete(self, name: str, etag: str, by: Signature = _NOBODY) -> Connector:
         """Remove a connector from the living ones; return it as it was.
 
         Raises:
             NotFound: CONNECTOR_NOT_FOUND.
             Aborted: ETAG_MISMATCH.
         """
-        with self._write() as write:
+        with self._write(by) as write:
             row = _existing(write.connection, name, etag)
+            write.note(Action.DELETE, row)
             values = {"delete_time": write.now, "changed": write.sequence}
-            write.connection.execute(_connectors.update().where(_connectors.c.uid == row["uid"]).values(values))
+            write.connection.execute(tables.connectors.update().where(tables.connectors.c.uid == row["uid"]).values(values))
             return _connector(row)
 
-    def want(self, name: str, wanted: WantedState) -> Connector:
+    def want(self, name: str, wanted: WantedState, etag: str = "", by: Signature = _NOBODY) -> Connector:
         """Want a connector RUNNING, PAUSED or STOPPED; writes nothing when it is so already.
 
         Raises:
             NotFound: CONNECTOR_NOT_FOUND.
         """
-        current = self.get(name)
+        current = self.get(name, etag)
         if current.wanted_state is wanted:
             return current
-        with self._write() as write:
-            row = _existing(write.connection, name)
-            return _save(write, row | {"wanted_state": wanted})
+        with self._write(by) as write:
+            row = _existing(write.connection, name, etag) | {"wanted_state": wanted}
+            write.note(_WANTING[wanted], row)
+            return _save(write, row)
 
-    def restart(self, name: str) -> Connector:
+    def restart(self, name: str, etag: str = "", by: Signature = _NOBODY) -> Connector:
         """Count one more restart of a connector, and want it RUNNING.
 
         Raises:
             NotFound: CONNECTOR_NOT_FOUND.
         """
-        with self._write() as write:
-            row = _existing(write.connection, name)
-            return _save(write, row | {"wanted_state": WantedState.RUNNING, "restarts": row["restarts"] + 1})
+        with self._write(by) as write:
+            row = _existing(write.connection, name, etag)
+            row |= {"wanted_state": WantedState.RUNNING, "restarts": row["restarts"] + 1}
+            write.note(Action.RESTART, row)
+            return _save(write, row)
 
-    def get(self, name: str) -> Connector:
+    def get(self, name: str, etag: str = "") -> Connector:
         """Return a living connector.
 
         Raises:
             NotFound: CONNECTOR_NOT_FOUND.
+            Aborted: ETAG_MISMATCH when `etag` is given and is not the current one.
         """
         with reading(self._engine) as connection:
-            return _connector(_existing(connection, name))
+            return _connector(_existing(connection, name, etag))
 
     def page(self, after: str, limit: int) -> list[Connector]:
         """Return at most `limit` living connectors with names above `after`, by name."""
-        query = sa.select(_connectors).where(_living, _connectors.c.name > after).order_by(_connectors.c.name).limit(limit)
+        query = (
+            sa.select(tables.connectors)
+            .where(_living, tables.connectors.c.name > after)
+            .order_by(tables.connectors.c.name)
+            .limit(limit)
+        )
         with reading(self._engine) as connection:
             return [_connector(row) for row in connection.execute(query).mappings()]
 
@@ -211,7 +197,7 @@ class ConfigStore:
         Raises:
             NotFound: REVISION_NOT_FOUND.
         """
-        query = sa.select(_revisions).where(_revisions.c.connector_uid == connector_uid, _revisions.c.revision == number)
+        query = _revisions().where(tables.revisions.c.connector_uid == connector_uid, tables.revisions.c.revision == number)
         with reading(self._engine) as connection:
             row = connection.execute(query).mappings().one_or_none()
         if row is None:
@@ -225,14 +211,26 @@ class ConfigStore:
         Raises:
             NotFound: CONNECTOR_NOT_FOUND when there never was one.
         """
-        query = sa.select(_revisions).where(_revisions.c.connector == name)
+        query = _revisions().where(tables.revisions.c.connector == name)
         if before is not None:
-            query = query.where(_revisions.c.sequence < before)
+            query = query.where(tables.revisions.c.sequence < before)
         with reading(self._engine) as connection:
-            rows = connection.execute(query.order_by(_revisions.c.sequence.desc()).limit(limit)).mappings().all()
+            rows = connection.execute(query.order_by(tables.revisions.c.sequence.desc()).limit(limit)).mappings().all()
         if not rows and before is None:
             raise _not_found(name)
         return [_revision(row) for row in rows]
+
+    def history(self, name: str, before: int | None, limit: int) -> list[tuple[int, Change]]:
+        """Return at most `limit` changes of all connectors that had the name, with their numbers; the newest first.
+
+        Raises:
+            NotFound: CONNECTOR_NOT_FOUND when there never was one.
+        """
+        with reading(self._engine) as connection:
+            found = history.of_name(connection, name, before, limit)
+        if not found and before is None:
+            raise _not_found(name)
+        return found
 
     def sequence(self) -> int:
         """Return the number of the last change of connectors."""
@@ -242,12 +240,12 @@ class ConfigStore:
     def snapshot(self) -> Changes:
         """Return all living connectors and the number of the last change that they show."""
         with reading(self._engine) as connection:
-            rows = connection.execute(sa.select(_connectors).where(_living)).mappings().all()
+            rows = connection.execute(sa.select(tables.connectors).where(_living)).mappings().all()
             return Changes(_sequence(connection), tuple(map(_connector, rows)), ())
 
     def changes_since(self, sequence: int) -> Changes:
         """Return what changed after the change number `sequence`, each connector once, as it is now."""
-        query = sa.select(_connectors).where(_connectors.c.changed > sequence).order_by(_connectors.c.changed)
+        query = sa.select(tables.connectors).where(tables.connectors.c.changed > sequence).order_by(tables.connectors.c.changed)
         with reading(self._engine) as connection:
             rows = connection.execute(query).mappings().all()
             return Changes(
@@ -261,13 +259,13 @@ class ConfigStore:
         now = self._now()
         values = {"address": address, "plugins": _dump(plugins), "aliases": _dump(aliases), "update_time": now}
         with writing(self._engine) as connection:
-            connection.execute(_workers.delete().where(_workers.c.update_time < now - _MICROSECONDS_A_DAY))
-            upsert(connection, _workers, [{"worker_id": worker_id, **values}])
+            connection.execute(tables.workers.delete().where(tables.workers.c.update_time < now - _MICROSECONDS_A_DAY))
+            upsert(connection, tables.workers, [{"worker_id": worker_id, **values}])
 
     def workers(self, newer_than_seconds: float) -> list[Worker]:
         """Return the workers that reported within that time, the latest report first."""
         since = self._now() - int(newer_than_seconds * 1_000_000)
-        query = sa.select(_workers).where(_workers.c.update_time > since).order_by(_workers.c.update_time.desc())
+        query = sa.select(tables.workers).where(tables.workers.c.update_time > since).order_by(tables.workers.c.update_time.desc())
         with reading(self._engine) as connection:
             return [
                 Worker(row.worker_id, row.address, json.loads(row.plugins), json.loads(row.aliases), row.update_time)
@@ -275,29 +273,22 @@ class ConfigStore:
             ]
 
     @contextmanager
-    def _write(self) -> Iterator[_Write]:
+    def _write(self, by: Signature) -> Iterator[_Write]:
         with writing(self._engine) as connection:
-            bump = _changes.update().where(_changes.c.id == 1).values(sequence=_changes.c.sequence + 1)
-            sequence = connection.execute(bump.returning(_changes.c.sequence)).scalar_one()
-            yield _Write(connection, sequence, self._now())
+            bump = tables.sequence.update().where(tables.sequence.c.id == 1).values(sequence=tables.sequence.c.sequence + 1)
+            sequence = connection.execute(bump.returning(tables.sequence.c.sequence)).scalar_one()
+            yield _Write(connection, sequence, self._now(), by)
 
     def _remember(self, write: _Write, draft: Draft, connector: Connector) -> None:
-        old = _requests.c.create_time < write.now - REQUEST_DAYS * _MICROSECONDS_A_DAY
-        write.connection.execute(_requests.delete().where(old))
+        old = tables.requests.c.create_time < write.now - REQUEST_DAYS * _MICROSECONDS_A_DAY
+        write.connection.execute(tables.requests.delete().where(old))
         values = {
             "request_id": draft.request_id,
             "fingerprint": _fingerprint(draft),
             "answer": json.dumps(asdict(connector)),
             "create_time": write.now,
         }
-        write.connection.execute(_requests.insert().values(values))
-
-
-def refuse_etag(connector: Connector, etag: str) -> None:
-    """Raise Aborted (ETAG_MISMATCH) when an etag is given and the connector has changed since it was read."""
-    if etag and etag != connector.etag:
-        message = f"connector {connector.name!r} has changed since it was read; read it again and repeat the change"
-        raise Aborted("ETAG_MISMATCH", message, connector=connector.name, etag=connector.etag)
+        write.connection.execute(tables.requests.insert().values(values))
 
 
 def refuse_same(connector: Connector, config: Mapping[str, str]) -> None:
@@ -318,7 +309,7 @@ def _exists(name: str) -> AlreadyExists:
 
 
 def _row(connection: sa.Connection, name: str) -> dict[str, Any] | None:
-    row = connection.execute(sa.select(_connectors).where(_living, _connectors.c.name == name)).mappings().one_or_none()
+    row = connection.execute(sa.select(tables.connectors).where(_living, tables.connectors.c.name == name)).mappings().one_or_none()
     return None if row is None else dict(row)
 
 
@@ -327,12 +318,13 @@ def _existing(connection: sa.Connection, name: str, etag: str = "") -> dict[str,
     row = None if "\0" in name else _row(connection, name)
     if row is None:
         raise _not_found(name)
-    refuse_etag(_connector(row), etag)
+    if etag and etag != _etag(row):
+        raise history.etag_mismatch(connection, row, etag, current=_etag(row))
     return row
 
 
 def _adopt(connection: sa.Connection, uid: str) -> dict[str, Any]:
-    row = connection.execute(sa.select(_connectors).where(_connectors.c.uid == uid)).mappings().one_or_none()
+    row = connection.execute(sa.select(tables.connectors).where(tables.connectors.c.uid == uid)).mappings().one_or_none()
     if row is None:
         message = f"no connector ever had the uid {uid!r}; take it from the revisions of the deleted connector"
         raise NotFound("ADOPTED_UID_NOT_FOUND", message, uid=uid)
@@ -345,8 +337,14 @@ def _adopt(connection: sa.Connection, uid: str) -> dict[str, Any]:
 
 def _save(write: _Write, row: dict[str, Any]) -> Connector:
     row |= {"changed": write.sequence, "update_time": write.now}
-    write.connection.execute(_connectors.update().where(_connectors.c.uid == row["uid"]).values(row))
+    write.connection.execute(tables.connectors.update().where(tables.connectors.c.uid == row["uid"]).values(row))
     return _connector(row)
+
+
+def _revisions() -> sa.Select[Any]:
+    revisions = tables.revisions
+    more = [column for column in tables.history.c if column.name not in revisions.c]
+    return sa.select(revisions, *more).join(tables.history, tables.history.c.sequence == revisions.c.sequence)
 
 
 def _write_revision(write: _Write, row: Mapping[str, Any]) -> None:
@@ -358,13 +356,13 @@ def _write_revision(write: _Write, row: Mapping[str, Any]) -> None:
         "config": row["config"],
         "create_time": write.now,
     }
-    write.connection.execute(_revisions.insert().values(values))
+    write.connection.execute(tables.revisions.insert().values(values))
 
 
 def _answered(connection: sa.Connection, draft: Draft) -> Connector | None:
     if not draft.request_id:
         return None
-    row = connection.execute(sa.select(_requests).where(_requests.c.request_id == draft.request_id)).one_or_none()
+    row = connection.execute(sa.select(tables.requests).where(tables.requests.c.request_id == draft.request_id)).one_or_none()
     if row is None:
         return None
     if row.fingerprint != _fingerprint(draft):
@@ -376,12 +374,14 @@ def _answered(connection: sa.Connection, draft: Draft) -> Connector | None:
 
 
 def _fingerprint(draft: Draft) -> str:
-    body = json.dumps([draft.name, draft.config, draft.wanted_state, draft.adopt_uid], sort_keys=True)
+    said = [draft.name, draft.config, draft.wanted_state, draft.adopt_uid]
+    # Without a set the fingerprint is what it was before there were sets, for requests that are repeated across an upgrade.
+    body = json.dumps([*said, draft.apply_set] if draft.apply_set else said, sort_keys=True)
     return hashlib.sha256(body.encode()).hexdigest()
 
 
 def _sequence(connection: sa.Connection) -> int:
-    number: int = connection.execute(sa.select(_changes.c.sequence)).scalar_one()
+    number: int = connection.execute(sa.select(tables.sequence.c.sequence)).scalar_one()
     return number
 
 
@@ -389,20 +389,26 @@ def _dump(mapping: Mapping[str, str]) -> str:
     return json.dumps(dict(mapping), sort_keys=True)
 
 
+def _etag(row: _Row) -> str:
+    return f"{row['changed']:x}"
+
+
 def _connector(row: _Row) -> Connector:
     return Connector(
         uid=row["uid"],
         name=row["name"],
         revision=row["revision"],
-        etag=f"{row['changed']:x}",
+        etag=_etag(row),
         config=json.loads(row["config"]),
         wanted_state=WantedState(row["wanted_state"]),
         type=ConnectorType(row["type"]),
         create_time=row["create_time"],
         update_time=row["update_time"],
         restarts=row["restarts"],
+        apply_set=row["apply_set"],
     )
 
 
 def _revision(row: _Row) -> Revision:
-    return Revision(**{**row, "config": json.loads(row["config"])})
+    own = {name: row[name] for name in ("sequence", "connector_uid", "connector", "revision", "create_time")}
+    return Revision(**own, config=json.loads(row["config"]), change=history.of_row(row))

@@ -8,7 +8,7 @@ from rocketconnect.config.v1 import config_service_pb2 as pb
 from rocketconnect.connector.v1 import connector_pb2
 
 from rocketconnect_kit.errors import FieldProblem
-from services.config.domain import Changes, Connector, ConnectorType, Draft, Revision, WantedState
+from services.config.domain import Change, Changes, Connector, ConnectorType, Draft, Revision, WantedState
 
 _WANTED = {
     connector_pb2.WANTED_STATE_UNSPECIFIED: WantedState.RUNNING,
@@ -22,7 +22,7 @@ _TYPE_PREFIX = "CONNECTOR_TYPE_"
 def draft(request: pb.CreateConnectorRequest) -> Draft:
     """Return the connector to create. A wanted state of a newer version of the API counts as not given."""
     wanted = _WANTED.get(request.wanted_state, WantedState.RUNNING)
-    return Draft(request.name, dict(request.config), wanted, request.request_id, request.adopt_uid)
+    return Draft(request.name, dict(request.config), wanted, request.request_id, request.adopt_uid, request.apply_set)
 
 
 def connector(value: Connector) -> connector_pb2.Connector:
@@ -38,6 +38,7 @@ def connector(value: Connector) -> connector_pb2.Connector:
         create_time=timestamp(value.create_time),
         update_time=timestamp(value.update_time),
         restarts=value.restarts,
+        apply_set=value.apply_set,
     )
 
 
@@ -49,6 +50,22 @@ def revision(value: Revision) -> connector_pb2.Revision:
         revision=value.revision,
         config=value.config,
         create_time=timestamp(value.create_time),
+        change=change(value.change),
+    )
+
+
+def change(value: Change) -> connector_pb2.Change:
+    """Return the message of an entry of the history."""
+    return connector_pb2.Change(
+        connector_uid=value.connector_uid,
+        connector=value.connector,
+        action=connector_pb2.Action.Value(f"ACTION_{value.action}"),
+        revision=value.revision,
+        of_revision=value.of_revision,
+        author=value.author,
+        on_behalf_of=value.on_behalf_of,
+        reason=value.reason,
+        time=timestamp(value.time),
     )
 
 

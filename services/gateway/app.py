@@ -23,6 +23,8 @@ from services.gateway.problems import RETRY_AFTER_SECONDS, Problem, Refused, mal
 from services.gateway.routing import Call, Render, RouteTable
 
 BODY_SECONDS = 30.0
+AUTHOR_HEADER = "X-RocketConnect-Author"
+REASON_HEADER = "X-RocketConnect-Reason"
 _DISCARDED_BYTES = 16 * LIMIT_BYTES
 _PARAMETERS = 100
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -117,7 +119,9 @@ class Gateway:
             self._access.check_origin(request.headers.get("origin"), request.headers.get("sec-fetch-site"), host)
         query = _query(request.scope["query_string"])
         body = await _body(request)
-        response = await match.route.handle(Call(match.path, query, body, request.headers.get("content-type", "")))
+        content_type = request.headers.get("content-type", "")
+        author = _text(request, AUTHOR_HEADER) or (request.client.host if request.client else "")
+        response = await match.route.handle(Call(match.path, query, body, content_type, author, _text(request, REASON_HEADER)))
         if match.route.changes:
             _log.info("changed", method=request.method, route=match.route.template, status=response.status_code, **match.path)
         return response
@@ -130,6 +134,15 @@ def _span(request: Request) -> Iterator[None]:
     parent = propagate.extract(request.headers)
     with tracer.start_as_current_span(f"{request.method} REST", context=parent, kind=trace.SpanKind.SERVER):
         yield
+
+
+def _text(request: Request, header: str) -> str:
+    """Return a header as text: names of people are UTF-8, which HTTP hands on byte by byte."""
+    value = request.headers.get(header, "")
+    try:
+        return value.encode("latin-1").decode()
+    except UnicodeDecodeError:
+        return value
 
 
 def _query(query_string: bytes) -> list[tuple[str, str]]:

@@ -21,12 +21,16 @@ class Call:
         query: The parameters, decoded, in their order.
         body: The whole body.
         content_type: What it says it is.
+        author: Who asks, as the headers say, else its address.
+        reason: Why, as the headers say.
     """
 
     path: Mapping[str, str]
     query: Sequence[tuple[str, str]]
     body: bytes
     content_type: str
+    author: str = ""
+    reason: str = ""
 
 
 Handler = Callable[[Call], Awaitable[Response]]

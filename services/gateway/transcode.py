@@ -16,6 +16,8 @@ from services.gateway.routing import Call
 from services.gateway.rules import Rule
 
 _SHOWN = 100
+_NEVER_NEEDED = ("etag", "author", "reason")
+"""Fields that a change has beside what it is about."""
 
 
 def request(rule: Rule, call: Call) -> Message:
@@ -53,8 +55,8 @@ def _body(rule: Rule, call: Call) -> dict[str, Any]:
             raise malformed("BODY_NOT_EXPECTED", f"{rule.verb} takes no body here; use query parameters")
         return {}
     bodies.require_json(call.content_type)
-    bound = set(rule.variables)
-    if not call.body and rule.body == "*" and bound >= set(rule.method.input_type.fields_by_name):
+    said = {*rule.variables, *_NEVER_NEEDED}
+    if not call.body and rule.body == "*" and said >= set(rule.method.input_type.fields_by_name):
         # The path says it all: `curl -X POST .../connectors/name:pause` needs no {}.
         return {}
     value = bodies.parse(call.body)

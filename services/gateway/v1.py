@@ -29,6 +29,7 @@ def _unary(rule: Rule, backends: Backends) -> Handler:
     async def handle(call: Call) -> Response:
         request = transcode.request(rule, call)
         _identify(request)
+        _sign(request, call)
         answer = await backends.unary(rule.method, request, reads=rule.verb == "GET")
         return Response(transcode.reply(answer), 200, media_type="application/json")
 
@@ -56,6 +57,14 @@ async def _lines(first: Message | None, rest: AsyncIterator[Message]) -> AsyncIt
             yield transcode.reply(answer) + b"\n"
     except ServiceError as error:
         yield json.dumps({"error": of_service_error(error).document()}).encode() + b"\n"
+
+
+def _sign(request: Message, call: Call) -> None:
+    """Say who makes a change and why, where the request has a place for it and says nothing itself."""
+    fields = request.DESCRIPTOR.fields_by_name
+    for name, value in (("author", call.author), ("reason", call.reason)):
+        if name in fields and not getattr(request, name):
+            setattr(request, name, value)
 
 
 def _identify(request: Message) -> None:

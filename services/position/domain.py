@@ -59,13 +59,25 @@ class TaskRow:
 class ConnectorRow:
     """A connector: its highest generation; the incarnation of new partitions; whether all before the generation was clean.
 
-    One that was never opened has generation 0, incarnation 0, and is clean.
+    One that was never opened has generation 0, incarnation 0, and is clean. `revision` is the one that the generation is a plan
+    of; 0: not known.
     """
 
     uid: str
     generation: int
     incarnation: int
     carried_clean: bool
+    revision: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Where a connector was when `revision` ended and `next_revision` was opened: offsets by partition. Time in microseconds."""
+
+    revision: int
+    next_revision: int
+    offsets: Mapping[str, str]
+    time: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +91,14 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What a decision changes: rows to write, and whether all positions are forgotten."""
+    """What a decision changes: rows to write, a snapshot to keep, the positions that are forgotten: some of them, or all."""
 
     connector: ConnectorRow | None = None
     tasks: tuple[TaskRow, ...] = ()
     positions: tuple[Position, ...] = ()
     forget_positions: bool = False
+    forget: tuple[str, ...] = ()
+    snapshot: Snapshot | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,20 +20,22 @@ Clean
 
 Incarnation
     Owned by the service. A partition keeps its own; a new one gets the connector's. Altering raises that of the partition, a
-    reset that of the connector above all that there were.
+    reset that of the connector above all that there were. Restoring a snapshot alters what has moved since, and raises that of
+    the connector as a reset does when it forgets partitions.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rocketconnect_kit.errors import Aborted, FailedPrecondition
-from services.position.domain import Effects, Fence, Ledger, Opened, Position, TaskRow, Update
+from services.position import snapshots
+from services.position.domain import Effects, Fence, Ledger, Opened, Position, Snapshot, TaskRow, Update
 
 NONE = "none"
 
 
-def open_task(ledger: Ledger, fence: Fence) -> tuple[Effects, Opened]:
-    """Raise the fence of a task. The ledger holds all tasks and positions of the connector.
+def open_task(ledger: Ledger, fence: Fence, revision: int = 0, now: int = 0) -> tuple[Effects, Opened]:
+    """Raise the fence of a task, whose plan is of a revision (0: not known). The ledger holds all tasks and positions.
 
     Raises:
         FailedPrecondition: FENCED when a newer generation or epoch was opened before.
@@ -43,14 +45,18 @@ def open_task(ledger: Ledger, fence: Fence) -> tuple[Effects, Opened]:
         raise _fenced(fence, f"generation {connector.generation} of the plan was opened")
     if row is not None and fence.epoch < row.epoch:
         raise _fenced(fence, f"epoch {row.epoch} opened it")
+    snapshot = None
     if fence.generation > connector.generation:
-        everybody_clean = all(task.clean for task in ledger.tasks.values())
-        connector = replace(connector, generation=fence.generation, carried_clean=connector.carried_clean and everybody_clean)
+        snapshot = snapshots.ended(ledger, revision, now)
+        clean = connector.carried_clean and all(task.clean for task in ledger.tasks.values())
+        connector = replace(connector, generation=fence.generation, carried_clean=clean, revision=revision)
+    elif not connector.revision:
+        connector = replace(connector, revision=revision)
     seen_before = row is not None and row.generation == fence.generation
     clean = row.clean if row is not None and seen_before else connector.carried_clean
     opened = TaskRow(fence.task, fence.generation, fence.epoch, clean=False, open=True)
     positions = tuple(sorted(ledger.positions.values(), key=lambda position: position.partition))
-    return Effects(connector, (opened,)), Opened(positions, clean, connector.incarnation)
+    return Effects(connector, (opened,), snapshot=snapshot), Opened(positions, clean, connector.incarnation)
 
 
 def commit(ledger: Ledger, fence: Fence, updates: Sequence[Update], *, clean: bool, now: int) -> Effects:
@@ -106,13 +112,37 @@ def reset(ledger: Ledger) -> Effects:
     return Effects(fresh, _shut_out(ledger, clean=True), forget_positions=True)
 
 
+def restore(ledger: Ledger, snapshot: Snapshot, now: int) -> Effects:
+    """Move all positions to the snapshot. The ledger holds all of the connector.
+
+    What came after the snapshot is forgotten, with a higher incarnation for when it comes again; what has not moved since stays
+    as it is. Every task is shut out until it is opened again.
+    """
+    stored = ledger.positions
+    moved = {
+        partition: offset
+        for partition, offset in snapshot.offsets.items()
+        if partition not in stored or stored[partition].offset != offset
+    }
+    altered = alter(ledger, moved, now)
+    forgotten = tuple(sorted(partition for partition in stored if snapshots.moves(partition) and partition not in snapshot.offsets))
+    if not forgotten:
+        return altered
+    highest = max([ledger.connector.incarnation, *(position.incarnation for position in stored.values())])
+    return replace(altered, connector=replace(ledger.connector, incarnation=highest + 1), forget=forgotten)
+
+
 def apply(ledger: Ledger, effects: Effects) -> Ledger:
     """Return the ledger after the effects."""
     return Ledger(
         effects.connector or ledger.connector,
         {**ledger.tasks, **{task.task: task for task in effects.tasks}},
         {
-            **({} if effects.forget_positions else ledger.positions),
+            **{
+                partition: position
+                for partition, position in ledger.positions.items()
+                if not effects.forget_positions and partition not in effects.forget
+            },
             **{position.partition: position for position in effects.positions},
         },
     )

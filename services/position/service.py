@@ -33,12 +33,13 @@ class PositionService(PositionServiceServicer):
     async def OpenTask(self, request: pb.OpenTaskRequest, context: ServicerContext) -> pb.OpenTaskResponse:
         """Raise the fence and return all positions."""
         fence = wire.fence(request.fence)
-        opened = await asyncio.wrap_future(self._store.open_task(fence))
+        opened = await asyncio.wrap_future(self._store.open_task(fence, max(0, request.revision)))
         _log.info(
             "task opened",
             uid=fence.connector_uid,
             task=fence.task,
             generation=fence.generation,
+            revision=request.revision,
             epoch=fence.epoch,
             clean=opened.clean,
         )
@@ -76,3 +77,19 @@ class PositionService(PositionServiceServicer):
         count = await asyncio.wrap_future(self._store.reset(uid))
         _log.info("positions reset", connector=request.connector, uid=uid, count=count)
         return pb.ResetPositionsResponse(count=count)
+
+    async def ListPositionSnapshots(
+        self, request: pb.ListPositionSnapshotsRequest, context: ServicerContext
+    ) -> pb.ListPositionSnapshotsResponse:
+        """Return the ends of revisions that are known."""
+        uid = await self._directory.find(request.connector, connected=self._connected())
+        opened, kept = await asyncio.to_thread(self._store.snapshots, uid)
+        return pb.ListPositionSnapshotsResponse(snapshots=map(wire.snapshot, kept), open_revision=opened)
+
+    async def RestorePositions(self, request: pb.RestorePositionsRequest, context: ServicerContext) -> pb.RestorePositionsResponse:
+        """Move all positions of a stopped connector to where they were when a revision ended."""
+        uid = await self._directory.find_stopped(request.connector, connected=self._connected())
+        restoring = await asyncio.to_thread(self._store.restore, uid, request.revision)
+        positions, forgotten = await asyncio.wrap_future(restoring)
+        _log.info("positions restored", connector=request.connector, uid=uid, revision=request.revision, forgotten=len(forgotten))
+        return pb.RestorePositionsResponse(positions=map(wire.position, positions), forgotten=forgotten)

@@ -8,7 +8,6 @@ the transaction has read; on PostgreSQL the rows of the connectors are locked fi
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -16,8 +15,8 @@ from sqlalchemy.dialects import postgresql
 
 from rocketconnect_kit.database import reading, upsert, writing
 from rocketconnect_kit.errors import ServiceError
-from services.position import fencing
-from services.position.domain import ConnectorRow, Effects, Fence, Ledger, Opened, Position, TaskRow, Update
+from services.position import fencing, snapshots
+from services.position.domain import ConnectorRow, Effects, Fence, Ledger, Opened, Position, Snapshot, TaskRow, Update
 from services.position.writer import Done, GroupWriter, Outcome
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ _connectors = sa.Table(
     sa.Column("generation", sa.BigInteger),
     sa.Column("incarnation", sa.BigInteger),
     sa.Column("carried_clean", sa.Boolean),
+    sa.Column("revision", sa.BigInteger),
 )
 _tasks = sa.Table(
     "position_tasks",
@@ -51,6 +51,15 @@ _positions = sa.Table(
     sa.Column("incarnation", sa.BigInteger),
     sa.Column("resume", sa.Text),
     sa.Column("update_time", sa.BigInteger),
+)
+_snapshots = sa.Table(
+    "position_snapshots",
+    _metadata,
+    sa.Column("connector_uid", sa.String(128), primary_key=True),
+    sa.Column("revision", sa.BigInteger, primary_key=True),
+    sa.Column("next_revision", sa.BigInteger),
+    sa.Column("offsets", sa.Text),
+    sa.Column("time", sa.BigInteger),
 )
 
 
@@ -101,9 +110,11 @@ class PositionStore:
         self._now = now
         self._writer: GroupWriter[_Change, Any] = GroupWriter(self._store_group)
 
-    def open_task(self, fence: Fence) -> "Future[Opened]":
+    def open_task(self, fence: Fence, revision: int = 0) -> "Future[Opened]":
         """Raise the fence of a task and return the positions (see `fencing.open_task`)."""
-        return self._writer.submit(_Change(fence.connector_uid, partial(fencing.open_task, fence=fence)))
+        return self._writer.submit(
+            _Change(fence.connector_uid, lambda ledger: fencing.open_task(ledger, fence, revision, self._now()))
+        )
 
     def commit(self, fence: Fence, updates: Sequence[Update], *, clean: bool) -> "Future[None]":
         """Store positions, all or none (see `fencing.commit`)."""
@@ -127,6 +138,34 @@ class PositionStore:
     def reset(self, uid: str) -> "Future[int]":
         """Forget all positions and return how many there were (see `fencing.reset`)."""
         return self._writer.submit(_Change(uid, lambda ledger: (fencing.reset(ledger), len(ledger.positions))))
+
+    def restore(self, uid: str, revision: int) -> "Future[tuple[tuple[Position, ...], tuple[str, ...]]]":
+        """Move all positions to where they were when a revision ended (see `fencing.restore`).
+
+        The future's result: all positions, and the partitions that were forgotten. Blocks while it reads.
+
+        Raises, in the future: NotFound: SNAPSHOT_NOT_FOUND.
+        """
+        # A snapshot is never edited, so it may be read before its turn to be written comes.
+        _open, kept = self.snapshots(uid)
+
+        def decide(ledger: Ledger) -> tuple[Effects, tuple[tuple[Position, ...], tuple[str, ...]]]:
+            # What was opened last has not ended yet, nor has what came after it without a task.
+            ending = 0 < ledger.connector.revision <= revision
+            effects = Effects() if ending else fencing.restore(ledger, snapshots.covering(kept, revision), self._now())
+            after = fencing.apply(ledger, effects).positions
+            return effects, (tuple(after[partition] for partition in sorted(after)), effects.forget)
+
+        return self._writer.submit(_Change(uid, decide))
+
+    def snapshots(self, uid: str) -> tuple[int, list[Snapshot]]:
+        """Return the revision that was opened last (0: not known), and the ends of earlier ones that are kept, newest first."""
+        connector = sa.select(_connectors.c.revision).where(_connectors.c.uid == uid)
+        query = sa.select(_snapshots).where(_snapshots.c.connector_uid == uid).order_by(_snapshots.c.revision.desc())
+        with reading(self._engine) as connection:
+            rows = connection.execute(query).all()
+            opened = connection.execute(connector).scalar_one_or_none()
+        return opened or 0, [Snapshot(row.revision, row.next_revision, json.loads(row.offsets), row.time) for row in rows]
 
     def page(self, uid: str, after: str, limit: int) -> list[Position]:
         """Return at most `limit` positions of a connector with partitions above `after`, by partition."""
@@ -164,6 +203,8 @@ class _Books:
         self._tasks: dict[tuple[str, int], TaskRow] = {}
         self._positions: dict[tuple[str, str], Position] = {}
         self._forgotten: set[str] = set()
+        self._forgotten_partitions: set[tuple[str, str]] = set()
+        self._snapshots: list[tuple[str, Snapshot]] = []
         self._pages = {change.uid: _Pages(ConnectorRow(change.uid, 0, 0, carried_clean=True)) for change in changes}
         whole = sorted({change.uid for change in changes if change.partitions is None})
         parts = [change for change in changes if change.uid not in set(whole)]
@@ -196,6 +237,12 @@ class _Books:
             for partition in pages.positions:
                 self._positions.pop((change.uid, partition), None)
             pages.positions.clear()
+        for partition in effects.forget:
+            pages.positions.pop(partition)
+            self._positions.pop((change.uid, partition), None)
+            self._forgotten_partitions.add((change.uid, partition))
+        if effects.snapshot is not None:
+            self._snapshots.append((change.uid, effects.snapshot))
         for position in effects.positions:
             pages.positions[position.partition] = self._positions[change.uid, position.partition] = position
         return Done(result)
@@ -204,9 +251,24 @@ class _Books:
         """Write what has changed."""
         for uid in sorted(self._forgotten):
             self._connection.execute(_positions.delete().where(_positions.c.connector_uid == uid))
+        for uid, partition in sorted(self._forgotten_partitions):
+            row = (_positions.c.connector_uid == uid) & (_positions.c.partition == partition)
+            self._connection.execute(_positions.delete().where(row))
+        for uid, snapshot in self._snapshots:
+            self._keep(uid, snapshot)
         upsert(self._connection, _connectors, [asdict(row) for row in self._connectors.values()])
         upsert(self._connection, _tasks, [{"connector_uid": uid, **asdict(row)} for (uid, _), row in self._tasks.items()])
         upsert(self._connection, _positions, [{"connector_uid": uid, **asdict(row)} for (uid, _), row in self._positions.items()])
+
+    def _keep(self, uid: str, snapshot: Snapshot) -> None:
+        row = {**asdict(snapshot), "offsets": json.dumps(dict(snapshot.offsets))}
+        upsert(self._connection, _snapshots, [{"connector_uid": uid, **row}])
+        own = _snapshots.c.connector_uid == uid
+        revisions = sa.select(_snapshots.c.revision).where(own).order_by(_snapshots.c.revision.desc())
+        # Invariant 7, on disk: what is beyond the last so many is let go.
+        beyond = self._connection.execute(revisions.offset(snapshots.KEPT).limit(1)).scalar_one_or_none()
+        if beyond is not None:
+            self._connection.execute(_snapshots.delete().where(own, _snapshots.c.revision <= beyond))
 
     def _lock(self, whole: Sequence[str]) -> None:
         query = sa.select(_connectors).where(_connectors.c.uid.in_(sorted(self._pages))).order_by(_connectors.c.uid)
@@ -217,7 +279,7 @@ class _Books:
                 self._connection.execute(postgresql.insert(_connectors).on_conflict_do_nothing(), fresh)
             query = query.with_for_update()
         for row in self._connection.execute(query):
-            self._pages[row.uid].connector = ConnectorRow(row.uid, row.generation, row.incarnation, row.carried_clean)
+            self._pages[row.uid].connector = ConnectorRow(row.uid, row.generation, row.incarnation, row.carried_clean, row.revision)
 
     def _all(self, table: sa.Table, uids: Sequence[str]) -> Iterable[sa.Row[Any]]:
         return self._connection.execute(sa.select(table).where(table.c.connector_uid.in_(uids))) if uids else ()

@@ -8,7 +8,7 @@ from rocketconnect.record.v1 import record_pb2
 
 from rocketconnect_kit.errors import FieldProblem
 from services.position import checks
-from services.position.domain import Fence, Opened, Position, Update
+from services.position.domain import Fence, Opened, Position, Snapshot, Update
 from services.position.fencing import NONE
 
 
@@ -71,15 +71,29 @@ def opened(value: Opened) -> pb.OpenTaskResponse:
 
 def position(value: Position) -> record_pb2.Position:
     """Return the message of a position."""
-    time = Timestamp()
-    time.FromMicroseconds(value.update_time)
     return record_pb2.Position(
         partition=value.partition,
         offset=value.offset,
         incarnation=value.incarnation,
         resume=value.resume,
-        update_time=time,
+        update_time=_timestamp(value.update_time),
     )
+
+
+def snapshot(value: Snapshot) -> pb.PositionSnapshot:
+    """Return the message of a snapshot."""
+    return pb.PositionSnapshot(
+        revision=value.revision,
+        next_revision=value.next_revision,
+        positions=len(value.offsets),
+        time=_timestamp(value.time),
+    )
+
+
+def _timestamp(microseconds: int) -> Timestamp:
+    made = Timestamp()
+    made.FromMicroseconds(microseconds)
+    return made
 
 
 def _fence(message: pb.TaskFence) -> Fence:

@@ -8,9 +8,11 @@ import grpc
 import pytest
 from rocketconnect.config.v1 import config_service_pb2 as pb
 from rocketconnect.config.v1 import config_service_pb2_grpc as rpc
+from rocketconnect.connector.v1 import connector_pb2
 
 from rocketconnect_kit import channel as channel_module
 from rocketconnect_kit import errors
+from rocketconnect_kit.caller import caller
 from rocketconnect_kit.channel import channel, sync_channel, target
 from rocketconnect_kit.serve import CallLimits, make_server, server_credentials
 from rocketconnect_kit.settings import ServiceSettings
@@ -116,6 +118,30 @@ def certificates(tmp_path: Path) -> Path:
     signing = ["-CA", f"{tmp_path}/ca.pem", "-CAkey", f"{tmp_path}/ca.key", "-CAcreateserial", "-days", "2"]
     openssl("x509", "-req", "-in", f"{tmp_path}/s.csr", *signing, "-extfile", f"{tmp_path}/san", "-out", f"{tmp_path}/s.pem")
     return tmp_path
+
+
+class SaysWhoCalls(Service):
+    async def GetConnector(self, request: pb.GetConnectorRequest, context: Any) -> pb.GetConnectorResponse:
+        there = caller(context)
+        return pb.GetConnectorResponse(connector=connector_pb2.Connector(name=there.certificate, uid=there.address))
+
+
+async def test_a_caller_is_known_by_its_certificate_and_its_address(certificates: Path) -> None:
+    own = {"tls_cert": certificates / "s.pem", "tls_key": certificates / "s.key", "tls_ca": certificates / "ca.pem"}
+    secure = ServiceSettings(**own)  # type: ignore[arg-type]
+    plain = ServiceSettings()
+    for settings, host, expected in ((secure, "127.0.0.1", "s"), (plain, "127.0.0.1", ""), (plain, "[::1]", "")):
+        server = make_server(CallLimits(30))
+        add(SaysWhoCalls())(server)
+        credentials = server_credentials(settings)
+        port = server.add_secure_port(f"{host}:0", credentials) if credentials else server.add_insecure_port(f"{host}:0")
+        await server.start()
+        try:
+            async with channel(f"{host}:{port}", settings) as opened:
+                said = (await rpc.ConfigServiceStub(opened).GetConnector(pb.GetConnectorRequest(name="x"))).connector
+        finally:
+            await server.stop(0)
+        assert (said.name, said.uid) == (expected, host.strip("[]"))
 
 
 async def test_mutual_tls_lets_in_who_shows_a_certificate_and_nobody_else(certificates: Path) -> None:

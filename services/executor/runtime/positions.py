@@ -78,6 +78,7 @@ class PositionClient:
         )
         self._channel = sync_channel(endpoints.position_address, settings)
         self._stub = PositionServiceStub(self._channel)
+        self._revision = spec.revision
         self._fence = wire.TaskFence(connector_uid=spec.connector_uid, task=spec.task, generation=spec.generation, epoch=spec.epoch)
 
     def open(self) -> Opened:
@@ -88,7 +89,8 @@ class PositionClient:
             PositionsAway: try again.
         """
         with _errors():
-            answer = self._stub.OpenTask(wire.OpenTaskRequest(fence=self._fence), timeout=_CALL_SECONDS)
+            request = wire.OpenTaskRequest(fence=self._fence, revision=self._revision)
+            answer = self._stub.OpenTask(request, timeout=_CALL_SECONDS)
         positions = {
             position.partition: Stored(
                 tuple(json.loads(position.offset or "[]")), position.incarnation, json.loads(position.resume or "{}")

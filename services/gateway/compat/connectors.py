@@ -14,6 +14,7 @@ from rocketconnect_kit.errors import Aborted, AlreadyExists, NotFound
 from services.gateway.backends import Backends
 from services.gateway.compat import shapes
 from services.gateway.compat.shapes import Json
+from services.gateway.routing import Call
 
 _CONFIG = config.DESCRIPTOR.services_by_name["ConfigService"].methods_by_name
 _STATE = state.DESCRIPTOR.services_by_name["StateService"].methods_by_name
@@ -22,7 +23,10 @@ _PUT_ATTEMPTS = 4
 
 
 class Connectors:
-    """Answers in the shapes of RocketMQ Connect; raises ServiceError with its words where it had some."""
+    """Answers in the shapes of RocketMQ Connect; raises ServiceError with its words where it had some.
+
+    A call that changes something is handed on: its headers, or its address, say who made the change and why.
+    """
 
     def __init__(self, backends: Backends) -> None:
         self._backends = backends
@@ -71,7 +75,7 @@ class Connectors:
         message = f"No status found for task {name}-{number}; /connectors/{name}/tasks lists the tasks it has"
         raise NotFound("TASK_NOT_FOUND", message, connector=name, task=str(number))
 
-    async def put(self, name: str, wanted: Mapping[str, str]) -> Mapping[str, str]:
+    async def put(self, name: str, wanted: Mapping[str, str], call: Call) -> Mapping[str, str]:
         """Create a connector or give it a new configuration; return the configuration when it is stored.
 
         Raises:
@@ -90,9 +94,11 @@ class Connectors:
             try:
                 if there is None:
                     create = config.CreateConnectorRequest(name=name, config=wanted, request_id=request_id)
+                    create.author, create.reason = call.author, call.reason
                     await self._backends.ask(_CONFIG["CreateConnector"], create, config.CreateConnectorResponse, reads=False)
                 else:
                     update = config.UpdateConnectorRequest(name=name, config=wanted, etag=there.etag)
+                    update.author, update.reason = call.author, call.reason
                     await self._backends.ask(_CONFIG["UpdateConnector"], update, config.UpdateConnectorResponse, reads=False)
             except (AlreadyExists, Aborted, NotFound):
                 # It came, changed or went between the look and the write: look again.
@@ -101,35 +107,38 @@ class Connectors:
         message = f"Connector [{name}] is being changed by others at the same time; try again"
         raise Aborted("CONCURRENT_CHANGES", message, connector=name)
 
-    async def stop(self, name: str) -> str:
+    async def stop(self, name: str, call: Call) -> str:
         """Delete a connector; its revisions stay."""
-        await self._change("DeleteConnector", config.DeleteConnectorRequest(name=name), config.DeleteConnectorResponse, name)
+        request = config.DeleteConnectorRequest(name=name, author=call.author, reason=call.reason)
+        await self._change("DeleteConnector", request, config.DeleteConnectorResponse, name)
         return f"Connector [{name}] deleted successfully"
 
-    async def pause(self, name: str) -> str:
+    async def pause(self, name: str, call: Call) -> str:
         """Want a connector PAUSED."""
-        await self._change("PauseConnector", config.PauseConnectorRequest(name=name), config.PauseConnectorResponse, name)
+        request = config.PauseConnectorRequest(name=name, author=call.author, reason=call.reason)
+        await self._change("PauseConnector", request, config.PauseConnectorResponse, name)
         return f"Connector [{name}] paused successfully"
 
-    async def resume(self, name: str) -> str:
+    async def resume(self, name: str, call: Call) -> str:
         """Want a connector RUNNING."""
-        await self._change("ResumeConnector", config.ResumeConnectorRequest(name=name), config.ResumeConnectorResponse, name)
+        request = config.ResumeConnectorRequest(name=name, author=call.author, reason=call.reason)
+        await self._change("ResumeConnector", request, config.ResumeConnectorResponse, name)
         return f"Connector [{name}] resumed successfully"
 
-    async def stop_all(self) -> str:
+    async def stop_all(self, call: Call) -> str:
         """Delete all connectors."""
-        done = await self._all(self.stop)
+        done = await self._all(self.stop, call)
         names = f"[{', '.join(done)}]"
         return f"{names} connectors are deleted" if done else "No connector needs to be deleted, please add connector first"
 
-    async def pause_all(self) -> str:
+    async def pause_all(self, call: Call) -> str:
         """Want all connectors PAUSED."""
-        done = await self._all(self.pause)
+        done = await self._all(self.pause, call)
         return f"{len(done)} connectors are suspended" if done else "No connector needs to be paused, please add connector first"
 
-    async def resume_all(self) -> str:
+    async def resume_all(self, call: Call) -> str:
         """Want all connectors RUNNING."""
-        done = await self._all(self.resume)
+        done = await self._all(self.resume, call)
         return f"{len(done)} connectors are resumed" if done else "No connector needs to be resumed, please add connector first"
 
     async def plugins(self, *, connectors_only: bool) -> list[Json]:
@@ -192,12 +201,12 @@ class Connectors:
         except NotFound as error:
             raise _no_connector(name) from error
 
-    async def _all(self, change: Callable[[str], Awaitable[str]]) -> Sequence[str]:
+    async def _all(self, change: Callable[[str, Call], Awaitable[str]], call: Call) -> Sequence[str]:
         """Change every connector; one that goes meanwhile is not there to be changed."""
         done = []
         for connector in await self._connectors():
             try:
-                await change(connector.name)
+                await change(connector.name, call)
             except NotFound:
                 continue
             done.append(connector.name)

@@ -52,12 +52,12 @@ def _reads(connectors: Connectors) -> Iterator[tuple[str, Handler, str]]:
 
 def _changes(connectors: Connectors) -> Iterator[tuple[str, Handler, str]]:
     yield "/connectors/{name}", _get_create(connectors), "create or update: ?config=JSON"
-    yield "/connectors/{name}/stop", _answer(lambda call: connectors.stop(call.path["name"])), "delete; its revisions stay"
-    yield "/connectors/{name}/pause", _answer(lambda call: connectors.pause(call.path["name"])), "pause"
-    yield "/connectors/{name}/resume", _answer(lambda call: connectors.resume(call.path["name"])), "resume"
-    yield "/connectors/stop/all", _answer(lambda _: connectors.stop_all()), "delete all"
-    yield "/connectors/pause/all", _answer(lambda _: connectors.pause_all()), "pause all"
-    yield "/connectors/resume/all", _answer(lambda _: connectors.resume_all()), "resume all"
+    yield "/connectors/{name}/stop", _answer(lambda call: connectors.stop(call.path["name"], call)), "delete; its revisions stay"
+    yield "/connectors/{name}/pause", _answer(lambda call: connectors.pause(call.path["name"], call)), "pause"
+    yield "/connectors/{name}/resume", _answer(lambda call: connectors.resume(call.path["name"], call)), "resume"
+    yield "/connectors/stop/all", _answer(connectors.stop_all), "delete all"
+    yield "/connectors/pause/all", _answer(connectors.pause_all), "pause all"
+    yield "/connectors/resume/all", _answer(connectors.resume_all), "resume all"
     yield "/plugin/reload", _answer(lambda _: connectors.reload_plugins()), "look for plugins again"
 
 
@@ -70,7 +70,7 @@ def _answer(ask: Callable[[Call], Any]) -> Handler:
 
 def _post(connectors: Connectors) -> Handler:
     async def handle(call: Call) -> Response:
-        return _ok(await connectors.put(call.path["name"], configuration(call.body)))
+        return _ok(await connectors.put(call.path["name"], configuration(call.body), call))
 
     return handle
 
@@ -78,7 +78,7 @@ def _post(connectors: Connectors) -> Handler:
 def _get_create(connectors: Connectors) -> Handler:
     async def handle(call: Call) -> Response:
         given = [value for name, value in call.query if name == "config"]
-        return _ok(await connectors.put(call.path["name"], configuration(given[-1].encode() if given else b"")))
+        return _ok(await connectors.put(call.path["name"], configuration(given[-1].encode() if given else b""), call))
 
     return handle
 

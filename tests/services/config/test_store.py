@@ -8,7 +8,7 @@ from alembic.migration import MigrationContext
 
 from rocketconnect_kit import database
 from rocketconnect_kit.errors import Aborted, AlreadyExists, FailedPrecondition, NotFound
-from services.config import store as store_module
+from services.config import tables
 from services.config.domain import Connector, ConnectorType, Draft, WantedState
 from services.config.store import REQUEST_DAYS, ConfigStore
 
@@ -230,7 +230,7 @@ def test_a_worker_replaces_its_report_and_falls_out_when_it_is_silent(store: Con
 def test_the_migrations_make_the_tables_that_the_store_uses(engine: sa.Engine) -> None:
     with engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"version_table": "config_schema_version"})
-        differences = compare_metadata(context, store_module._metadata)
+        differences = compare_metadata(context, tables.metadata)
     # The store's tables name columns only; constraints and indexes are the migrations' alone.
     assert [
         item for item in differences if isinstance(item, tuple) and item[0] in {"add_table", "add_column", "remove_column"}

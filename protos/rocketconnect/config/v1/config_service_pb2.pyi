@@ -50,6 +50,9 @@ class CreateConnectorRequest(_message.Message):
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     WANTED_STATE_FIELD_NUMBER: _builtins.int
     ADOPT_UID_FIELD_NUMBER: _builtins.int
+    APPLY_SET_FIELD_NUMBER: _builtins.int
+    AUTHOR_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The name."""
     request_id: _builtins.str
@@ -58,6 +61,12 @@ class CreateConnectorRequest(_message.Message):
     """Unspecified: RUNNING."""
     adopt_uid: _builtins.str
     """The uid of a deleted connector whose positions it takes over. Empty: a fresh uid."""
+    apply_set: _builtins.str
+    """The set of files that it is created from: only an apply of this set may delete it as no longer wanted. Empty: none."""
+    author: _builtins.str
+    """Who wants it, as the caller says. Empty: where the call came from. A certificate of the caller wins (see Change.author)."""
+    reason: _builtins.str
+    """Why, for those who read the history later."""
     @_builtins.property
     def config(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """The configuration."""
@@ -70,10 +79,13 @@ class CreateConnectorRequest(_message.Message):
         request_id: _builtins.str = ...,
         wanted_state: _connector_pb2.WantedState.ValueType = ...,
         adopt_uid: _builtins.str = ...,
+        apply_set: _builtins.str = ...,
+        author: _builtins.str = ...,
+        reason: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["adopt_uid", b"adopt_uid", "config", b"config", "name", b"name", "request_id", b"request_id", "wanted_state", b"wanted_state"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["adopt_uid", b"adopt_uid", "apply_set", b"apply_set", "author", b"author", "config", b"config", "name", b"name", "reason", b"reason", "request_id", b"request_id", "wanted_state", b"wanted_state"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -132,10 +144,16 @@ class UpdateConnectorRequest(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     CONFIG_FIELD_NUMBER: _builtins.int
     ETAG_FIELD_NUMBER: _builtins.int
+    AUTHOR_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The name."""
     etag: _builtins.str
     """The etag that was read. Empty: whatever is there."""
+    author: _builtins.str
+    """Who wants it, as the caller says. Empty: where the call came from. A certificate of the caller wins (see Change.author)."""
+    reason: _builtins.str
+    """Why, for those who read the history later."""
     @_builtins.property
     def config(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """The whole new configuration."""
@@ -146,10 +164,12 @@ class UpdateConnectorRequest(_message.Message):
         name: _builtins.str = ...,
         config: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         etag: _builtins.str = ...,
+        author: _builtins.str = ...,
+        reason: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "etag", b"etag", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["author", b"author", "config", b"config", "etag", b"etag", "name", b"name", "reason", b"reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -287,19 +307,27 @@ class DeleteConnectorRequest(_message.Message):
 
     NAME_FIELD_NUMBER: _builtins.int
     ETAG_FIELD_NUMBER: _builtins.int
+    AUTHOR_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The name."""
     etag: _builtins.str
     """The etag that was read. Empty: whatever is there."""
+    author: _builtins.str
+    """Who wants it, as the caller says. Empty: where the call came from. A certificate of the caller wins (see Change.author)."""
+    reason: _builtins.str
+    """Why, for those who read the history later."""
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
         etag: _builtins.str = ...,
+        author: _builtins.str = ...,
+        reason: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["etag", b"etag", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["author", b"author", "etag", b"etag", "name", b"name", "reason", b"reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -336,16 +364,28 @@ class PauseConnectorRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     NAME_FIELD_NUMBER: _builtins.int
+    ETAG_FIELD_NUMBER: _builtins.int
+    AUTHOR_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The name."""
+    etag: _builtins.str
+    """The etag that was read. Empty: whatever is there."""
+    author: _builtins.str
+    """Who wants it, as the caller says. Empty: where the call came from. A certificate of the caller wins (see Change.author)."""
+    reason: _builtins.str
+    """Why, for those who read the history later."""
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
+        etag: _builtins.str = ...,
+        author: _builtins.str = ...,
+        reason: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["author", b"author", "etag", b"etag", "name", b"name", "reason", b"reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -382,16 +422,28 @@ class ResumeConnectorRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     NAME_FIELD_NUMBER: _builtins.int
+    ETAG_FIELD_NUMBER: _builtins.int
+    AUTHOR_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The name."""
+    etag: _builtins.str
+    """The etag that was read. Empty: whatever is there."""
+    author: _builtins.str
+    """Who wants it, as the caller says. Empty: where the call came from. A certificate of the caller wins (see Change.author)."""
+    reason: _builtins.str
+    """Why, for those who read the history later."""
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
+        etag: _builtins.str = ...,
+        author: _builtins.str = ...,
+        reason: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["author", b"author", "etag", b"etag", "name", b"name", "reason", b"reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -428,16 +480,28 @@ class StopConnectorRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     NAME_FIELD_NUMBER: _builtins.int
+    ETAG_FIELD_NUMBER: _builtins.int
+    AUTHOR_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The name."""
+    etag: _builtins.str
+    """The etag that was read. Empty: whatever is there."""
+    author: _builtins.str
+    """Who wants it, as the caller says. Empty: where the call came from. A certificate of the caller wins (see Change.author)."""
+    reason: _builtins.str
+    """Why, for those who read the history later."""
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
+        etag: _builtins.str = ...,
+        author: _builtins.str = ...,
+        reason: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["author", b"author", "etag", b"etag", "name", b"name", "reason", b"reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -474,16 +538,28 @@ class RestartConnectorRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     NAME_FIELD_NUMBER: _builtins.int
+    ETAG_FIELD_NUMBER: _builtins.int
+    AUTHOR_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The name."""
+    etag: _builtins.str
+    """The etag that was read. Empty: whatever is there."""
+    author: _builtins.str
+    """Who wants it, as the caller says. Empty: where the call came from. A certificate of the caller wins (see Change.author)."""
+    reason: _builtins.str
+    """Why, for those who read the history later."""
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
+        etag: _builtins.str = ...,
+        author: _builtins.str = ...,
+        reason: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["author", b"author", "etag", b"etag", "name", b"name", "reason", b"reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -522,22 +598,30 @@ class RollbackConnectorRequest(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     REVISION_FIELD_NUMBER: _builtins.int
     ETAG_FIELD_NUMBER: _builtins.int
+    AUTHOR_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The name."""
     revision: _builtins.int
     """The revision whose configuration is wanted again."""
     etag: _builtins.str
     """The etag that was read. Empty: whatever is there."""
+    author: _builtins.str
+    """Who wants it, as the caller says. Empty: where the call came from. A certificate of the caller wins (see Change.author)."""
+    reason: _builtins.str
+    """Why, for those who read the history later."""
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
         revision: _builtins.int = ...,
         etag: _builtins.str = ...,
+        author: _builtins.str = ...,
+        reason: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["etag", b"etag", "name", b"name", "revision", b"revision"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["author", b"author", "etag", b"etag", "name", b"name", "reason", b"reason", "revision", b"revision"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -624,6 +708,64 @@ class ListRevisionsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListRevisionsResponse: _TypeAlias = ListRevisionsResponse  # noqa: Y015
+
+@_typing.final
+class ListChangesRequest(_message.Message):
+    """See ConfigService.ListChanges."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The name."""
+    page_size: _builtins.int
+    """At most so many; 0: 100; never more than 1,000."""
+    page_token: _builtins.str
+    """From the answer before."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListChangesRequest: _TypeAlias = ListChangesRequest  # noqa: Y015
+
+@_typing.final
+class ListChangesResponse(_message.Message):
+    """See ConfigService.ListChanges."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHANGES_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Empty: the last page."""
+    @_builtins.property
+    def changes(self) -> _containers.RepeatedCompositeFieldContainer[_connector_pb2.Change]:
+        """The changes, the newest first."""
+
+    def __init__(
+        self,
+        *,
+        changes: _abc.Iterable[_connector_pb2.Change] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changes", b"changes", "next_page_token", b"next_page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListChangesResponse: _TypeAlias = ListChangesResponse  # noqa: Y015
 
 @_typing.final
 class ValidateConnectorRequest(_message.Message):

@@ -93,6 +93,11 @@ class ConfigServiceStub:
                 request_serializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ListRevisionsRequest.SerializeToString,
                 response_deserializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ListRevisionsResponse.FromString,
                 _registered_method=True)
+        self.ListChanges = channel.unary_unary(
+                '/rocketconnect.config.v1.ConfigService/ListChanges',
+                request_serializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ListChangesRequest.SerializeToString,
+                response_deserializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ListChangesResponse.FromString,
+                _registered_method=True)
         self.ValidateConnector = channel.unary_unary(
                 '/rocketconnect.config.v1.ConfigService/ValidateConnector',
                 request_serializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ValidateConnectorRequest.SerializeToString,
@@ -204,6 +209,13 @@ class ConfigServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListChanges(self, request, context):
+        """Everything that was done to connectors of a name, the newest first: also what wrote no revision, and deleted ones.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ValidateConnector(self, request, context):
         """Checks a configuration on a capable executor and stores nothing.
         """
@@ -296,6 +308,11 @@ def add_ConfigServiceServicer_to_server(servicer, server):
                     servicer.ListRevisions,
                     request_deserializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ListRevisionsRequest.FromString,
                     response_serializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ListRevisionsResponse.SerializeToString,
+            ),
+            'ListChanges': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListChanges,
+                    request_deserializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ListChangesRequest.FromString,
+                    response_serializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ListChangesResponse.SerializeToString,
             ),
             'ValidateConnector': grpc.unary_unary_rpc_method_handler(
                     servicer.ValidateConnector,
@@ -624,6 +641,33 @@ class ConfigService:
             '/rocketconnect.config.v1.ConfigService/ListRevisions',
             rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ListRevisionsRequest.SerializeToString,
             rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ListRevisionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListChanges(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rocketconnect.config.v1.ConfigService/ListChanges',
+            rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ListChangesRequest.SerializeToString,
+            rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ListChangesResponse.FromString,
             options,
             channel_credentials,
             insecure,

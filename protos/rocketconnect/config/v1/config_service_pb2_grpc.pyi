@@ -59,6 +59,8 @@ class ConfigServiceStub:
     """Writes an earlier configuration as the next revision."""
     ListRevisions: _grpc.UnaryUnaryMultiCallable[_config_service_pb2.ListRevisionsRequest, _config_service_pb2.ListRevisionsResponse]
     """The configurations that a name has and had, the newest first, those of deleted connectors included."""
+    ListChanges: _grpc.UnaryUnaryMultiCallable[_config_service_pb2.ListChangesRequest, _config_service_pb2.ListChangesResponse]
+    """Everything that was done to connectors of a name, the newest first: also what wrote no revision, and deleted ones."""
     ValidateConnector: _grpc.UnaryUnaryMultiCallable[_config_service_pb2.ValidateConnectorRequest, _config_service_pb2.ValidateConnectorResponse]
     """Checks a configuration on a capable executor and stores nothing."""
     ListPlugins: _grpc.UnaryUnaryMultiCallable[_config_service_pb2.ListPluginsRequest, _config_service_pb2.ListPluginsResponse]
@@ -101,6 +103,8 @@ class ConfigServiceAsyncStub(ConfigServiceStub):
     """Writes an earlier configuration as the next revision."""
     ListRevisions: _aio.UnaryUnaryMultiCallable[_config_service_pb2.ListRevisionsRequest, _config_service_pb2.ListRevisionsResponse]  # type: ignore[assignment]
     """The configurations that a name has and had, the newest first, those of deleted connectors included."""
+    ListChanges: _aio.UnaryUnaryMultiCallable[_config_service_pb2.ListChangesRequest, _config_service_pb2.ListChangesResponse]  # type: ignore[assignment]
+    """Everything that was done to connectors of a name, the newest first: also what wrote no revision, and deleted ones."""
     ValidateConnector: _aio.UnaryUnaryMultiCallable[_config_service_pb2.ValidateConnectorRequest, _config_service_pb2.ValidateConnectorResponse]  # type: ignore[assignment]
     """Checks a configuration on a capable executor and stores nothing."""
     ListPlugins: _aio.UnaryUnaryMultiCallable[_config_service_pb2.ListPluginsRequest, _config_service_pb2.ListPluginsResponse]  # type: ignore[assignment]
@@ -206,6 +210,14 @@ class ConfigServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_config_service_pb2.ListRevisionsResponse, _abc.Awaitable[_config_service_pb2.ListRevisionsResponse]]:
         """The configurations that a name has and had, the newest first, those of deleted connectors included."""
+
+    @_abc_1.abstractmethod
+    def ListChanges(
+        self,
+        request: _config_service_pb2.ListChangesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_config_service_pb2.ListChangesResponse, _abc.Awaitable[_config_service_pb2.ListChangesResponse]]:
+        """Everything that was done to connectors of a name, the newest first: also what wrote no revision, and deleted ones."""
 
     @_abc_1.abstractmethod
     def ValidateConnector(

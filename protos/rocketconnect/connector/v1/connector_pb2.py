@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n*rocketconnect/connector/v1/connector.proto\x12\x1arocketconnect.connector.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa4\x03\n\tConnector\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0b\n\x03uid\x18\x02 \x01(\t\x12\x10\n\x08revision\x18\x03 \x01(\x03\x12\x0c\n\x04\x65tag\x18\x04 \x01(\t\x12\x41\n\x06\x63onfig\x18\x05 \x03(\x0b\x32\x31.rocketconnect.connector.v1.Connector.ConfigEntry\x12=\n\x0cwanted_state\x18\x06 \x01(\x0e\x32\'.rocketconnect.connector.v1.WantedState\x12\x37\n\x04type\x18\x07 \x01(\x0e\x32).rocketconnect.connector.v1.ConnectorType\x12/\n\x0b\x63reate_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08restarts\x18\n \x01(\x03\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xe8\x01\n\x08Revision\x12\x15\n\rconnector_uid\x18\x01 \x01(\t\x12\x11\n\tconnector\x18\x02 \x01(\t\x12\x10\n\x08revision\x18\x03 \x01(\x03\x12@\n\x06\x63onfig\x18\x04 \x03(\x0b\x32\x30.rocketconnect.connector.v1.Revision.ConfigEntry\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xc7\x01\n\x06Plugin\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07\x61liases\x18\x02 \x03(\t\x12\x34\n\x04type\x18\x03 \x01(\x0e\x32&.rocketconnect.connector.v1.PluginType\x12\x0f\n\x07version\x18\x04 \x01(\t\x12\x0f\n\x07summary\x18\x05 \x01(\t\x12\x33\n\x07options\x18\x06 \x03(\x0b\x32\".rocketconnect.connector.v1.Option\x12\x11\n\tguarantee\x18\x07 \x01(\t\"\x84\x01\n\x06Option\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x15\n\rdefault_value\x18\x03 \x01(\t\x12\x10\n\x08required\x18\x04 \x01(\x08\x12\x0e\n\x06secret\x18\x05 \x01(\x08\x12\x15\n\rdocumentation\x18\x06 \x01(\t\x12\x0f\n\x07\x63hoices\x18\x07 \x03(\t\"B\n\x07Problem\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x0b\n\x03\x66ix\x18\x04 \x01(\t*~\n\rConnectorType\x12\x1e\n\x1a\x43ONNECTOR_TYPE_UNSPECIFIED\x10\x00\x12\x19\n\x15\x43ONNECTOR_TYPE_SOURCE\x10\x01\x12\x17\n\x13\x43ONNECTOR_TYPE_SINK\x10\x02\x12\x19\n\x15\x43ONNECTOR_TYPE_DIRECT\x10\x03*x\n\x0bWantedState\x12\x1c\n\x18WANTED_STATE_UNSPECIFIED\x10\x00\x12\x18\n\x14WANTED_STATE_RUNNING\x10\x01\x12\x17\n\x13WANTED_STATE_PAUSED\x10\x02\x12\x18\n\x14WANTED_STATE_STOPPED\x10\x03*\xde\x01\n\x05State\x12\x15\n\x11STATE_UNSPECIFIED\x10\x00\x12\x14\n\x10STATE_UNASSIGNED\x10\x01\x12\x12\n\x0eSTATE_STARTING\x10\x02\x12\x11\n\rSTATE_RUNNING\x10\x03\x12\x0e\n\nSTATE_IDLE\x10\x04\x12\x11\n\rSTATE_WAITING\x10\x05\x12\x11\n\rSTATE_STALLED\x10\x06\x12\x10\n\x0cSTATE_PAUSED\x10\x07\x12\x11\n\rSTATE_STOPPED\x10\x08\x12\x10\n\x0cSTATE_FAILED\x10\t\x12\x14\n\x10STATE_RESTARTING\x10\n*\xa5\x01\n\nPluginType\x12\x1b\n\x17PLUGIN_TYPE_UNSPECIFIED\x10\x00\x12\x16\n\x12PLUGIN_TYPE_SOURCE\x10\x01\x12\x14\n\x10PLUGIN_TYPE_SINK\x10\x02\x12\x19\n\x15PLUGIN_TYPE_CONVERTER\x10\x03\x12\x19\n\x15PLUGIN_TYPE_TRANSFORM\x10\x04\x12\x16\n\x12PLUGIN_TYPE_DIRECT\x10\x05\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n*rocketconnect/connector/v1/connector.proto\x12\x1arocketconnect.connector.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb7\x03\n\tConnector\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0b\n\x03uid\x18\x02 \x01(\t\x12\x10\n\x08revision\x18\x03 \x01(\x03\x12\x0c\n\x04\x65tag\x18\x04 \x01(\t\x12\x41\n\x06\x63onfig\x18\x05 \x03(\x0b\x32\x31.rocketconnect.connector.v1.Connector.ConfigEntry\x12=\n\x0cwanted_state\x18\x06 \x01(\x0e\x32\'.rocketconnect.connector.v1.WantedState\x12\x37\n\x04type\x18\x07 \x01(\x0e\x32).rocketconnect.connector.v1.ConnectorType\x12/\n\x0b\x63reate_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08restarts\x18\n \x01(\x03\x12\x11\n\tapply_set\x18\x0b \x01(\t\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x9c\x02\n\x08Revision\x12\x15\n\rconnector_uid\x18\x01 \x01(\t\x12\x11\n\tconnector\x18\x02 \x01(\t\x12\x10\n\x08revision\x18\x03 \x01(\x03\x12@\n\x06\x63onfig\x18\x04 \x03(\x0b\x32\x30.rocketconnect.connector.v1.Revision.ConfigEntry\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x32\n\x06\x63hange\x18\x06 \x01(\x0b\x32\".rocketconnect.connector.v1.Change\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xed\x01\n\x06\x43hange\x12\x15\n\rconnector_uid\x18\x01 \x01(\t\x12\x11\n\tconnector\x18\x02 \x01(\t\x12\x32\n\x06\x61\x63tion\x18\x03 \x01(\x0e\x32\".rocketconnect.connector.v1.Action\x12\x10\n\x08revision\x18\x04 \x01(\x03\x12\x13\n\x0bof_revision\x18\x05 \x01(\x03\x12\x0e\n\x06\x61uthor\x18\x06 \x01(\t\x12\x14\n\x0con_behalf_of\x18\x07 \x01(\t\x12\x0e\n\x06reason\x18\x08 \x01(\t\x12(\n\x04time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xc7\x01\n\x06Plugin\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07\x61liases\x18\x02 \x03(\t\x12\x34\n\x04type\x18\x03 \x01(\x0e\x32&.rocketconnect.connector.v1.PluginType\x12\x0f\n\x07version\x18\x04 \x01(\t\x12\x0f\n\x07summary\x18\x05 \x01(\t\x12\x33\n\x07options\x18\x06 \x03(\x0b\x32\".rocketconnect.connector.v1.Option\x12\x11\n\tguarantee\x18\x07 \x01(\t\"\x84\x01\n\x06Option\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x15\n\rdefault_value\x18\x03 \x01(\t\x12\x10\n\x08required\x18\x04 \x01(\x08\x12\x0e\n\x06secret\x18\x05 \x01(\x08\x12\x15\n\rdocumentation\x18\x06 \x01(\t\x12\x0f\n\x07\x63hoices\x18\x07 \x03(\t\"B\n\x07Problem\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x0b\n\x03\x66ix\x18\x04 \x01(\t*~\n\rConnectorType\x12\x1e\n\x1a\x43ONNECTOR_TYPE_UNSPECIFIED\x10\x00\x12\x19\n\x15\x43ONNECTOR_TYPE_SOURCE\x10\x01\x12\x17\n\x13\x43ONNECTOR_TYPE_SINK\x10\x02\x12\x19\n\x15\x43ONNECTOR_TYPE_DIRECT\x10\x03*x\n\x0bWantedState\x12\x1c\n\x18WANTED_STATE_UNSPECIFIED\x10\x00\x12\x18\n\x14WANTED_STATE_RUNNING\x10\x01\x12\x17\n\x13WANTED_STATE_PAUSED\x10\x02\x12\x18\n\x14WANTED_STATE_STOPPED\x10\x03*\xde\x01\n\x05State\x12\x15\n\x11STATE_UNSPECIFIED\x10\x00\x12\x14\n\x10STATE_UNASSIGNED\x10\x01\x12\x12\n\x0eSTATE_STARTING\x10\x02\x12\x11\n\rSTATE_RUNNING\x10\x03\x12\x0e\n\nSTATE_IDLE\x10\x04\x12\x11\n\rSTATE_WAITING\x10\x05\x12\x11\n\rSTATE_STALLED\x10\x06\x12\x10\n\x0cSTATE_PAUSED\x10\x07\x12\x11\n\rSTATE_STOPPED\x10\x08\x12\x10\n\x0cSTATE_FAILED\x10\t\x12\x14\n\x10STATE_RESTARTING\x10\n*\xb8\x01\n\x06\x41\x63tion\x12\x16\n\x12\x41\x43TION_UNSPECIFIED\x10\x00\x12\x11\n\rACTION_CREATE\x10\x01\x12\x11\n\rACTION_UPDATE\x10\x02\x12\x13\n\x0f\x41\x43TION_ROLLBACK\x10\x03\x12\x11\n\rACTION_DELETE\x10\x04\x12\x10\n\x0c\x41\x43TION_PAUSE\x10\x05\x12\x11\n\rACTION_RESUME\x10\x06\x12\x0f\n\x0b\x41\x43TION_STOP\x10\x07\x12\x12\n\x0e\x41\x43TION_RESTART\x10\x08*\xa5\x01\n\nPluginType\x12\x1b\n\x17PLUGIN_TYPE_UNSPECIFIED\x10\x00\x12\x16\n\x12PLUGIN_TYPE_SOURCE\x10\x01\x12\x14\n\x10PLUGIN_TYPE_SINK\x10\x02\x12\x19\n\x15PLUGIN_TYPE_CONVERTER\x10\x03\x12\x19\n\x15PLUGIN_TYPE_TRANSFORM\x10\x04\x12\x16\n\x12PLUGIN_TYPE_DIRECT\x10\x05\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,26 +36,30 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CONNECTOR_CONFIGENTRY']._serialized_options = b'8\001'
   _globals['_REVISION_CONFIGENTRY']._loaded_options = None
   _globals['_REVISION_CONFIGENTRY']._serialized_options = b'8\001'
-  _globals['_CONNECTORTYPE']._serialized_start=1170
-  _globals['_CONNECTORTYPE']._serialized_end=1296
-  _globals['_WANTEDSTATE']._serialized_start=1298
-  _globals['_WANTEDSTATE']._serialized_end=1418
-  _globals['_STATE']._serialized_start=1421
-  _globals['_STATE']._serialized_end=1643
-  _globals['_PLUGINTYPE']._serialized_start=1646
-  _globals['_PLUGINTYPE']._serialized_end=1811
+  _globals['_CONNECTORTYPE']._serialized_start=1481
+  _globals['_CONNECTORTYPE']._serialized_end=1607
+  _globals['_WANTEDSTATE']._serialized_start=1609
+  _globals['_WANTEDSTATE']._serialized_end=1729
+  _globals['_STATE']._serialized_start=1732
+  _globals['_STATE']._serialized_end=1954
+  _globals['_ACTION']._serialized_start=1957
+  _globals['_ACTION']._serialized_end=2141
+  _globals['_PLUGINTYPE']._serialized_start=2144
+  _globals['_PLUGINTYPE']._serialized_end=2309
   _globals['_CONNECTOR']._serialized_start=108
-  _globals['_CONNECTOR']._serialized_end=528
-  _globals['_CONNECTOR_CONFIGENTRY']._serialized_start=483
-  _globals['_CONNECTOR_CONFIGENTRY']._serialized_end=528
-  _globals['_REVISION']._serialized_start=531
-  _globals['_REVISION']._serialized_end=763
-  _globals['_REVISION_CONFIGENTRY']._serialized_start=483
-  _globals['_REVISION_CONFIGENTRY']._serialized_end=528
-  _globals['_PLUGIN']._serialized_start=766
-  _globals['_PLUGIN']._serialized_end=965
-  _globals['_OPTION']._serialized_start=968
-  _globals['_OPTION']._serialized_end=1100
-  _globals['_PROBLEM']._serialized_start=1102
-  _globals['_PROBLEM']._serialized_end=1168
+  _globals['_CONNECTOR']._serialized_end=547
+  _globals['_CONNECTOR_CONFIGENTRY']._serialized_start=502
+  _globals['_CONNECTOR_CONFIGENTRY']._serialized_end=547
+  _globals['_REVISION']._serialized_start=550
+  _globals['_REVISION']._serialized_end=834
+  _globals['_REVISION_CONFIGENTRY']._serialized_start=502
+  _globals['_REVISION_CONFIGENTRY']._serialized_end=547
+  _globals['_CHANGE']._serialized_start=837
+  _globals['_CHANGE']._serialized_end=1074
+  _globals['_PLUGIN']._serialized_start=1077
+  _globals['_PLUGIN']._serialized_end=1276
+  _globals['_OPTION']._serialized_start=1279
+  _globals['_OPTION']._serialized_end=1411
+  _globals['_PROBLEM']._serialized_start=1413
+  _globals['_PROBLEM']._serialized_end=1479
 # @@protoc_insertion_point(module_scope)

@@ -132,6 +132,54 @@ STATE_RESTARTING: State.ValueType  # 10
 """It failed and will be started again after a backoff."""
 Global___State: _TypeAlias = State  # noqa: Y015
 
+class _Action:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ActionEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Action.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    ACTION_UNSPECIFIED: _Action.ValueType  # 0
+    """Not known: a change of a version that kept no history."""
+    ACTION_CREATE: _Action.ValueType  # 1
+    """Created, with its first revision or, when it adopted a uid, its next."""
+    ACTION_UPDATE: _Action.ValueType  # 2
+    """Given another configuration."""
+    ACTION_ROLLBACK: _Action.ValueType  # 3
+    """Given an earlier configuration again."""
+    ACTION_DELETE: _Action.ValueType  # 4
+    """Removed."""
+    ACTION_PAUSE: _Action.ValueType  # 5
+    """Wanted PAUSED."""
+    ACTION_RESUME: _Action.ValueType  # 6
+    """Wanted RUNNING."""
+    ACTION_STOP: _Action.ValueType  # 7
+    """Wanted STOPPED."""
+    ACTION_RESTART: _Action.ValueType  # 8
+    """Its tasks were started again, and it was wanted RUNNING."""
+
+class Action(_Action, metaclass=_ActionEnumTypeWrapper):
+    """What was done to a connector."""
+
+ACTION_UNSPECIFIED: Action.ValueType  # 0
+"""Not known: a change of a version that kept no history."""
+ACTION_CREATE: Action.ValueType  # 1
+"""Created, with its first revision or, when it adopted a uid, its next."""
+ACTION_UPDATE: Action.ValueType  # 2
+"""Given another configuration."""
+ACTION_ROLLBACK: Action.ValueType  # 3
+"""Given an earlier configuration again."""
+ACTION_DELETE: Action.ValueType  # 4
+"""Removed."""
+ACTION_PAUSE: Action.ValueType  # 5
+"""Wanted PAUSED."""
+ACTION_RESUME: Action.ValueType  # 6
+"""Wanted RUNNING."""
+ACTION_STOP: Action.ValueType  # 7
+"""Wanted STOPPED."""
+ACTION_RESTART: Action.ValueType  # 8
+"""Its tasks were started again, and it was wanted RUNNING."""
+Global___Action: _TypeAlias = Action  # noqa: Y015
+
 class _PluginType:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -204,6 +252,7 @@ class Connector(_message.Message):
     CREATE_TIME_FIELD_NUMBER: _builtins.int
     UPDATE_TIME_FIELD_NUMBER: _builtins.int
     RESTARTS_FIELD_NUMBER: _builtins.int
+    APPLY_SET_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Letters, digits, "_" and "-", 1 to 128 of them, beginning with a letter or a digit. Unique among the living connectors."""
     uid: _builtins.str
@@ -218,6 +267,8 @@ class Connector(_message.Message):
     """The direction, as its plugin says."""
     restarts: _builtins.int
     """How often a restart was asked for. A change stops its tasks and starts them again."""
+    apply_set: _builtins.str
+    """The set of files that it was created from (`rocketconnect apply --set`). Empty: none."""
     @_builtins.property
     def config(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """The configuration. Secret options are references such as ${env:NAME}, never values."""
@@ -243,10 +294,11 @@ class Connector(_message.Message):
         create_time: _timestamp_pb2.Timestamp | None = ...,
         update_time: _timestamp_pb2.Timestamp | None = ...,
         restarts: _builtins.int = ...,
+        apply_set: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "update_time", b"update_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "create_time", b"create_time", "etag", b"etag", "name", b"name", "restarts", b"restarts", "revision", b"revision", "type", b"type", "uid", b"uid", "update_time", b"update_time", "wanted_state", b"wanted_state"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["apply_set", b"apply_set", "config", b"config", "create_time", b"create_time", "etag", b"etag", "name", b"name", "restarts", b"restarts", "revision", b"revision", "type", b"type", "uid", b"uid", "update_time", b"update_time", "wanted_state", b"wanted_state"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -283,6 +335,7 @@ class Revision(_message.Message):
     REVISION_FIELD_NUMBER: _builtins.int
     CONFIG_FIELD_NUMBER: _builtins.int
     CREATE_TIME_FIELD_NUMBER: _builtins.int
+    CHANGE_FIELD_NUMBER: _builtins.int
     connector_uid: _builtins.str
     """The connector."""
     connector: _builtins.str
@@ -297,6 +350,10 @@ class Revision(_message.Message):
     def create_time(self) -> _timestamp_pb2.Timestamp:
         """When it was written."""
 
+    @_builtins.property
+    def change(self) -> Global___Change:
+        """What wrote it, by whom and why."""
+
     def __init__(
         self,
         *,
@@ -305,14 +362,71 @@ class Revision(_message.Message):
         revision: _builtins.int = ...,
         config: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         create_time: _timestamp_pb2.Timestamp | None = ...,
+        change: Global___Change | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["change", b"change", "create_time", b"create_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "connector", b"connector", "connector_uid", b"connector_uid", "create_time", b"create_time", "revision", b"revision"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["change", b"change", "config", b"config", "connector", b"connector", "connector_uid", b"connector_uid", "create_time", b"create_time", "revision", b"revision"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Revision: _TypeAlias = Revision  # noqa: Y015
+
+@_typing.final
+class Change(_message.Message):
+    """One change of a connector. Written once, in the transaction that changed it, never edited."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CONNECTOR_UID_FIELD_NUMBER: _builtins.int
+    CONNECTOR_FIELD_NUMBER: _builtins.int
+    ACTION_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    OF_REVISION_FIELD_NUMBER: _builtins.int
+    AUTHOR_FIELD_NUMBER: _builtins.int
+    ON_BEHALF_OF_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    TIME_FIELD_NUMBER: _builtins.int
+    connector_uid: _builtins.str
+    """The connector."""
+    connector: _builtins.str
+    """The name it had."""
+    action: Global___Action.ValueType
+    """What was done."""
+    revision: _builtins.int
+    """The revision that was current afterwards."""
+    of_revision: _builtins.int
+    """Of a rollback: the revision whose configuration it took. Otherwise 0."""
+    author: _builtins.str
+    """Who did it: the name in the caller's certificate, where callers show one; else what the caller said; else its address."""
+    on_behalf_of: _builtins.str
+    """For whom, as a caller with a certificate said (the gateway, for its own callers). Nothing has proved this name."""
+    reason: _builtins.str
+    """Why, as the caller said."""
+    @_builtins.property
+    def time(self) -> _timestamp_pb2.Timestamp:
+        """When."""
+
+    def __init__(
+        self,
+        *,
+        connector_uid: _builtins.str = ...,
+        connector: _builtins.str = ...,
+        action: Global___Action.ValueType = ...,
+        revision: _builtins.int = ...,
+        of_revision: _builtins.int = ...,
+        author: _builtins.str = ...,
+        on_behalf_of: _builtins.str = ...,
+        reason: _builtins.str = ...,
+        time: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "author", b"author", "connector", b"connector", "connector_uid", b"connector_uid", "of_revision", b"of_revision", "on_behalf_of", b"on_behalf_of", "reason", b"reason", "revision", b"revision", "time", b"time"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Change: _TypeAlias = Change  # noqa: Y015
 
 @_typing.final
 class Plugin(_message.Message):

@@ -7,6 +7,7 @@ from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from rocketconnect.record.v1 import record_pb2 as _record_pb2
 import builtins as _builtins
@@ -61,6 +62,9 @@ class OpenTaskRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     FENCE_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    revision: _builtins.int
+    """The revision of the configuration that its plan is of. 0: not known."""
     @_builtins.property
     def fence(self) -> Global___TaskFence:
         """Who opens."""
@@ -69,10 +73,11 @@ class OpenTaskRequest(_message.Message):
         self,
         *,
         fence: Global___TaskFence | None = ...,
+        revision: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["fence", b"fence"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["fence", b"fence"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["fence", b"fence", "revision", b"revision"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -352,3 +357,145 @@ class ResetPositionsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ResetPositionsResponse: _TypeAlias = ResetPositionsResponse  # noqa: Y015
+
+@_typing.final
+class PositionSnapshot(_message.Message):
+    """Where a connector was when a revision ended: the positions at the moment that the first task of a later one was opened."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REVISION_FIELD_NUMBER: _builtins.int
+    NEXT_REVISION_FIELD_NUMBER: _builtins.int
+    POSITIONS_FIELD_NUMBER: _builtins.int
+    TIME_FIELD_NUMBER: _builtins.int
+    revision: _builtins.int
+    """The revision that ended."""
+    next_revision: _builtins.int
+    """The revision that came after it. Revisions between the two never ran a task, so they ended at the same positions."""
+    positions: _builtins.int
+    """How many partitions had a position."""
+    @_builtins.property
+    def time(self) -> _timestamp_pb2.Timestamp:
+        """When."""
+
+    def __init__(
+        self,
+        *,
+        revision: _builtins.int = ...,
+        next_revision: _builtins.int = ...,
+        positions: _builtins.int = ...,
+        time: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_revision", b"next_revision", "positions", b"positions", "revision", b"revision", "time", b"time"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PositionSnapshot: _TypeAlias = PositionSnapshot  # noqa: Y015
+
+@_typing.final
+class ListPositionSnapshotsRequest(_message.Message):
+    """See PositionService.ListPositionSnapshots."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CONNECTOR_FIELD_NUMBER: _builtins.int
+    connector: _builtins.str
+    """The name of the connector."""
+    def __init__(
+        self,
+        *,
+        connector: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["connector", b"connector"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListPositionSnapshotsRequest: _TypeAlias = ListPositionSnapshotsRequest  # noqa: Y015
+
+@_typing.final
+class ListPositionSnapshotsResponse(_message.Message):
+    """See PositionService.ListPositionSnapshots."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SNAPSHOTS_FIELD_NUMBER: _builtins.int
+    OPEN_REVISION_FIELD_NUMBER: _builtins.int
+    open_revision: _builtins.int
+    """The last revision of which a task was opened. Its end, and that of later ones, is where the connector is now. 0: not known."""
+    @_builtins.property
+    def snapshots(self) -> _containers.RepeatedCompositeFieldContainer[Global___PositionSnapshot]:
+        """The snapshots, the newest first: at most the last 20."""
+
+    def __init__(
+        self,
+        *,
+        snapshots: _abc.Iterable[Global___PositionSnapshot] | None = ...,
+        open_revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["open_revision", b"open_revision", "snapshots", b"snapshots"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListPositionSnapshotsResponse: _TypeAlias = ListPositionSnapshotsResponse  # noqa: Y015
+
+@_typing.final
+class RestorePositionsRequest(_message.Message):
+    """See PositionService.RestorePositions."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CONNECTOR_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    connector: _builtins.str
+    """The name of the connector."""
+    revision: _builtins.int
+    """The revision at whose end the positions are wanted."""
+    def __init__(
+        self,
+        *,
+        connector: _builtins.str = ...,
+        revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["connector", b"connector", "revision", b"revision"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RestorePositionsRequest: _TypeAlias = RestorePositionsRequest  # noqa: Y015
+
+@_typing.final
+class RestorePositionsResponse(_message.Message):
+    """See PositionService.RestorePositions."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POSITIONS_FIELD_NUMBER: _builtins.int
+    FORGOTTEN_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def positions(self) -> _containers.RepeatedCompositeFieldContainer[_record_pb2.Position]:
+        """The positions as they are now."""
+
+    @_builtins.property
+    def forgotten(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The partitions whose positions were forgotten."""
+
+    def __init__(
+        self,
+        *,
+        positions: _abc.Iterable[_record_pb2.Position] | None = ...,
+        forgotten: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["forgotten", b"forgotten", "positions", b"positions"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RestorePositionsResponse: _TypeAlias = RestorePositionsResponse  # noqa: Y015

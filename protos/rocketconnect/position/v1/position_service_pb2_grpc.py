@@ -30,7 +30,8 @@ class PositionServiceStub:
 
     Errors: FAILED_PRECONDITION (FENCED: a newer epoch or plan generation has opened the task: the sender must stop it;
     NOT_STOPPED: positions are altered only while the connector is wanted STOPPED), ABORTED (POSITION_MISMATCH: an expected
-    position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND).
+    position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND;
+    SNAPSHOT_NOT_FOUND: where the connector was at the end of that revision is not known).
     """
 
     def __init__(self, channel):
@@ -64,6 +65,16 @@ class PositionServiceStub:
                 request_serializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ResetPositionsRequest.SerializeToString,
                 response_deserializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ResetPositionsResponse.FromString,
                 _registered_method=True)
+        self.ListPositionSnapshots = channel.unary_unary(
+                '/rocketconnect.position.v1.PositionService/ListPositionSnapshots',
+                request_serializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ListPositionSnapshotsRequest.SerializeToString,
+                response_deserializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ListPositionSnapshotsResponse.FromString,
+                _registered_method=True)
+        self.RestorePositions = channel.unary_unary(
+                '/rocketconnect.position.v1.PositionService/RestorePositions',
+                request_serializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.RestorePositionsRequest.SerializeToString,
+                response_deserializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.RestorePositionsResponse.FromString,
+                _registered_method=True)
 
 
 class PositionServiceServicer:
@@ -71,7 +82,8 @@ class PositionServiceServicer:
 
     Errors: FAILED_PRECONDITION (FENCED: a newer epoch or plan generation has opened the task: the sender must stop it;
     NOT_STOPPED: positions are altered only while the connector is wanted STOPPED), ABORTED (POSITION_MISMATCH: an expected
-    position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND).
+    position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND;
+    SNAPSHOT_NOT_FOUND: where the connector was at the end of that revision is not known).
     """
 
     def OpenTask(self, request, context):
@@ -110,6 +122,21 @@ class PositionServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListPositionSnapshots(self, request, context):
+        """The revisions of which it is known where the connector was when they ended, the newest first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RestorePositions(self, request, context):
+        """Moves all positions, while the connector is stopped, to where they were when a revision ended; those that came later are
+        forgotten. Incarnations rise as with AlterPositions.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_PositionServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -138,6 +165,16 @@ def add_PositionServiceServicer_to_server(servicer, server):
                     request_deserializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ResetPositionsRequest.FromString,
                     response_serializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ResetPositionsResponse.SerializeToString,
             ),
+            'ListPositionSnapshots': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListPositionSnapshots,
+                    request_deserializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ListPositionSnapshotsRequest.FromString,
+                    response_serializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ListPositionSnapshotsResponse.SerializeToString,
+            ),
+            'RestorePositions': grpc.unary_unary_rpc_method_handler(
+                    servicer.RestorePositions,
+                    request_deserializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.RestorePositionsRequest.FromString,
+                    response_serializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.RestorePositionsResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'rocketconnect.position.v1.PositionService', rpc_method_handlers)
@@ -151,7 +188,8 @@ class PositionService:
 
     Errors: FAILED_PRECONDITION (FENCED: a newer epoch or plan generation has opened the task: the sender must stop it;
     NOT_STOPPED: positions are altered only while the connector is wanted STOPPED), ABORTED (POSITION_MISMATCH: an expected
-    position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND).
+    position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND;
+    SNAPSHOT_NOT_FOUND: where the connector was at the end of that revision is not known).
     """
 
     @staticmethod
@@ -279,6 +317,60 @@ class PositionService:
             '/rocketconnect.position.v1.PositionService/ResetPositions',
             rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ResetPositionsRequest.SerializeToString,
             rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ResetPositionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListPositionSnapshots(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rocketconnect.position.v1.PositionService/ListPositionSnapshots',
+            rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ListPositionSnapshotsRequest.SerializeToString,
+            rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ListPositionSnapshotsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RestorePositions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rocketconnect.position.v1.PositionService/RestorePositions',
+            rocketconnect_dot_position_dot_v1_dot_position__service__pb2.RestorePositionsRequest.SerializeToString,
+            rocketconnect_dot_position_dot_v1_dot_position__service__pb2.RestorePositionsResponse.FromString,
             options,
             channel_credentials,
             insecure,

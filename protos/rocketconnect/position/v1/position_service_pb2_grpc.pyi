@@ -31,7 +31,8 @@ class PositionServiceStub:
 
     Errors: FAILED_PRECONDITION (FENCED: a newer epoch or plan generation has opened the task: the sender must stop it;
     NOT_STOPPED: positions are altered only while the connector is wanted STOPPED), ABORTED (POSITION_MISMATCH: an expected
-    position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND).
+    position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND;
+    SNAPSHOT_NOT_FOUND: where the connector was at the end of that revision is not known).
     """
 
     @_typing.overload
@@ -50,6 +51,12 @@ class PositionServiceStub:
     """Moves positions by hand, while the connector is stopped. Raises their incarnation, so that what is sent again on purpose arrives."""
     ResetPositions: _grpc.UnaryUnaryMultiCallable[_position_service_pb2.ResetPositionsRequest, _position_service_pb2.ResetPositionsResponse]
     """Forgets all positions, while the connector is stopped: it begins as if it were new."""
+    ListPositionSnapshots: _grpc.UnaryUnaryMultiCallable[_position_service_pb2.ListPositionSnapshotsRequest, _position_service_pb2.ListPositionSnapshotsResponse]
+    """The revisions of which it is known where the connector was when they ended, the newest first."""
+    RestorePositions: _grpc.UnaryUnaryMultiCallable[_position_service_pb2.RestorePositionsRequest, _position_service_pb2.RestorePositionsResponse]
+    """Moves all positions, while the connector is stopped, to where they were when a revision ended; those that came later are
+    forgotten. Incarnations rise as with AlterPositions.
+    """
 
 @_typing.type_check_only
 class PositionServiceAsyncStub(PositionServiceStub):
@@ -57,7 +64,8 @@ class PositionServiceAsyncStub(PositionServiceStub):
 
     Errors: FAILED_PRECONDITION (FENCED: a newer epoch or plan generation has opened the task: the sender must stop it;
     NOT_STOPPED: positions are altered only while the connector is wanted STOPPED), ABORTED (POSITION_MISMATCH: an expected
-    position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND).
+    position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND;
+    SNAPSHOT_NOT_FOUND: where the connector was at the end of that revision is not known).
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
@@ -73,13 +81,20 @@ class PositionServiceAsyncStub(PositionServiceStub):
     """Moves positions by hand, while the connector is stopped. Raises their incarnation, so that what is sent again on purpose arrives."""
     ResetPositions: _aio.UnaryUnaryMultiCallable[_position_service_pb2.ResetPositionsRequest, _position_service_pb2.ResetPositionsResponse]  # type: ignore[assignment]
     """Forgets all positions, while the connector is stopped: it begins as if it were new."""
+    ListPositionSnapshots: _aio.UnaryUnaryMultiCallable[_position_service_pb2.ListPositionSnapshotsRequest, _position_service_pb2.ListPositionSnapshotsResponse]  # type: ignore[assignment]
+    """The revisions of which it is known where the connector was when they ended, the newest first."""
+    RestorePositions: _aio.UnaryUnaryMultiCallable[_position_service_pb2.RestorePositionsRequest, _position_service_pb2.RestorePositionsResponse]  # type: ignore[assignment]
+    """Moves all positions, while the connector is stopped, to where they were when a revision ended; those that came later are
+    forgotten. Incarnations rise as with AlterPositions.
+    """
 
 class PositionServiceServicer(metaclass=_abc_1.ABCMeta):
     """Owns positions, keyed by (connector uid, partition). A commit that is acknowledged is on disk; nothing moves on its own.
 
     Errors: FAILED_PRECONDITION (FENCED: a newer epoch or plan generation has opened the task: the sender must stop it;
     NOT_STOPPED: positions are altered only while the connector is wanted STOPPED), ABORTED (POSITION_MISMATCH: an expected
-    position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND).
+    position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND;
+    SNAPSHOT_NOT_FOUND: where the connector was at the end of that revision is not known).
     """
 
     @_abc_1.abstractmethod
@@ -123,5 +138,23 @@ class PositionServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_position_service_pb2.ResetPositionsResponse, _abc.Awaitable[_position_service_pb2.ResetPositionsResponse]]:
         """Forgets all positions, while the connector is stopped: it begins as if it were new."""
+
+    @_abc_1.abstractmethod
+    def ListPositionSnapshots(
+        self,
+        request: _position_service_pb2.ListPositionSnapshotsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_position_service_pb2.ListPositionSnapshotsResponse, _abc.Awaitable[_position_service_pb2.ListPositionSnapshotsResponse]]:
+        """The revisions of which it is known where the connector was when they ended, the newest first."""
+
+    @_abc_1.abstractmethod
+    def RestorePositions(
+        self,
+        request: _position_service_pb2.RestorePositionsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_position_service_pb2.RestorePositionsResponse, _abc.Awaitable[_position_service_pb2.RestorePositionsResponse]]:
+        """Moves all positions, while the connector is stopped, to where they were when a revision ended; those that came later are
+        forgotten. Incarnations rise as with AlterPositions.
+        """
 
 def add_PositionServiceServicer_to_server(servicer: PositionServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -7,6 +7,7 @@ from rocketconnect.connector.v1 import connector_pb2 as c
 from rocketconnect.state.v1 import state_service_pb2 as s
 
 from rocketconnect_kit.errors import AlreadyExists, NotFound
+from services.gateway.routing import Call
 
 SOURCE = "org.apache.rocketmq.connect.file.FileSourceConnector"
 CONFIG = {"connector.class": SOURCE, "filename": "/in", "connect.topicname": "t"}
@@ -256,4 +257,20 @@ class LosesTheFirstAnswer:
 async def test_create_whose_answer_was_lost_is_a_success_and_not_a_conflict() -> None:
     from services.gateway.compat.connectors import Connectors
 
-    assert await Connectors(LosesTheFirstAnswer()).put("src", CONFIG) == CONFIG  # type: ignore[arg-type]
+    assert await Connectors(LosesTheFirstAnswer()).put("src", CONFIG, Call({}, (), b"", "")) == CONFIG  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("headers", "who"), [({}, "127.0.0.1"), ({"X-RocketConnect-Author": "zoë".encode()}, "zoë")])
+async def test_every_change_is_kept_with_who_the_headers_name_or_where_it_came_from(
+    rest: httpx.AsyncClient, headers: dict[str, Any], who: str
+) -> None:
+    headers = {**headers, "X-RocketConnect-Reason": "night shift"}
+    paths = ("/connectors/src/pause", "/connectors/src/resume", "/connectors/pause/all", "/connectors/src/stop")
+    assert (await rest.post("/connectors/src", headers=headers, json=CONFIG)).status_code == 200
+    for path in paths:
+        assert (await rest.get(path, headers=headers)).status_code == 200
+    changes = (await rest.get("/v1/connectors/src/changes")).json()["changes"]
+    assert [change["action"] for change in changes] == [
+        f"ACTION_{action}" for action in ("DELETE", "PAUSE", "RESUME", "PAUSE", "CREATE")
+    ]
+    assert {(change["author"], change["reason"]) for change in changes} == {(who, "night shift")}
