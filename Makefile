@@ -34,6 +34,10 @@ test: setup-tests lint types proto-check ## Set up and check everything: lint, t
 bench: setup ## Measure throughput, latency and start-up (ARGS=--help)
 	@$(VENV)/python -m bench $(ARGS)
 
+.PHONY: chaos
+chaos: setup-tests ## Break a real deployment under load, round after round, and compare every line (ARGS=--help)
+	@$(VENV)/python -m tests.chaos $(ARGS)
+
 .PHONY: lint
 lint: ## Check style, imports between the parts, protos, and the Dockerfile
 	@$(VENV)/ruff check

@@ -1,0 +1,230 @@
+"""What can go wrong, each with how it begins and how it is healed."""
+
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Protocol
+
+import psutil
+
+from tests.chaos import processes
+
+LEASE_SECONDS = 7.0
+"""A worker's lease and the send deadline after it, by default."""
+
+
+class Deployment(Protocol):
+    """What a fault needs of a deployment."""
+
+    failpoints: Path
+
+    def hold(self, name: str, seconds: float) -> None:
+        """A process that dies is not started again before that time has passed."""
+
+    def name_of(self, pid: int) -> str:
+        """The name of the process with this id; empty: it is a child of one."""
+
+    def look_after(self) -> None:
+        """Start again what has died."""
+
+
+class NoVictim(Exception):
+    """There is nothing now that the fault could hit."""
+
+
+class Fault(Protocol):
+    """One fault, to be used once.
+
+    Attributes:
+        name: What is done.
+        target: To what.
+        seconds: How long it lasts.
+    """
+
+    name: str
+    target: str
+    seconds: float
+
+    def inject(self) -> str:
+        """Let it begin; return who was hit.
+
+        Raises:
+            NoVictim: nobody was.
+        """
+
+    def heal(self) -> None:
+        """End it."""
+
+
+def _pick(target: str, random: Random) -> psutil.Process:
+    found = processes.find(target)
+    if not found:
+        msg = f"no {target} runs"
+        raise NoVictim(msg)
+    return random.choice(found)
+
+
+def _said(deployment: Deployment, process: psutil.Process, target: str) -> str:
+    return deployment.name_of(process.pid) or f"{target} {process.pid}"
+
+
+@dataclass(slots=True)
+class Kill:
+    """SIGKILL, of one process or of it and all below it at the same moment; it comes back after that time."""
+
+    deployment: Deployment
+    random: Random
+    target: str
+    seconds: float
+    whole: bool = False
+    name: str = "kill"
+
+    def inject(self) -> str:
+        """See Fault."""
+        victim = _pick(self.target, self.random)
+        said = _said(self.deployment, victim, self.target)
+        self.deployment.hold(said, self.seconds)
+        processes.send(processes.with_children(victim) if self.whole else [victim], signal.SIGKILL)
+        return said
+
+    def heal(self) -> None:
+        """It is started again by those who look after it."""
+
+
+@dataclass(slots=True)
+class Terminate:
+    """SIGTERM: it closes in good order, and is started again."""
+
+    deployment: Deployment
+    random: Random
+    target: str
+    seconds: float
+    name: str = "restart"
+
+    def inject(self) -> str:
+        """See Fault."""
+        victim = _pick(self.target, self.random)
+        processes.send([victim], signal.SIGTERM)
+        return _said(self.deployment, victim, self.target)
+
+    def heal(self) -> None:
+        """It is started again by those who look after it."""
+
+
+@dataclass(slots=True)
+class Pause:
+    """SIGSTOP, of one process or of it and all below it; SIGCONT heals."""
+
+    deployment: Deployment
+    random: Random
+    target: str
+    seconds: float
+    whole: bool = False
+    name: str = "pause"
+    _stopped: list[psutil.Process] = field(default_factory=list)
+
+    def inject(self) -> str:
+        """See Fault."""
+        victim = _pick(self.target, self.random)
+        self._stopped = processes.with_children(victim) if self.whole else [victim]
+        processes.send(self._stopped, signal.SIGSTOP)
+        return _said(self.deployment, victim, self.target)
+
+    def heal(self) -> None:
+        """Lets them go on."""
+        processes.send(self._stopped, signal.SIGCONT)
+
+
+@dataclass(slots=True)
+class Failpoint:
+    """The next process that comes by a failpoint is killed there, or stopped and continued."""
+
+    deployment: Deployment
+    target: str
+    seconds: float
+    number: signal.Signals
+    name: str
+    _stopped: list[psutil.Process] = field(default_factory=list)
+
+    def inject(self) -> str:
+        """See Fault."""
+        armed = self.deployment.failpoints / self.target
+        before = set(armed.parent.glob(f"{self.target}.*"))
+        armed.write_text(str(int(self.number)))
+        deadline = time.monotonic() + 15
+        while not (hit := set(armed.parent.glob(f"{self.target}.*")) - before):
+            if time.monotonic() > deadline:
+                armed.unlink(missing_ok=True)
+                msg = f"nobody came by {self.target}"
+                raise NoVictim(msg)
+            self.deployment.look_after()
+            time.sleep(0.01)
+        pid = int(hit.pop().suffix[1:])
+        if self.number is signal.SIGSTOP and psutil.pid_exists(pid):
+            self._stopped = [psutil.Process(pid)]
+        return f"{self.deployment.name_of(pid) or 'process'} {pid}"
+
+    def heal(self) -> None:
+        """Lets it go on, if it was only stopped."""
+        processes.send(self._stopped, signal.SIGCONT)
+
+
+Make = Callable[[Deployment, Random], Fault]
+
+
+def _kill(target: str, longest: float, *, whole: bool = False) -> Make:
+    name = "kill-all" if whole else "kill"
+    return lambda deployment, random: Kill(deployment, random, target, random.uniform(0, longest), whole, name)
+
+
+def _pause(target: str, shortest: float, *, whole: bool = False) -> Make:
+    name = "pause-all" if whole else "pause"
+    return lambda deployment, random: Pause(deployment, random, target, shortest + random.uniform(0, 4), whole, name)
+
+
+def _failpoint(point: str, number: signal.Signals) -> Make:
+    name, seconds = ("failpoint", 0.0) if number is signal.SIGKILL else ("failpoint-stop", LEASE_SECONDS + 3)
+    return lambda deployment, _random: Failpoint(deployment, point, seconds, number, name)
+
+
+SERVICES = ("config", "position", "state", "cluster", "gateway")
+FLEET: dict[tuple[str, str], Make] = {
+    ("executor", "kill"): _kill("executor", 12),
+    ("executor", "kill-all"): _kill("executor", 12, whole=True),
+    ("executor", "pause"): _pause("executor", LEASE_SECONDS),
+    ("executor", "pause-all"): _pause("executor", LEASE_SECONDS, whole=True),
+    **{(host, "kill"): _kill(host, 0) for host in ("native-host", "spark-driver", "spark-java")},
+    **{(host, "pause"): _pause(host, LEASE_SECONDS) for host in ("native-host", "spark-driver", "spark-java")},
+    **{(service, "kill"): _kill(service, 6) for service in SERVICES},
+    **{(service, "pause"): _pause(service, 4) for service in SERVICES},
+    ("postgres", "kill"): _kill("postgres", 6),
+    ("postgres", "pause"): _pause("postgres", 4, whole=True),
+    ("broker", "kill"): _kill("broker", 6),
+    ("broker", "pause"): _pause("broker", 4),
+    ("broker", "restart"): lambda deployment, random: Terminate(deployment, random, "broker", 0.0),
+    ("name-server", "kill"): _kill("name-server", 6),
+    ("name-server", "pause"): _pause("name-server", 4),
+    **{
+        (point, "failpoint"): _failpoint(point, signal.SIGKILL)
+        for point in (
+            "source.before-send",
+            "source.in-send",
+            "source.after-send",
+            "source.before-commit",
+            "sink.before-append",
+            "sink.before-manifest",
+            "sink.after-manifest",
+            "sink.before-position",
+            "position.after-store",
+            "cluster.after-store",
+        )
+    },
+    **{
+        (point, "failpoint-stop"): _failpoint(point, signal.SIGSTOP)
+        for point in ("source.in-send", "source.after-send", "sink.before-manifest", "sink.before-position")
+    },
+}
+"""By target and fault: what hits a fleet."""

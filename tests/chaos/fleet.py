@@ -1,0 +1,162 @@
+"""A deployment: RocketMQ, PostgreSQL and every service as a process of its own, each started again when it has died."""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import httpx
+
+from rocketconnect_cli import topology
+from rocketconnect_cli.embedded import ports
+from rocketconnect_cli.embedded.rocketmq import BROKER, NAME_SERVER, EmbeddedRocketMQ
+from rocketconnect_cli.embedded.tethered import tethered
+from rocketconnect_cli.process import Process
+from tests.chaos.postgres import Postgres
+
+START_SECONDS = 240
+POSTGRES = "postgres"
+_INJECTED = Path(__file__).with_name("injected")
+
+
+class NotReady(Exception):
+    """The deployment did not come up."""
+
+
+class Fleet:
+    """Everything on loopback. For the main thread: all of it dies with the thread that starts it.
+
+    Args:
+        folder: For everything that it keeps.
+        replicas: Of each of config, position, state and cluster.
+        executors: How many.
+        spark: Keep a Spark driver warm in each executor.
+    """
+
+    form = "fleet"
+
+    def __init__(self, folder: Path, *, replicas: int = 1, executors: int = 2, spark: bool = True) -> None:
+        self.folder = folder
+        self.failpoints = folder / "failpoints"
+        self._logs = folder / "logs"
+        self._data = folder / "data"
+        for made in (self.failpoints, self._logs, self._data):
+            made.mkdir()
+        self._rocketmq = EmbeddedRocketMQ(folder / "rocketmq")
+        self._rocketmq.prepare()
+        self._postgres = Postgres()
+        self._executors = executors
+        self._held: dict[str, float] = {}
+        self.deaths: list[str] = []
+        environment = {**os.environ, **self._rocketmq.environment}
+        self.processes = {
+            POSTGRES: self._process(POSTGRES, self._postgres.command, dict(os.environ)),
+            NAME_SERVER: self._process(NAME_SERVER, self._rocketmq.name_server_command, environment),
+            BROKER: self._process(BROKER, self._rocketmq.broker_command, environment),
+        }
+        for service in self._services(replicas, spark=spark):
+            command = partial(tethered, service.command)
+            self.processes[service.name] = self._process(service.name, command, {**os.environ, **service.environment})
+
+    def start(self) -> None:
+        """Start all, and return when everything answers.
+
+        Raises:
+            NotReady
+        """
+        self.processes[POSTGRES].start()
+        self._wait("PostgreSQL", self._postgres.is_ready)
+        for name in (NAME_SERVER, BROKER):
+            self.processes[name].start()
+        self._wait("RocketMQ", self._rocketmq.is_ready)
+        for process in self.processes.values():
+            if not process.starts:
+                process.start()
+        self._wait("the services", self._answers)
+
+    def close(self) -> None:
+        """End everything at once."""
+        for process in reversed(self.processes.values()):
+            process.kill()
+        self._rocketmq.kill()
+        self._postgres.remove()
+
+    def hold(self, name: str, seconds: float) -> None:
+        """A process that dies is not started again before that time has passed."""
+        self._held[name] = time.monotonic() + seconds
+
+    def look_after(self) -> None:
+        """Start again what has died and is not held. To be called all the time; says who died in `deaths`."""
+        now = time.monotonic()
+        for name, process in self.processes.items():
+            if now < self._held.get(name, 0.0):
+                continue
+            code = process.revive(now)
+            if code is not None:
+                self.deaths.append(f"{name} {code}")
+        # A broker that a restarted name server does not know yet is asked to register, as `rocketconnect up` does at its start.
+        if self.processes[BROKER].pid is not None and self.processes[NAME_SERVER].pid is not None:
+            self._rocketmq.is_ready(0.2)
+
+    def name_of(self, pid: int) -> str:
+        """The name of the process with this id; empty: it is a child of one."""
+        return next((name for name, process in self.processes.items() if process.pid == pid), "")
+
+    def _services(self, replicas: int, *, spark: bool) -> list[topology.Service]:
+        stores = {kind: [ports.choose() for _ in range(replicas)] for kind in topology.STORES}
+        self.rest = f"http://127.0.0.1:{(rest := ports.choose())}"
+        workers = tuple(ports.choose() for _ in range(self._executors))
+        chosen = topology.Ports(rest, ports.choose(), {kind: listed[0] for kind, listed in stores.items()}, workers)
+        addresses = {
+            f"ROCKETCONNECT_{kind.upper()}_ADDRESS": ",".join(f"127.0.0.1:{port}" for port in listed)
+            for kind, listed in stores.items()
+        }
+        extra = {
+            **addresses,
+            "ROCKETCONNECT_STORE_URL": self._postgres.url,
+            "CHAOS_FAILPOINTS": str(self.failpoints),
+            "PYTHONPATH": os.pathsep.join(filter(None, (str(_INJECTED), os.environ.get("PYTHONPATH", "")))),
+        }
+        services = []
+        for service in topology.services(chosen, data=self._data, name_server=self._rocketmq.name_server, extra=extra):
+            if service.kind == "exporter":
+                continue
+            environment = {**service.environment, "ROCKETCONNECT_SPARK_WARM": str(spark).lower()}
+            for number, port in enumerate(stores.get(service.kind, [service.port]), 1):
+                name = f"{service.name}-{number}" if replicas > 1 and service.kind in stores else service.name
+                services.append(
+                    replace(service, name=name, port=port, environment={**environment, "ROCKETCONNECT_PORT": str(port)})
+                )
+        return services
+
+    def _process(self, name: str, command: Callable[[], Sequence[str]], environment: dict[str, str]) -> Process:
+        return Process(name, command, environment, self._logs / f"{name}.log", 0, 5.0)
+
+    def _wait(self, what: str, true: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while not true():
+            if time.monotonic() > deadline:
+                msg = f"{what} did not come up within {START_SECONDS} s; see {self._logs}"
+                raise NotReady(msg)
+            for process in self.processes.values():
+                if process.starts:
+                    process.revive(time.monotonic())
+            time.sleep(0.2)
+
+    def _answers(self) -> bool:
+        return answers(self.rest, self._executors)
+
+
+def answers(rest: str, executors: int) -> bool:
+    """Whether everything behind a gateway answers, and so many workers live and have said what they offer."""
+    try:
+        with httpx.Client(base_url=rest, timeout=2.0) as client:
+            got = [client.get(path) for path in ("/readyz", "/v1/workers", "/v1/plugins")]
+        if not all(answer.is_success for answer in got):
+            return False
+        alive = [worker for worker in got[1].json().get("workers", []) if worker.get("alive")]
+        return len(alive) >= executors and bool(got[2].json().get("plugins"))
+    except httpx.HTTPError:
+        return False

@@ -1,0 +1,166 @@
+"""A round: load, faults while records are on their way, everything healed, everything drained, contents compared."""
+
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from random import Random
+from typing import Any
+
+from rocketconnect_cli.api import Api, ApiError
+from rocketconnect_cli.states import state_name
+from tests.chaos.faults import Deployment, Fault, Make, NoVictim
+from tests.chaos.ledger import Hit, Round
+from tests.chaos.load import Load
+
+RECOVERY_SECONDS = 180.0
+_STUCK_SECONDS = 120.0
+_QUIET_SECONDS = 2.0
+_SETTLE_SECONDS = 1.5
+_POLL_SECONDS = 0.03
+
+
+class Arena:
+    """A deployment under load, for round after round.
+
+    Args:
+        deployment: Runs.
+        load: Was started.
+        api: Of its gateway.
+        choices: The faults to choose from.
+    """
+
+    def __init__(self, deployment: Deployment, load: Load, api: Api, choices: Mapping[tuple[str, str], Make]) -> None:
+        self._deployment = deployment
+        self._load = load
+        self._api = api
+        self._choices = choices
+        self._flying: dict[str, int] = {}
+
+    def warm_up(self) -> None:
+        """Return when every sink gets what is fed.
+
+        Raises:
+            TimeoutError
+        """
+        tick = self._load.now()
+        if self._wait(lambda: self._load.arrived_after(tick), RECOVERY_SECONDS) is None:
+            msg = f"nothing flows: {self._states()}"
+            raise TimeoutError(msg)
+
+    def round(self, seed: int, number: int, form: str, faults: int, choice: tuple[str, str] | None = None) -> Round:
+        """One round; `choice` stands for all of its faults, otherwise they are chosen by seed and number."""
+        random = Random(f"{seed}/{number}")
+        done = Round(seed, number, form, datetime.now(UTC).isoformat(timespec="seconds"))
+        deaths = getattr(self._deployment, "deaths", [])
+        deaths.clear()
+        before = self._tasks()
+        for _ in range(faults):
+            target, name = choice or random.choice(sorted(self._choices))
+            self._hit(done, self._choices[target, name](self._deployment, random), random)
+        self._load.pause()
+        try:
+            done.drained = self._drain()
+            if done.drained is None:
+                done.why = done.why or f"not drained: {self._load.in_flight()} on their way"
+            else:
+                done.verdict = self._load.check()
+        finally:
+            self._load.go_on()
+        done.states = self._states()
+        if done.drained is not None and set(done.states) != self._load.connectors:
+            done.why = done.why or "states could not be read"
+        after = self._tasks()
+        done.restarts = sum(max(0, restarts - before.get(task, (0, 0))[0]) for task, (restarts, _) in after.items())
+        done.moves = sum(max(0, epoch - before.get(task, (0, 0))[1]) for task, (_, epoch) in after.items())
+        done.deaths = list(deaths)
+        return done
+
+    def _hit(self, done: Round, fault: Fault, random: Random) -> None:
+        self._spend(random.uniform(0.5, 3.0))
+        # It only counts when records are on their way through each pipeline at that moment.
+        if self._wait(self._busy, 60) is None:
+            done.why = f"nothing was on its way before {fault.name} {fault.target}: {self._load.in_flight()}"
+            return
+        in_flight, quiet, tick = self._flying, self._load.quiet_seconds(), self._load.now()
+        begin = time.monotonic()
+        try:
+            victim = fault.inject()
+        except NoVictim as nobody:
+            done.why = f"{fault.name} {fault.target}: {nobody}"
+            return
+        hit = Hit(fault.name, fault.target, victim, in_flight, {name: round(seconds, 2) for name, seconds in quiet.items()})
+        done.hits.append(hit)
+        try:
+            self._spend(fault.seconds - (time.monotonic() - begin))
+        finally:
+            fault.heal()
+        healed, healed_tick = time.monotonic(), self._load.now()
+        hit.lasted = round(healed - begin, 2)
+        if fault.name in ("kill", "kill-all", "failpoint", "restart"):
+            # While it is away others may have gone on already; this is the latest that it can have been.
+            flows = self._wait(lambda: self._load.arrived_after(tick), RECOVERY_SECONDS)
+            hit.flows = None if flows is None else round(time.monotonic() - begin, 2)
+        after = self._wait(lambda: self._load.arrived_after(healed_tick), RECOVERY_SECONDS)
+        hit.flows_after_heal = None if after is None else round(time.monotonic() - healed, 2)
+        if after is None:
+            done.why = f"did not recover from {fault.name} {victim}: {self._load.in_flight()} on their way, {self._states()}"
+
+    def _busy(self) -> bool:
+        self._flying = self._load.in_flight()
+        quiet = self._load.quiet_seconds()
+        return all(count > 0 for count in self._flying.values()) and all(seconds < _QUIET_SECONDS for seconds in quiet.values())
+
+    def _drain(self) -> float | None:
+        """Seconds until every sink had everything and stayed so; None: it got stuck."""
+        begin = moved = time.monotonic()
+        last: dict[str, int] = {}
+        quiet_since: float | None = None
+        while True:
+            self._deployment.look_after()
+            left = self._load.in_flight()
+            now = time.monotonic()
+            if left != last:
+                last, moved, quiet_since = left, now, None
+            if not any(left.values()):
+                quiet_since = quiet_since or now
+                if now - quiet_since > _SETTLE_SECONDS:
+                    return round(quiet_since - begin, 2)
+            elif any(count < 0 for count in left.values()) and now - moved > 10:
+                # More lines than were fed: the comparison says which.
+                return round(now - begin, 2)
+            elif now - moved > _STUCK_SECONDS:
+                return None
+            time.sleep(_POLL_SECONDS)
+
+    def _wait(self, true: Callable[[], bool], seconds: float) -> float | None:
+        begin = time.monotonic()
+        while not true():
+            if time.monotonic() - begin > seconds:
+                return None
+            self._deployment.look_after()
+            time.sleep(_POLL_SECONDS)
+        return time.monotonic() - begin
+
+    def _spend(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            self._deployment.look_after()
+            time.sleep(min(_POLL_SECONDS, max(0.0, until - time.monotonic())))
+
+    def _listed(self) -> list[dict[str, Any]]:
+        for _ in range(20):
+            try:
+                return list(self._api.pages("/v1/states", "states"))
+            except ApiError:
+                self._spend(0.5)
+        return []
+
+    def _states(self) -> dict[str, str]:
+        return {state["connector"]: " ".join(filter(None, (state_name(state), state.get("trace")))) for state in self._listed()}
+
+    def _tasks(self) -> dict[str, tuple[int, int]]:
+        return {
+            f"{state['connector']}/{task.get('task', 0)}": (int(task.get("restarts", 0)), int(task.get("epoch", 0)))
+            for state in self._listed()
+            for task in state.get("tasks", [])
+        }

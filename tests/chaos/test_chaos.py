@@ -1,0 +1,50 @@
+"""The short form of `make chaos`: a real deployment, a few faults, every line compared."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from rocketconnect_cli.api import Api
+from tests.chaos.faults import FLEET
+from tests.chaos.fleet import Fleet
+from tests.chaos.load import Load
+from tests.chaos.rounds import Arena
+
+pytestmark = [pytest.mark.e2e, pytest.mark.rocketmq, pytest.mark.postgres, pytest.mark.slow]
+SEED = 20
+
+
+@pytest.fixture(scope="module")
+def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
+    folder = tmp_path_factory.mktemp("chaos")
+    fleet = Fleet(folder, spark=False)
+    try:
+        fleet.start()
+        with Api(fleet.rest) as api:
+            load = Load(folder, folder, ("native",), 600)
+            load.start(api)
+            made = Arena(fleet, load, api, FLEET)
+            made.warm_up()
+            yield made
+            load.pause()
+    finally:
+        fleet.close()
+
+
+@pytest.mark.parametrize(
+    ("target", "fault"),
+    [
+        ("executor", "kill-all"),
+        ("native-host", "kill"),
+        ("position", "kill"),
+        ("cluster", "kill"),
+        ("broker", "kill"),
+        ("sink.after-manifest", "failpoint"),
+        ("source.in-send", "failpoint"),
+    ],
+)
+def test_nothing_is_lost_doubled_or_out_of_order_when_something_dies_under_load(arena: Arena, target: str, fault: str) -> None:
+    done = arena.round(SEED, 1, "test", 1, (target, fault))
+    assert done.ok, (done.why, done.verdict, done.states)
+    assert done.hits
+    assert all(sum(hit.in_flight.values()) > 0 for hit in done.hits)
