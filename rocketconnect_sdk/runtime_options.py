@@ -25,6 +25,10 @@ def _topic_problem(topic: str) -> str | None:
     return _name_problem(topic, _TOPIC_LENGTH)
 
 
+def _dead_letter_topic_problem(topic: str) -> str | None:
+    return "names no consumer group behind %DLQ%" if topic == "%DLQ%" else _topic_problem(topic)
+
+
 def _topics_problem(topics: Sequence[str]) -> str | None:
     wrong = [f"{topic[:_TOPIC_LENGTH]!r} {problem}" for topic in topics if (problem := _topic_problem(topic))]
     return "; ".join(wrong) or (None if topics else "names no topic")
@@ -82,9 +86,10 @@ COMMON = (
     Option("errors.log.include.messages", "Logs the first part of its content, too.", Kind.BOOL, "false"),
     Option(
         "errors.deadletterqueue.topic.name",
-        "The topic that bad records go to when errors.tolerance is all. It is created when it does not exist.",
+        "The topic that bad records go to when errors.tolerance is all. It is created when it does not exist. "
+        "%DLQ%GROUP is the one that RocketMQ itself keeps for a consumer group.",
         default="",
-        check=_topic_problem,
+        check=_dead_letter_topic_problem,
         fix=_TOPIC_FIX.replace(".", ", or leave it empty."),
     ),
     Option(

@@ -220,6 +220,7 @@ def test_plugins_say_what_they_are() -> None:
         ),
         ("topics", ";", "names no topic", "orders,payments"),
         ("errors.deadletterqueue.topic.name", "bad topic!", "has ' ' '!', and only", "or leave it empty"),
+        ("errors.deadletterqueue.topic.name", "%DLQ%", "names no consumer group", "or leave it empty"),
         ("task.group.id", "bad group!/x", "has ' ' '!' '/', and only", "Use up to 120 letters"),
         ("task.group.id", "x" * 121, "is 121 characters long, and 120 are allowed", "or leave it empty"),
         ("max.rate.records", "nan", "is not a finite number", "Give a number from 0.001 to 1000000000."),

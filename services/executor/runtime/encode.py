@@ -11,7 +11,7 @@ from rocketconnect_sdk.record import NO_HEADERS, Offset, Rejected, SourceBatch
 from rocketconnect_sdk.schema import Schema
 from rocketmq_remoting.errors import RocketMQError
 from rocketmq_remoting.model import MessageQueue
-from rocketmq_remoting.protocol.properties import encode_properties
+from rocketmq_remoting.protocol.properties import decode_properties, encode_properties
 from services.executor.runtime.failures import ErrorPolicy, Failure, RecordFailed, Stage, dead_letter, place_of, written
 from services.executor.runtime.marks import Stamper, mark_key
 from services.executor.runtime.pieces import Piece, ReadBatch
@@ -96,8 +96,8 @@ class Encoder:
         target = self._target
         failures: dict[int, Failure] = {}
         bodies = _convert(target.value, target.source, batch.values, batch.schema, failures)
-        keys = _keys(target.key, target.source, batch, failures)
-        extras = _extras(batch, keys, failures)
+        keys = _keys(target.key, target.source, batch, bodies, failures)
+        extras = _extras(batch, keys, bodies, failures)
         for index, body in enumerate(bodies) if max(map(len, bodies)) > target.record_bytes else ():
             if len(body) > target.record_bytes and index not in failures:
                 failures[index] = _too_large(body, target.record_bytes)
@@ -130,7 +130,16 @@ class Encoder:
         offsets = batch.offsets if columns.count == len(batch) else batch.offsets[: columns.count]
         properties = stamper.stamp(offsets)
         bad = sorted(encoded.failures) if target.policy.dead_letter_topic else []
-        dead = [encoded.failures[index] for index in bad], _pick(offsets, bad), _pick(properties, bad)
+        dead = [
+            _Dead(
+                encoded.failures[index],
+                offsets[index],
+                properties[index],
+                b"" if columns.extras is None else columns.extras[index],
+                (batch.topics[index] if batch.topics is not None else "") or target.topic,
+            )
+            for index in bad
+        ]
         if columns.extras is not None:
             properties = [own + extra for own, extra in zip(properties, columns.extras, strict=False)]
         for topic, of_topic in _by_topic(batch.topics, columns.count, encoded.failures, target.topic):
@@ -145,7 +154,7 @@ class Encoder:
                 piece = Piece(encoded.batch, queues[number], key, incarnation, *picked)
                 encoded.pieces += piece.split(target.batch_bytes, target.batch_records)
         if bad:
-            encoded.pieces += self._dead(encoded.batch, *dead).split(target.batch_bytes, target.batch_records)
+            encoded.pieces += self._dead(encoded.batch, dead).split(target.batch_bytes, target.batch_records)
         encoded.batch.open_pieces = len(encoded.pieces)
 
     def key(self, partition: str) -> str:
@@ -156,24 +165,33 @@ class Encoder:
         """What takes the place of a piece of one message that the broker refuses; None: there is no dead-letter topic."""
         if not self._target.policy.dead_letter_topic:
             return None
-        stamps = self._stamper(piece.batch.partition)[1].stamp(piece.offsets)
-        return self._dead(piece.batch, [failure], piece.offsets, stamps)
+        (stamp,) = self._stamper(piece.batch.partition)[1].stamp(piece.offsets)
+        extra = piece.properties[0].removeprefix(stamp)
+        return self._dead(piece.batch, [_Dead(failure, piece.offsets[0], stamp, extra, piece.queue.topic)])
 
-    def _dead(self, batch: ReadBatch, failures: Sequence[Failure], offsets: Sequence[Offset], stamps: Sequence[bytes]) -> Piece:
+    def _dead(self, batch: ReadBatch, letters: "Sequence[_Dead]") -> Piece:
         target = self._target
         queues = target.queues(target.policy.dead_letter_topic)
         bodies, properties = [], []
-        for failure, offset, stamp in zip(failures, offsets, stamps, strict=True):
+        for letter in letters:
             origin = {
                 "connector.name": target.connector,
                 "task.id": str(target.task),
                 "source.partition": batch.partition,
-                "source.offset": written(offset),
+                "source.offset": written(letter.offset),
+                "topic": letter.topic,
             }
-            body, said = dead_letter(failure, origin, with_properties=target.policy.properties, body_limit=target.record_bytes)
+            body, said = dead_letter(
+                letter.failure,
+                origin,
+                with_properties=target.policy.properties,
+                body_limit=target.record_bytes,
+                original=decode_properties(letter.extra),
+            )
             bodies.append(body)
-            properties.append(stamp + encode_properties(said))
+            properties.append(letter.stamp + encode_properties(said))
         queue = queues[queue_of_partition(batch.partition, len(queues))]
+        offsets = [letter.offset for letter in letters]
         return Piece(batch, queue, batch.key, self._incarnation(batch.partition), offsets, bodies, properties, dead=True)
 
     def _stamper(self, partition: str) -> tuple[str, Stamper]:
@@ -183,6 +201,17 @@ class Encoder:
             stamper = Stamper(target.uid, target.epoch, partition, self._incarnation(partition))
             found = self._stampers[partition] = (mark_key(target.uid, partition), stamper)
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Dead:
+    """A record that becomes a dead letter: why, where it was, its RCPOS, its other properties, and the topic it would go to."""
+
+    failure: Failure
+    offset: Offset
+    stamp: bytes
+    extra: bytes
+    topic: str
 
 
 @dataclass(slots=True)
@@ -218,14 +247,22 @@ def _convert(
     return encoded
 
 
-def _keys(converter: Converter, source: object, batch: SourceBatch, failures: dict[int, Failure]) -> list[bytes | None] | None:
+def _keys(
+    converter: Converter, source: object, batch: SourceBatch, bodies: Sequence[bytes], failures: dict[int, Failure]
+) -> list[bytes | None] | None:
     if batch.keys is None:
         return None
-    encoded = _convert(converter, source, batch.keys, batch.key_schema, failures)
-    return [None if key is None else data for key, data in zip(batch.keys, encoded, strict=True)]
+    bad: dict[int, Failure] = {}
+    encoded = _convert(converter, source, batch.keys, batch.key_schema, bad)
+    for index, failure in bad.items():
+        # The dead letter keeps the value: the message says what is wrong with the key.
+        failures.setdefault(index, failure.of_bytes(bodies[index]))
+    return [None if key is None or index in bad else encoded[index] for index, key in enumerate(batch.keys)]
 
 
-def _extras(batch: SourceBatch, keys: Sequence[bytes | None] | None, failures: dict[int, Failure]) -> list[bytes] | None:
+def _extras(
+    batch: SourceBatch, keys: Sequence[bytes | None] | None, bodies: Sequence[bytes], failures: dict[int, Failure]
+) -> list[bytes] | None:
     """The encoded properties of each record besides RCPOS; None: no record has any."""
     tombstones = None in batch.values
     if keys is None and batch.headers is None and batch.timestamps_ms is None and not tombstones:
@@ -247,7 +284,7 @@ def _extras(batch: SourceBatch, keys: Sequence[bytes | None] | None, failures: d
             extras.append(encode_properties(properties))
         except RocketMQError as error:
             extras.append(b"")
-            failures.setdefault(index, Failure.of_value(Stage.CONVERT, error, batch.values[index], Encoder))
+            failures.setdefault(index, Failure.of_value(Stage.CONVERT, error, bodies[index], Encoder))
     return extras
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from rocketconnect_sdk.options import Config
-from rocketconnect_sdk.record import Offset, Rejected
+from rocketconnect_sdk.record import NO_HEADERS, Offset, Rejected
 from services.executor.host.secrets import hide
 
 PREFIX = "__connect.errors."
@@ -19,6 +19,7 @@ PREFIX = "__connect.errors."
 
 _PROPERTIES_LIMIT = 32_767
 _FREE_FOR_OTHERS = 4_096  # RCPOS, and what a broker adds
+_FREE_FOR_REASON = 8_192  # however much of its own a message carries
 _SEPARATORS = re.compile("[\x00-\x02]")
 _TRACE_CHARACTERS = 8_000
 _CAUSES = 5
@@ -26,6 +27,18 @@ _ADVICE = (
     "Correct the record or the configuration, or let bad records go with errors.tolerance=all "
     "(and keep them with errors.deadletterqueue.topic.name)"
 )
+
+
+_OF_ROCKETMQ = frozenset(
+    """1ST_POP_TIME ARRIVE_TIME BUYER_ID CHECK_IMMUNITY_TIME_IN_SECONDS CLUSTER CONSUME_START_TIME CORRECTION_FLAG CORRELATION_ID
+    CRC32 DELAY DLQ_ORIGIN_MESSAGE_ID DLQ_ORIGIN_TOPIC DUP_INFO EXTEND_UNIQ_INFO INDEX_TYPE INNER_BASE INNER_NUM INSTANCE_ID
+    MAX_OFFSET MAX_RECONSUME_TIMES MIN_OFFSET MQ2_FLAG MSG_REGION MSG_TYPE ORIGIN_MESSAGE_ID PGROUP POP_CK POP_CK_OFFSET
+    PUSH_REPLY_TIME REAL_QID REAL_TOPIC RECONSUME_TIME REPLY_TO_CLIENT RETRY_TOPIC TIMER_DEL_FLAG TIMER_DELAY_LEVEL
+    TIMER_DELAY_MS TIMER_DELAY_SEC TIMER_DELETE_UNIQKEY TIMER_DELIVER_MS TIMER_ENQUEUE_MS TIMER_OUT_MS TIMER_ROLL_TIMES
+    TRACE_ON TRAN_MSG TRAN_PREPARED_QUEUE_OFFSET TRANSACTION_CHECK_TIMES TRANSFER_FLAG TTL UNIQ_KEY WAIT
+    __STARTDELIVERTIME __transactionId__""".split()  # noqa: SIM905 - a list of them would take a line for each
+)
+"""What clients and brokers note for themselves: MessageConst of RocketMQ 5.3. A message that is sent again gets its own."""
 
 
 class Stage(Enum):
@@ -122,7 +135,11 @@ def as_bytes(value: object) -> bytes:
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)
     if isinstance(value, str):
-        return value.encode(errors="surrogateescape")
+        # Names of files have bytes that are no text as surrogates; anything else that UTF-8 can't hold is written out.
+        try:
+            return value.encode(errors="surrogateescape")
+        except UnicodeEncodeError:
+            return value.encode(errors="backslashreplace")
     return json.dumps(value, ensure_ascii=False, default=repr).encode(errors="replace")
 
 
@@ -187,7 +204,12 @@ class ErrorPolicy:
 
 
 def dead_letter(
-    failure: Failure, origin: Mapping[str, str], *, with_properties: bool, body_limit: int
+    failure: Failure,
+    origin: Mapping[str, str],
+    *,
+    with_properties: bool,
+    body_limit: int,
+    original: Mapping[str, str] = NO_HEADERS,
 ) -> tuple[bytes, dict[str, str]]:
     """Body and properties of the message that keeps a bad record.
 
@@ -196,11 +218,14 @@ def dead_letter(
         origin: Where it comes from: connector, task, source partition and offset, or topic, queue and offset.
         with_properties: Say why in properties.
         body_limit: At most so many bytes of the original; a longer one is kept in its first part, with length and hash.
+        original: The properties of the bad message, or of the message that the record would have become: its key, its tags and what
+            people gave it stay with it. When they leave too little room for the reason, the largest are left out, and named.
     """
     body = failure.original[:body_limit]
     cut = len(body) < failure.length
+    kept, left_out = _fitting(own_properties(original))
     if not with_properties and not cut:
-        return body, {}
+        return body, kept
     said = {
         **origin,
         "stage": _ORIGINAL_STAGES[failure.stage],
@@ -211,11 +236,13 @@ def dead_letter(
     }
     if cut:
         said["cut"] = f"the first {len(body)} of {failure.length} bytes"
+    if left_out:
+        said["properties.left.out"] = ", ".join(left_out)[:1_000]
     # Invariant 6: no secret in a message. The longest last: they get the room that the others leave.
     said["exception.message"] = hide(failure.message)
     said["exception.stacktrace"] = hide(failure.trace)
     properties: dict[str, str] = {}
-    left = _PROPERTIES_LIMIT - _FREE_FOR_OTHERS
+    left = _PROPERTIES_LIMIT - _FREE_FOR_OTHERS - sum(_size(name, value) for name, value in kept.items())
     for name, value in said.items():
         clean = _SEPARATORS.sub(" ", value)
         name_length = len(PREFIX) + len(name) + 2
@@ -223,4 +250,31 @@ def dead_letter(
         if encoded:
             properties[PREFIX + name] = encoded.decode(errors="ignore")
             left -= name_length + len(encoded)
-    return body, {name: value for name, value in properties.items() if value}
+    return body, {**kept, **properties}
+
+
+def own_properties(properties: Mapping[str, str]) -> dict[str, str]:
+    """What of the properties of a message is its own: key, tags, and what people gave it; not what brokers and tasks need."""
+    return {
+        name: value
+        for name, value in properties.items()
+        if name not in _OF_ROCKETMQ and name != "RCPOS" and not name.startswith(PREFIX)
+    }
+
+
+def _fitting(properties: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Those that leave room for the reason, and the names of the others."""
+    left = _PROPERTIES_LIMIT - _FREE_FOR_OTHERS - _FREE_FOR_REASON
+    kept = set()
+    for name, value in sorted(properties.items(), key=lambda each: _size(*each)):
+        left -= _size(name, value)
+        if left < 0:
+            break
+        kept.add(name)
+    fitting = {name: value for name, value in properties.items() if name in kept}
+    return fitting, [name for name in properties if name not in kept]
+
+
+def _size(name: str, value: str) -> int:
+    """As it stands in a message, in bytes."""
+    return len(name.encode(errors="replace")) + len(value.encode(errors="replace")) + 2

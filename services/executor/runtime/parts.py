@@ -29,11 +29,12 @@ _KEPT = frozenset({"KEYS", "TAGS"})
 
 @dataclass(frozen=True, slots=True)
 class BadRecord:
-    """A message that could not be converted or written: its queue offset and why."""
+    """A message that could not be converted or written: its queue offset, why, and its encoded properties where they are known."""
 
     queue: str
     offset: int
     failure: Failure
+    raw_properties: bytes = b""
 
 
 @dataclass(slots=True)
@@ -145,7 +146,7 @@ class Decoder:
                 schema,
                 sum(map(len, bodies)) if last - first == len(bodies) else sum(len(bodies[i]) for i in indexes),
             )
-            failed = [BadRecord(queue, offsets[i], bad[i]) for i in range(first, last) if i in bad]
+            failed = [BadRecord(queue, offsets[i], _whole(bad[i], bodies[i]), raws[i]) for i in range(first, last) if i in bad]
             part = Part(queue, start, until, {}, records, len(indexes) + len(failed), 0, failed, now)
             if self._wanted.array is not None:
                 part.array = arrays.get((first, last)) or self._wanted.array(records.values, schema)
@@ -315,6 +316,11 @@ def _same_schema(
 def _stored_before(batch: DecodedBatch, until: int) -> int:
     index = bisect_left(batch.offsets, until) - 1
     return batch.store_timestamps_ms[index] if index >= 0 else 0
+
+
+def _whole(failure: Failure, body: bytes) -> Failure:
+    """Of the whole message: where its key is bad, the body must not be lost."""
+    return failure if failure.original is body else failure.of_bytes(body)
 
 
 def _first_offset(part: Part) -> int:

@@ -18,15 +18,15 @@ _NEAR = 1_000
 """Messages: over fewer than that it is quicker to read on than to pull anew."""
 
 
-def bodies(client: Client, queue: MessageQueue, offsets: Iterable[int]) -> dict[int, bytes]:
-    """The bodies of messages by their offsets; those that are gone from the queue are left out.
+def messages(client: Client, queue: MessageQueue, offsets: Iterable[int]) -> dict[int, tuple[bytes, bytes]]:
+    """The bodies and encoded properties of messages by their offsets; those that are gone from the queue are left out.
 
     Raises:
         SystemAway, RetriableError: the broker is away; call it again.
     """
     end = client.max_offset(queue)
     wanted = sorted({offset for offset in offsets if offset < end}, reverse=True)
-    found: dict[int, bytes] = {}
+    found: dict[int, tuple[bytes, bytes]] = {}
     with PullStream(client, queue, wanted[-1] if wanted else end, suspend=0.0) as stream:
         while wanted:
             if wanted[-1] - stream.position > _NEAR:
@@ -36,7 +36,7 @@ def bodies(client: Client, queue: MessageQueue, offsets: Iterable[int]) -> dict[
             except QueueGap as gap:
                 stream.seek(max(gap.resume_at, stream.position + 1))
                 batch = DecodedBatch.empty(queue)
-            there = dict(zip(batch.offsets, batch.bodies, strict=True))
+            there = dict(zip(batch.offsets, zip(batch.bodies, batch.raw_properties, strict=True), strict=True))
             while wanted and wanted[-1] < stream.position:
                 offset = wanted.pop()
                 if offset in there:

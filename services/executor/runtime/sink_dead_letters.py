@@ -7,7 +7,7 @@ from typing import Protocol
 
 from rocketmq_remoting.batch import encode_batch
 from rocketmq_remoting.model import MessageQueue
-from rocketmq_remoting.protocol.properties import encode_properties
+from rocketmq_remoting.protocol.properties import decode_properties, encode_properties
 from services.executor.runtime.failures import Stage, dead_letter, place_of
 from services.executor.runtime.parts import BadRecord
 from services.executor.runtime.queue_map import queue_of_partition
@@ -68,7 +68,8 @@ class SinkDeadLetters:
         queues: Of the dead-letter topic; empty: there is none.
         body_limit: At most so many bytes of a message are kept.
         origin: Says where a record comes from.
-        bodies: Gives the original bytes of messages: by queue and offsets. None: a refused record is kept as its value says.
+        messages: Gives the bodies and encoded properties of messages: by queue and offsets. None: a refused record is kept as its
+            value says.
     """
 
     def __init__(
@@ -77,13 +78,13 @@ class SinkDeadLetters:
         queues: Sequence[MessageQueue],
         body_limit: int,
         origin: Origin,
-        bodies: Callable[[str, Sequence[int]], Mapping[int, bytes]] | None = None,
+        messages: Callable[[str, Sequence[int]], Mapping[int, tuple[bytes, bytes]]] | None = None,
     ) -> None:
         self._around = around
         self._queues = queues
         self._body_limit = body_limit
         self._origin = origin
-        self._bodies = bodies
+        self._messages = messages
 
     def send(self, records: Sequence[BadRecord], until: float | None) -> None:
         """Returns when all of them are confirmed; see Attempts.insist for how long it tries, and `until`."""
@@ -109,14 +110,11 @@ class SinkDeadLetters:
     def _original(self, queue: str, records: Sequence[BadRecord], until: float | None) -> Sequence[BadRecord]:
         """With the bytes of their messages: a sink sees values, and what they were made of is not kept."""
         refused = [record.offset for record in records if record.failure.stage is Stage.WRITE]
-        if self._bodies is None or not refused:
+        if self._messages is None or not refused:
             return records
-        read = partial(self._bodies, queue, refused)
+        read = partial(self._messages, queue, refused)
         found = self._around.attempts.insist("reading refused messages again", read, until=until)
-        return [
-            replace(record, failure=record.failure.of_bytes(found[record.offset])) if record.offset in found else record
-            for record in records
-        ]
+        return [_with_message(record, *found[record.offset]) if record.offset in found else record for record in records]
 
     def _send(self, queue: MessageQueue, bodies: Sequence[bytes], properties: Sequence[bytes]) -> None:
         lease = self._around.lease
@@ -129,7 +127,11 @@ class SinkDeadLetters:
         for record in records:
             origin = {"connector.name": spec.connector, "task.id": str(spec.task), **self._origin.properties(record)}
             body, said = dead_letter(
-                record.failure, origin, with_properties=self._around.policy.properties, body_limit=self._body_limit
+                record.failure,
+                origin,
+                with_properties=self._around.policy.properties,
+                body_limit=self._body_limit,
+                original=decode_properties(record.raw_properties),
             )
             encoded = encode_properties(said)
             if held + len(body) + len(encoded) > _BATCH_BYTES:
@@ -139,3 +141,7 @@ class SinkDeadLetters:
             batches[-1][1].append(encoded)
             held += len(body) + len(encoded)
         return batches
+
+
+def _with_message(record: BadRecord, body: bytes, raw_properties: bytes) -> BadRecord:
+    return replace(record, failure=record.failure.of_bytes(body), raw_properties=raw_properties)

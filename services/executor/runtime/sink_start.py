@@ -16,7 +16,7 @@ from services.executor.runtime.parts import Decoder
 from services.executor.runtime.positions import Opened, Stored, outcome
 from services.executor.runtime.queues import parse, text, wait_until
 from services.executor.runtime.rate import RateLimit
-from services.executor.runtime.read_again import bodies
+from services.executor.runtime.read_again import messages
 from services.executor.runtime.sink_dead_letters import InQueue, SinkDeadLetters
 from services.executor.runtime.sink_positions import choose, from_stored, to_stored
 from services.executor.runtime.sink_reader import SinkReader, own_queues
@@ -60,7 +60,7 @@ def begin(around: Surroundings, task: SinkTask, engine: Engine, context: TaskCon
     )
     origin = InQueue(clusters(around, {queue.topic for queue in queues}) if dead else {})
     letters = SinkDeadLetters(
-        around, dead, context.max_record_bytes, origin, lambda name, offsets: bodies(around.client, parse(name), offsets)
+        around, dead, context.max_record_bytes, origin, lambda name, offsets: messages(around.client, parse(name), offsets)
     )
     return SinkRun(around, engine, reader, batcher, letters, positions=positions, group=group)
 

@@ -11,6 +11,12 @@ from rocketmq_remoting.errors import InvalidRequest
 from rocketmq_remoting.model import MessageQueue
 from services.executor.runtime.surroundings import Surroundings
 
+ROCKETMQ_PREFIX = "%DLQ%"
+"""Begins the names of the dead-letter topics that RocketMQ makes itself, one for each consumer group."""
+
+_ROCKETMQ_QUEUES = 1
+"""So many queues a broker gives them (DLQ_NUMS_PER_GROUP), and sends to the first only."""
+
 
 @dataclass(frozen=True, slots=True)
 class TopicMaker:
@@ -82,6 +88,8 @@ def dead_letter_queues(around: Surroundings, topics: TopicMaker) -> list[Message
     count: int = config["errors.deadletterqueue.write.queue.nums"]
     # Fewer read queues than write queues would hide dead letters from every consumer.
     readable = max(count, config["errors.deadletterqueue.read.queue.nums"])
+    if topic.startswith(ROCKETMQ_PREFIX):
+        count = readable = _ROCKETMQ_QUEUES
     make = partial(topics.find, topic, writable=True, queues=count, read_queues=readable, plain=True)
     return around.attempts.insist(f"looking for the dead-letter topic {topic}", make)
 

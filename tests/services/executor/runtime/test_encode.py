@@ -5,7 +5,7 @@ from rocketconnect_sdk.record import Rejected, SourceBatch
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import decode_properties
 from services.executor.runtime.encode import Encoded, Encoder, Target
-from services.executor.runtime.failures import ErrorPolicy
+from services.executor.runtime.failures import PREFIX, ErrorPolicy, Failure, Stage
 
 BAD = Rejected("Bad", "it is bad", b"original", 8, "00")
 
@@ -100,3 +100,30 @@ def test_dead_letters_carry_the_place_of_their_record_so_that_they_are_sent_once
     assert (good.dead, letter.dead, letter.queue.topic, letter.bodies) == (False, True, "d", [b"original"])
     assert decode_properties(letter.properties[0])["RCPOS"] == "u|5|p|2|2"
     assert encoded.batch.open_pieces == 2
+
+
+def test_a_dead_letter_keeps_key_tags_and_headers_of_its_record_and_the_topic_it_would_have_gone_to() -> None:
+    headers = [{"TAGS": "x", "h": "1"}]
+    columns = {"keys": ["k"], "headers": headers, "timestamps_ms": [7], "topics": ["other"]}
+    (letter,) = encode(batch(["y" * 101], **columns), dead="d").pieces
+    said = decode_properties(letter.properties[0])
+    assert (said["KEYS"], said["TAGS"], said["connect-ext-h"], said["connect.timestamp"]) == ("k", "x", "1", "7")
+    assert said[f"{PREFIX}topic"] == "other"
+
+
+def test_a_message_that_the_broker_refuses_keeps_its_properties_as_a_dead_letter() -> None:
+    text = converter("string", {}, is_key=False)
+    policy = ErrorPolicy(tolerant=True, dead_letter_topic="d", properties=True, log=False, log_values=False)
+    target = Target("c", "u", 0, 5, "t", queues, None, text, text, policy, 1 << 20, 1_000, 100)
+    encoder = Encoder(target, lambda _partition: 2)
+    (piece,) = encoder.encode(batch(["v"], keys=["k"]), 1.0).pieces
+    letter = encoder.dead_letter(Failure.of_value(Stage.SEND, ValueError("no"), b"v", object), piece)
+    assert letter is not None
+    said = decode_properties(letter.properties[0])
+    assert (said["KEYS"], said["RCPOS"], said[f"{PREFIX}topic"]) == ("k", "u|5|p|2|1", "t")
+
+
+def test_the_dead_letter_of_a_record_with_a_bad_key_keeps_its_value_and_pretends_no_key() -> None:
+    (letter,) = encode(batch(["value"], keys=["\ud800"]), dead="d").pieces
+    assert letter.bodies == [b"value"]
+    assert not {"KEYS", "connect-key-base64"} & decode_properties(letter.properties[0]).keys()

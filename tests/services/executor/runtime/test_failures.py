@@ -14,10 +14,13 @@ texts = st.text(max_size=200)
     texts.map(lambda text: text * 300),
     st.dictionaries(st.text("abc.", min_size=1, max_size=9), texts, max_size=4),
     st.binary(max_size=50),
+    st.dictionaries(st.text("def.", min_size=1, max_size=9), st.integers(1, 30_000).map("p".__mul__), max_size=4),
 )
-def test_a_dead_letter_always_fits_into_a_message(message: str, origin: dict[str, str], original: bytes) -> None:
+def test_a_dead_letter_always_fits_into_a_message(
+    message: str, origin: dict[str, str], original: bytes, own: dict[str, str]
+) -> None:
     failure = Failure(Stage.CONVERT, "Error", message, original, len(original), "00", "a.Class", message)
-    body, properties = dead_letter(failure, origin, with_properties=True, body_limit=40)
+    body, properties = dead_letter(failure, origin, with_properties=True, body_limit=40, original=own)
     assert body == original[:40]
     # RCPOS and what the broker adds fit beside it.
     assert len(encode_properties(properties)) <= MAX_PROPERTIES_BYTES - 4_000
@@ -125,3 +128,18 @@ def test_content_is_logged_only_when_asked_for() -> None:
     assert "secret" not in quiet.describe(failure, "p")
     assert "secret" in loud.describe(failure, "p")
     quiet.check(failure, "p")
+
+
+def test_what_brokers_and_tasks_noted_on_a_message_does_not_stay_with_it_as_a_dead_letter() -> None:
+    failure = Failure.of_value(Stage.WRITE, ValueError("no"), "text", object)
+    noted = {"UNIQ_KEY": "1", "RCPOS": "u|5|p|2|1", "MSG_REGION": "r", f"{PREFIX}stage": "TASK_PUT"}
+    own = {"KEYS": "k", "TAGS": "t", "ORDER": "upper", "lower": "case"}
+    assert dead_letter(failure, {}, with_properties=False, body_limit=10, original={**noted, **own})[1] == own
+
+
+def test_properties_that_leave_no_room_for_the_reason_are_named() -> None:
+    failure = Failure.of_value(Stage.WRITE, ValueError("no"), "text", object)
+    own = {"huge": "h" * 30_000, "KEYS": "k"}
+    _, properties = dead_letter(failure, {}, with_properties=True, body_limit=10, original=own)
+    assert (properties["KEYS"], properties[f"{PREFIX}properties.left.out"]) == ("k", "huge")
+    assert properties[f"{PREFIX}exception.message"] == "no"

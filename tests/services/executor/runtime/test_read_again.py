@@ -1,6 +1,6 @@
 """Messages read once more, on a real broker."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pytest
 
@@ -9,7 +9,7 @@ from rocketconnect_sdk.sink import QueuePosition, SourceMark
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.model import Message, MessageQueue
 from services.executor.runtime.marks import Stamper
-from services.executor.runtime.read_again import bodies, marks_before
+from services.executor.runtime.read_again import marks_before, messages
 
 pytestmark = pytest.mark.rocketmq
 COUNT = 5_000
@@ -34,6 +34,10 @@ def queue(client: Client) -> MessageQueue:
     client.send_batch(queue, messages, 20)
     client.barrier(queue.broker)
     return queue
+
+
+def bodies(client: Client, queue: MessageQueue, offsets: Iterable[int]) -> dict[int, bytes]:
+    return {offset: body for offset, (body, _) in messages(client, queue, offsets).items()}
 
 
 def test_messages_that_are_far_apart_and_close_together_are_found(client: Client, queue: MessageQueue) -> None:

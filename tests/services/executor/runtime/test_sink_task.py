@@ -245,7 +245,7 @@ def test_the_dead_letter_of_a_refused_record_has_the_bytes_of_its_message(tasks:
     queue = tasks.client.queues(tasks.topic)[0]
     schema = '{"type": "string", "optional": false}'
     bodies = [f'{{"schema": {schema},  "payload": "{text}"}}'.encode() for text in ("good", "? one", "? two")]
-    tasks.client.send_batch(queue, [Message(body) for body in bodies], 10)
+    tasks.client.send_batch(queue, [Message(body, tags="t", keys="k", properties={"own": "p"}) for body in bodies], 10)
     file, dead = tasks.path / "t.db", f"dead-{tasks.unique}"
     config = {
         "connector.class": "table",
@@ -258,7 +258,30 @@ def test_the_dead_letter_of_a_refused_record_has_the_bytes_of_its_message(tasks:
     running.reporter.wait_for(lambda: running.reporter.metrics.dead_letters == 2)
     running.reporter.wait_for_out(1)
     assert running.stop().clean
-    assert sorted(body for _, body, _ in _raw(tasks, dead)) == bodies[1:]
+    letters = _raw(tasks, dead)
+    assert sorted(body for _, body, _ in letters) == bodies[1:]
+    assert [(said["TAGS"], said["KEYS"], said["own"]) for _, _, said in letters] == [("t", "k", "p")] * 2
+
+
+def test_the_dead_letter_of_a_message_that_can_not_be_converted_keeps_its_properties_and_its_body_though_its_key_is_bad(
+    tasks: Tasks,
+) -> None:
+    tasks.client.create_topic(tasks.topic, queues=1)
+    queue = tasks.client.queues(tasks.topic)[0]
+    tasks.client.send_batch(queue, [Message(b"value", keys="no number", properties={"own": "p"})], 10)
+    file, dead = tasks.path / "t.db", f"dead-{tasks.unique}"
+    config = {
+        "connector.class": "table",
+        "file": str(file),
+        "key.converter": "integer",
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": dead,
+    }
+    running = tasks.start(Kind.SINK, config)
+    running.reporter.wait_for(lambda: running.reporter.metrics.dead_letters == 1)
+    assert running.stop().clean
+    ((_, body, said),) = _raw(tasks, dead)
+    assert (body, said["KEYS"], said["own"]) == (b"value", "no number", "p")
 
 
 def test_what_was_left_out_is_not_read_again_after_a_restart(tasks: Tasks) -> None:

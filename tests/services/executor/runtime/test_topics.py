@@ -7,6 +7,7 @@ from typing import cast
 import pytest
 
 from rocketconnect_sdk.errors import SystemAway
+from rocketmq_remoting.model import Message, Permission
 from rocketmq_remoting.protocol.codes import RequestCode
 from rocketmq_remoting.protocol.requests import Request
 from services.executor.runtime.attempts import Attempts
@@ -19,17 +20,32 @@ from tests.services.executor.runtime.conftest import RecordingReporter, Tasks
 pytestmark = pytest.mark.rocketmq
 
 
+def made_for(tasks: Tasks, topic: str, write: int, read: int) -> Surroundings:
+    config = {"errors.deadletterqueue.write.queue.nums": write, "errors.deadletterqueue.read.queue.nums": read}
+    policy = ErrorPolicy(tolerant=True, dead_letter_topic=topic, properties=True, log=False, log_values=False)
+    attempts = Attempts(TaskControl(), RecordingReporter(), 0.0, 1.0)
+    return cast("Surroundings", SimpleNamespace(policy=policy, config=config, attempts=attempts, client=tasks.client))
+
+
+def test_a_dead_letter_topic_with_rocketmq_s_own_name_is_made_as_rocketmq_makes_it(tasks: Tasks) -> None:
+    topic = f"%DLQ%group-{tasks.unique}"
+    queues = dead_letter_queues(made_for(tasks, topic, 8, 8), TopicMaker(tasks.client, False, 8, "batch"))
+    assert [queue.queue_id for queue in queues] == [0]
+    made = tasks.client.topic_config(topic)
+    assert (made.write_queues, made.read_queues) == (1, 1)
+    assert made.permission == Permission.READ | Permission.WRITE
+    tasks.client.send(queues[0], Message(b"x"))
+    assert tasks.bodies(topic) == ["x"]
+
+
 @pytest.mark.parametrize(("write", "read", "readable"), [(2, 3, 3), (4, 2, 4)])
 def test_every_queue_of_a_dead_letter_topic_that_is_made_can_be_read(tasks: Tasks, write: int, read: int, readable: int) -> None:
-    config = {"errors.deadletterqueue.write.queue.nums": write, "errors.deadletterqueue.read.queue.nums": read}
-    policy = ErrorPolicy(tolerant=True, dead_letter_topic=tasks.topic, properties=True, log=False, log_values=False)
-    attempts = Attempts(TaskControl(), RecordingReporter(), 0.0, 1.0)
-    around = SimpleNamespace(policy=policy, config=config, attempts=attempts, client=tasks.client)
-    queues = dead_letter_queues(cast("Surroundings", around), TopicMaker(tasks.client, False, 8, "batch"))
+    around = made_for(tasks, tasks.topic, write, read)
+    queues = dead_letter_queues(around, TopicMaker(tasks.client, False, 8, "batch"))
     assert len(queues) == write
     made = tasks.client.topic_config(tasks.topic)
     assert (made.write_queues, made.read_queues, made.topic_type) == (write, readable, "normal")
-    assert clusters(cast("Surroundings", around), [tasks.topic]) == {queues[0].broker: "rocketconnect"}
+    assert clusters(around, [tasks.topic]) == {queues[0].broker: "rocketconnect"}
 
 
 def test_a_topic_that_is_not_announced_yet_is_waited_for_and_neither_made_again_nor_called_missing(tasks: Tasks) -> None:
