@@ -10,6 +10,7 @@ from services.cluster.events import Register, ReportPlan
 MAXIMUM_TASKS = 10_000
 MAXIMUM_PLUGINS = 10_000
 MAXIMUM_LABELS = 100
+MAXIMUM_WEIGHT = 100
 SHORTEST_REPLAN_SECONDS = 1.0
 
 _WORKER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}")
@@ -33,6 +34,8 @@ def check_register(event: Register) -> None:
         problems.append(FieldProblem("plugins", str(len(event.plugins)), "are too many", fix))
     if len(event.labels) > MAXIMUM_LABELS:
         problems.append(FieldProblem("labels", str(len(event.labels)), "are too many", f"use at most {MAXIMUM_LABELS}"))
+    if not 1 <= event.weight <= MAXIMUM_WEIGHT:
+        problems.append(FieldProblem("weight", str(event.weight), "is no weight", f"use 1 to {MAXIMUM_WEIGHT}"))
     _refuse("WORKER_INVALID", problems)
 
 

@@ -14,7 +14,7 @@ from random import Random
 
 from rocketconnect_kit.errors import FailedPrecondition, ServiceError
 from services.cluster import plans
-from services.cluster.assign import demand_of, why_nobody
+from services.cluster.assignment.demands import demand_of, why_nobody
 from services.cluster.events import (
     ConnectorsChanged,
     Deregister,
@@ -102,6 +102,7 @@ def _handle(state: State, event: Event, now: float, random: Random) -> int:
         case Deregister():
             check_session(state, event.worker_id, event.session)
             state.free_units_of(event.worker_id)
+            state.arrivals.left(event.worker_id, now)
             state.forget_worker(event.worker_id)
         case WorkerGone():
             # Of this session: a process that was started since then has another one, and keeps it.
@@ -125,8 +126,12 @@ def _register(state: State, event: Register, now: float) -> int:
     # (a supervisor starts the next one after the death of the last), and its hosts died with it: by the parent-death signal
     # and by the end of their pipe. Should two machines be given the same id by mistake, they fence each other here again and
     # again, and the fences of the position service and the epochs in the sinks keep the older one from writing.
-    state.free_units_of(event.worker_id)
-    worker = Worker(event.worker_id, session, event.address, event.labels, event.plugins)
+    before = state.tables.workers.get(event.worker_id)
+    for unit in state.free_units_of(event.worker_id):
+        state.backoffs[unit.key] = Backoff(now, event.worker_id)
+    if before is None or before.ended:
+        state.arrivals.joined(event.worker_id, now)
+    worker = Worker(event.worker_id, session, event.address, event.labels, event.plugins, event.weight)
     state.tables.workers.put(worker.id, worker)
     state.ended_at.pop(worker.id, None)
     state.leases.renew(worker.id, now)
@@ -175,22 +180,29 @@ def _held(state: State, key: Key, epoch: int, worker_id: str) -> Unit:
 
 def _distribute(state: State, now: float) -> set[Key]:
     """Give out what can be given, take back what must move, and return the units whose reason to wait has changed."""
-    units = state.tables.units
     candidates = state.candidates(now)
-    waiting = {key for key, backoff in state.backoffs.items() if now < backoff.until}
+    waiting = {key: state.leases.is_alive(backoff.worker, now) for key, backoff in state.backoffs.items() if now < backoff.until}
+    # Most steps are a Tick at which nothing has changed: they do not pay for what 2,000 tasks cost.
+    tables = state.tables
+    given = (candidates, waiting, tables.connectors.version, tables.plans.version, tables.units.version)
+    if given == state.distributed:
+        return set()
+    state.distributed = given
     current: dict[Key, str] = {}
     demands = []
-    for key, unit in units.items():
+    for key, unit in tables.units.items():
         if unit.given_up or not state.is_wanted(unit):
             continue
-        demands.append(demand_of(key, state.config_of(unit)))
+        backoff = state.backoffs.get(key)
+        demands.append(demand_of(key, state.config_of(unit), backoff.worker if backoff is not None else ""))
         if unit.is_held and not unit.revoked:
             current[key] = unit.worker
-        elif key in waiting and state.leases.is_alive(state.backoffs[key].worker, now):
-            current[key] = state.backoffs[key].worker
+        elif backoff is not None and waiting.get(key, False):
+            current[key] = backoff.worker
     moves = state.policy.strategy(candidates, demands, current)
+    state.arrivals.taken_in(now)
     for move in moves:
-        unit = units[move.key]
+        unit = tables.units[move.key]
         if not unit.is_held and move.key not in waiting:
             state.give(unit, move.target, now)
         elif unit.is_held and not unit.revoked:

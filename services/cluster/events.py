@@ -17,6 +17,7 @@ class Register:
     address: str
     labels: Mapping[str, str]
     plugins: frozenset[str]
+    weight: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,7 @@ class Worker:
     address: str
     labels: Mapping[str, str]
     plugins: frozenset[str]
+    weight: int = 1
     ended: bool = False
 
 

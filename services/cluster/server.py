@@ -20,6 +20,7 @@ from rocketconnect_kit.serve import run, serve
 from rocketconnect_kit.settings import StoreSettings, load
 from rocketconnect_kit.watch import Watch
 from services.cluster import wire
+from services.cluster.assignment.strategies import STRATEGIES, StrategyName
 from services.cluster.coordinator import Coordinator
 from services.cluster.leases import Timing
 from services.cluster.retry import RetryPolicy
@@ -38,6 +39,12 @@ class ClusterSettings(StoreSettings):
     send_deadline_seconds: float = Field(default=2.0, ge=0, le=600, description="how long a send may still be under way after that")
     retry_limit: int = Field(default=10, ge=1, le=1000, description="consecutive failures after which a task is given up")
     forget_workers_seconds: float = Field(default=600.0, ge=0, description="how long a worker that was lost is still listed")
+    assignment_strategy: StrategyName = Field(
+        default=StrategyName.BALANCED, description="how tasks are given to workers: balanced, sticky or consistent_hash"
+    )
+    rebalance_delay_seconds: float = Field(
+        default=10.0, ge=0, le=3600, description="how long a worker that was gone has to stay before tasks of others move to it"
+    )
 
     @field_validator("config_address")
     @classmethod
@@ -61,7 +68,13 @@ class ClusterSettings(StoreSettings):
     def policy(self) -> Policy:
         """How the service decides, as these settings say."""
         timing = Timing(self.lease_seconds, self.heartbeat_seconds, self.send_deadline_seconds)
-        return Policy(timing, RetryPolicy(limit=self.retry_limit), forget_workers_after=self.forget_workers_seconds)
+        return Policy(
+            timing,
+            RetryPolicy(limit=self.retry_limit),
+            STRATEGIES[self.assignment_strategy],
+            forget_workers_after=self.forget_workers_seconds,
+            rebalance_delay=self.rebalance_delay_seconds,
+        )
 
 
 def main(argv: Sequence[str]) -> int:

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from services.cluster.assign import Candidate, Strategy, assign
+from services.cluster.arrivals import Arrivals
+from services.cluster.assignment import balanced
+from services.cluster.assignment.model import Candidate, Strategy
 from services.cluster.leases import Leases, Timing
 from services.cluster.model import PLAN, Connector, Key, PlanState, Unit
 from services.cluster.retry import RetryPolicy
@@ -18,14 +20,19 @@ class Policy:
 
     timing: Timing = field(default_factory=Timing)
     retry: RetryPolicy = field(default_factory=RetryPolicy)
-    strategy: Strategy = assign
+    strategy: Strategy = balanced.assign
     forget_workers_after: float = 600.0
     """Seconds for which a worker whose session ended is still listed."""
+    rebalance_delay: float = 10.0
+    """Seconds for which a worker that was gone has to stay before tasks of others move to it; doubles with each further time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """Not to be given out before `until`; counted for `worker`, who had it, so that nothing else moves meanwhile."""
+    """Not to be given out before `until`; counted for `worker`, who had it, so that nothing else moves meanwhile.
+
+    Afterwards, until somebody holds it, it is known that this worker had it last.
+    """
 
     until: float
     worker: str
@@ -46,6 +53,10 @@ class State:
         # How long they have run is not stored: to a task that may have run for days its next failure is the first one.
         self.given_at = {unit.key: -FOREVER for unit in tables.units.values() if unit.is_held}
         self.backoffs: dict[Key, Backoff] = {}
+        holding = {unit.worker for unit in tables.units.values()}
+        self.arrivals = Arrivals(policy.rebalance_delay, policy.forget_workers_after, set(tables.workers) - holding)
+        self.distributed: tuple[object, ...] | None = None
+        """From what it was last found that there is nothing to give out or to move."""
         self.replan_at: dict[str, float] = {}
         self.reasons: dict[Key, str] = {}
         self.unsettled: set[str] = set(tables.connectors)
@@ -101,15 +112,15 @@ class State:
         """Tell the owner of a unit to stop it. It stays the owner until it has released it, or is known to have ended."""
         self.put_unit(replace(unit, revoked=True))
 
-    def free_units_of(self, worker: str) -> None:
-        """Let nobody own what a worker held."""
-        for unit in [unit for unit in self.tables.units.values() if unit.worker == worker]:
-            self.take_back(unit)
+    def free_units_of(self, worker: str) -> list[Unit]:
+        """Let nobody own what a worker held; return that as it is now."""
+        return [self.take_back(unit) for unit in [unit for unit in self.tables.units.values() if unit.worker == worker]]
 
     def end_worker(self, worker: str, now: float) -> None:
         """End the session of a worker that surely does nothing any more, and free what it held."""
         self.tables.workers.put(worker, replace(self.tables.workers[worker], ended=True))
         self.leases.forget(worker)
+        self.arrivals.left(worker, now)
         self.ended_at[worker] = now
         self.free_units_of(worker)
 
@@ -122,7 +133,10 @@ class State:
     def candidates(self, now: float) -> list[Candidate]:
         """Return the workers that can take units now, by id."""
         workers = [worker for worker in self.tables.workers.values() if self.leases.is_alive(worker.id, now)]
-        return [Candidate(worker.id, worker.labels, worker.plugins) for worker in sorted(workers, key=lambda w: w.id)]
+        return [
+            Candidate(worker.id, worker.labels, worker.plugins, worker.weight, self.arrivals.intake(worker.id, now))
+            for worker in sorted(workers, key=lambda worker: worker.id)
+        ]
 
     def schedule_replan(self, uid: str, now: float) -> None:
         """Note when a connector is to be planned again, as its plan says."""

@@ -27,6 +27,7 @@ _workers = sa.Table(
     sa.Column("address", sa.String(512)),
     sa.Column("labels", sa.Text),
     sa.Column("plugins", sa.Text),
+    sa.Column("weight", sa.Integer),
     sa.Column("ended", sa.Boolean),
 )
 _connectors = sa.Table(
@@ -156,6 +157,7 @@ def _worker_row(worker: Worker) -> dict[str, Any]:
         "address": worker.address,
         "labels": json.dumps(dict(worker.labels)),
         "plugins": json.dumps(sorted(worker.plugins)),
+        "weight": worker.weight,
         "ended": worker.ended,
     }
 

@@ -18,6 +18,8 @@ class Table(Mapping[K, V], Generic[K, V]):
     def __init__(self, rows: Mapping[K, V] | None = None) -> None:
         self._rows = dict(rows or {})
         self._changed: dict[K, V | None] = {}
+        self.version = 0
+        """Higher after each change."""
 
     def __getitem__(self, key: K) -> V:
         """Return the row."""
@@ -36,11 +38,13 @@ class Table(Mapping[K, V], Generic[K, V]):
         if self._rows.get(key) != row:
             self._rows[key] = row
             self._changed[key] = row
+            self.version += 1
 
     def drop(self, key: K) -> None:
         """Remove a row, if there is one."""
         if self._rows.pop(key, None) is not None:
             self._changed[key] = None
+            self.version += 1
 
     def take_changes(self) -> dict[K, V | None]:
         """Return what changed since the last call; None stands for a row that is gone."""

@@ -21,7 +21,9 @@ _WANTED = {
 
 def register(request: pb.RegisterWorkerRequest) -> Register:
     """Return the event of a request."""
-    return Register(request.worker_id, request.address, dict(request.labels), frozenset(request.plugins))
+    # An executor that knows of no weight says none.
+    weight = request.weight or 1
+    return Register(request.worker_id, request.address, dict(request.labels), frozenset(request.plugins), weight)
 
 
 def release(request: pb.ReleaseAssignmentRequest) -> Release:
@@ -86,6 +88,7 @@ def worker(value: Worker, *, lease_until: float | None, alive: bool, tasks: int)
         tasks=tasks,
         plugins=sorted(value.plugins),
         session=value.session,
+        weight=value.weight,
     )
     if lease_until is not None:
         message.lease_until.CopyFrom(timestamp(lease_until))

@@ -29,11 +29,12 @@ _log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who a worker is: its id, where it is reached, and what connectors can ask for."""
+    """Who a worker is: its id, where it is reached, what connectors can ask for, and how much it takes compared with others."""
 
     worker_id: str
     address: str
     labels: Mapping[str, str]
+    weight: int = 1
 
 
 class Membership:
@@ -71,7 +72,11 @@ class Membership:
         while True:
             offered, identity = self._plugins(), self._identity
             request = cluster.RegisterWorkerRequest(
-                worker_id=identity.worker_id, address=identity.address, labels=identity.labels, plugins=offered
+                worker_id=identity.worker_id,
+                address=identity.address,
+                labels=identity.labels,
+                plugins=offered,
+                weight=identity.weight,
             )
             sent = time.monotonic()
             try:

@@ -77,7 +77,8 @@ class _Executor:
     def start(self, address: str) -> None:
         """Begin to work; the executor service answers at this address."""
         settings = self._settings
-        identity = Identity(settings.worker_at(address), settings.reached_at(address), parse_labels(settings.labels))
+        labels = parse_labels(settings.labels)
+        identity = Identity(settings.worker_at(address), settings.reached_at(address), labels, settings.weight)
         worker = self._worker = Worker(
             identity,
             ClusterServiceStub(self._channels["cluster"]),

@@ -23,6 +23,9 @@ class ExecutorSettings(ServiceSettings):
         default="", description="host:port of this process for the other services, not of a proxy; none: where it listens"
     )
     labels: str = Field(default="", description="what connectors can ask for: name=value,name=value")
+    weight: int = Field(
+        default=1, ge=1, le=100, description="how many tasks it gets, compared with others: 2 is twice as many as 1"
+    )
     name_server: str = Field(default="", description="RocketMQ's name servers: host:port;host:port")
     rocketmq_access_key: str = Field(default="", description="the user of brokers with ACL")
     rocketmq_secret_key: SecretStr = Field(

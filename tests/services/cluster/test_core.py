@@ -1,6 +1,7 @@
 """The life of connectors, workers and assignments, one event at a time."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -8,9 +9,12 @@ import pytest
 
 from rocketconnect_kit.errors import FailedPrecondition
 from services.cluster import core
+from services.cluster.assignment import balanced
+from services.cluster.assignment.model import Candidate, Demand, Move
 from services.cluster.events import ConnectorsChanged, Deregister, Register, Release, ReportPlan, Tick, WorkerGone
 from services.cluster.model import PLAN, Connector, Key, Wanted
 from services.cluster.retry import RetryPolicy
+from services.cluster.state import Policy
 from services.cluster.view import Unowned
 from tests.services.cluster.paper import ClusterOnPaper
 
@@ -419,3 +423,49 @@ def test_events_that_happen_together_are_answered_each_by_itself(cluster: Cluste
     first, second, third = core.step(cluster.state, [register, bad, register], cluster.now, cluster.random).replies
     assert isinstance(second, FailedPrecondition)
     assert int(str(third)) > int(str(first))
+
+
+class TestDistribution:
+    def test_a_worker_of_twice_the_weight_gets_twice_the_tasks(self, cluster: ClusterOnPaper, connector: MakeConnector) -> None:
+        cluster.register("a")
+        cluster.answer(Register("b", "b:1", {}, frozenset({"file_source"}), weight=2))
+        cluster.sessions["b"] = cluster.state.tables.workers["b"].session
+        cluster.connectors(connector())
+        cluster.plan("u1", 6)
+        assert Counter(cluster.owners("u1").values()) == {"a": 2, "b": 4}
+
+    def test_nothing_is_worked_out_while_nothing_has_changed(self, connector: MakeConnector) -> None:
+        asked = []
+
+        def counting(workers: Sequence[Candidate], demands: Sequence[Demand], current: Mapping[Key, str]) -> Sequence[Move]:
+            asked.append(len(demands))
+            return balanced.assign(workers, demands, current)
+
+        cluster = ClusterOnPaper(Policy(strategy=counting))
+        cluster.register("a")
+        cluster.connectors(connector())
+        cluster.plan("u1", 3)
+        cluster.pass_time(1)
+        asked.clear()
+        cluster.pass_time(60)
+        assert asked == []
+        cluster.register("b")
+        assert asked == [3]
+
+    def test_tasks_do_not_move_back_to_a_worker_that_was_gone_before_it_has_stayed_for_a_while(
+        self, running: ClusterOnPaper
+    ) -> None:
+        running.deregister("b")
+        running.register("b")
+        running.pass_time(9)
+        assert set(running.owners("u1").values()) == {"a"}
+        assert not any(unit.revoked for unit in running.state.units_of("u1"))
+        running.pass_time(2)
+        assert running.release_revoked() == 1
+        assert Counter(running.owners("u1").values()) == {"a": 2, "b": 1}
+
+    def test_what_nobody_holds_goes_to_a_worker_that_returns_at_once(self, running: ClusterOnPaper) -> None:
+        running.deregister("b")
+        running.register("b")
+        running.deregister("a")
+        assert set(running.owners("u1").values()) == {"b"}

@@ -28,7 +28,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from rocketconnect.connector.v1 import connector_pb2 as rocketconnect_dot_connector_dot_v1_dot_connector__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n.rocketconnect/cluster/v1/cluster_service.proto\x12\x18rocketconnect.cluster.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a*rocketconnect/connector/v1/connector.proto\"\xdf\x04\n\nAssignment\x12,\n\x04unit\x18\x01 \x01(\x0e\x32\x1e.rocketconnect.cluster.v1.Unit\x12\x15\n\rconnector_uid\x18\x02 \x01(\t\x12\x11\n\tconnector\x18\x03 \x01(\t\x12\x10\n\x08revision\x18\x04 \x01(\x03\x12\x12\n\ngeneration\x18\x05 \x01(\x03\x12\x0c\n\x04task\x18\x06 \x01(\x05\x12\r\n\x05\x65poch\x18\x07 \x01(\x03\x12\x37\n\x04type\x18\x08 \x01(\x0e\x32).rocketconnect.connector.v1.ConnectorType\x12@\n\x06\x63onfig\x18\t \x03(\x0b\x32\x30.rocketconnect.cluster.v1.Assignment.ConfigEntry\x12I\n\x0btask_config\x18\n \x03(\x0b\x32\x34.rocketconnect.cluster.v1.Assignment.TaskConfigEntry\x12\x0e\n\x06paused\x18\x0b \x01(\x08\x12\x11\n\tworker_id\x18\x0c \x01(\t\x12\x0f\n\x07revoked\x18\r \x01(\x08\x12\x0e\n\x06reason\x18\x0e \x01(\t\x12\x38\n\runowned_state\x18\x0f \x01(\x0e\x32!.rocketconnect.connector.v1.State\x12\x10\n\x08\x66\x61ilures\x18\x10 \x01(\x05\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a\x31\n\x0fTaskConfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xc8\x01\n\x15RegisterWorkerRequest\x12\x11\n\tworker_id\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\x12K\n\x06labels\x18\x03 \x03(\x0b\x32;.rocketconnect.cluster.v1.RegisterWorkerRequest.LabelsEntry\x12\x0f\n\x07plugins\x18\x04 \x03(\t\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x8a\x01\n\x16RegisterWorkerResponse\x12\x0f\n\x07session\x18\x01 \x01(\x03\x12(\n\x05lease\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x35\n\x12heartbeat_interval\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\"6\n\x10HeartbeatRequest\x12\x11\n\tworker_id\x18\x01 \x01(\t\x12\x0f\n\x07session\x18\x02 \x01(\x03\"=\n\x11HeartbeatResponse\x12(\n\x05lease\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\"=\n\x17\x44\x65registerWorkerRequest\x12\x11\n\tworker_id\x18\x01 \x01(\t\x12\x0f\n\x07session\x18\x02 \x01(\x03\"\x1a\n\x18\x44\x65registerWorkerResponse\"=\n\x17WatchAssignmentsRequest\x12\x11\n\tworker_id\x18\x01 \x01(\t\x12\x0f\n\x07session\x18\x02 \x01(\x03\"4\n\rAssignmentKey\x12\x15\n\rconnector_uid\x18\x01 \x01(\t\x12\x0c\n\x04task\x18\x02 \x01(\x05\"\xb3\x01\n\x18WatchAssignmentsResponse\x12\x10\n\x08snapshot\x18\x01 \x01(\x08\x12\x39\n\x0b\x61ssignments\x18\x02 \x03(\x0b\x32$.rocketconnect.cluster.v1.Assignment\x12\x38\n\x07removed\x18\x03 \x03(\x0b\x32\'.rocketconnect.cluster.v1.AssignmentKey\x12\x10\n\x08sequence\x18\x04 \x01(\x03\"\xa6\x01\n\x18ReleaseAssignmentRequest\x12\x11\n\tworker_id\x18\x01 \x01(\t\x12\x0f\n\x07session\x18\x02 \x01(\x03\x12\x34\n\x03key\x18\x03 \x01(\x0b\x32\'.rocketconnect.cluster.v1.AssignmentKey\x12\r\n\x05\x65poch\x18\x04 \x01(\x03\x12\x0e\n\x06\x66\x61iled\x18\x05 \x01(\x08\x12\x11\n\tpermanent\x18\x06 \x01(\x08\"\x1b\n\x19ReleaseAssignmentResponse\"\x7f\n\x0bPlannedTask\x12\x41\n\x06\x63onfig\x18\x01 \x03(\x0b\x32\x31.rocketconnect.cluster.v1.PlannedTask.ConfigEntry\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xc4\x01\n\x11ReportPlanRequest\x12\x11\n\tworker_id\x18\x01 \x01(\t\x12\x0f\n\x07session\x18\x02 \x01(\x03\x12\x15\n\rconnector_uid\x18\x03 \x01(\t\x12\r\n\x05\x65poch\x18\x04 \x01(\x03\x12\x34\n\x05tasks\x18\x05 \x03(\x0b\x32%.rocketconnect.cluster.v1.PlannedTask\x12/\n\x0creplan_after\x18\x06 \x01(\x0b\x32\x19.google.protobuf.Duration\"(\n\x12ReportPlanResponse\x12\x12\n\ngeneration\x18\x01 \x01(\x03\"\x8a\x02\n\x06Worker\x12\x11\n\tworker_id\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\x12<\n\x06labels\x18\x03 \x03(\x0b\x32,.rocketconnect.cluster.v1.Worker.LabelsEntry\x12/\n\x0blease_until\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05\x61live\x18\x05 \x01(\x08\x12\r\n\x05tasks\x18\x06 \x01(\x05\x12\x0f\n\x07plugins\x18\x07 \x03(\t\x12\x0f\n\x07session\x18\x08 \x01(\x03\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\";\n\x12ListWorkersRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"a\n\x13ListWorkersResponse\x12\x31\n\x07workers\x18\x01 \x03(\x0b\x32 .rocketconnect.cluster.v1.Worker\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"?\n\x16ListAssignmentsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"\x89\x01\n\x17ListAssignmentsResponse\x12\x39\n\x0b\x61ssignments\x18\x01 \x03(\x0b\x32$.rocketconnect.cluster.v1.Assignment\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x1a\n\x12\x61ssignment_changes\x18\x03 \x01(\x03*:\n\x04Unit\x12\x14\n\x10UNIT_UNSPECIFIED\x10\x00\x12\r\n\tUNIT_PLAN\x10\x01\x12\r\n\tUNIT_TASK\x10\x02\x32\xdd\x07\n\x0e\x43lusterService\x12s\n\x0eRegisterWorker\x12/.rocketconnect.cluster.v1.RegisterWorkerRequest\x1a\x30.rocketconnect.cluster.v1.RegisterWorkerResponse\x12\x64\n\tHeartbeat\x12*.rocketconnect.cluster.v1.HeartbeatRequest\x1a+.rocketconnect.cluster.v1.HeartbeatResponse\x12y\n\x10\x44\x65registerWorker\x12\x31.rocketconnect.cluster.v1.DeregisterWorkerRequest\x1a\x32.rocketconnect.cluster.v1.DeregisterWorkerResponse\x12{\n\x10WatchAssignments\x12\x31.rocketconnect.cluster.v1.WatchAssignmentsRequest\x1a\x32.rocketconnect.cluster.v1.WatchAssignmentsResponse0\x01\x12|\n\x11ReleaseAssignment\x12\x32.rocketconnect.cluster.v1.ReleaseAssignmentRequest\x1a\x33.rocketconnect.cluster.v1.ReleaseAssignmentResponse\x12g\n\nReportPlan\x12+.rocketconnect.cluster.v1.ReportPlanRequest\x1a,.rocketconnect.cluster.v1.ReportPlanResponse\x12\x7f\n\x0bListWorkers\x12,.rocketconnect.cluster.v1.ListWorkersRequest\x1a-.rocketconnect.cluster.v1.ListWorkersResponse\"\x13\x82\xd3\xe4\x93\x02\r\x12\x0b/v1/workers\x12\x8f\x01\n\x0fListAssignments\x12\x30.rocketconnect.cluster.v1.ListAssignmentsRequest\x1a\x31.rocketconnect.cluster.v1.ListAssignmentsResponse\"\x17\x82\xd3\xe4\x93\x02\x11\x12\x0f/v1/assignmentsb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n.rocketconnect/cluster/v1/cluster_service.proto\x12\x18rocketconnect.cluster.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a*rocketconnect/connector/v1/connector.proto\"\xdf\x04\n\nAssignment\x12,\n\x04unit\x18\x01 \x01(\x0e\x32\x1e.rocketconnect.cluster.v1.Unit\x12\x15\n\rconnector_uid\x18\x02 \x01(\t\x12\x11\n\tconnector\x18\x03 \x01(\t\x12\x10\n\x08revision\x18\x04 \x01(\x03\x12\x12\n\ngeneration\x18\x05 \x01(\x03\x12\x0c\n\x04task\x18\x06 \x01(\x05\x12\r\n\x05\x65poch\x18\x07 \x01(\x03\x12\x37\n\x04type\x18\x08 \x01(\x0e\x32).rocketconnect.connector.v1.ConnectorType\x12@\n\x06\x63onfig\x18\t \x03(\x0b\x32\x30.rocketconnect.cluster.v1.Assignment.ConfigEntry\x12I\n\x0btask_config\x18\n \x03(\x0b\x32\x34.rocketconnect.cluster.v1.Assignment.TaskConfigEntry\x12\x0e\n\x06paused\x18\x0b \x01(\x08\x12\x11\n\tworker_id\x18\x0c \x01(\t\x12\x0f\n\x07revoked\x18\r \x01(\x08\x12\x0e\n\x06reason\x18\x0e \x01(\t\x12\x38\n\runowned_state\x18\x0f \x01(\x0e\x32!.rocketconnect.connector.v1.State\x12\x10\n\x08\x66\x61ilures\x18\x10 \x01(\x05\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a\x31\n\x0fTaskConfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xd8\x01\n\x15RegisterWorkerRequest\x12\x11\n\tworker_id\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\x12K\n\x06labels\x18\x03 \x03(\x0b\x32;.rocketconnect.cluster.v1.RegisterWorkerRequest.LabelsEntry\x12\x0f\n\x07plugins\x18\x04 \x03(\t\x12\x0e\n\x06weight\x18\x05 \x01(\x05\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x8a\x01\n\x16RegisterWorkerResponse\x12\x0f\n\x07session\x18\x01 \x01(\x03\x12(\n\x05lease\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x35\n\x12heartbeat_interval\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\"6\n\x10HeartbeatRequest\x12\x11\n\tworker_id\x18\x01 \x01(\t\x12\x0f\n\x07session\x18\x02 \x01(\x03\"=\n\x11HeartbeatResponse\x12(\n\x05lease\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\"=\n\x17\x44\x65registerWorkerRequest\x12\x11\n\tworker_id\x18\x01 \x01(\t\x12\x0f\n\x07session\x18\x02 \x01(\x03\"\x1a\n\x18\x44\x65registerWorkerResponse\"=\n\x17WatchAssignmentsRequest\x12\x11\n\tworker_id\x18\x01 \x01(\t\x12\x0f\n\x07session\x18\x02 \x01(\x03\"4\n\rAssignmentKey\x12\x15\n\rconnector_uid\x18\x01 \x01(\t\x12\x0c\n\x04task\x18\x02 \x01(\x05\"\xb3\x01\n\x18WatchAssignmentsResponse\x12\x10\n\x08snapshot\x18\x01 \x01(\x08\x12\x39\n\x0b\x61ssignments\x18\x02 \x03(\x0b\x32$.rocketconnect.cluster.v1.Assignment\x12\x38\n\x07removed\x18\x03 \x03(\x0b\x32\'.rocketconnect.cluster.v1.AssignmentKey\x12\x10\n\x08sequence\x18\x04 \x01(\x03\"\xa6\x01\n\x18ReleaseAssignmentRequest\x12\x11\n\tworker_id\x18\x01 \x01(\t\x12\x0f\n\x07session\x18\x02 \x01(\x03\x12\x34\n\x03key\x18\x03 \x01(\x0b\x32\'.rocketconnect.cluster.v1.AssignmentKey\x12\r\n\x05\x65poch\x18\x04 \x01(\x03\x12\x0e\n\x06\x66\x61iled\x18\x05 \x01(\x08\x12\x11\n\tpermanent\x18\x06 \x01(\x08\"\x1b\n\x19ReleaseAssignmentResponse\"\x7f\n\x0bPlannedTask\x12\x41\n\x06\x63onfig\x18\x01 \x03(\x0b\x32\x31.rocketconnect.cluster.v1.PlannedTask.ConfigEntry\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xc4\x01\n\x11ReportPlanRequest\x12\x11\n\tworker_id\x18\x01 \x01(\t\x12\x0f\n\x07session\x18\x02 \x01(\x03\x12\x15\n\rconnector_uid\x18\x03 \x01(\t\x12\r\n\x05\x65poch\x18\x04 \x01(\x03\x12\x34\n\x05tasks\x18\x05 \x03(\x0b\x32%.rocketconnect.cluster.v1.PlannedTask\x12/\n\x0creplan_after\x18\x06 \x01(\x0b\x32\x19.google.protobuf.Duration\"(\n\x12ReportPlanResponse\x12\x12\n\ngeneration\x18\x01 \x01(\x03\"\x9a\x02\n\x06Worker\x12\x11\n\tworker_id\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\x12<\n\x06labels\x18\x03 \x03(\x0b\x32,.rocketconnect.cluster.v1.Worker.LabelsEntry\x12/\n\x0blease_until\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05\x61live\x18\x05 \x01(\x08\x12\r\n\x05tasks\x18\x06 \x01(\x05\x12\x0f\n\x07plugins\x18\x07 \x03(\t\x12\x0f\n\x07session\x18\x08 \x01(\x03\x12\x0e\n\x06weight\x18\t \x01(\x05\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\";\n\x12ListWorkersRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"a\n\x13ListWorkersResponse\x12\x31\n\x07workers\x18\x01 \x03(\x0b\x32 .rocketconnect.cluster.v1.Worker\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"?\n\x16ListAssignmentsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"\x89\x01\n\x17ListAssignmentsResponse\x12\x39\n\x0b\x61ssignments\x18\x01 \x03(\x0b\x32$.rocketconnect.cluster.v1.Assignment\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x1a\n\x12\x61ssignment_changes\x18\x03 \x01(\x03*:\n\x04Unit\x12\x14\n\x10UNIT_UNSPECIFIED\x10\x00\x12\r\n\tUNIT_PLAN\x10\x01\x12\r\n\tUNIT_TASK\x10\x02\x32\xdd\x07\n\x0e\x43lusterService\x12s\n\x0eRegisterWorker\x12/.rocketconnect.cluster.v1.RegisterWorkerRequest\x1a\x30.rocketconnect.cluster.v1.RegisterWorkerResponse\x12\x64\n\tHeartbeat\x12*.rocketconnect.cluster.v1.HeartbeatRequest\x1a+.rocketconnect.cluster.v1.HeartbeatResponse\x12y\n\x10\x44\x65registerWorker\x12\x31.rocketconnect.cluster.v1.DeregisterWorkerRequest\x1a\x32.rocketconnect.cluster.v1.DeregisterWorkerResponse\x12{\n\x10WatchAssignments\x12\x31.rocketconnect.cluster.v1.WatchAssignmentsRequest\x1a\x32.rocketconnect.cluster.v1.WatchAssignmentsResponse0\x01\x12|\n\x11ReleaseAssignment\x12\x32.rocketconnect.cluster.v1.ReleaseAssignmentRequest\x1a\x33.rocketconnect.cluster.v1.ReleaseAssignmentResponse\x12g\n\nReportPlan\x12+.rocketconnect.cluster.v1.ReportPlanRequest\x1a,.rocketconnect.cluster.v1.ReportPlanResponse\x12\x7f\n\x0bListWorkers\x12,.rocketconnect.cluster.v1.ListWorkersRequest\x1a-.rocketconnect.cluster.v1.ListWorkersResponse\"\x13\x82\xd3\xe4\x93\x02\r\x12\x0b/v1/workers\x12\x8f\x01\n\x0fListAssignments\x12\x30.rocketconnect.cluster.v1.ListAssignmentsRequest\x1a\x31.rocketconnect.cluster.v1.ListAssignmentsResponse\"\x17\x82\xd3\xe4\x93\x02\x11\x12\x0f/v1/assignmentsb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -49,8 +49,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CLUSTERSERVICE'].methods_by_name['ListWorkers']._serialized_options = b'\202\323\344\223\002\r\022\013/v1/workers'
   _globals['_CLUSTERSERVICE'].methods_by_name['ListAssignments']._loaded_options = None
   _globals['_CLUSTERSERVICE'].methods_by_name['ListAssignments']._serialized_options = b'\202\323\344\223\002\021\022\017/v1/assignments'
-  _globals['_UNIT']._serialized_start=2880
-  _globals['_UNIT']._serialized_end=2938
+  _globals['_UNIT']._serialized_start=2912
+  _globals['_UNIT']._serialized_end=2970
   _globals['_ASSIGNMENT']._serialized_start=216
   _globals['_ASSIGNMENT']._serialized_end=823
   _globals['_ASSIGNMENT_CONFIGENTRY']._serialized_start=727
@@ -58,49 +58,49 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_ASSIGNMENT_TASKCONFIGENTRY']._serialized_start=774
   _globals['_ASSIGNMENT_TASKCONFIGENTRY']._serialized_end=823
   _globals['_REGISTERWORKERREQUEST']._serialized_start=826
-  _globals['_REGISTERWORKERREQUEST']._serialized_end=1026
-  _globals['_REGISTERWORKERREQUEST_LABELSENTRY']._serialized_start=981
-  _globals['_REGISTERWORKERREQUEST_LABELSENTRY']._serialized_end=1026
-  _globals['_REGISTERWORKERRESPONSE']._serialized_start=1029
-  _globals['_REGISTERWORKERRESPONSE']._serialized_end=1167
-  _globals['_HEARTBEATREQUEST']._serialized_start=1169
-  _globals['_HEARTBEATREQUEST']._serialized_end=1223
-  _globals['_HEARTBEATRESPONSE']._serialized_start=1225
-  _globals['_HEARTBEATRESPONSE']._serialized_end=1286
-  _globals['_DEREGISTERWORKERREQUEST']._serialized_start=1288
-  _globals['_DEREGISTERWORKERREQUEST']._serialized_end=1349
-  _globals['_DEREGISTERWORKERRESPONSE']._serialized_start=1351
-  _globals['_DEREGISTERWORKERRESPONSE']._serialized_end=1377
-  _globals['_WATCHASSIGNMENTSREQUEST']._serialized_start=1379
-  _globals['_WATCHASSIGNMENTSREQUEST']._serialized_end=1440
-  _globals['_ASSIGNMENTKEY']._serialized_start=1442
-  _globals['_ASSIGNMENTKEY']._serialized_end=1494
-  _globals['_WATCHASSIGNMENTSRESPONSE']._serialized_start=1497
-  _globals['_WATCHASSIGNMENTSRESPONSE']._serialized_end=1676
-  _globals['_RELEASEASSIGNMENTREQUEST']._serialized_start=1679
-  _globals['_RELEASEASSIGNMENTREQUEST']._serialized_end=1845
-  _globals['_RELEASEASSIGNMENTRESPONSE']._serialized_start=1847
-  _globals['_RELEASEASSIGNMENTRESPONSE']._serialized_end=1874
-  _globals['_PLANNEDTASK']._serialized_start=1876
-  _globals['_PLANNEDTASK']._serialized_end=2003
+  _globals['_REGISTERWORKERREQUEST']._serialized_end=1042
+  _globals['_REGISTERWORKERREQUEST_LABELSENTRY']._serialized_start=997
+  _globals['_REGISTERWORKERREQUEST_LABELSENTRY']._serialized_end=1042
+  _globals['_REGISTERWORKERRESPONSE']._serialized_start=1045
+  _globals['_REGISTERWORKERRESPONSE']._serialized_end=1183
+  _globals['_HEARTBEATREQUEST']._serialized_start=1185
+  _globals['_HEARTBEATREQUEST']._serialized_end=1239
+  _globals['_HEARTBEATRESPONSE']._serialized_start=1241
+  _globals['_HEARTBEATRESPONSE']._serialized_end=1302
+  _globals['_DEREGISTERWORKERREQUEST']._serialized_start=1304
+  _globals['_DEREGISTERWORKERREQUEST']._serialized_end=1365
+  _globals['_DEREGISTERWORKERRESPONSE']._serialized_start=1367
+  _globals['_DEREGISTERWORKERRESPONSE']._serialized_end=1393
+  _globals['_WATCHASSIGNMENTSREQUEST']._serialized_start=1395
+  _globals['_WATCHASSIGNMENTSREQUEST']._serialized_end=1456
+  _globals['_ASSIGNMENTKEY']._serialized_start=1458
+  _globals['_ASSIGNMENTKEY']._serialized_end=1510
+  _globals['_WATCHASSIGNMENTSRESPONSE']._serialized_start=1513
+  _globals['_WATCHASSIGNMENTSRESPONSE']._serialized_end=1692
+  _globals['_RELEASEASSIGNMENTREQUEST']._serialized_start=1695
+  _globals['_RELEASEASSIGNMENTREQUEST']._serialized_end=1861
+  _globals['_RELEASEASSIGNMENTRESPONSE']._serialized_start=1863
+  _globals['_RELEASEASSIGNMENTRESPONSE']._serialized_end=1890
+  _globals['_PLANNEDTASK']._serialized_start=1892
+  _globals['_PLANNEDTASK']._serialized_end=2019
   _globals['_PLANNEDTASK_CONFIGENTRY']._serialized_start=727
   _globals['_PLANNEDTASK_CONFIGENTRY']._serialized_end=772
-  _globals['_REPORTPLANREQUEST']._serialized_start=2006
-  _globals['_REPORTPLANREQUEST']._serialized_end=2202
-  _globals['_REPORTPLANRESPONSE']._serialized_start=2204
-  _globals['_REPORTPLANRESPONSE']._serialized_end=2244
-  _globals['_WORKER']._serialized_start=2247
-  _globals['_WORKER']._serialized_end=2513
-  _globals['_WORKER_LABELSENTRY']._serialized_start=981
-  _globals['_WORKER_LABELSENTRY']._serialized_end=1026
-  _globals['_LISTWORKERSREQUEST']._serialized_start=2515
-  _globals['_LISTWORKERSREQUEST']._serialized_end=2574
-  _globals['_LISTWORKERSRESPONSE']._serialized_start=2576
-  _globals['_LISTWORKERSRESPONSE']._serialized_end=2673
-  _globals['_LISTASSIGNMENTSREQUEST']._serialized_start=2675
-  _globals['_LISTASSIGNMENTSREQUEST']._serialized_end=2738
-  _globals['_LISTASSIGNMENTSRESPONSE']._serialized_start=2741
-  _globals['_LISTASSIGNMENTSRESPONSE']._serialized_end=2878
-  _globals['_CLUSTERSERVICE']._serialized_start=2941
-  _globals['_CLUSTERSERVICE']._serialized_end=3930
+  _globals['_REPORTPLANREQUEST']._serialized_start=2022
+  _globals['_REPORTPLANREQUEST']._serialized_end=2218
+  _globals['_REPORTPLANRESPONSE']._serialized_start=2220
+  _globals['_REPORTPLANRESPONSE']._serialized_end=2260
+  _globals['_WORKER']._serialized_start=2263
+  _globals['_WORKER']._serialized_end=2545
+  _globals['_WORKER_LABELSENTRY']._serialized_start=997
+  _globals['_WORKER_LABELSENTRY']._serialized_end=1042
+  _globals['_LISTWORKERSREQUEST']._serialized_start=2547
+  _globals['_LISTWORKERSREQUEST']._serialized_end=2606
+  _globals['_LISTWORKERSRESPONSE']._serialized_start=2608
+  _globals['_LISTWORKERSRESPONSE']._serialized_end=2705
+  _globals['_LISTASSIGNMENTSREQUEST']._serialized_start=2707
+  _globals['_LISTASSIGNMENTSREQUEST']._serialized_end=2770
+  _globals['_LISTASSIGNMENTSRESPONSE']._serialized_start=2773
+  _globals['_LISTASSIGNMENTSRESPONSE']._serialized_end=2910
+  _globals['_CLUSTERSERVICE']._serialized_start=2973
+  _globals['_CLUSTERSERVICE']._serialized_end=3962
 # @@protoc_insertion_point(module_scope)

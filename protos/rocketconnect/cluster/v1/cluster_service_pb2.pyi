@@ -204,10 +204,13 @@ class RegisterWorkerRequest(_message.Message):
     ADDRESS_FIELD_NUMBER: _builtins.int
     LABELS_FIELD_NUMBER: _builtins.int
     PLUGINS_FIELD_NUMBER: _builtins.int
+    WEIGHT_FIELD_NUMBER: _builtins.int
     worker_id: _builtins.str
     """Unique among the workers; stays the same when a worker is started again."""
     address: _builtins.str
     """Where its executor service answers: host:port."""
+    weight: _builtins.int
+    """How many tasks it is to have, compared with the others: with 2 twice as many as with 1. From 1 to 100; 0, if not said: 1."""
     @_builtins.property
     def labels(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """What connectors can ask for: spark=3.5."""
@@ -223,10 +226,11 @@ class RegisterWorkerRequest(_message.Message):
         address: _builtins.str = ...,
         labels: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         plugins: _abc.Iterable[_builtins.str] | None = ...,
+        weight: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "labels", b"labels", "plugins", b"plugins", "worker_id", b"worker_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "labels", b"labels", "plugins", b"plugins", "weight", b"weight", "worker_id", b"worker_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -658,6 +662,7 @@ class Worker(_message.Message):
     TASKS_FIELD_NUMBER: _builtins.int
     PLUGINS_FIELD_NUMBER: _builtins.int
     SESSION_FIELD_NUMBER: _builtins.int
+    WEIGHT_FIELD_NUMBER: _builtins.int
     worker_id: _builtins.str
     """Its id."""
     address: _builtins.str
@@ -668,6 +673,8 @@ class Worker(_message.Message):
     """How many tasks it holds."""
     session: _builtins.int
     """Its session."""
+    weight: _builtins.int
+    """How many tasks it is to have, compared with the others."""
     @_builtins.property
     def labels(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """Its labels."""
@@ -691,10 +698,11 @@ class Worker(_message.Message):
         tasks: _builtins.int = ...,
         plugins: _abc.Iterable[_builtins.str] | None = ...,
         session: _builtins.int = ...,
+        weight: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["lease_until", b"lease_until"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "alive", b"alive", "labels", b"labels", "lease_until", b"lease_until", "plugins", b"plugins", "session", b"session", "tasks", b"tasks", "worker_id", b"worker_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "alive", b"alive", "labels", b"labels", "lease_until", b"lease_until", "plugins", b"plugins", "session", b"session", "tasks", b"tasks", "weight", b"weight", "worker_id", b"worker_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

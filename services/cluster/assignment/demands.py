@@ -1,0 +1,39 @@
+"""What a connector asks of a worker."""
+
+from collections.abc import Mapping, Sequence
+
+from services.cluster.assignment.model import Candidate, Demand
+from services.cluster.model import Key
+
+PLUGIN_OPTION = "connector.class"
+LABELS_OPTION = "worker.labels"
+
+
+def demand_of(key: Key, config: Mapping[str, str], last: str = "") -> Demand:
+    """Return what a unit asks of a worker, as the configuration of its connector says.
+
+    `worker.labels` is a list such as `spark=3.5,zone=a`; a part without "=" asks for that label with an empty value.
+    """
+    parts = [part.partition("=") for part in config.get(LABELS_OPTION, "").split(",") if part.strip()]
+    labels = {name.strip(): value.strip() for name, _, value in parts}
+    return Demand(key, config.get(PLUGIN_OPTION, ""), labels, last)
+
+
+def why_nobody(demand: Demand, workers: Sequence[Candidate], drained: Sequence[Candidate] = ()) -> str:
+    """Return why none of the workers can take the unit, and what would change that. Those that are `drained` take nothing."""
+    could = sorted(worker.id for worker in drained if worker.can_take(demand))
+    if could:
+        return (
+            f"only executors that are drained could take it ({', '.join(could)}): start another, "
+            f"or let one work again with `rocketconnect worker undrain {could[0]}`"
+        )
+    known = [*workers, *drained]
+    if not known:
+        return "no executor is registered: start one"
+    if not any(demand.plugin in worker.plugins for worker in known):
+        return (
+            f"no executor offers plugin {demand.plugin}: start one that has it installed, or correct {PLUGIN_OPTION} "
+            "(the list of plugins says what is offered)"
+        )
+    labels = ",".join(f"{name}={value}" for name, value in sorted(demand.labels.items()))
+    return f"no executor that offers plugin {demand.plugin} has the labels {labels}: start one with them, or change {LABELS_OPTION}"

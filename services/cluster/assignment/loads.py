@@ -1,0 +1,102 @@
+"""An assignment in the making: who has what, and how much that is."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from services.cluster.assignment.model import Candidate, Demand, Move
+from services.cluster.model import PLAN, Key
+
+
+class Loads:
+    """Begins with what is held now and takes note of what a strategy changes.
+
+    A unit whose worker can not take it any more counts as held by nobody, as soon as another one can.
+    """
+
+    def __init__(self, workers: Sequence[Candidate], demands: Sequence[Demand], current: Mapping[Key, str]) -> None:
+        self.workers = {worker.id: worker for worker in sorted(workers, key=lambda worker: worker.id)}
+        self.demands = {demand.key: demand for demand in sorted(demands, key=lambda demand: demand.key)}
+        self.held: dict[str, set[Key]] = {worker: set() for worker in self.workers}
+        """The tasks of each worker, without PLANs."""
+        self.owner: dict[Key, str] = {}
+        """Who has each unit, of those that one of the workers has."""
+        self._current = current
+        self._plans: Counter[str] = Counter()
+        self._of_connector: Counter[tuple[str, str]] = Counter()
+        self._capable: dict[tuple[str, frozenset[tuple[str, str]]], tuple[str, ...]] = {}
+        self._free: list[Demand] = []
+        for key, demand in self.demands.items():
+            worker = current.get(key)
+            if worker is None:
+                self._free.append(demand)
+            elif worker in self.workers:
+                capable = self.capable(demand)
+                if worker in capable or not capable:
+                    self.put(key, worker)
+                else:
+                    self._free.append(demand)
+
+    def capable(self, demand: Demand) -> tuple[str, ...]:
+        """Return the workers that can take a unit, by id."""
+        asked = demand.plugin, frozenset(demand.labels.items())
+        found = self._capable.get(asked)
+        if found is None:
+            found = self._capable[asked] = tuple(id_ for id_, worker in self.workers.items() if worker.can_take(demand))
+        return found
+
+    def free(self) -> list[Demand]:
+        """Return the units that nobody held in the beginning and somebody can take.
+
+        Those with the least choice come first, so that the others can go around them.
+        """
+        placeable = [demand for demand in self._free if self.capable(demand)]
+        return sorted(placeable, key=lambda demand: (len(self.capable(demand)), demand.key))
+
+    def least_loaded(self, demand: Demand) -> str:
+        """Return which of the workers that can take a unit would have the least load with it.
+
+        Among equals the one that had it last, then the one with the fewest of its connector.
+        """
+        return min(self.capable(demand), key=lambda worker: self._rank(demand, worker))
+
+    def load(self, worker: str, more: int = 0) -> float:
+        """Return the tasks of a worker, and so many more, for each unit of its weight."""
+        return (len(self.held[worker]) + more) / self.workers[worker].weight
+
+    def crowd(self, uid: str, worker: str) -> int:
+        """Return how many units of a connector a worker has."""
+        return self._of_connector[worker, uid]
+
+    def was_held(self, key: Key) -> bool:
+        """Return whether somebody has it now, so that to move it is to stop it."""
+        return key in self._current
+
+    def put(self, key: Key, worker: str) -> None:
+        """Let a worker have a unit, and nobody else."""
+        before = self.owner.get(key)
+        if before is not None:
+            self._count(key, before, -1)
+        self._count(key, worker, 1)
+        self.owner[key] = worker
+
+    def moves(self) -> list[Move]:
+        """Return what has to be done to get here."""
+        current = self._current
+        return [Move(key, current.get(key), worker) for key, worker in sorted(self.owner.items()) if current.get(key) != worker]
+
+    def tasks_of(self, workers: Iterable[str]) -> list[Demand]:
+        """Return the tasks that the workers have."""
+        return [self.demands[key] for worker in workers for key in self.held[worker]]
+
+    def _rank(self, demand: Demand, worker: str) -> tuple[float, bool, int, str]:
+        plans = self._plans[worker] if demand.key.task == PLAN else 0
+        return self.load(worker, 1 + plans), worker != demand.last, self.crowd(demand.key.connector_uid, worker), worker
+
+    def _count(self, key: Key, worker: str, change: int) -> None:
+        self._of_connector[worker, key.connector_uid] += change
+        if key.task == PLAN:
+            self._plans[worker] += change
+        elif change > 0:
+            self.held[worker].add(key)
+        else:
+            self.held[worker].discard(key)
