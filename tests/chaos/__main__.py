@@ -8,6 +8,7 @@ import signal
 import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from types import FrameType
 from typing import Annotated
@@ -16,13 +17,27 @@ import typer
 from rich.console import Console
 
 from rocketconnect_cli.api import Api
-from tests.chaos.faults import FLEET, Make
-from tests.chaos.fleet import Fleet
+from tests.chaos.disk import Disk, private_mounts
+from tests.chaos.faults import FLEET, UP, Make, on_disk, over_database, over_network
+from tests.chaos.fleet import BROKERS, SERVICES, Fleet
+from tests.chaos.instance import Instance
 from tests.chaos.ledger import Ledger, Round, table
 from tests.chaos.load import Load
+from tests.chaos.network import Network
 from tests.chaos.rounds import Arena
 
+_DISK_MEGABYTES = 1500
+_TEMPORARY = Path(tempfile.gettempdir())
+
 console = Console(soft_wrap=True, highlight=False, width=140)
+
+
+class Form(StrEnum):
+    """What is broken."""
+
+    FLEET = "fleet"
+    NETWORK = "network"
+    UP = "up"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,21 +46,36 @@ class Plan:
 
     seed: int
     rounds: int
-    choices: dict[tuple[str, str], Make]
-    faults: int
+    form: Form
+    targets: str
+    faults: str
+    hits: int
+    each: bool
     engines: tuple[str, ...]
     rate: int
     replicas: int
     executors: int
-    each: bool
-    folder: Path
+    keep: Path
+
+    def wants(self, target: str, fault: str) -> bool:
+        """Whether this fault is among the wanted ones."""
+        if target.startswith("spark") and "spark" not in self.engines:
+            return False
+        return (not self.targets or target in self.targets.split(",")) and (not self.faults or fault in self.faults.split(","))
 
 
 def main(
     seed: Annotated[int, typer.Option(help="Decides who is hit, when and how.")] = 7,
     rounds: Annotated[int, typer.Option(help="How many more.")] = 20,
+    form: Annotated[
+        Form,
+        typer.Option(
+            help="fleet: each service a process, stores in PostgreSQL. network: the same, each executor on a host of its own. "
+            "up: rocketconnect up."
+        ),
+    ] = Form.FLEET,
     targets: Annotated[str, typer.Option(help="Only these, separated by commas: executor,broker,sink.after-manifest")] = "",
-    faults: Annotated[str, typer.Option(help="Only these, separated by commas: kill,pause,failpoint")] = "",
+    faults: Annotated[str, typer.Option(help="Only these, separated by commas: kill,pause,failpoint,cut,delay,full")] = "",
     hits: Annotated[int, typer.Option(help="How many faults in a round.")] = 1,
     each: Annotated[bool, typer.Option(help="One after the other instead of by chance.")] = False,
     engines: Annotated[str, typer.Option(help="Of the sinks.")] = "native,spark",
@@ -55,22 +85,11 @@ def main(
     ledger: Annotated[Path, typer.Option(help="Is appended to; rounds go on after the last one of the seed.")] = Path(
         "chaos.jsonl"
     ),
-    keep: Annotated[Path | None, typer.Option(help="Where what a failed round has left is kept.")] = None,
+    keep: Annotated[Path, typer.Option(help="Where what a failed round has left is kept.")] = _TEMPORARY,
 ) -> None:
     """Break a real deployment under load, heal it, and compare every line; Ctrl-C ends it with the table so far."""
-    wanted = {
-        (target, fault): make
-        for (target, fault), make in FLEET.items()
-        if (not targets or target in targets.split(",")) and (not faults or fault in faults.split(","))
-    }
-    if "spark" not in engines:
-        wanted = {key: make for key, make in wanted.items() if not key[0].startswith("spark")}
-    if not wanted:
-        msg = f"there are: {', '.join(sorted({target for target, _ in FLEET}))}; {', '.join(sorted({fault for _, fault in FLEET}))}"
-        raise typer.BadParameter(msg, param_hint="--targets, --faults")
-    plan = Plan(
-        seed, rounds, wanted, hits, tuple(engines.split(",")), rate, replicas, executors, each, keep or Path(tempfile.gettempdir())
-    )
+    plan = Plan(seed, rounds, form, targets, faults, hits, each, tuple(engines.split(",")), rate, replicas, executors, keep)
+    private_mounts()
     book = Ledger(ledger)
     mine: list[Round] = []
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -92,37 +111,72 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 def _run(plan: Plan, book: Ledger, mine: list[Round]) -> None:
     """Rounds on one deployment, until all are done or one fails: what that has left behind is kept."""
     folder = Path(tempfile.mkdtemp(prefix="rocketconnect-chaos-"))
-    folder.chmod(0o755)
-    failed = False
+    failed = True
     try:
         with ExitStack() as running:
-            fleet = Fleet(folder, replicas=plan.replicas, executors=plan.executors, spark="spark" in plan.engines)
-            running.callback(fleet.close)
-            fleet.start()
-            api = running.enter_context(Api(fleet.rest))
-            load = Load(folder, folder, plan.engines, plan.rate)
+            out = _disk(running, folder / "out")
+            deployment, choices = _deploy(plan, running, folder)
+            choices |= on_disk({"sink-disk": out})
+            wanted = {key: make for key, make in choices.items() if plan.wants(*key)}
+            if not wanted:
+                targets, faults = ({key[part] for key in choices} for part in (0, 1))
+                msg = f"nothing is left to be done; there are {', '.join(sorted(targets))}; {', '.join(sorted(faults))}"
+                raise typer.BadParameter(msg, param_hint="--targets, --faults")
+            deployment.start()
+            api = running.enter_context(Api(deployment.rest))
+            load = Load(folder, out.path, plan.engines, plan.rate)
             load.start(api)
             running.callback(load.pause)
-            arena = Arena(fleet, load, api, plan.choices)
+            arena = Arena(deployment, load, api, wanted)
             arena.warm_up()
-            console.print(f"flowing; logs in {folder}/logs")
-            order = sorted(plan.choices)
+            console.print(f"flowing; logs in {folder}")
+            failed = False
             while len(mine) < plan.rounds and not failed:
-                number = book.next_round(plan.seed, fleet.form)
-                choice = order[(number - 1) % len(order)] if plan.each else None
-                done = arena.round(plan.seed, number, fleet.form, plan.faults, choice)
+                number = book.next_round(plan.seed, plan.form)
+                choice = sorted(wanted)[(number - 1) % len(wanted)] if plan.each else None
+                done = arena.round(plan.seed, number, plan.form, plan.hits, choice)
                 book.append(done)
                 mine.append(done)
                 _say(done)
                 failed = not done.ok
+            if failed:
+                shutil.copytree(out.path, folder / "sinks")
+    except KeyboardInterrupt:
+        failed = False
+        raise
     finally:
         if failed:
-            kept = plan.folder / f"chaos-{plan.seed}-{mine[-1].number}"
-            shutil.rmtree(kept, ignore_errors=True)
+            kept = plan.keep / f"chaos-{plan.seed}-{len(mine)}-{folder.name[-8:]}"
             shutil.move(folder, kept)
             console.print(f"what is left of it: {kept}")
         else:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _deploy(plan: Plan, running: ExitStack, folder: Path) -> tuple[Fleet | Instance, dict[tuple[str, str], Make]]:
+    """A deployment that is not started yet, and what can be done to it."""
+    if plan.form is Form.UP:
+        data = _disk(running, folder / "data")
+        instance = Instance(folder, data.path, executors=plan.executors)
+        running.callback(instance.close)
+        return instance, UP | on_disk({"data-disk": data})
+    network = None
+    if plan.form is Form.NETWORK:
+        network = Network([SERVICES, BROKERS], [f"executor-{number}" for number in range(1, plan.executors + 1)])
+        running.callback(network.close)
+    store = _disk(running, folder / "rocketmq")
+    fleet = Fleet(folder, replicas=plan.replicas, executors=plan.executors, spark="spark" in plan.engines, network=network)
+    running.callback(fleet.close)
+    choices = FLEET | over_database(fleet.database) | on_disk({"broker-disk": store})
+    if network is not None and fleet.hosts is not None:
+        choices |= over_network(network, fleet.hosts)
+    return fleet, choices
+
+
+def _disk(running: ExitStack, path: Path) -> Disk:
+    disk = Disk(path, _DISK_MEGABYTES)
+    running.callback(disk.close)
+    return disk
 
 
 def _say(done: Round) -> None:

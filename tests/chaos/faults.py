@@ -2,7 +2,7 @@
 
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -10,7 +10,11 @@ from typing import Protocol
 
 import psutil
 
+from rocketconnect_cli.topology import STORES
 from tests.chaos import processes
+from tests.chaos.disk import Disk
+from tests.chaos.fleet import BROKERS, SERVICES
+from tests.chaos.network import Network, Proxy
 
 LEASE_SECONDS = 7.0
 """A worker's lease and the send deadline after it, by default."""
@@ -96,7 +100,7 @@ class Kill:
 
 @dataclass(slots=True)
 class Terminate:
-    """SIGTERM: it closes in good order, and is started again."""
+    """SIGTERM: it closes in good order, which is waited for, and is started again."""
 
     deployment: Deployment
     random: Random
@@ -107,8 +111,12 @@ class Terminate:
     def inject(self) -> str:
         """See Fault."""
         victim = _pick(self.target, self.random)
+        said = _said(self.deployment, victim, self.target)
         processes.send([victim], signal.SIGTERM)
-        return _said(self.deployment, victim, self.target)
+        while victim.is_running() and victim.status() != psutil.STATUS_ZOMBIE:
+            self.deployment.look_after()
+            time.sleep(0.02)
+        return said
 
     def heal(self) -> None:
         """It is started again by those who look after it."""
@@ -172,6 +180,72 @@ class Failpoint:
         processes.send(self._stopped, signal.SIGCONT)
 
 
+@dataclass(slots=True)
+class Cut:
+    """Packets between an executor and others vanish."""
+
+    random: Random
+    network: Network
+    target: str
+    others: Sequence[str]
+    seconds: float
+    name: str = "cut"
+
+    def inject(self) -> str:
+        """See Fault."""
+        hosts = sorted(name for name in self.network.addresses if name.startswith("executor"))
+        chosen = hosts if self.target.startswith("executors") else [self.random.choice(hosts)]
+        self.network.cut([(host, other) for host in chosen for other in self.others])
+        return ", ".join(chosen)
+
+    def heal(self) -> None:
+        """Everything gets through again."""
+        self.network.mend()
+
+
+@dataclass(slots=True)
+class Held:
+    """What goes through a proxy gets stuck there, or is late by so much."""
+
+    proxy: Proxy
+    target: str
+    seconds: float
+    delay: float = 0.0
+    name: str = "cut"
+
+    def inject(self) -> str:
+        """See Fault."""
+        if self.delay:
+            self.proxy.delay = self.delay
+            return f"{self.delay * 1000:.0f} ms each way"
+        self.proxy.hold()
+        return "all connections"
+
+    def heal(self) -> None:
+        """As it was."""
+        self.proxy.delay = 0.0
+        self.proxy.release()
+
+
+@dataclass(slots=True)
+class Full:
+    """A disk on which nothing more can be written."""
+
+    disk: Disk
+    target: str
+    seconds: float
+    name: str = "full"
+
+    def inject(self) -> str:
+        """See Fault."""
+        self.disk.fill()
+        return str(self.disk.path.name)
+
+    def heal(self) -> None:
+        """There is room again."""
+        self.disk.free()
+
+
 Make = Callable[[Deployment, Random], Fault]
 
 
@@ -190,7 +264,6 @@ def _failpoint(point: str, number: signal.Signals) -> Make:
     return lambda deployment, _random: Failpoint(deployment, point, seconds, number, name)
 
 
-SERVICES = ("config", "position", "state", "cluster", "gateway")
 FLEET: dict[tuple[str, str], Make] = {
     ("executor", "kill"): _kill("executor", 12),
     ("executor", "kill-all"): _kill("executor", 12, whole=True),
@@ -198,8 +271,8 @@ FLEET: dict[tuple[str, str], Make] = {
     ("executor", "pause-all"): _pause("executor", LEASE_SECONDS, whole=True),
     **{(host, "kill"): _kill(host, 0) for host in ("native-host", "spark-driver", "spark-java")},
     **{(host, "pause"): _pause(host, LEASE_SECONDS) for host in ("native-host", "spark-driver", "spark-java")},
-    **{(service, "kill"): _kill(service, 6) for service in SERVICES},
-    **{(service, "pause"): _pause(service, 4) for service in SERVICES},
+    **{(service, "kill"): _kill(service, 6) for service in (*STORES, "gateway")},
+    **{(service, "pause"): _pause(service, 4) for service in (*STORES, "gateway")},
     ("postgres", "kill"): _kill("postgres", 6),
     ("postgres", "pause"): _pause("postgres", 4, whole=True),
     ("broker", "kill"): _kill("broker", 6),
@@ -228,3 +301,52 @@ FLEET: dict[tuple[str, str], Make] = {
     },
 }
 """By target and fault: what hits a fleet."""
+
+UP: dict[tuple[str, str], Make] = {
+    **{key: make for key, make in FLEET.items() if key[0] != "postgres"},
+    ("up", "kill"): _kill("up", 3),
+    ("up", "restart"): lambda deployment, random: Terminate(deployment, random, "up", 0.0),
+}
+"""What hits `rocketconnect up`, which looks after all but itself."""
+
+CUTS = {
+    "executor-services": (SERVICES,),
+    "executor-broker": (BROKERS,),
+    "executor-all": (SERVICES, BROKERS),
+    "executors-services": (SERVICES,),
+    "executors-broker": (BROKERS,),
+}
+"""Between one executor, or all executors, and whom."""
+
+
+def over_network(network: Network, hosts: Proxy) -> dict[tuple[str, str], Make]:
+    """What hits the network between executors and the rest: cuts shorter and longer than a lease, and delays."""
+
+    def cut(target: str) -> Make:
+        return lambda _deployment, random: Cut(random, network, target, CUTS[target], random.choice((2.0, 4.0, 10.0, 15.0)))
+
+    def delay(_deployment: Deployment, random: Random) -> Fault:
+        return Held(hosts, "executors-all", random.uniform(3, 8), random.choice((0.02, 0.1, 0.5)), "delay")
+
+    return {**{(target, "cut"): cut(target) for target in CUTS}, ("executors-all", "delay"): delay}
+
+
+def over_database(database: Proxy) -> dict[tuple[str, str], Make]:
+    """What hits the connections of the services to PostgreSQL."""
+
+    def cut(_deployment: Deployment, random: Random) -> Fault:
+        return Held(database, "services-postgres", random.uniform(2, 12))
+
+    def delay(_deployment: Deployment, random: Random) -> Fault:
+        return Held(database, "services-postgres", random.uniform(3, 8), random.choice((0.02, 0.1)), "delay")
+
+    return {("services-postgres", "cut"): cut, ("services-postgres", "delay"): delay}
+
+
+def on_disk(disks: Mapping[str, Disk]) -> dict[tuple[str, str], Make]:
+    """What hits disks, by their names."""
+
+    def full(target: str) -> Make:
+        return lambda _deployment, random: Full(disks[target], target, random.uniform(2, 6))
+
+    return {(target, "full"): full(target) for target in disks}

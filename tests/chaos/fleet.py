@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,15 +10,18 @@ from pathlib import Path
 import httpx
 
 from rocketconnect_cli import topology
-from rocketconnect_cli.embedded import ports
+from rocketconnect_cli.embedded import ports, probe
 from rocketconnect_cli.embedded.rocketmq import BROKER, NAME_SERVER, EmbeddedRocketMQ
 from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_cli.process import Process
+from tests.chaos.network import Network, Proxy
 from tests.chaos.postgres import Postgres
 
 START_SECONDS = 240
 POSTGRES = "postgres"
-_INJECTED = Path(__file__).with_name("injected")
+SERVICES = "services"
+BROKERS = "brokers"
+INJECTED = Path(__file__).with_name("injected")
 
 
 class NotReady(Exception):
@@ -33,20 +36,27 @@ class Fleet:
         replicas: Of each of config, position, state and cluster.
         executors: How many.
         spark: Keep a Spark driver warm in each executor.
+        network: Each executor is on a host of its own there, and reaches the services at SERVICES and RocketMQ at BROKERS.
     """
 
     form = "fleet"
 
-    def __init__(self, folder: Path, *, replicas: int = 1, executors: int = 2, spark: bool = True) -> None:
+    def __init__(
+        self, folder: Path, *, replicas: int = 1, executors: int = 2, spark: bool = True, network: Network | None = None
+    ) -> None:
         self.folder = folder
         self.failpoints = folder / "failpoints"
         self._logs = folder / "logs"
         self._data = folder / "data"
         for made in (self.failpoints, self._logs, self._data):
             made.mkdir()
-        self._rocketmq = EmbeddedRocketMQ(folder / "rocketmq")
+        self._network = network
+        reached = {} if network is None else {"brokerIP1": network.addresses[BROKERS]}
+        self._rocketmq = EmbeddedRocketMQ(folder / "rocketmq", broker_settings=reached)
         self._rocketmq.prepare()
         self._postgres = Postgres()
+        self.database = Proxy({("127.0.0.1", port := ports.choose()): ("127.0.0.1", self._postgres.port)})
+        self._database_url = self._postgres.url(port)
         self._executors = executors
         self._held: dict[str, float] = {}
         self.deaths: list[str] = []
@@ -57,7 +67,7 @@ class Fleet:
             BROKER: self._process(BROKER, self._rocketmq.broker_command, environment),
         }
         for service in self._services(replicas, spark=spark):
-            command = partial(tethered, service.command)
+            command = partial(tethered, self._on_its_host(service))
             self.processes[service.name] = self._process(service.name, command, {**os.environ, **service.environment})
 
     def start(self) -> None:
@@ -70,7 +80,7 @@ class Fleet:
         self._wait("PostgreSQL", self._postgres.is_ready)
         for name in (NAME_SERVER, BROKER):
             self.processes[name].start()
-        self._wait("RocketMQ", self._rocketmq.is_ready)
+        self._wait("RocketMQ", self._broker_is_known)
         for process in self.processes.values():
             if not process.starts:
                 process.start()
@@ -96,9 +106,6 @@ class Fleet:
             code = process.revive(now)
             if code is not None:
                 self.deaths.append(f"{name} {code}")
-        # A broker that a restarted name server does not know yet is asked to register, as `rocketconnect up` does at its start.
-        if self.processes[BROKER].pid is not None and self.processes[NAME_SERVER].pid is not None:
-            self._rocketmq.is_ready(0.2)
 
     def name_of(self, pid: int) -> str:
         """The name of the process with this id; empty: it is a child of one."""
@@ -109,27 +116,56 @@ class Fleet:
         self.rest = f"http://127.0.0.1:{(rest := ports.choose())}"
         workers = tuple(ports.choose() for _ in range(self._executors))
         chosen = topology.Ports(rest, ports.choose(), {kind: listed[0] for kind, listed in stores.items()}, workers)
+        self.hosts = self._proxied(stores)
         addresses = {
             f"ROCKETCONNECT_{kind.upper()}_ADDRESS": ",".join(f"127.0.0.1:{port}" for port in listed)
             for kind, listed in stores.items()
         }
         extra = {
             **addresses,
-            "ROCKETCONNECT_STORE_URL": self._postgres.url,
+            "ROCKETCONNECT_STORE_URL": self._database_url,
             "CHAOS_FAILPOINTS": str(self.failpoints),
-            "PYTHONPATH": os.pathsep.join(filter(None, (str(_INJECTED), os.environ.get("PYTHONPATH", "")))),
+            "PYTHONPATH": os.pathsep.join(filter(None, (str(INJECTED), os.environ.get("PYTHONPATH", "")))),
         }
         services = []
         for service in topology.services(chosen, data=self._data, name_server=self._rocketmq.name_server, extra=extra):
             if service.kind == "exporter":
                 continue
             environment = {**service.environment, "ROCKETCONNECT_SPARK_WARM": str(spark).lower()}
+            if service.kind == "executor":
+                environment |= self._far(service.name, stores)
             for number, port in enumerate(stores.get(service.kind, [service.port]), 1):
                 name = f"{service.name}-{number}" if replicas > 1 and service.kind in stores else service.name
                 services.append(
                     replace(service, name=name, port=port, environment={**environment, "ROCKETCONNECT_PORT": str(port)})
                 )
         return services
+
+    def _on_its_host(self, service: topology.Service) -> list[str]:
+        if self._network is None or service.kind != "executor":
+            return service.command
+        return self._network.enter(service.name, service.command)
+
+    def _far(self, name: str, stores: Mapping[str, Sequence[int]]) -> dict[str, str]:
+        """What an executor on another host is told: everything is behind a proxy there."""
+        if self._network is None:
+            return {}
+        services, brokers = self._network.addresses[SERVICES], self._network.addresses[BROKERS]
+        return {
+            "ROCKETCONNECT_HOST": self._network.addresses[name],
+            "ROCKETCONNECT_NAME_SERVER": f"{brokers}:{self._rocketmq.name_server.rpartition(':')[2]}",
+            **{
+                f"ROCKETCONNECT_{kind.upper()}_ADDRESS": ",".join(f"{services}:{port}" for port in listed)
+                for kind, listed in stores.items()
+            },
+        }
+
+    def _proxied(self, stores: Mapping[str, Sequence[int]]) -> Proxy | None:
+        if self._network is None:
+            return None
+        ways = {(SERVICES, port): port for listed in stores.values() for port in listed}
+        ways |= {(BROKERS, port): port for port in (_port(self._rocketmq.name_server), _port(self._rocketmq.broker))}
+        return Proxy({(self._network.addresses[name], port): ("127.0.0.1", port) for name, port in ways})
 
     def _process(self, name: str, command: Callable[[], Sequence[str]], environment: dict[str, str]) -> Process:
         return Process(name, command, environment, self._logs / f"{name}.log", 0, 5.0)
@@ -145,8 +181,18 @@ class Fleet:
                     process.revive(time.monotonic())
             time.sleep(0.2)
 
+    def _broker_is_known(self) -> bool:
+        if self._network is None:
+            return self._rocketmq.is_ready()
+        told = f'"{self._network.addresses[BROKERS]}:{_port(self._rocketmq.broker)}"'.encode()
+        return told in probe._call(_port(self._rocketmq.name_server), probe._GET_BROKER_CLUSTER_INFO, b"", 1.0)
+
     def _answers(self) -> bool:
         return answers(self.rest, self._executors)
+
+
+def _port(address: str) -> int:
+    return int(address.rpartition(":")[2])
 
 
 def answers(rest: str, executors: int) -> bool:

@@ -12,6 +12,9 @@ from rich.table import Table
 
 from tests.chaos.oracle import Verdict
 
+DEATHS = ("kill", "kill-all", "failpoint", "restart")
+"""Faults after which what was hit, or another in its place, has to begin anew."""
+
 
 @dataclass(slots=True)
 class Hit:
@@ -110,5 +113,5 @@ def _cells(rounds: Sequence[dict[str, Any]], hits: Sequence[dict[str, Any]]) -> 
 
 def time_to_recover(hit: dict[str, Any]) -> float | None:
     """From the death of a process on; of what lasts until it is healed, from then on."""
-    seconds: float | None = hit["flows" if hit["fault"] in ("kill", "failpoint", "restart") else "flows_after_heal"]
+    seconds: float | None = hit["flows" if hit["fault"] in DEATHS else "flows_after_heal"]
     return seconds

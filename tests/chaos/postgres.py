@@ -16,19 +16,14 @@ _START_SECONDS = 60
 
 
 class Postgres:
-    """Its commands; somebody else runs the server.
+    """Its commands; somebody else runs the server."""
 
-    Args:
-        host: Where it listens.
-    """
-
-    def __init__(self, host: str = "127.0.0.1") -> None:
+    def __init__(self) -> None:
         programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=lambda path: int(path.parts[-3]))
         if not programs:
             msg = "PostgreSQL's server programs are needed in /usr/lib/postgresql (Debian: apt-get install postgresql)"
             raise FileNotFoundError(msg)
         self._programs = programs[-1].parent
-        self._host = host
         self.port = ports.choose()
         # In a place of its own: its user may not be let into the folder of the one who runs the harness.
         self._data = data = Path(tempfile.mkdtemp(prefix="rocketconnect-postgres-"))
@@ -50,13 +45,10 @@ class Postgres:
             "-N",
         ]
         subprocess.run([*_as_owner(), *initdb], check=True, capture_output=True, cwd="/", timeout=_START_SECONDS)
-        with (data / "pg_hba.conf").open("a") as rules:
-            rules.write("host all all 10.0.0.0/8 trust\n")
 
-    @property
-    def url(self) -> str:
-        """The SQLAlchemy URL of the database that the services share."""
-        return f"postgresql+psycopg://postgres@{self._host}:{self.port}/postgres"
+    def url(self, port: int) -> str:
+        """The SQLAlchemy URL of the database that the services share, as it is reached at a port."""
+        return f"postgresql+psycopg://postgres@127.0.0.1:{port}/postgres"
 
     def command(self) -> Sequence[str]:
         """The server; it dies with the thread that starts it."""
@@ -68,7 +60,7 @@ class Postgres:
             "-p",
             str(self.port),
             "-h",
-            self._host,
+            "127.0.0.1",
             "-k",
             "",
         ]
@@ -81,7 +73,7 @@ class Postgres:
     def is_ready(self) -> bool:
         """Whether it answers."""
         try:
-            with psycopg.connect(host=self._host, port=self.port, user="postgres", connect_timeout=2):
+            with psycopg.connect(host="127.0.0.1", port=self.port, user="postgres", connect_timeout=2):
                 return True
         except psycopg.OperationalError:
             return False

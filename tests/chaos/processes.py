@@ -26,7 +26,7 @@ _MARKS = (
 
 def role(words: list[str]) -> str:
     """What a process with this command line is; empty: nothing that can be hit."""
-    if len(words) > 1 and words[1] == "up":
+    if "up" in words[1:3]:
         return "up"
     # Not the program that waits to become one of them.
     if any(word.endswith("tethered.py") for word in words[:4]):
