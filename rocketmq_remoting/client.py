@@ -125,13 +125,13 @@ class Client:
         """
         return self._routes.topic(topic, fresh=fresh)
 
-    def queues(self, topic: str, *, writable: bool = False) -> list[MessageQueue]:
-        """Return the queues of a topic that can be read (or, if `writable`, written), sorted.
+    def queues(self, topic: str, *, writable: bool = False, fresh: bool = False) -> list[MessageQueue]:
+        """Return the queues of a topic that can be read (or, if `writable`, written), sorted; `fresh` as `route`.
 
         Raises:
             TopicNotFound: no broker has announced it.
         """
-        return self.route(topic).message_queues(Permission.WRITE if writable else Permission.READ)
+        return self.route(topic, fresh=fresh).message_queues(Permission.WRITE if writable else Permission.READ)
 
     # --- send
 

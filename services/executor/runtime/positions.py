@@ -99,13 +99,22 @@ class PositionClient:
         }
         return Opened(positions, answer.wait.ToTimedelta() / timedelta(seconds=1), answer.clean, answer.incarnation)
 
-    def commit(self, updates: Mapping[str, Stored], *, clean: bool = False) -> "grpc.Future[wire.CommitPositionsResponse]":
-        """Begins to store positions: all or none. See `outcome` for how it ended."""
+    def commit(
+        self, updates: Mapping[str, Stored], *, clean: bool = False, expected: Mapping[str, str] | None = None
+    ) -> "grpc.Future[wire.CommitPositionsResponse]":
+        """Begins to store positions: all or none. See `outcome` for how it ended.
+
+        Args:
+            updates: By partition.
+            clean: The task has ended and everything that it sent is covered.
+            expected: By partition: the offset, as `written`, that must be stored now; "none": there must be no position.
+        """
         request = wire.CommitPositionsRequest(fence=self._fence, clean=clean)
         for partition, stored in updates.items():
             update = request.updates.add()
             update.position.partition = partition
-            update.position.offset = json.dumps(stored.offset, separators=(",", ":"))
+            update.position.offset = written(stored.offset)
+            update.expected_offset = (expected or {}).get(partition, "")
             update.position.incarnation = stored.incarnation
             if stored.resume:
                 update.position.resume = json.dumps(stored.resume, separators=(",", ":"))
@@ -116,12 +125,18 @@ class PositionClient:
         self._channel.close()
 
 
+def written(offset: Offset) -> str:
+    """An offset as the position service has it."""
+    return json.dumps(offset, separators=(",", ":"))
+
+
 def outcome(call: "grpc.Future[wire.CommitPositionsResponse]") -> None:
     """Waits for a commit.
 
     Raises:
         Fenced: refused, there is a newer owner.
         PositionsAway: not known, or not now: the same may be stored again.
+        PositionsMoved: another position is stored than was expected, or somebody has altered it.
         PermanentError: never.
     """
     with _errors():

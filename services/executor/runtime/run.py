@@ -163,7 +163,11 @@ def _sink(
     plugin: Sink, around: Surroundings, context: TaskContext, held: ExitStack, spark: Callable[[], SparkSession] | None
 ) -> Outcome:
     engine, task = _engine(plugin, around, context, held, spark)
-    return begin_sink(around, task, engine, context).run()
+    while True:
+        running = begin_sink(around, task, engine, context)
+        outcome = running.run()
+        if not running.begins_anew or outcome.failed or around.control.stopping.is_set():
+            return outcome
 
 
 def _engine(

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from rocketconnect_sdk.errors import PermanentError, SystemAway
@@ -231,8 +231,3 @@ class SinkReader:
         self._put(Part(queue, reading.position, gap.resume_at, {}, nothing, 0, 0, arrived=time.monotonic()))
         reading.position = gap.resume_at
         reading.stream.seek(gap.resume_at)
-
-
-def own_queues(queues: Sequence[MessageQueue], task: int, tasks: int) -> list[MessageQueue]:
-    """The share of a sink task: of all queues, sorted, every n-th."""
-    return sorted(queues)[task::tasks]

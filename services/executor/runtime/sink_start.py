@@ -19,7 +19,8 @@ from services.executor.runtime.rate import RateLimit
 from services.executor.runtime.read_again import messages
 from services.executor.runtime.sink_dead_letters import InQueue, SinkDeadLetters
 from services.executor.runtime.sink_positions import choose, from_stored, to_stored
-from services.executor.runtime.sink_reader import SinkReader, own_queues
+from services.executor.runtime.sink_queues import SinkQueues
+from services.executor.runtime.sink_reader import SinkReader
 from services.executor.runtime.sink_task import SinkRun
 from services.executor.runtime.surroundings import Surroundings
 from services.executor.runtime.task import State
@@ -37,7 +38,8 @@ def begin(around: Surroundings, task: SinkTask, engine: Engine, context: TaskCon
     opened = insist("opening the task at the position service", around.positions.open)
     if wait_until(time.monotonic() + opened.wait, around.control.wait):
         raise Stopped
-    queues = _queues(around)
+    share = SinkQueues(around)
+    queues = share.own(opened)
     in_sink = insist("starting the sink", task.start)
     positions = _positions(around, opened, in_sink, queues)
     dead = dead_letter_queues(around, TopicMaker.of(around.client, config))
@@ -62,15 +64,7 @@ def begin(around: Surroundings, task: SinkTask, engine: Engine, context: TaskCon
     letters = SinkDeadLetters(
         around, dead, context.max_record_bytes, origin, lambda name, offsets: messages(around.client, parse(name), offsets)
     )
-    return SinkRun(around, engine, reader, batcher, letters, positions=positions, group=group)
-
-
-def _queues(around: Surroundings) -> list[MessageQueue]:
-    topics = TopicMaker.of(around.client, around.config)
-    found: list[MessageQueue] = []
-    for topic in around.config["topics"]:
-        found += around.attempts.insist(f"looking for topic {topic}", partial(topics.find, topic, writable=False))
-    return own_queues(found, around.spec.task, around.spec.tasks)
+    return SinkRun(around, engine, reader, batcher, letters, share=share, positions=positions, group=group)
 
 
 def _positions(

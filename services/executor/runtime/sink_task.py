@@ -20,6 +20,7 @@ from services.executor.runtime.read_again import marks_before
 from services.executor.runtime.refusals import Refused, Stop, before, first_refused
 from services.executor.runtime.sink_dead_letters import SinkDeadLetters
 from services.executor.runtime.sink_positions import commit_of, to_stored
+from services.executor.runtime.sink_queues import SinkQueues
 from services.executor.runtime.sink_reader import SinkReader
 from services.executor.runtime.surroundings import Surroundings
 from services.executor.runtime.task import Outcome, QueueLag, State
@@ -40,6 +41,7 @@ class SinkRun:
         batcher: Batcher,
         dead_letters: SinkDeadLetters,
         *,
+        share: SinkQueues,
         positions: Mapping[MessageQueue, QueuePosition],
         group: str,
     ) -> None:
@@ -48,6 +50,7 @@ class SinkRun:
         self._reader = reader
         self._batcher = batcher
         self._dead_letters = dead_letters
+        self._share = share
         self._control = around.control
         self._metrics = around.reporter.metrics
         self._meter = Meter(around.reporter, time.monotonic())
@@ -56,16 +59,18 @@ class SinkRun:
         self._committer = Committer(around.positions, COMMIT_SECONDS, batcher.wake, self._stored)
         self._group = GroupOffsets(around.client, group)
         self._failure: Exception | None = None
+        self.begins_anew = False
+        """It has ended because there are more queues to read: the task is to begin again at once, under the same epoch."""
 
     def run(self) -> Outcome:
-        """Writes until it is to stop or cannot go on.
+        """Writes until it is to stop, cannot go on, or has to begin anew.
 
         Raises:
             Fenced: somebody else owns the task.
         """
         self._reader.start()
         try:
-            while not self._control.stopping.is_set() and self._failure is None:
+            while not self._control.stopping.is_set() and self._failure is None and not self.begins_anew:
                 self._step()
             return self._end()
         finally:
@@ -81,6 +86,9 @@ class SinkRun:
             self._failure = self._reader.error
         self._committer.poll(soon=not parts)
         self._say(idle=not parts)
+        if self._share.grown():
+            self._around.reporter.log("INFO", "its topics have more queues: begins anew, to read its share of them")
+            self.begins_anew = True
 
     def _try(self, parts: Sequence[Part], until: float | None = None) -> None:
         """Writes a batch; what ends the task is kept until its earlier batches are committed."""

@@ -1,0 +1,104 @@
+"""Which queues a sink task reads.
+
+The tasks of a connector share one list, kept with its positions in the row `~queues`, and each owns every n-th queue of it. Within
+a plan generation the list only grows, so that a queue never has two readers, whatever each task sees when it starts; queues that
+are added to a topic are taken up while the tasks go on.
+"""
+
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import cast
+
+from rocketmq_remoting.errors import RetriableError, TopicNotFound
+from rocketmq_remoting.model import MessageQueue
+from services.executor.runtime.positions import Opened, PositionsMoved, Stored, outcome, written
+from services.executor.runtime.queues import parse, text
+from services.executor.runtime.surroundings import Surroundings
+from services.executor.runtime.topics import TopicMaker
+
+ROW = "~queues"
+LOOK_SECONDS = 15.0
+"""How often it is looked whether there are more."""
+
+
+class SinkQueues:
+    """The queues of one sink task. Used by one thread."""
+
+    def __init__(self, around: Surroundings) -> None:
+        self._around = around
+        self._listed: Sequence[str] = ()
+        self._own: frozenset[str] = frozenset()
+        self._look_at = 0.0
+
+    def own(self, opened: Opened) -> list[MessageQueue]:
+        """The queues to read now; those that are new are added to the list first. May take as long as others are away.
+
+        Raises:
+            Stopped, Fenced, GaveUp, PermanentError: it cannot begin.
+        """
+        while True:
+            stored = opened.positions.get(ROW)
+            visible = self._visible()
+            self._listed, is_stored = extended(stored, self._around.spec.generation, self._around.config["topics"], visible)
+            if is_stored or self._store(stored, opened.incarnation):
+                break
+            # Another task of the connector was quicker.
+            opened = self._around.attempts.insist("opening the task again", self._around.positions.open)
+        mine = self._share(visible)
+        self._own = frozenset(mine)
+        self._look_at = time.monotonic() + LOOK_SECONDS
+        return [parse(name) for name in mine]
+
+    def grown(self) -> bool:
+        """Whether the topics have queues by now that are not in the list, or that this task owns and does not read."""
+        if time.monotonic() < self._look_at:
+            return False
+        self._look_at = time.monotonic() + LOOK_SECONDS
+        try:
+            queues = [queue for topic in self._around.config["topics"] for queue in self._around.client.queues(topic, fresh=True)]
+        except (RetriableError, TopicNotFound):
+            # Reading says so.
+            return False
+        visible = {text(queue) for queue in queues}
+        return not visible <= set(self._listed) or not set(self._share(sorted(visible))) <= self._own
+
+    def _share(self, visible: Sequence[str]) -> list[str]:
+        spec = self._around.spec
+        there = set(visible)
+        return [name for name in self._listed[spec.task :: spec.tasks] if name in there]
+
+    def _visible(self) -> list[str]:
+        topics = TopicMaker.of(self._around.client, self._around.config)
+        found: list[MessageQueue] = []
+        for topic in self._around.config["topics"]:
+            found += self._around.attempts.insist(f"looking for topic {topic}", partial(topics.find, topic, writable=False))
+        return [text(queue) for queue in sorted(found)]
+
+    def _store(self, before: Stored | None, incarnation: int) -> bool:
+        generation = self._around.spec.generation
+        row = Stored(
+            (generation, len(self._listed)),
+            incarnation if before is None else before.incarnation,
+            {"generation": generation, "queues": list(self._listed)},
+        )
+        expected = {ROW: "none" if before is None else written(before.offset)}
+        try:
+            self._around.attempts.insist(
+                "storing the list of queues", lambda: outcome(self._around.positions.commit({ROW: row}, expected=expected))
+            )
+        except PositionsMoved:
+            return False
+        return True
+
+
+def extended(stored: Stored | None, generation: int, topics: Sequence[str], visible: Sequence[str]) -> tuple[Sequence[str], bool]:
+    """The list with what is visible, and whether it is stored so.
+
+    With a new generation all tasks of the older ones have ended: what no topic of the configuration has any more is left out then.
+    """
+    before = [] if stored is None else list(cast("Sequence[str]", stored.resume.get("queues", ())))
+    same = stored is not None and stored.resume.get("generation") == generation
+    known = before if same else [name for name in before if parse(name).topic in topics]
+    new = [name for name in visible if name not in set(known)]
+    return [*known, *new], same and not new

@@ -1,0 +1,74 @@
+"""Which queues the tasks of a sink read, with a real broker and a real position service."""
+
+import pytest
+
+from rocketmq_remoting.model import Message
+from services.executor.runtime import sink_queues
+from services.executor.runtime.positions import Stored
+from services.executor.runtime.task import Kind, State
+from tests.services.executor.runtime.conftest import Tasks, rows
+
+
+def produce(tasks: Tasks, topic: str, each: int, start: int) -> list[str]:
+    sent = []
+    for queue in tasks.client.queues(topic, fresh=True):
+        bodies = [f"{topic}/{queue.queue_id}/{number}" for number in range(start, start + each)]
+        tasks.client.send_batch(queue, [Message(body.encode()) for body in bodies], 10)
+        sent += bodies
+    return sent
+
+
+def test_queues_that_are_added_to_a_topic_are_read_by_one_task_each_while_the_tasks_go_on(
+    tasks: Tasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sink_queues, "LOOK_SECONDS", 0.2)
+    tasks.client.create_topic(tasks.topic, queues=2)
+    sent = produce(tasks, tasks.topic, 50, 0)
+    files = [tasks.path / f"{task}.db" for task in (0, 1)]
+    running = [
+        tasks.start(Kind.SINK, {"connector.class": "table", "file": str(file)}, task=task, tasks=2)
+        for task, file in enumerate(files)
+    ]
+    for each in running:
+        each.reporter.wait_for_out(50)
+    tasks.client.create_topic(tasks.topic, queues=7)
+    sent += produce(tasks, tasks.topic, 50, 50)
+    for each in running:
+        each.reporter.wait_for(lambda each=each: any("more queues" in message for _, message in each.reporter.logs))  # type: ignore[misc]
+    running[0].reporter.wait_for(lambda: sum(len(rows(file)) for file in files) >= len(sent))
+    assert all(each.stop().clean for each in running)
+    written = [rows(file) for file in files]
+    assert sorted(value for part in written for value in part) == sorted(sent)
+    for part in written:
+        for queue in {value.rpartition("/")[0] for value in part}:
+            own = [value for value in part if value.rpartition("/")[0] == queue]
+            assert own == sorted(own, key=lambda value: int(value.rpartition("/")[2]))
+    assert not any(state is State.FAILED for each in running for state, _ in each.reporter.states)
+
+
+def test_two_tasks_that_see_other_queues_when_they_start_never_read_the_same_one(tasks: Tasks) -> None:
+    """A queue that the second one sees stands before those that the first one saw."""
+    first, second = f"a-{tasks.unique}", f"b-{tasks.unique}"
+    tasks.client.create_topic(first, queues=1)
+    tasks.client.create_topic(second, queues=2)
+    file = tasks.path / "t.db"
+    config = {"connector.class": "table", "file": str(file), "topics": f"{first},{second}"}
+    early = tasks.start(Kind.SINK, config, task=0, tasks=2)
+    early.reporter.wait_for_state(State.IDLE)
+    tasks.client.create_topic(first, queues=2)
+    tasks.client.queues(first, fresh=True)
+    late = tasks.start(Kind.SINK, {**config, "file": str(tasks.path / "u.db")}, task=1, tasks=2)
+    late.reporter.wait_for_state(State.IDLE)
+    sent = produce(tasks, first, 20, 0) + produce(tasks, second, 20, 0)
+    early.reporter.wait_for_out(40)
+    late.reporter.wait_for_out(40)
+    assert early.stop().clean
+    assert late.stop().clean
+    assert sorted(rows(file) + rows(tasks.path / "u.db")) == sorted(sent)
+
+
+def test_with_a_new_generation_what_no_topic_of_the_configuration_has_any_more_is_left_out() -> None:
+    before = Stored((1, 3), 0, {"generation": 1, "queues": ["a/b/0", "c/b/0", "a/b/1"]})
+    assert sink_queues.extended(before, 2, ["a"], ["a/b/0", "a/b/1", "a/b/2"]) == (["a/b/0", "a/b/1", "a/b/2"], False)
+    assert sink_queues.extended(before, 1, ["a"], ["a/b/0"]) == (["a/b/0", "c/b/0", "a/b/1"], True)
+    assert sink_queues.extended(None, 1, ["a"], ["a/b/0"]) == (["a/b/0"], False)
