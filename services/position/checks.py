@@ -3,10 +3,11 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rocketconnect_kit.errors import FieldProblem, InvalidArgument
 from services.position.domain import Fence
+from services.position.fencing import LONGEST_LEASE
 
 MAXIMUM_PARTITION = 1_024
 MAXIMUM_PARTITION_BYTES = 2_048
@@ -14,11 +15,27 @@ MAXIMUM_PARTITION_BYTES = 2_048
 MAXIMUM_OFFSET = 1_024
 MAXIMUM_RESUME = 256 * 1024
 MAXIMUM_UPDATES = 10_000
+MAXIMUM_FENCES = 10_000
 
 _MAXIMUM_TOLD = 100
 _UID = re.compile(r"[A-Za-z0-9_-]{1,128}", re.ASCII)
 _OFFSET = re.compile(r"\[(-?\d+(,-?\d+)*)?\]", re.ASCII)
 _OFFSET_FIX = "write a JSON array of integers, such as [1048576]"
+
+
+def confirm_problems(fences: Sequence[Fence], lease: int) -> list[FieldProblem]:
+    """Return what is wrong with tasks that are to be confirmed for so many microseconds."""
+    problems = []
+    if len(fences) > MAXIMUM_FENCES:
+        fix = f"confirm at most {MAXIMUM_FENCES:,} at once"
+        problems.append(FieldProblem("fences", "", f"holds {len(fences):,} tasks", fix))
+    names = Counter((fence.connector_uid, fence.task) for fence in fences)
+    if names and (twice := names.most_common(1)[0])[1] > 1:
+        problems.append(FieldProblem("fences", f"{twice[0][0][:128]}/{twice[0][1]}", "is named twice", "name each task once"))
+    if not 0 < lease <= LONGEST_LEASE:
+        seconds, most = lease / 1_000_000, LONGEST_LEASE // 1_000_000
+        problems.append(FieldProblem("lease", f"{seconds:g} s", "is no lease", f"ask for more than 0 and at most {most} s"))
+    return [*problems, *(problem for fence in fences[:MAXIMUM_FENCES] for problem in fence_problems(fence))]
 
 
 def fence_problems(fence: Fence) -> list[FieldProblem]:

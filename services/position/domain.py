@@ -46,13 +46,18 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class TaskRow:
-    """A task that was opened: its last fence; whether it ended clean; whether its commits are let in."""
+    """A task that was opened: its last fence; whether it ended clean; whether its commits are let in.
+
+    `confirmed_until` (microseconds since 1970): so long it, or who is about to open it, may run without the cluster service. A task
+    that was confirmed and never opened has generation and epoch 0, and is clean.
+    """
 
     task: int
     generation: int
     epoch: int
     clean: bool
     open: bool
+    confirmed_until: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,8 @@ class ConnectorRow:
     """A connector: its highest generation; the incarnation of new partitions; whether all before the generation was clean.
 
     One that was never opened has generation 0, incarnation 0, and is clean. `revision` is the one that the generation is a plan
-    of; 0: not known.
+    of; 0: not known. `wait_until` (microseconds since 1970): so long owners of its tasks that were shut out by newer ones may
+    still write.
     """
 
     uid: str
@@ -68,6 +74,7 @@ class ConnectorRow:
     incarnation: int
     carried_clean: bool
     revision: int = 0
+    wait_until: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +110,9 @@ class Effects:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What a task is told when it opens."""
+    """What a task is told when it opens; `wait` are microseconds for which older owners may still be confirmed."""
 
     positions: tuple[Position, ...]
     clean: bool
     incarnation: int
+    wait: int = 0

@@ -7,6 +7,12 @@ The fence (invariant 3)
     Altering or resetting positions shuts out every task until it is opened again, since what a task still under way knows of
     its positions is no longer so.
 
+Confirmed (invariant 3, while the cluster service is away)
+    A worker whose lease nobody else renews may go on for as long as each of its tasks is confirmed. Until when is remembered with
+    the task, and who opens it with a newer epoch, or any task in a newer generation (which deals the partitions anew), has to wait
+    for it: the rest of the time is told to everybody who opens a task of the connector before it is over, which is simple and
+    never too short. A task may be confirmed before it is opened, since it may be opened at any moment of its lease.
+
 Clean
     True means: the topic holds nothing of the task's partitions beyond their positions, so nothing has to be looked for.
     Each task row holds whether its last owner ended so. It turns false with each open, also with the same epoch again (the
@@ -33,6 +39,9 @@ from services.position.domain import Effects, Fence, Ledger, Opened, Position, S
 
 NONE = "none"
 
+LONGEST_LEASE = 600_000_000
+"""Microseconds: nobody is confirmed, and hence waited for, any longer, whatever the clocks say."""
+
 
 def open_task(ledger: Ledger, fence: Fence, revision: int = 0, now: int = 0) -> tuple[Effects, Opened]:
     """Raise the fence of a task, whose plan is of a revision (0: not known). The ledger holds all tasks and positions.
@@ -41,10 +50,13 @@ def open_task(ledger: Ledger, fence: Fence, revision: int = 0, now: int = 0) -> 
         FailedPrecondition: FENCED when a newer generation or epoch was opened before.
     """
     connector, row = ledger.connector, ledger.tasks.get(fence.task)
-    if fence.generation < connector.generation:
-        raise _fenced(fence, f"generation {connector.generation} of the plan was opened")
-    if row is not None and fence.epoch < row.epoch:
-        raise _fenced(fence, f"epoch {row.epoch} opened it")
+    if why := _outdated(ledger, fence):
+        raise _fenced(fence, why)
+    same_owner = row is not None and (row.generation, row.epoch) == (fence.generation, fence.epoch)
+    if not same_owner:
+        shut_out = ledger.tasks.values() if fence.generation > connector.generation else [row] if row is not None else []
+        wait_until = max([connector.wait_until, *(task.confirmed_until for task in shut_out)])
+        connector = replace(connector, wait_until=wait_until)
     snapshot = None
     if fence.generation > connector.generation:
         snapshot = snapshots.ended(ledger, revision, now)
@@ -54,9 +66,24 @@ def open_task(ledger: Ledger, fence: Fence, revision: int = 0, now: int = 0) -> 
         connector = replace(connector, revision=revision)
     seen_before = row is not None and row.generation == fence.generation
     clean = row.clean if row is not None and seen_before else connector.carried_clean
-    opened = TaskRow(fence.task, fence.generation, fence.epoch, clean=False, open=True)
+    confirmed_until = row.confirmed_until if row is not None and same_owner else 0
+    opened = TaskRow(fence.task, fence.generation, fence.epoch, clean=False, open=True, confirmed_until=confirmed_until)
     positions = tuple(sorted(ledger.positions.values(), key=lambda position: position.partition))
-    return Effects(connector, (opened,), snapshot=snapshot), Opened(positions, clean, connector.incarnation)
+    wait = min(max(0, connector.wait_until - now), LONGEST_LEASE)
+    return Effects(connector, (opened,), snapshot=snapshot), Opened(positions, clean, connector.incarnation, wait)
+
+
+def confirm(ledger: Ledger, fences: Sequence[Fence], lease: int, now: int) -> tuple[Effects, tuple[Fence, ...]]:
+    """Let tasks of a connector run on for so many microseconds; return those that are fenced. The ledger holds all its tasks."""
+    confirmed, fenced = [], []
+    for fence in fences:
+        row = ledger.tasks.get(fence.task) or TaskRow(fence.task, 0, 0, clean=True, open=False)
+        shut_out = (row.generation, row.epoch) == (fence.generation, fence.epoch) and not row.open
+        if shut_out or _outdated(ledger, fence):
+            fenced.append(fence)
+        else:
+            confirmed.append(replace(row, confirmed_until=max(row.confirmed_until, now + lease)))
+    return Effects(tasks=tuple(confirmed)), tuple(fenced)
 
 
 def commit(ledger: Ledger, fence: Fence, updates: Sequence[Update], *, clean: bool, now: int) -> Effects:
@@ -146,6 +173,14 @@ def apply(ledger: Ledger, effects: Effects) -> Ledger:
             **{position.partition: position for position in effects.positions},
         },
     )
+
+
+def _outdated(ledger: Ledger, fence: Fence) -> str:
+    """Why somebody newer than the fence has opened its task; empty: nobody has."""
+    row = ledger.tasks.get(fence.task)
+    if fence.generation < ledger.connector.generation:
+        return f"generation {ledger.connector.generation} of the plan was opened"
+    return f"epoch {row.epoch} opened it" if row is not None and fence.epoch < row.epoch else ""
 
 
 def _shut_out(ledger: Ledger, *, clean: bool | None) -> tuple[TaskRow, ...]:

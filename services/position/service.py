@@ -17,7 +17,9 @@ _log = get_logger(__name__)
 
 
 class PositionService(PositionServiceServicer):
-    """See position_service.proto for what each RPC promises. OpenTask and CommitPositions need no other service (invariant 9).
+    """See position_service.proto for what each RPC promises.
+
+    OpenTask, CommitPositions and ConfirmEpochs need no other service (invariant 9).
 
     Args:
         store: the positions.
@@ -42,8 +44,18 @@ class PositionService(PositionServiceServicer):
             revision=request.revision,
             epoch=fence.epoch,
             clean=opened.clean,
+            wait_seconds=opened.wait / 1_000_000,
         )
         return wire.opened(opened)
+
+    async def ConfirmEpochs(self, request: pb.ConfirmEpochsRequest, context: ServicerContext) -> pb.ConfirmEpochsResponse:
+        """Let tasks run on while the cluster service is away."""
+        by_connector, lease = wire.confirmed(request)
+        answers = [asyncio.wrap_future(self._store.confirm(uid, fences, lease)) for uid, fences in by_connector.items()]
+        fenced = [fence for answer in await asyncio.gather(*answers) for fence in answer]
+        for fence in fenced:
+            _log.info("not confirmed: fenced", uid=fence.connector_uid, task=fence.task, epoch=fence.epoch)
+        return wire.fences(fenced)
 
     async def CommitPositions(self, request: pb.CommitPositionsRequest, context: ServicerContext) -> pb.CommitPositionsResponse:
         """Store positions under the fence."""

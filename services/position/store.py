@@ -31,6 +31,7 @@ _connectors = sa.Table(
     sa.Column("incarnation", sa.BigInteger),
     sa.Column("carried_clean", sa.Boolean),
     sa.Column("revision", sa.BigInteger),
+    sa.Column("wait_until", sa.BigInteger),
 )
 _tasks = sa.Table(
     "position_tasks",
@@ -41,6 +42,7 @@ _tasks = sa.Table(
     sa.Column("epoch", sa.BigInteger),
     sa.Column("clean", sa.Boolean),
     sa.Column("open", sa.Boolean),
+    sa.Column("confirmed_until", sa.BigInteger),
 )
 _positions = sa.Table(
     "position_positions",
@@ -84,7 +86,11 @@ _LOOKUPS = {
     ),
 }
 
-Decision = Callable[[Ledger], tuple[Effects, Any]]
+Clock = Callable[[], int]
+"""Microseconds since 1970."""
+
+Decision = Callable[[Ledger, Clock], tuple[Effects, Any]]
+"""Decides on what the transaction has read, by the clock that all replicas share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,24 +108,35 @@ class PositionStore:
 
     Args:
         engine: a migrated database.
-        now: microseconds since 1970.
+        now: the time of this process. How long tasks are confirmed is counted on it with SQLite; with PostgreSQL on the clock of
+            the database, so that replicas agree.
     """
 
-    def __init__(self, engine: sa.Engine, now: Callable[[], int]) -> None:
+    def __init__(self, engine: sa.Engine, now: Clock) -> None:
         self._engine = engine
         self._now = now
         self._writer: GroupWriter[_Change, Any] = GroupWriter(self._store_group)
 
     def open_task(self, fence: Fence, revision: int = 0) -> "Future[Opened]":
         """Raise the fence of a task and return the positions (see `fencing.open_task`)."""
-        return self._writer.submit(
-            _Change(fence.connector_uid, lambda ledger: fencing.open_task(ledger, fence, revision, self._now()))
-        )
+
+        def decide(ledger: Ledger, clock: Clock) -> tuple[Effects, Opened]:
+            return fencing.open_task(ledger, fence, revision, clock())
+
+        return self._writer.submit(_Change(fence.connector_uid, decide))
+
+    def confirm(self, uid: str, fences: Sequence[Fence], lease: int) -> "Future[tuple[Fence, ...]]":
+        """Let tasks of a connector run on, and return those that are fenced (see `fencing.confirm`)."""
+
+        def decide(ledger: Ledger, clock: Clock) -> tuple[Effects, tuple[Fence, ...]]:
+            return fencing.confirm(ledger, fences, lease, clock())
+
+        return self._writer.submit(_Change(uid, decide, partitions=()))
 
     def commit(self, fence: Fence, updates: Sequence[Update], *, clean: bool) -> "Future[None]":
         """Store positions, all or none (see `fencing.commit`)."""
 
-        def decide(ledger: Ledger) -> tuple[Effects, None]:
+        def decide(ledger: Ledger, _clock: Clock) -> tuple[Effects, None]:
             return fencing.commit(ledger, fence, updates, clean=clean, now=self._now()), None
 
         partitions = tuple(update.partition for update in updates)
@@ -128,7 +145,7 @@ class PositionStore:
     def alter(self, uid: str, offsets: Mapping[str, str]) -> "Future[tuple[Position, ...]]":
         """Move positions by hand and return all of the connector (see `fencing.alter`)."""
 
-        def decide(ledger: Ledger) -> tuple[Effects, tuple[Position, ...]]:
+        def decide(ledger: Ledger, _clock: Clock) -> tuple[Effects, tuple[Position, ...]]:
             effects = fencing.alter(ledger, offsets, self._now())
             after = fencing.apply(ledger, effects).positions
             return effects, tuple(after[partition] for partition in sorted(after))
@@ -137,7 +154,7 @@ class PositionStore:
 
     def reset(self, uid: str) -> "Future[int]":
         """Forget all positions and return how many there were (see `fencing.reset`)."""
-        return self._writer.submit(_Change(uid, lambda ledger: (fencing.reset(ledger), len(ledger.positions))))
+        return self._writer.submit(_Change(uid, lambda ledger, _clock: (fencing.reset(ledger), len(ledger.positions))))
 
     def restore(self, uid: str, revision: int) -> "Future[tuple[tuple[Position, ...], tuple[str, ...]]]":
         """Move all positions to where they were when a revision ended (see `fencing.restore`).
@@ -149,7 +166,7 @@ class PositionStore:
         # A snapshot is never edited, so it may be read before its turn to be written comes.
         _open, kept = self.snapshots(uid)
 
-        def decide(ledger: Ledger) -> tuple[Effects, tuple[tuple[Position, ...], tuple[str, ...]]]:
+        def decide(ledger: Ledger, _clock: Clock) -> tuple[Effects, tuple[tuple[Position, ...], tuple[str, ...]]]:
             # What was opened last has not ended yet, nor has what came after it without a task.
             ending = 0 < ledger.connector.revision <= revision
             effects = Effects() if ending else fencing.restore(ledger, snapshots.covering(kept, revision), self._now())
@@ -179,7 +196,7 @@ class PositionStore:
 
     def _store_group(self, changes: Sequence[_Change]) -> list[Outcome[Any]]:
         with writing(self._engine) as connection:
-            books = _Books(connection, changes)
+            books = _Books(connection, changes, self._now)
             outcomes = [books.decide(change) for change in changes]
             books.write()
             return outcomes
@@ -197,8 +214,9 @@ class _Pages:
 class _Books:
     """The ledgers of one transaction: read once for all its changes, written once at its end."""
 
-    def __init__(self, connection: sa.Connection, changes: Sequence[_Change]) -> None:
+    def __init__(self, connection: sa.Connection, changes: Sequence[_Change], now: Clock) -> None:
         self._connection = connection
+        self._now = now
         self._connectors: dict[str, ConnectorRow] = {}
         self._tasks: dict[tuple[str, int], TaskRow] = {}
         self._positions: dict[tuple[str, str], Position] = {}
@@ -206,26 +224,24 @@ class _Books:
         self._forgotten_partitions: set[tuple[str, str]] = set()
         self._snapshots: list[tuple[str, Snapshot]] = []
         self._pages = {change.uid: _Pages(ConnectorRow(change.uid, 0, 0, carried_clean=True)) for change in changes}
-        whole = sorted({change.uid for change in changes if change.partitions is None})
-        parts = [change for change in changes if change.uid not in set(whole)]
-        self._lock(whole)
+        all_tasks = {change.uid for change in changes if change.task is None}
+        all_positions = {change.uid for change in changes if change.partitions is None}
+        self._lock(all_tasks)
         for row in [
-            *self._all(_tasks, whole),
-            *self._look_up("task", {(change.uid, change.task) for change in parts}),
+            *self._all(_tasks, all_tasks),
+            *self._look_up("task", {(change.uid, change.task) for change in changes if change.uid not in all_tasks}),
         ]:
-            task = TaskRow(row.task, row.generation, row.epoch, bool(row.clean), bool(row.open))
-            self._pages[row.connector_uid].tasks[row.task] = task
-        for row in [
-            *self._all(_positions, whole),
-            *self._look_up("partition", {(change.uid, each) for change in parts for each in change.partitions or ()}),
-        ]:
+            fields = (row.task, row.generation, row.epoch, bool(row.clean), bool(row.open), row.confirmed_until)
+            self._pages[row.connector_uid].tasks[row.task] = TaskRow(*fields)
+        some = {(change.uid, each) for change in changes if change.uid not in all_positions for each in change.partitions or ()}
+        for row in [*self._all(_positions, all_positions), *self._look_up("partition", some)]:
             self._pages[row.connector_uid].positions[row.partition] = _position(row)
 
     def decide(self, change: _Change) -> Outcome[Any]:
         """Return the outcome of a change on what the changes before it have left."""
         pages = self._pages[change.uid]
         try:
-            effects, result = change.decide(Ledger(pages.connector, pages.tasks, pages.positions))
+            effects, result = change.decide(Ledger(pages.connector, pages.tasks, pages.positions), self._clock)
         except ServiceError as error:
             return error
         if effects.connector is not None:
@@ -270,19 +286,27 @@ class _Books:
         if beyond is not None:
             self._connection.execute(_snapshots.delete().where(own, _snapshots.c.revision <= beyond))
 
-    def _lock(self, whole: Sequence[str]) -> None:
+    def _clock(self) -> int:
+        # After the rows were locked: whoever decided on them before has read an earlier time.
+        if self._connection.dialect.name != "postgresql":
+            return self._now()
+        asked = sa.text("SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)")
+        return int(self._connection.execute(asked).scalar_one())
+
+    def _lock(self, new: Iterable[str]) -> None:
         query = sa.select(_connectors).where(_connectors.c.uid.in_(sorted(self._pages))).order_by(_connectors.c.uid)
         if self._connection.dialect.name == "postgresql":
             # A row that is not there can't be locked; one that says nothing yet is as good as none.
-            if whole:
-                fresh = [asdict(ConnectorRow(uid, 0, 0, carried_clean=True)) for uid in whole]
+            if fresh := [asdict(ConnectorRow(uid, 0, 0, carried_clean=True)) for uid in sorted(new)]:
                 self._connection.execute(postgresql.insert(_connectors).on_conflict_do_nothing(), fresh)
             query = query.with_for_update()
         for row in self._connection.execute(query):
-            self._pages[row.uid].connector = ConnectorRow(row.uid, row.generation, row.incarnation, row.carried_clean, row.revision)
+            self._pages[row.uid].connector = ConnectorRow(
+                row.uid, row.generation, row.incarnation, row.carried_clean, row.revision, row.wait_until
+            )
 
-    def _all(self, table: sa.Table, uids: Sequence[str]) -> Iterable[sa.Row[Any]]:
-        return self._connection.execute(sa.select(table).where(table.c.connector_uid.in_(uids))) if uids else ()
+    def _all(self, table: sa.Table, uids: Iterable[str]) -> Iterable[sa.Row[Any]]:
+        return self._connection.execute(sa.select(table).where(table.c.connector_uid.in_(sorted(uids)))) if uids else ()
 
     def _look_up(self, kind: str, pairs: Iterable[tuple[str, Any]]) -> Iterable[sa.Row[Any]]:
         keys = list(pairs)

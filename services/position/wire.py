@@ -1,6 +1,7 @@
 """Messages to domain and back, pure."""
 
 from collections.abc import Iterable
+from dataclasses import asdict
 
 from google.protobuf.timestamp_pb2 import Timestamp
 from rocketconnect.position.v1 import position_service_pb2 as pb
@@ -21,6 +22,27 @@ def fence(message: pb.TaskFence) -> Fence:
     value = _fence(message)
     checks.refuse(checks.fence_problems(value))
     return value
+
+
+def confirmed(request: pb.ConfirmEpochsRequest) -> tuple[dict[str, list[Fence]], int]:
+    """Return whose tasks are to be confirmed, by connector, and for how many microseconds.
+
+    Raises:
+        InvalidArgument: POSITION_INVALID with all that is wrong with the fences and the lease.
+    """
+    fences = [_fence(each) for each in request.fences]
+    lease = request.lease.ToMicroseconds()
+    problems = checks.confirm_problems(fences, lease)
+    checks.refuse(problems)
+    by_connector: dict[str, list[Fence]] = {}
+    for each in fences:
+        by_connector.setdefault(each.connector_uid, []).append(each)
+    return by_connector, lease
+
+
+def fences(values: Iterable[Fence]) -> pb.ConfirmEpochsResponse:
+    """Return the answer to ConfirmEpochs: who is fenced."""
+    return pb.ConfirmEpochsResponse(fenced=[pb.TaskFence(**asdict(each)) for each in values])
 
 
 def commit(request: pb.CommitPositionsRequest) -> tuple[Fence, tuple[Update, ...]]:
@@ -63,9 +85,9 @@ def offsets(positions: Iterable[record_pb2.Position]) -> dict[str, str]:
 
 
 def opened(value: Opened) -> pb.OpenTaskResponse:
-    """Return the answer to OpenTask. Nobody confirms epochs here while the cluster service is away, so nobody must wait."""
+    """Return the answer to OpenTask."""
     response = pb.OpenTaskResponse(positions=map(position, value.positions), clean=value.clean, incarnation=value.incarnation)
-    response.wait.FromSeconds(0)
+    response.wait.FromMicroseconds(value.wait)
     return response
 
 

@@ -13,9 +13,14 @@ def fence(task: int, generation: int, epoch: int) -> Fence:
     return Fence("c", task, generation, epoch)
 
 
-def opened(ledger: Ledger, task: int, generation: int, epoch: int) -> tuple[Ledger, Opened]:
-    effects, answer = fencing.open_task(ledger, fence(task, generation, epoch))
+def opened(ledger: Ledger, task: int, generation: int, epoch: int, now: int = 0) -> tuple[Ledger, Opened]:
+    effects, answer = fencing.open_task(ledger, fence(task, generation, epoch), now=now)
     return fencing.apply(ledger, effects), answer
+
+
+def confirmed(ledger: Ledger, *fences: Fence, now: int, lease: int = 100) -> tuple[Ledger, list[Fence]]:
+    effects, fenced = fencing.confirm(ledger, fences, lease, now)
+    return fencing.apply(ledger, effects), list(fenced)
 
 
 def update(partition: str, offset: str, expected: str = "", incarnation: int = 0) -> Update:
@@ -163,3 +168,71 @@ def test_a_reset_begins_as_new_with_an_incarnation_above_all_there_were() -> Non
     assert answer == Opened((), clean=True, incarnation=3)
     ledger = committed(ledger, fence(0, 1, 2), update("p", "[1]"))
     assert ledger.positions["p"].incarnation == 3
+
+
+def test_a_newer_owner_waits_until_the_confirmation_of_the_older_one_is_over() -> None:
+    ledger, _ = opened(NEW, 0, 1, 1)
+    ledger, fenced = confirmed(ledger, fence(0, 1, 1), now=1_000)
+    assert fenced == []
+    ledger, answer = opened(ledger, 0, 1, 2, now=1_030)
+    assert answer.wait == 70
+    _ledger, answer = opened(ledger, 0, 1, 3, now=1_100)
+    assert answer.wait == 0
+
+
+def test_the_newer_owner_waits_just_as_long_when_it_or_a_still_newer_one_opens_again() -> None:
+    ledger, _ = opened(NEW, 0, 1, 1)
+    ledger, _ = confirmed(ledger, fence(0, 1, 1), now=1_000)
+    ledger, _ = opened(ledger, 0, 1, 2, now=1_010)
+    assert opened(ledger, 0, 1, 2, now=1_020)[1].wait == 80
+    assert opened(ledger, 0, 1, 3, now=1_040)[1].wait == 60
+
+
+def test_from_the_open_on_the_older_owner_is_not_confirmed_any_more() -> None:
+    ledger, _ = opened(NEW, 0, 1, 1)
+    ledger, _ = opened(ledger, 1, 1, 2)
+    ledger, _ = opened(ledger, 0, 1, 3)
+    ledger, fenced = confirmed(ledger, fence(0, 1, 1), fence(1, 1, 2), now=1_000)
+    assert fenced == [fence(0, 1, 1)]
+    assert opened(ledger, 0, 1, 4, now=1_000)[1].wait == 0
+
+
+def test_a_new_generation_waits_for_every_task_of_the_older_ones_in_all_its_tasks() -> None:
+    ledger, _ = opened(NEW, 0, 1, 1)
+    ledger, _ = opened(ledger, 5, 1, 2)
+    ledger, _ = confirmed(ledger, fence(5, 1, 2), now=1_000)
+    ledger, answer = opened(ledger, 0, 2, 3, now=1_010)
+    assert answer.wait == 90
+    ledger, answer = opened(ledger, 1, 2, 4, now=1_020)
+    assert answer.wait == 80
+    assert confirmed(ledger, fence(5, 1, 2), now=1_030)[1] == [fence(5, 1, 2)]
+
+
+def test_who_is_confirmed_before_it_opens_is_waited_for_all_the_same() -> None:
+    ledger, fenced = confirmed(NEW, fence(0, 1, 1), now=1_000)
+    assert fenced == []
+    ledger, answer = opened(ledger, 0, 1, 1, now=1_010)
+    assert answer.clean, "it has sent nothing so far"
+    assert opened(ledger, 0, 1, 2, now=1_020)[1].wait == 80
+
+
+def test_the_same_owner_that_opens_again_does_not_wait_for_itself() -> None:
+    ledger, _ = opened(NEW, 0, 1, 1)
+    ledger, _ = confirmed(ledger, fence(0, 1, 1), now=1_000)
+    ledger, answer = opened(ledger, 0, 1, 1, now=1_010)
+    assert answer.wait == 0
+    assert opened(ledger, 0, 1, 2, now=1_010)[1].wait == 90
+
+
+def test_a_task_whose_positions_were_moved_is_not_confirmed_before_it_opens_again() -> None:
+    ledger, _ = opened(NEW, 0, 1, 1)
+    ledger = fencing.apply(ledger, fencing.reset(ledger))
+    assert confirmed(ledger, fence(0, 1, 1), now=1_000)[1] == [fence(0, 1, 1)]
+    ledger, _ = opened(ledger, 0, 1, 1)
+    assert confirmed(ledger, fence(0, 1, 1), now=1_000)[1] == []
+
+
+def test_a_clock_that_was_set_back_makes_nobody_wait_for_ever() -> None:
+    ledger, _ = opened(NEW, 0, 1, 1)
+    ledger, _ = confirmed(ledger, fence(0, 1, 1), now=10**15)
+    assert opened(ledger, 0, 1, 2, now=0)[1].wait == fencing.LONGEST_LEASE

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 TASKS = st.integers(0, 2)
 NUMBERS = st.integers(1, 4)
+LEASE = 12
 PARTITIONS = st.sampled_from(["a", "b", "c"])
 
 
@@ -41,6 +42,7 @@ class Positions(RuleBasedStateMachine):
         self.store = PositionStore(self.engine, self.now)
         self.opens: list[Fence] = []
         self.owner: dict[int, Fence | None] = {}
+        self.confirmed: list[tuple[Fence, int]] = []
         self.dirty: dict[tuple[int, int], bool] = {}
         self.forgiven_before = 0
         self.positions: dict[str, tuple[int, str]] = {}
@@ -74,10 +76,13 @@ class Positions(RuleBasedStateMachine):
             return
         assert self.may_open(fence)
         own = self.dirty.get((generation, task))
-        older = any(dirty for (other, _task), dirty in self.dirty.items() if other < generation)
-        assert answer.clean == (not own if own is not None else not older)
+        dirty_before = any(dirty for (other, _task), dirty in self.dirty.items() if other < generation)
+        assert answer.clean == (not own if own is not None else not dirty_before)
         assert {each.partition: (each.incarnation, each.offset) for each in answer.positions} == self.positions
         assert answer.incarnation == self.incarnation
+        # Invariant 3: nobody who may still write for the same task, or for one of an older generation, outlasts the wait.
+        older = [until for by, until in self.confirmed if (by.task == task and by.epoch < epoch) or by.generation < generation]
+        assert max(older, default=0) - self.time <= answer.wait <= LEASE
         self.opens.append(fence)
         self.owner[task] = fence
         self.dirty[generation, task] = True
@@ -113,6 +118,17 @@ class Positions(RuleBasedStateMachine):
         for partition, (offset, _expected) in moves.items():
             self.positions[partition] = (self.positions.get(partition, (self.incarnation, ""))[0], f"[{offset}]")
         self.dirty[generation, task] = not clean
+
+    @rule(fences=st.dictionaries(TASKS, st.tuples(NUMBERS, NUMBERS)))
+    def confirm(self, fences: dict[int, tuple[int, int]]) -> None:
+        asked = [Fence("u", task, *numbers) for task, numbers in fences.items()]
+        fenced = self.store.confirm("u", asked, LEASE).result(10)
+        for fence in asked:
+            last = next((each for each in reversed(self.opens) if each.task == fence.task), None)
+            shut_out = last == fence and self.owner[fence.task] is None
+            assert (fence in fenced) == (shut_out or not self.may_open(fence))
+            if fence not in fenced:
+                self.confirmed.append((fence, self.time + LEASE))
 
     @rule(partition=PARTITIONS, offset=st.integers(0, 3))
     def alter(self, partition: str, offset: int) -> None:

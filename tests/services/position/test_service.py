@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.protobuf.duration_pb2 import Duration
 from rocketconnect.config.v1.config_service_pb2_grpc import add_ConfigServiceServicer_to_server
 from rocketconnect.position.v1 import position_service_pb2 as pb
 from rocketconnect.position.v1 import position_service_pb2_grpc as rpc
@@ -134,6 +135,24 @@ async def test_a_fenced_commit_is_told_with_its_reason(start: Callable[[str], An
     error = await refused(stub.CommitPositions(moves("u", epoch=1, p="[1]")))
     assert (type(error), error.reason) == (errors.FailedPrecondition, "FENCED")
     assert "stop the task" in error.message
+
+
+async def test_tasks_are_confirmed_but_those_that_somebody_else_has_opened(start: Callable[[str], Any]) -> None:
+    stub = await start("")
+    for one in (fence("a"), fence("b"), fence("b", epoch=2)):
+        await stub.OpenTask(pb.OpenTaskRequest(fence=one))
+    request = pb.ConfirmEpochsRequest(fences=[fence("a"), fence("b"), fence("c")], lease=Duration(seconds=5))
+    assert list((await stub.ConfirmEpochs(request)).fenced) == [fence("b")]
+    wait = (await stub.OpenTask(pb.OpenTaskRequest(fence=fence("a", epoch=3)))).wait
+    assert 4 < wait.ToTimedelta().total_seconds() <= 5
+
+
+async def test_a_confirmation_of_nonsense_is_refused_with_all_that_is_wrong(start: Callable[[str], Any]) -> None:
+    stub = await start("")
+    request = pb.ConfirmEpochsRequest(fences=[fence("a"), fence("a", epoch=2), fence("!")], lease=Duration(seconds=601))
+    wrong = await refused(stub.ConfirmEpochs(request))
+    assert isinstance(wrong, errors.InvalidArgument)
+    assert {problem.field for problem in wrong.problems} == {"fences", "lease", "fence.connector_uid"}
 
 
 async def test_what_is_wrong_is_told_all_at_once(start: Callable[[str], Any]) -> None:

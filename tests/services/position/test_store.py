@@ -1,4 +1,5 @@
 import threading
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from services.position import writer as writer_module
 from services.position.domain import Fence, Update
 from services.position.store import PositionStore
 from services.position.writer import Done, GroupWriter, Outcome
+from tests.services.position.conftest import fresh_database
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -82,7 +84,7 @@ def test_a_reset_within_a_group_forgets_what_came_before_it_and_keeps_what_came_
     store.open_task(OWNER).result(10)
     blocked = threading.Event()
 
-    def hold_up(_ledger: object) -> Any:
+    def hold_up(_ledger: object, _clock: object) -> Any:
         blocked.wait(10)
         raise ZeroDivisionError
 
@@ -257,3 +259,31 @@ def test_a_store_that_is_away_fails_the_whole_group_and_the_next_one_works() -> 
     down.clear()
     assert writer.submit(2).result(10) == 2
     writer.close()
+
+
+def test_what_is_confirmed_outlives_the_process(store: PositionStore, engine: sa.Engine) -> None:
+    store.open_task(OWNER).result(10)
+    assert store.confirm("c", [OWNER, Fence("c", 1, 1, 2)], 60_000_000).result(10) == ()
+    other = PositionStore(engine, store._now)
+    try:
+        waits = [other.open_task(Fence("c", task, 1, 9)).result(10).wait for task in (0, 1)]
+        assert all(59_000_000 < wait <= 60_000_000 for wait in waits)
+        assert other.confirm("c", [OWNER], 60_000_000).result(10) == (OWNER,)
+    finally:
+        other.close()
+
+
+@pytest.mark.postgres
+def test_replicas_whose_clocks_differ_agree_on_how_long_a_task_is_confirmed(postgres: str) -> None:
+    bound = database.engine(fresh_database(postgres))
+    database.migrate(bound, "position")
+    now = time.time_ns() // 1_000
+    early, late = PositionStore(bound, lambda: now - 3_600_000_000), PositionStore(bound, lambda: now + 3_600_000_000)
+    try:
+        early.open_task(OWNER).result(10)
+        assert early.confirm("c", [OWNER], 30_000_000).result(10) == ()
+        assert 20_000_000 < late.open_task(Fence("c", 0, 1, 2)).result(10).wait <= 30_000_000
+    finally:
+        early.close()
+        late.close()
+        bound.dispose()

@@ -28,7 +28,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from rocketconnect.record.v1 import record_pb2 as rocketconnect_dot_record_dot_v1_dot_record__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n0rocketconnect/position/v1/position_service.proto\x12\x19rocketconnect.position.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$rocketconnect/record/v1/record.proto\"S\n\tTaskFence\x12\x15\n\rconnector_uid\x18\x01 \x01(\t\x12\x0c\n\x04task\x18\x02 \x01(\x05\x12\x12\n\ngeneration\x18\x03 \x01(\x03\x12\r\n\x05\x65poch\x18\x04 \x01(\x03\"X\n\x0fOpenTaskRequest\x12\x33\n\x05\x66\x65nce\x18\x01 \x01(\x0b\x32$.rocketconnect.position.v1.TaskFence\x12\x10\n\x08revision\x18\x02 \x01(\x03\"\x95\x01\n\x10OpenTaskResponse\x12\x34\n\tpositions\x18\x01 \x03(\x0b\x32!.rocketconnect.record.v1.Position\x12\'\n\x04wait\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\r\n\x05\x63lean\x18\x03 \x01(\x08\x12\x13\n\x0bincarnation\x18\x04 \x01(\x03\"^\n\x0ePositionUpdate\x12\x33\n\x08position\x18\x01 \x01(\x0b\x32!.rocketconnect.record.v1.Position\x12\x17\n\x0f\x65xpected_offset\x18\x02 \x01(\t\"\x98\x01\n\x16\x43ommitPositionsRequest\x12\x33\n\x05\x66\x65nce\x18\x01 \x01(\x0b\x32$.rocketconnect.position.v1.TaskFence\x12:\n\x07updates\x18\x02 \x03(\x0b\x32).rocketconnect.position.v1.PositionUpdate\x12\r\n\x05\x63lean\x18\x03 \x01(\x08\"\x19\n\x17\x43ommitPositionsResponse\"P\n\x14ListPositionsRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"f\n\x15ListPositionsResponse\x12\x34\n\tpositions\x18\x01 \x03(\x0b\x32!.rocketconnect.record.v1.Position\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"`\n\x15\x41lterPositionsRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\x34\n\tpositions\x18\x02 \x03(\x0b\x32!.rocketconnect.record.v1.Position\"N\n\x16\x41lterPositionsResponse\x12\x34\n\tpositions\x18\x01 \x03(\x0b\x32!.rocketconnect.record.v1.Position\"*\n\x15ResetPositionsRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\"\'\n\x16ResetPositionsResponse\x12\r\n\x05\x63ount\x18\x01 \x01(\x03\"x\n\x10PositionSnapshot\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12\x15\n\rnext_revision\x18\x02 \x01(\x03\x12\x11\n\tpositions\x18\x03 \x01(\x03\x12(\n\x04time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"1\n\x1cListPositionSnapshotsRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\"v\n\x1dListPositionSnapshotsResponse\x12>\n\tsnapshots\x18\x01 \x03(\x0b\x32+.rocketconnect.position.v1.PositionSnapshot\x12\x15\n\ropen_revision\x18\x02 \x01(\x03\">\n\x17RestorePositionsRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\x10\n\x08revision\x18\x02 \x01(\x03\"c\n\x18RestorePositionsResponse\x12\x34\n\tpositions\x18\x01 \x03(\x0b\x32!.rocketconnect.record.v1.Position\x12\x11\n\tforgotten\x18\x02 \x03(\t2\xed\x08\n\x0fPositionService\x12\x63\n\x08OpenTask\x12*.rocketconnect.position.v1.OpenTaskRequest\x1a+.rocketconnect.position.v1.OpenTaskResponse\x12x\n\x0f\x43ommitPositions\x12\x31.rocketconnect.position.v1.CommitPositionsRequest\x1a\x32.rocketconnect.position.v1.CommitPositionsResponse\x12\xa0\x01\n\rListPositions\x12/.rocketconnect.position.v1.ListPositionsRequest\x1a\x30.rocketconnect.position.v1.ListPositionsResponse\",\x82\xd3\xe4\x93\x02&\x12$/v1/connectors/{connector}/positions\x12\xac\x01\n\x0e\x41lterPositions\x12\x30.rocketconnect.position.v1.AlterPositionsRequest\x1a\x31.rocketconnect.position.v1.AlterPositionsResponse\"5\x82\xd3\xe4\x93\x02/\"*/v1/connectors/{connector}/positions:alter:\x01*\x12\xac\x01\n\x0eResetPositions\x12\x30.rocketconnect.position.v1.ResetPositionsRequest\x1a\x31.rocketconnect.position.v1.ResetPositionsResponse\"5\x82\xd3\xe4\x93\x02/\"*/v1/connectors/{connector}/positions:reset:\x01*\x12\xc2\x01\n\x15ListPositionSnapshots\x12\x37.rocketconnect.position.v1.ListPositionSnapshotsRequest\x1a\x38.rocketconnect.position.v1.ListPositionSnapshotsResponse\"6\x82\xd3\xe4\x93\x02\x30\x12./v1/connectors/{connector}/positions/snapshots\x12\xb4\x01\n\x10RestorePositions\x12\x32.rocketconnect.position.v1.RestorePositionsRequest\x1a\x33.rocketconnect.position.v1.RestorePositionsResponse\"7\x82\xd3\xe4\x93\x02\x31\",/v1/connectors/{connector}/positions:restore:\x01*b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n0rocketconnect/position/v1/position_service.proto\x12\x19rocketconnect.position.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$rocketconnect/record/v1/record.proto\"S\n\tTaskFence\x12\x15\n\rconnector_uid\x18\x01 \x01(\t\x12\x0c\n\x04task\x18\x02 \x01(\x05\x12\x12\n\ngeneration\x18\x03 \x01(\x03\x12\r\n\x05\x65poch\x18\x04 \x01(\x03\"X\n\x0fOpenTaskRequest\x12\x33\n\x05\x66\x65nce\x18\x01 \x01(\x0b\x32$.rocketconnect.position.v1.TaskFence\x12\x10\n\x08revision\x18\x02 \x01(\x03\"\x95\x01\n\x10OpenTaskResponse\x12\x34\n\tpositions\x18\x01 \x03(\x0b\x32!.rocketconnect.record.v1.Position\x12\'\n\x04wait\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\r\n\x05\x63lean\x18\x03 \x01(\x08\x12\x13\n\x0bincarnation\x18\x04 \x01(\x03\"^\n\x0ePositionUpdate\x12\x33\n\x08position\x18\x01 \x01(\x0b\x32!.rocketconnect.record.v1.Position\x12\x17\n\x0f\x65xpected_offset\x18\x02 \x01(\t\"\x98\x01\n\x16\x43ommitPositionsRequest\x12\x33\n\x05\x66\x65nce\x18\x01 \x01(\x0b\x32$.rocketconnect.position.v1.TaskFence\x12:\n\x07updates\x18\x02 \x03(\x0b\x32).rocketconnect.position.v1.PositionUpdate\x12\r\n\x05\x63lean\x18\x03 \x01(\x08\"\x19\n\x17\x43ommitPositionsResponse\"v\n\x14\x43onfirmEpochsRequest\x12\x34\n\x06\x66\x65nces\x18\x01 \x03(\x0b\x32$.rocketconnect.position.v1.TaskFence\x12(\n\x05lease\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\"M\n\x15\x43onfirmEpochsResponse\x12\x34\n\x06\x66\x65nced\x18\x01 \x03(\x0b\x32$.rocketconnect.position.v1.TaskFence\"P\n\x14ListPositionsRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"f\n\x15ListPositionsResponse\x12\x34\n\tpositions\x18\x01 \x03(\x0b\x32!.rocketconnect.record.v1.Position\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"`\n\x15\x41lterPositionsRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\x34\n\tpositions\x18\x02 \x03(\x0b\x32!.rocketconnect.record.v1.Position\"N\n\x16\x41lterPositionsResponse\x12\x34\n\tpositions\x18\x01 \x03(\x0b\x32!.rocketconnect.record.v1.Position\"*\n\x15ResetPositionsRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\"\'\n\x16ResetPositionsResponse\x12\r\n\x05\x63ount\x18\x01 \x01(\x03\"x\n\x10PositionSnapshot\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12\x15\n\rnext_revision\x18\x02 \x01(\x03\x12\x11\n\tpositions\x18\x03 \x01(\x03\x12(\n\x04time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"1\n\x1cListPositionSnapshotsRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\"v\n\x1dListPositionSnapshotsResponse\x12>\n\tsnapshots\x18\x01 \x03(\x0b\x32+.rocketconnect.position.v1.PositionSnapshot\x12\x15\n\ropen_revision\x18\x02 \x01(\x03\">\n\x17RestorePositionsRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\x10\n\x08revision\x18\x02 \x01(\x03\"c\n\x18RestorePositionsResponse\x12\x34\n\tpositions\x18\x01 \x03(\x0b\x32!.rocketconnect.record.v1.Position\x12\x11\n\tforgotten\x18\x02 \x03(\t2\xe1\t\n\x0fPositionService\x12\x63\n\x08OpenTask\x12*.rocketconnect.position.v1.OpenTaskRequest\x1a+.rocketconnect.position.v1.OpenTaskResponse\x12x\n\x0f\x43ommitPositions\x12\x31.rocketconnect.position.v1.CommitPositionsRequest\x1a\x32.rocketconnect.position.v1.CommitPositionsResponse\x12r\n\rConfirmEpochs\x12/.rocketconnect.position.v1.ConfirmEpochsRequest\x1a\x30.rocketconnect.position.v1.ConfirmEpochsResponse\x12\xa0\x01\n\rListPositions\x12/.rocketconnect.position.v1.ListPositionsRequest\x1a\x30.rocketconnect.position.v1.ListPositionsResponse\",\x82\xd3\xe4\x93\x02&\x12$/v1/connectors/{connector}/positions\x12\xac\x01\n\x0e\x41lterPositions\x12\x30.rocketconnect.position.v1.AlterPositionsRequest\x1a\x31.rocketconnect.position.v1.AlterPositionsResponse\"5\x82\xd3\xe4\x93\x02/\"*/v1/connectors/{connector}/positions:alter:\x01*\x12\xac\x01\n\x0eResetPositions\x12\x30.rocketconnect.position.v1.ResetPositionsRequest\x1a\x31.rocketconnect.position.v1.ResetPositionsResponse\"5\x82\xd3\xe4\x93\x02/\"*/v1/connectors/{connector}/positions:reset:\x01*\x12\xc2\x01\n\x15ListPositionSnapshots\x12\x37.rocketconnect.position.v1.ListPositionSnapshotsRequest\x1a\x38.rocketconnect.position.v1.ListPositionSnapshotsResponse\"6\x82\xd3\xe4\x93\x02\x30\x12./v1/connectors/{connector}/positions/snapshots\x12\xb4\x01\n\x10RestorePositions\x12\x32.rocketconnect.position.v1.RestorePositionsRequest\x1a\x33.rocketconnect.position.v1.RestorePositionsResponse\"7\x82\xd3\xe4\x93\x02\x31\",/v1/connectors/{connector}/positions:restore:\x01*b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -57,28 +57,32 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_COMMITPOSITIONSREQUEST']._serialized_end=788
   _globals['_COMMITPOSITIONSRESPONSE']._serialized_start=790
   _globals['_COMMITPOSITIONSRESPONSE']._serialized_end=815
-  _globals['_LISTPOSITIONSREQUEST']._serialized_start=817
-  _globals['_LISTPOSITIONSREQUEST']._serialized_end=897
-  _globals['_LISTPOSITIONSRESPONSE']._serialized_start=899
-  _globals['_LISTPOSITIONSRESPONSE']._serialized_end=1001
-  _globals['_ALTERPOSITIONSREQUEST']._serialized_start=1003
-  _globals['_ALTERPOSITIONSREQUEST']._serialized_end=1099
-  _globals['_ALTERPOSITIONSRESPONSE']._serialized_start=1101
-  _globals['_ALTERPOSITIONSRESPONSE']._serialized_end=1179
-  _globals['_RESETPOSITIONSREQUEST']._serialized_start=1181
-  _globals['_RESETPOSITIONSREQUEST']._serialized_end=1223
-  _globals['_RESETPOSITIONSRESPONSE']._serialized_start=1225
-  _globals['_RESETPOSITIONSRESPONSE']._serialized_end=1264
-  _globals['_POSITIONSNAPSHOT']._serialized_start=1266
-  _globals['_POSITIONSNAPSHOT']._serialized_end=1386
-  _globals['_LISTPOSITIONSNAPSHOTSREQUEST']._serialized_start=1388
-  _globals['_LISTPOSITIONSNAPSHOTSREQUEST']._serialized_end=1437
-  _globals['_LISTPOSITIONSNAPSHOTSRESPONSE']._serialized_start=1439
-  _globals['_LISTPOSITIONSNAPSHOTSRESPONSE']._serialized_end=1557
-  _globals['_RESTOREPOSITIONSREQUEST']._serialized_start=1559
-  _globals['_RESTOREPOSITIONSREQUEST']._serialized_end=1621
-  _globals['_RESTOREPOSITIONSRESPONSE']._serialized_start=1623
-  _globals['_RESTOREPOSITIONSRESPONSE']._serialized_end=1722
-  _globals['_POSITIONSERVICE']._serialized_start=1725
-  _globals['_POSITIONSERVICE']._serialized_end=2858
+  _globals['_CONFIRMEPOCHSREQUEST']._serialized_start=817
+  _globals['_CONFIRMEPOCHSREQUEST']._serialized_end=935
+  _globals['_CONFIRMEPOCHSRESPONSE']._serialized_start=937
+  _globals['_CONFIRMEPOCHSRESPONSE']._serialized_end=1014
+  _globals['_LISTPOSITIONSREQUEST']._serialized_start=1016
+  _globals['_LISTPOSITIONSREQUEST']._serialized_end=1096
+  _globals['_LISTPOSITIONSRESPONSE']._serialized_start=1098
+  _globals['_LISTPOSITIONSRESPONSE']._serialized_end=1200
+  _globals['_ALTERPOSITIONSREQUEST']._serialized_start=1202
+  _globals['_ALTERPOSITIONSREQUEST']._serialized_end=1298
+  _globals['_ALTERPOSITIONSRESPONSE']._serialized_start=1300
+  _globals['_ALTERPOSITIONSRESPONSE']._serialized_end=1378
+  _globals['_RESETPOSITIONSREQUEST']._serialized_start=1380
+  _globals['_RESETPOSITIONSREQUEST']._serialized_end=1422
+  _globals['_RESETPOSITIONSRESPONSE']._serialized_start=1424
+  _globals['_RESETPOSITIONSRESPONSE']._serialized_end=1463
+  _globals['_POSITIONSNAPSHOT']._serialized_start=1465
+  _globals['_POSITIONSNAPSHOT']._serialized_end=1585
+  _globals['_LISTPOSITIONSNAPSHOTSREQUEST']._serialized_start=1587
+  _globals['_LISTPOSITIONSNAPSHOTSREQUEST']._serialized_end=1636
+  _globals['_LISTPOSITIONSNAPSHOTSRESPONSE']._serialized_start=1638
+  _globals['_LISTPOSITIONSNAPSHOTSRESPONSE']._serialized_end=1756
+  _globals['_RESTOREPOSITIONSREQUEST']._serialized_start=1758
+  _globals['_RESTOREPOSITIONSREQUEST']._serialized_end=1820
+  _globals['_RESTOREPOSITIONSRESPONSE']._serialized_start=1822
+  _globals['_RESTOREPOSITIONSRESPONSE']._serialized_end=1921
+  _globals['_POSITIONSERVICE']._serialized_start=1924
+  _globals['_POSITIONSERVICE']._serialized_end=3173
 # @@protoc_insertion_point(module_scope)

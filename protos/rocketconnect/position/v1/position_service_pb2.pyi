@@ -105,7 +105,9 @@ class OpenTaskResponse(_message.Message):
 
     @_builtins.property
     def wait(self) -> _duration_pb2.Duration:
-        """How long the caller must wait before it sends: an older owner may still be confirmed until then."""
+        """How long older owners of what it reads or writes may still be confirmed (ConfirmEpochs). When it is more than 0 the caller
+        waits so long, and then for the send deadline, before it first sends or writes.
+        """
 
     def __init__(
         self,
@@ -203,6 +205,62 @@ class CommitPositionsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___CommitPositionsResponse: _TypeAlias = CommitPositionsResponse  # noqa: Y015
+
+@_typing.final
+class ConfirmEpochsRequest(_message.Message):
+    """See PositionService.ConfirmEpochs."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FENCES_FIELD_NUMBER: _builtins.int
+    LEASE_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def fences(self) -> _containers.RepeatedCompositeFieldContainer[Global___TaskFence]:
+        """The tasks that the caller runs or may start again, each once; also those that it has not opened yet."""
+
+    @_builtins.property
+    def lease(self) -> _duration_pb2.Duration:
+        """For how long, counted by the caller from the moment before it sent this; more than 0, at most 10 minutes."""
+
+    def __init__(
+        self,
+        *,
+        fences: _abc.Iterable[Global___TaskFence] | None = ...,
+        lease: _duration_pb2.Duration | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["lease", b"lease"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["fences", b"fences", "lease", b"lease"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ConfirmEpochsRequest: _TypeAlias = ConfirmEpochsRequest  # noqa: Y015
+
+@_typing.final
+class ConfirmEpochsResponse(_message.Message):
+    """See PositionService.ConfirmEpochs."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FENCED_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def fenced(self) -> _containers.RepeatedCompositeFieldContainer[Global___TaskFence]:
+        """Those that are not confirmed: somebody else owns them, or their positions were moved. The caller stops them before it relies on
+        the confirmation of the others.
+        """
+
+    def __init__(
+        self,
+        *,
+        fenced: _abc.Iterable[Global___TaskFence] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["fenced", b"fenced"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ConfirmEpochsResponse: _TypeAlias = ConfirmEpochsResponse  # noqa: Y015
 
 @_typing.final
 class ListPositionsRequest(_message.Message):

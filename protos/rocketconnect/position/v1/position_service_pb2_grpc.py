@@ -50,6 +50,11 @@ class PositionServiceStub:
                 request_serializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.CommitPositionsRequest.SerializeToString,
                 response_deserializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.CommitPositionsResponse.FromString,
                 _registered_method=True)
+        self.ConfirmEpochs = channel.unary_unary(
+                '/rocketconnect.position.v1.PositionService/ConfirmEpochs',
+                request_serializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ConfirmEpochsRequest.SerializeToString,
+                response_deserializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ConfirmEpochsResponse.FromString,
+                _registered_method=True)
         self.ListPositions = channel.unary_unary(
                 '/rocketconnect.position.v1.PositionService/ListPositions',
                 request_serializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ListPositionsRequest.SerializeToString,
@@ -96,6 +101,14 @@ class PositionServiceServicer:
 
     def CommitPositions(self, request, context):
         """Stores positions if the fence allows it: all of them, or none.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ConfirmEpochs(self, request, context):
+        """Confirms that tasks may run on while the cluster service is away: each that is not fenced for the whole lease. Who opens such a
+        task with a newer epoch or plan generation is told to wait until then, and the task is not confirmed again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -149,6 +162,11 @@ def add_PositionServiceServicer_to_server(servicer, server):
                     servicer.CommitPositions,
                     request_deserializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.CommitPositionsRequest.FromString,
                     response_serializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.CommitPositionsResponse.SerializeToString,
+            ),
+            'ConfirmEpochs': grpc.unary_unary_rpc_method_handler(
+                    servicer.ConfirmEpochs,
+                    request_deserializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ConfirmEpochsRequest.FromString,
+                    response_serializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ConfirmEpochsResponse.SerializeToString,
             ),
             'ListPositions': grpc.unary_unary_rpc_method_handler(
                     servicer.ListPositions,
@@ -236,6 +254,33 @@ class PositionService:
             '/rocketconnect.position.v1.PositionService/CommitPositions',
             rocketconnect_dot_position_dot_v1_dot_position__service__pb2.CommitPositionsRequest.SerializeToString,
             rocketconnect_dot_position_dot_v1_dot_position__service__pb2.CommitPositionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ConfirmEpochs(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rocketconnect.position.v1.PositionService/ConfirmEpochs',
+            rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ConfirmEpochsRequest.SerializeToString,
+            rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ConfirmEpochsResponse.FromString,
             options,
             channel_credentials,
             insecure,

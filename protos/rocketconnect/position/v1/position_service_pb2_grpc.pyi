@@ -45,6 +45,10 @@ class PositionServiceStub:
     """
     CommitPositions: _grpc.UnaryUnaryMultiCallable[_position_service_pb2.CommitPositionsRequest, _position_service_pb2.CommitPositionsResponse]
     """Stores positions if the fence allows it: all of them, or none."""
+    ConfirmEpochs: _grpc.UnaryUnaryMultiCallable[_position_service_pb2.ConfirmEpochsRequest, _position_service_pb2.ConfirmEpochsResponse]
+    """Confirms that tasks may run on while the cluster service is away: each that is not fenced for the whole lease. Who opens such a
+    task with a newer epoch or plan generation is told to wait until then, and the task is not confirmed again.
+    """
     ListPositions: _grpc.UnaryUnaryMultiCallable[_position_service_pb2.ListPositionsRequest, _position_service_pb2.ListPositionsResponse]
     """The positions of a connector, by partition, a page at a time."""
     AlterPositions: _grpc.UnaryUnaryMultiCallable[_position_service_pb2.AlterPositionsRequest, _position_service_pb2.AlterPositionsResponse]
@@ -75,6 +79,10 @@ class PositionServiceAsyncStub(PositionServiceStub):
     """
     CommitPositions: _aio.UnaryUnaryMultiCallable[_position_service_pb2.CommitPositionsRequest, _position_service_pb2.CommitPositionsResponse]  # type: ignore[assignment]
     """Stores positions if the fence allows it: all of them, or none."""
+    ConfirmEpochs: _aio.UnaryUnaryMultiCallable[_position_service_pb2.ConfirmEpochsRequest, _position_service_pb2.ConfirmEpochsResponse]  # type: ignore[assignment]
+    """Confirms that tasks may run on while the cluster service is away: each that is not fenced for the whole lease. Who opens such a
+    task with a newer epoch or plan generation is told to wait until then, and the task is not confirmed again.
+    """
     ListPositions: _aio.UnaryUnaryMultiCallable[_position_service_pb2.ListPositionsRequest, _position_service_pb2.ListPositionsResponse]  # type: ignore[assignment]
     """The positions of a connector, by partition, a page at a time."""
     AlterPositions: _aio.UnaryUnaryMultiCallable[_position_service_pb2.AlterPositionsRequest, _position_service_pb2.AlterPositionsResponse]  # type: ignore[assignment]
@@ -114,6 +122,16 @@ class PositionServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_position_service_pb2.CommitPositionsResponse, _abc.Awaitable[_position_service_pb2.CommitPositionsResponse]]:
         """Stores positions if the fence allows it: all of them, or none."""
+
+    @_abc_1.abstractmethod
+    def ConfirmEpochs(
+        self,
+        request: _position_service_pb2.ConfirmEpochsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_position_service_pb2.ConfirmEpochsResponse, _abc.Awaitable[_position_service_pb2.ConfirmEpochsResponse]]:
+        """Confirms that tasks may run on while the cluster service is away: each that is not fenced for the whole lease. Who opens such a
+        task with a newer epoch or plan generation is told to wait until then, and the task is not confirmed again.
+        """
 
     @_abc_1.abstractmethod
     def ListPositions(
