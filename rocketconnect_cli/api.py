@@ -23,6 +23,7 @@ class Exit(IntEnum):
     CONFLICT = 4  # it exists already, or somebody else changed it meanwhile
     UNAVAILABLE = 5  # nobody answers, or a service behind the gateway is away
     TIMEOUT = 6  # it may still come true
+    CHANGES = 7  # only with --exit-code: something is different
 
 
 _EXIT_OF_STATUS = {400: Exit.WRONG, 404: Exit.NOT_FOUND, 409: Exit.CONFLICT, 412: Exit.CONFLICT, 413: Exit.WRONG, 422: Exit.WRONG}

@@ -56,13 +56,14 @@ def _parse_pairs(pairs: Sequence[str], problems: list[dict[str, str]]) -> dict[s
 
 
 def _checked(config: dict[str, str], problems: list[dict[str, str]]) -> dict[str, str]:
-    problems += [_not_text(key) for key, value in config.items() if not _is_text(key) or not _is_text(value)]
+    problems += [_not_text(key) for key, value in config.items() if not is_text(key) or not is_text(value)]
     if problems:
         raise ApiError(Exit.WRONG, {"detail": "the configuration can't be read", "problems": problems})
     return config
 
 
-def _is_text(word: str) -> bool:
+def is_text(word: str) -> bool:
+    """Whether a text can be sent: what is no UTF-8 on the command line or in JSON can't."""
     try:
         word.encode()
     except UnicodeEncodeError:
@@ -83,7 +84,7 @@ def _parse(file: Path, problems: list[dict[str, str]]) -> dict[str, str]:
         return {}
     if text.lstrip().startswith("{"):
         return _parse_json(file, text, problems)
-    return _parse_properties(file, text, problems)
+    return parse_properties(file, text, problems)
 
 
 def _parse_json(file: Path, text: str, problems: list[dict[str, str]]) -> dict[str, str]:
@@ -110,7 +111,8 @@ def _parse_json(file: Path, text: str, problems: list[dict[str, str]]) -> dict[s
     return config
 
 
-def _parse_properties(file: Path, text: str, problems: list[dict[str, str]]) -> dict[str, str]:
+def parse_properties(file: Path, text: str, problems: list[dict[str, str]]) -> dict[str, str]:
+    """The configuration in a .properties file; what is wrong is added to the problems."""
     config: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         stripped = line.strip()

@@ -8,22 +8,21 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from rocketconnect_cli import configuration
+from rocketconnect_cli import configuration, history
 from rocketconnect_cli.api import Api, Exit, checked_name, connector_path
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, table_of, with_api, without_prefix
+from rocketconnect_cli.rollback import rollback
+from rocketconnect_cli.shown import CONNECTOR, STORED, Name, local_time, show_connector, wanted_state
+from rocketconnect_cli.signed import EtagOption, ReasonOption, signed
 from rocketconnect_cli.states import DONE, State, counter, get_state, lag, state_name, wait_for
 
 app = typer.Typer(no_args_is_help=True, help="Create, watch and change connectors.")
 
 FORMS = "A JSON object (flat, or what `get -o json` prints) or a .properties file; - is standard input"
-Name = Annotated[str, typer.Argument(help="The name of the connector.")]
 File = Annotated[Path | None, typer.Option("--file", "-f", help=f"{FORMS}.")]
 Pairs = Annotated[list[str] | None, typer.Option("--set", "-s", help="KEY=VALUE; again for more.")]
 FOLLOW_SECONDS = 0.5
 UNITS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
-CONNECTOR = {"connector": {"name": "", "uid": "", "wantedState": ""}}
-"""What is read of an answer that holds a connector, by example."""
-STORED = {"connector": {"config": {}, "etag": ""}}
 
 
 @app.command()
@@ -34,15 +33,16 @@ def create(
     pairs: Pairs = None,
     paused: Annotated[bool, typer.Option("--paused", help="Create it paused.")] = False,
     request_id: Annotated[str, typer.Option(help="The same id again is the same create.")] = "",
+    reason: ReasonOption = "",
     url: UrlOption = URL,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Check a configuration and create a connector."""
     config = configuration.read(file, pairs or [])
     wanted = "WANTED_STATE_PAUSED" if paused else "WANTED_STATE_RUNNING"
-    body = {"name": checked_name(name), "config": config, "requestId": request_id, "wantedState": wanted}
+    body = {"name": checked_name(name), "config": config, "requestId": request_id, "wantedState": wanted, **signed(reason)}
     with api(url) as client:
-        _show(client.request("POST", "/v1/connectors", body=body, like=CONNECTOR)["connector"], output)
+        show_connector(client.request("POST", "/v1/connectors", body=body, like=CONNECTOR)["connector"], output)
 
 
 @app.command()
@@ -56,7 +56,8 @@ def update(
         list[str] | None, typer.Option("--set", "-s", help="KEY=VALUE, again for more: the other keys stay as they are.")
     ] = None,
     unset: Annotated[list[str] | None, typer.Option("--unset", help="Remove this key; again for more.")] = None,
-    etag: Annotated[str, typer.Option(help="Refuse when somebody else changed it since this etag was read.")] = "",
+    reason: ReasonOption = "",
+    etag: EtagOption = "",
     url: UrlOption = URL,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -67,10 +68,11 @@ def update(
         if replacing is None:
             stored = client.request("GET", path, like=STORED)["connector"]
             # Of two who change different keys at the same time neither takes back what the other did.
-            body = {"config": configuration.changed(stored["config"], pairs, unset), "etag": etag or stored["etag"]}
+            config, etag = configuration.changed(stored["config"], pairs, unset), etag or stored["etag"]
         else:
-            body = {"config": configuration.changed(replacing, [], unset), "etag": etag}
-        _show(client.request("PUT", path, body=body, like=CONNECTOR)["connector"], output)
+            config = configuration.changed(replacing, [], unset)
+        body = {"config": config, **signed(reason, etag)}
+        show_connector(client.request("PUT", path, body=body, like=CONNECTOR)["connector"], output)
 
 
 @app.command(name="list")
@@ -89,7 +91,7 @@ def list_connectors(url: UrlOption = URL, output: OutputOption = Output.TABLE) -
 def get(name: Name, url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
     """Show a connector's configuration."""
     with api(url) as client:
-        _show(client.request("GET", connector_path(name), like=CONNECTOR)["connector"], output)
+        show_connector(client.request("GET", connector_path(name), like=CONNECTOR)["connector"], output)
 
 
 @app.command()
@@ -105,65 +107,55 @@ def status(name: Name, url: UrlOption = URL, output: OutputOption = Output.TABLE
 
 @app.command()
 @with_api
-def pause(name: Name, url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
+def pause(
+    name: Name, reason: ReasonOption = "", etag: EtagOption = "", url: UrlOption = URL, output: OutputOption = Output.TABLE
+) -> None:
     """Let its tasks move nothing for now."""
-    _order(url, name, "pause", output)
+    _order(url, name, "pause", signed(reason, etag), output)
 
 
 @app.command()
 @with_api
-def resume(name: Name, url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
+def resume(
+    name: Name, reason: ReasonOption = "", etag: EtagOption = "", url: UrlOption = URL, output: OutputOption = Output.TABLE
+) -> None:
     """Let it go on, after pause or stop."""
-    _order(url, name, "resume", output)
+    _order(url, name, "resume", signed(reason, etag), output)
 
 
 @app.command()
 @with_api
-def restart(name: Name, url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
+def restart(
+    name: Name, reason: ReasonOption = "", etag: EtagOption = "", url: UrlOption = URL, output: OutputOption = Output.TABLE
+) -> None:
     """Stop its tasks and start them again from their positions."""
-    _order(url, name, "restart", output)
+    _order(url, name, "restart", signed(reason, etag), output)
 
 
 @app.command()
 @with_api
-def stop(name: Name, url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
+def stop(
+    name: Name, reason: ReasonOption = "", etag: EtagOption = "", url: UrlOption = URL, output: OutputOption = Output.TABLE
+) -> None:
     """End its tasks; configuration, revisions and positions stay."""
-    _order(url, name, "stop", output)
+    _order(url, name, "stop", signed(reason, etag), output)
 
 
 @app.command()
 @with_api
-def delete(name: Name, url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
+def delete(
+    name: Name, reason: ReasonOption = "", etag: EtagOption = "", url: UrlOption = URL, output: OutputOption = Output.TABLE
+) -> None:
     """Remove a connector; its revisions stay."""
     with api(url) as client:
-        connector = client.request("DELETE", connector_path(name), like=CONNECTOR)["connector"]
+        connector = client.request("DELETE", connector_path(name), query=signed(reason, etag), like=CONNECTOR)["connector"]
     emit(output, connector, lambda: f"{name} deleted (uid {connector['uid']})")
 
 
-@app.command()
-@with_api
-def rollback(
-    name: Name,
-    revision: Annotated[int, typer.Argument(help="The revision whose configuration is wanted again.")],
-    url: UrlOption = URL,
-    output: OutputOption = Output.TABLE,
-) -> None:
-    """Make an earlier configuration the next revision."""
-    with api(url) as client:
-        answer = client.request("POST", f"{connector_path(name)}:rollback", body={"revision": revision}, like=CONNECTOR)
-        _show(answer["connector"], output)
-
-
-@app.command()
-@with_api
-def revisions(name: Name, url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
-    """List the configurations that a name has and had, the newest first."""
-    with api(url) as client:
-        rows = list(client.pages(f"{connector_path(name)}/revisions", "revisions", {"revision": "", "connectorUid": ""}))
-    cells = (
-        (row["revision"], _time(row.get("createTime", "")), row["connectorUid"], _joined(row.get("config", {}))) for row in rows
-    )
-    emit(output, {"revisions": rows}, lambda: table_of(("REVISION", "CREATED", "UID", "CONFIGURATION"), cells))
+app.command()(rollback)
+app.command()(history.revisions)
+app.command(name="history")(history.history)
+app.command()(history.diff)
 
 
 @app.command()
@@ -181,7 +173,7 @@ def positions(
             for row in client.pages(f"{connector_path(name)}/positions", "positions", {"partition": "", "offset": ""})
             if every or not row["partition"].startswith("~")
         ]
-    cells = ((row["partition"], row["offset"], row.get("incarnation", 0), _time(row.get("updateTime", ""))) for row in rows)
+    cells = ((row["partition"], row["offset"], row.get("incarnation", 0), local_time(row.get("updateTime", ""))) for row in rows)
     emit(output, {"positions": rows}, lambda: table_of(("PARTITION", "OFFSET", "INCARNATION", "COMMITTED"), cells))
 
 
@@ -246,26 +238,10 @@ def _print_logs(client: Api, name: str, query: dict[str, str | int], output: Out
     return str(answer["nextPageToken"])
 
 
-def _order(url: str, name: str, verb: str, output: Output) -> None:
+def _order(url: str, name: str, verb: str, body: dict[str, str], output: Output) -> None:
     with api(url) as client:
-        connector = client.request("POST", f"{connector_path(name)}:{verb}", body={}, like=CONNECTOR)["connector"]
-    emit(output, connector, lambda: f"{name} is wanted {without_prefix(connector['wantedState'], 'WANTED_STATE_')}")
-
-
-def _show(connector: dict[str, Any], output: Output) -> None:
-    def table() -> Table:
-        facts = (
-            ("name", connector["name"]),
-            ("uid", connector["uid"]),
-            ("type", without_prefix(connector.get("type"), "CONNECTOR_TYPE_")),
-            ("revision", connector.get("revision", "")),
-            ("wanted", without_prefix(connector.get("wantedState"), "WANTED_STATE_")),
-            ("etag", connector.get("etag", "")),
-        )
-        config = sorted(connector.get("config", {}).items())
-        return table_of(("FIELD", "VALUE"), [*facts, *((f"config {key}", value) for key, value in config)])
-
-    emit(output, connector, table)
+        connector = client.request("POST", f"{connector_path(name)}:{verb}", body=body, like=CONNECTOR)["connector"]
+    emit(output, connector, lambda: f"{name} is wanted {wanted_state(connector)}")
 
 
 def _connectors_table(rows: list[dict[str, Any]], states: dict[str, dict[str, Any]]) -> list[Table | str]:
@@ -273,7 +249,7 @@ def _connectors_table(rows: list[dict[str, Any]], states: dict[str, dict[str, An
         tasks = states.get(row["name"], {}).get("tasks", [])
         running = sum(state_name(task) in DONE for task in tasks)
         kind = without_prefix(row.get("type"), "CONNECTOR_TYPE_")
-        wanted = without_prefix(row.get("wantedState"), "WANTED_STATE_")
+        wanted = wanted_state(row)
         return row["name"], kind, row["state"], wanted, f"{running}/{len(tasks)}", row.get("revision", "")
 
     table = table_of(("NAME", "TYPE", "STATE", "WANTED", "TASKS", "REVISION"), map(cells, rows))
@@ -308,11 +284,3 @@ def age(text: str, now: datetime) -> str:
     seconds = max(0, int((now - datetime.fromisoformat(text)).total_seconds()))
     unit, length = next((each for each in UNITS if seconds >= each[1]), UNITS[-1])
     return f"{seconds // length}{unit}"
-
-
-def _time(text: str) -> str:
-    return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M:%S") if text else "-"
-
-
-def _joined(config: dict[str, str]) -> str:
-    return " ".join(f"{key}={value}" for key, value in sorted(config.items()))

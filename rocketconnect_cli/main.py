@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from rocketconnect_cli import cluster, connector
+from rocketconnect_cli.apply import apply
 from rocketconnect_cli.serve import serve
 from rocketconnect_cli.up import up
 from rocketconnect_sdk.version import __version__
@@ -16,6 +17,7 @@ app = typer.Typer(
 )
 app.add_typer(connector.app, name="connector")
 app.add_typer(cluster.plugins, name="plugins")
+app.command(name="apply")(apply)
 app.command(name="cluster")(cluster.cluster)
 app.command(name="up")(up)
 app.command(

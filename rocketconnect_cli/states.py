@@ -50,7 +50,12 @@ def lag(task: dict[str, Any]) -> int:
 
 
 def wait_for(
-    api: Api, name: str, wanted: Collection[str], timeout: float, seen: Callable[[dict[str, Any]], None] = lambda _: None
+    api: Api,
+    name: str,
+    wanted: Collection[str],
+    timeout: float,
+    seen: Callable[[dict[str, Any]], None] = lambda _: None,
+    revision: int = 0,
 ) -> dict[str, Any]:
     """Waits until the connector is in one of the wanted states.
 
@@ -60,19 +65,20 @@ def wait_for(
         wanted: State names.
         timeout: Seconds.
         seen: Called with each state that was read.
+        revision: What its tasks run must be this revision or a later one.
 
     Raises:
-        ApiError: FAILED when it is FAILED and that is not wanted; TIMEOUT.
+        ApiError: FAILED when it is FAILED and that is not wanted, nor STOPPED, which comes after it; TIMEOUT.
     """
     deadline = time.monotonic() + timeout
     while True:
         state = get_state(api, name)
         seen(state)
         now = state_name(state)
-        if now in wanted:
+        if now in wanted and int(state.get("revision") or 0) >= revision:
             return state
         trace = state.get("trace", "")
-        if now == "FAILED":
+        if now == State.FAILED and State.STOPPED not in wanted:
             raise ApiError(Exit.FAILED, {"detail": f"{name} is FAILED: {trace}"})
         if time.monotonic() > deadline:
             text = f"{name} is {now} after {timeout:g} s, not {' or '.join(sorted(wanted))}" + (f": {trace}" if trace else "")

@@ -1,11 +1,13 @@
 """The commands `rocketconnect connector ...` and `rocketconnect plugins`: what they ask for, and what they make of an answer."""
 
 import json
+import socket
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import unquote
 
+import httpx
 import pytest
 from rich.console import Console
 from rocketconnect.connector.v1 import connector_pb2
@@ -13,6 +15,7 @@ from typer.testing import CliRunner, Result
 
 from rocketconnect_cli import connector, output
 from rocketconnect_cli.main import app
+from rocketconnect_cli.signed import signed
 from rocketconnect_cli.states import State
 
 NOT_FOUND = {"detail": "there is no such connector", "reason": "CONNECTOR_NOT_FOUND", "problems": []}
@@ -28,6 +31,8 @@ VERBS = {
     "delete": (),
     "rollback": ("1",),
     "revisions": (),
+    "history": (),
+    "diff": (),
     "positions": (),
     "wait": ("--timeout", "0"),
     "logs": (),
@@ -158,7 +163,37 @@ def test_a_state_is_waited_for_in_any_case_of_its_letters(rest_factory: Any, sta
     assert (result.exit_code, result.stdout) == (0, "a is IDLE\n")
 
 
-STORED = {"name": "a", "uid": "u", "wantedState": "", "etag": "5", "config": {"connector.class": "file_sink", "topics": "t"}}
+STORED = {
+    "name": "a",
+    "uid": "u",
+    "revision": "1",
+    "wantedState": "WANTED_STATE_RUNNING",
+    "etag": "5",
+    "config": {"connector.class": "file_sink", "topics": "t"},
+}
+SIGNED = {"author": "alice", "reason": "why"}
+
+
+@pytest.fixture(autouse=True)
+def author(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROCKETCONNECT_AUTHOR", "alice")
+
+
+@pytest.mark.parametrize("verb", ["pause", "resume", "restart", "stop", "rollback", "delete"])
+def test_every_change_says_who_and_why_and_carries_the_etag(rest_factory: Any, verb: str) -> None:
+    rest = rest_factory(200, {"connector": STORED})
+    assert run(rest.url, "connector", verb, "a", *VERBS[verb], "-m", "why", "--etag", "5").exit_code == 0
+    said = {**SIGNED, "etag": "5"}
+    if verb == "delete":
+        assert dict(httpx.URL(rest.asked[0].split()[1]).params) == said
+    else:
+        assert said.items() <= json.loads(rest.sent[0]).items()
+
+
+def test_without_a_name_in_the_environment_it_is_user_at_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ROCKETCONNECT_AUTHOR")
+    monkeypatch.setenv("LOGNAME", "zoë")
+    assert signed("why") == {"author": f"zoë@{socket.gethostname()}", "reason": "why"}
 
 
 @pytest.mark.parametrize(("more", "etag"), [((), "5"), (("--etag", "4"), "4")])
@@ -166,18 +201,18 @@ def test_an_update_of_keys_keeps_the_others_and_is_refused_when_they_changed_mea
     rest_factory: Any, more: tuple[str, ...], etag: str
 ) -> None:
     rest = rest_factory(200, {"connector": STORED})
-    assert run(rest.url, "connector", "update", "a", "-s", "max.tasks=2", "--unset", "topics", *more).exit_code == 0
+    assert run(rest.url, "connector", "update", "a", "-s", "max.tasks=2", "--unset", "topics", "-m", "why", *more).exit_code == 0
     assert rest.asked == ["GET /v1/connectors/a", "PUT /v1/connectors/a"]
-    assert json.loads(rest.sent[1]) == {"config": {"connector.class": "file_sink", "max.tasks": "2"}, "etag": etag}
+    assert json.loads(rest.sent[1]) == {"config": {"connector.class": "file_sink", "max.tasks": "2"}, "etag": etag, **SIGNED}
 
 
 def test_an_update_with_a_file_replaces_the_whole_configuration(rest_factory: Any, tmp_path: Any) -> None:
     file = tmp_path / "c.json"
     file.write_text(json.dumps({**STORED, "config": {"connector.class": "file_sink"}}))
     rest = rest_factory(200, {"connector": STORED})
-    assert run(rest.url, "connector", "update", "a", "-f", str(file), "-s", "max.tasks=2").exit_code == 0
+    assert run(rest.url, "connector", "update", "a", "-f", str(file), "-s", "max.tasks=2", "-m", "why").exit_code == 0
     assert rest.asked == ["PUT /v1/connectors/a"]
-    assert json.loads(rest.sent[0]) == {"config": {"connector.class": "file_sink", "max.tasks": "2"}, "etag": ""}
+    assert json.loads(rest.sent[0]) == {"config": {"connector.class": "file_sink", "max.tasks": "2"}, **SIGNED}
 
 
 def test_an_update_of_nothing_is_refused_before_anything_is_asked(rest_factory: Any) -> None:

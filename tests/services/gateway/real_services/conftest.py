@@ -54,14 +54,14 @@ class Worker:
     def __init__(self, addresses: dict[str, str], stack: AsyncExitStack) -> None:
         self.state: connector_pb2.State.ValueType = connector_pb2.STATE_RUNNING
         self.trace = ""
-        self._addresses = addresses
+        self.addresses = addresses
         self._stack = stack
         self._held: dict[tuple[str, int], cluster.Assignment] = {}
         self._session = 0
 
     async def run(self, executor: str, plugins: list[connector_pb2.Plugin]) -> None:
         opened = {
-            name: await self._stack.enter_async_context(channel(self._addresses[name], ServiceSettings()))
+            name: await self._stack.enter_async_context(channel(self.addresses[name], ServiceSettings()))
             for name in ("config", "cluster", "state")
         }
         self._cluster, self._state = ClusterServiceStub(opened["cluster"]), StateServiceStub(opened["state"])
