@@ -14,7 +14,7 @@ DEADLINE_SECONDS = 5.0
 """The deadline of a call that was given none."""
 
 # AIP-194: only UNAVAILABLE is repeated by itself. Five attempts is the most that gRPC makes; with these delays they span about
-# two seconds, and the deadline of the call ends them sooner.
+# three and a half seconds, the time in which another replica leads; the deadline of the call ends them sooner.
 _SERVICE_CONFIG = {
     "loadBalancingConfig": [{"round_robin": {}}],
     "methodConfig": [
@@ -22,53 +22,68 @@ _SERVICE_CONFIG = {
             "name": [{}],
             "retryPolicy": {
                 "maxAttempts": 5,
-                "initialBackoff": "0.1s",
-                "maxBackoff": "1s",
-                "backoffMultiplier": 2,
+                "initialBackoff": "0.15s",
+                "maxBackoff": "2s",
+                "backoffMultiplier": 2.5,
                 "retryableStatusCodes": ["UNAVAILABLE"],
             },
         }
     ],
 }
 _OPTIONS: list[tuple[str, Any]] = [
-    ("grpc.service_config", json.dumps(_SERVICE_CONFIG)),
-    ("grpc.keepalive_time_ms", 10_000),
-    ("grpc.keepalive_timeout_ms", 5_000),
+    # A replica that hangs (stopped, its machine gone, a network cut) is left within three seconds, well within a worker's lease.
+    ("grpc.keepalive_time_ms", 1_000),
+    ("grpc.keepalive_timeout_ms", 2_000),
+    # Only one ping is under way at a time, and gRPC sends others than those of keepalive: it waits a minute for their answers.
+    ("grpc.http2.ping_timeout_ms", 2_000),
     ("grpc.http2.max_pings_without_data", 0),
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.min_reconnect_backoff_ms", 1_000),
     ("grpc.max_reconnect_backoff_ms", 2_000),
+    # Replicas that were started again elsewhere are found under their name soon.
+    ("grpc.dns_min_time_between_resolutions_ms", 2_000),
     ("grpc.max_receive_message_length", 64 * 1024 * 1024),
     # Processes on one machine must not share a connection object: one that is stuck would hold up the others.
     ("grpc.use_local_subchannel_pool", 1),
 ]
 
 
-def channel(address: str, settings: ServiceSettings, *, retry: bool = True) -> grpc.aio.Channel:
+def channel(address: str, settings: ServiceSettings, *, service: str = "", retry: bool = True) -> grpc.aio.Channel:
     """Return a channel to "host:port" or "ip:port,ip:port" (replicas, in turn). It connects when it is first used.
 
-    Unary calls without a timeout get 5 s. `retry=False`: a call is tried once, for callers that have another address to try.
-    Close it with `await channel.close()`.
+    Unary calls without a timeout get 5 s. Close it with `await channel.close()`.
+
+    Args:
+        address: "host:port", where the host may have several addresses, or "ip:port,ip:port".
+        settings: TLS.
+        service: such as "cluster": only replicas that say that they take its calls (health) get any.
+        retry: False: a call is tried once, for callers that have another address to try.
 
     Raises:
         ValueError: when the address is wrong or empty.
     """
     interceptors: list[grpc.aio.ClientInterceptor] = [_DeadlineInterceptor()]
-    options = [*_OPTIONS, ("grpc.enable_retries", int(retry))]
+    options = [*_options(service), ("grpc.enable_retries", int(retry))]
     credentials = client_credentials(settings)
     if credentials is None:
         return grpc.aio.insecure_channel(target(address), options=options, interceptors=interceptors)
     return grpc.aio.secure_channel(target(address), credentials, options=options, interceptors=interceptors)
 
 
-def sync_channel(address: str, settings: ServiceSettings) -> grpc.Channel:
+def sync_channel(address: str, settings: ServiceSettings, *, service: str = "") -> grpc.Channel:
     """Return the blocking form of `channel`, for threads; close it with `channel.close()`."""
     credentials = client_credentials(settings)
+    options = _options(service)
     if credentials is None:
-        plain = grpc.insecure_channel(target(address), options=_OPTIONS)
+        plain = grpc.insecure_channel(target(address), options=options)
     else:
-        plain = grpc.secure_channel(target(address), credentials, options=_OPTIONS)
+        plain = grpc.secure_channel(target(address), credentials, options=options)
     return grpc.intercept_channel(plain, _SyncDeadlineInterceptor())
+
+
+def full_name(service: str) -> str:
+    """Return the name of the gRPC service of a service, under which it also tells its health: "cluster"."""
+    return f"rocketconnect.{service}.v1.{service.title()}Service"
 
 
 def client_credentials(settings: ServiceSettings) -> grpc.ChannelCredentials | None:
@@ -92,6 +107,11 @@ def target(address: str) -> str:
         host, port = pairs[0]
         return f"dns:///[{host}]:{port}" if ":" in host else f"dns:///{host}:{port}"
     return "ipv4:" + ",".join(f"{host}:{port}" for host, port in pairs)
+
+
+def _options(service: str) -> list[tuple[str, Any]]:
+    health = {"healthCheckConfig": {"serviceName": full_name(service)}} if service else {}
+    return [*_OPTIONS, ("grpc.service_config", json.dumps(_SERVICE_CONFIG | health))]
 
 
 class _DeadlineInterceptor(grpc.aio.UnaryUnaryClientInterceptor):

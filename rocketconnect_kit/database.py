@@ -26,9 +26,12 @@ from rocketconnect_kit.logs import hide_url_passwords
 
 _BUSY_SECONDS = 10
 _START_SECONDS = 30
+# A replica that is stopped in the middle of a transaction holds its locks: others wait for them no longer than 2 s.
 _POSTGRES_OPTIONS = (
-    "-c synchronous_commit=on -c statement_timeout=15000 -c lock_timeout=10000 -c idle_in_transaction_session_timeout=30000"
+    "-c synchronous_commit=on -c statement_timeout=15000 -c lock_timeout=10000 -c idle_in_transaction_session_timeout=2000"
 )
+# Invariant 8, where the machine of the database is gone or cut off and nobody says so.
+_POSTGRES_CONNECTION = {"connect_timeout": 5, "keepalives_idle": 5, "keepalives_interval": 2, "tcp_user_timeout": 10_000}
 
 
 def engine(url: str, *, pool_size: int = 8) -> sa.Engine:
@@ -52,7 +55,7 @@ def engine(url: str, *, pool_size: int = 8) -> sa.Engine:
             pool_timeout=_BUSY_SECONDS,
             pool_pre_ping=True,
             hide_parameters=True,
-            connect_args={"connect_timeout": 5, "options": _POSTGRES_OPTIONS},
+            connect_args={**_POSTGRES_CONNECTION, "options": _POSTGRES_OPTIONS},
         )
     why = f"{backend!r} is not a store"
     raise _invalid_url(why)
@@ -120,6 +123,8 @@ def migrate(bound: sa.Engine, service: str) -> None:
     with writing(bound) as connection:
         if bound.dialect.name == "postgresql":
             lock = int.from_bytes(hashlib.blake2b(f"migrate {service}".encode(), digest_size=8).digest(), signed=True)
+            # Versions are loaded while the transaction stands still, which may take a while.
+            connection.execute(sa.text("SET LOCAL idle_in_transaction_session_timeout = 30000"))
             connection.execute(sa.text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": lock})
         config.attributes.update(connection=connection, version_table=f"{service}_schema_version")
         command.upgrade(config, "head")

@@ -9,6 +9,7 @@ One class for each thing that a caller can do about it, named by its canonical c
     ├── Aborted              read again and try again: somebody else was faster
     ├── FailedPrecondition   bring the system into another state first
     ├── Unavailable          try again after a while
+    │   └── ReplicaUnavailable   try again at once: another replica answers, or this one soon; channels do so by themselves
     ├── ResourceExhausted    too much: fewer, smaller, or later
     ├── DeadlineExceeded     it took too long
     ├── Unauthenticated      say who you are
@@ -93,6 +94,13 @@ class Unavailable(ServiceError):
     """Something needed is away for now; the same request may succeed later."""
 
     code = "UNAVAILABLE"
+
+
+class ReplicaUnavailable(Unavailable):
+    """This replica of the service does not answer now, another one may at once.
+
+    As with a connection that was lost, a call that was running has been carried out or not.
+    """
 
 
 class ResourceExhausted(ServiceError):

@@ -24,6 +24,8 @@ SECONDS = prometheus_client.Histogram(
 RUNNING = prometheus_client.Gauge("rocketconnect_rpc_calls_running", "Calls and watches that are open.", ["method"])
 HEALTHY = prometheus_client.Gauge("rocketconnect_dependency_healthy", "1: it answers; 0: it does not.", ["dependency"])
 
+LEADING = prometheus_client.Gauge("rocketconnect_leading", "1: this replica takes calls; 0: another one leads.")
+
 
 class MetricsInterceptor(AroundCalls):
     """Counts and times every call."""

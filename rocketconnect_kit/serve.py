@@ -15,8 +15,11 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from rocketconnect_kit import logs, metrics, tracing
-from rocketconnect_kit.errors import DeadlineExceeded, ServiceError, Unavailable
+from rocketconnect_kit.channel import full_name
+from rocketconnect_kit.election import Election, Listener
+from rocketconnect_kit.errors import DeadlineExceeded, ReplicaUnavailable, ServiceError
 from rocketconnect_kit.interception import AroundCalls, ServicerContext
+from rocketconnect_kit.leader_only import LeaderOnly
 from rocketconnect_kit.settings import ServiceSettings
 from rocketconnect_kit.status import ServiceErrorInterceptor
 
@@ -26,11 +29,14 @@ Check = Callable[[], Awaitable[None]]
 HEALTH_SECONDS = 2.0
 """How often dependencies are checked, and how long a check may take."""
 
+_SERVING, _NOT_SERVING = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING
+
 _log = logs.get_logger(__name__)
 _OPTIONS: list[tuple[str, Any]] = [
     # A port in use must be an error, not a second server that gets every other connection.
     ("grpc.so_reuseport", 0),
-    ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
+    # Clients ping every second (see channel.py), which is to be no reason to hang up on them.
+    ("grpc.http2.min_ping_interval_without_data_ms", 500),
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.keepalive_timeout_ms", 10_000),
@@ -46,20 +52,26 @@ async def serve(
     health: Mapping[str, Check] | None = None,
     on_start: Sequence[Callable[[str], None]] = (),
     on_stop: Sequence[Callable[[], Awaitable[None]]] = (),
+    election: Election | None = None,
 ) -> int:
     """Serve until a signal; return the exit code for the process.
 
+    Two healths: that of the server ("") is that of what it needs; that of its gRPC service is whether this replica takes calls:
+    not while it drains or another one leads. Clients choose by the second one.
+
     The first SIGTERM or SIGINT drains: health says NOT_SERVING, watches end (their callers reconnect elsewhere), running calls
     get `settings.drain_seconds`, then `on_stop` runs, and the code is 0. A second signal ends at once with 128 + its number.
-    A port that is taken, or a setting that can't be used, is logged with what to do, and the code is 1.
+    A port that is taken, or a setting that can't be used, is logged with what to do, and the code is 1; so it is when the election
+    has ended with an error.
 
     Args:
         service_name: such as "config"; the gRPC service is rocketconnect.config.v1.ConfigService.
         add: registers the service with the server, such as `lambda s: add_ConfigServiceServicer_to_server(service, s)`.
         settings: where to listen, TLS, logs.
-        health: checks of what the service needs; SERVING only while all of them pass.
+        health: checks of what the service needs.
         on_start: called in this order with "host:port" when the server takes calls.
         on_stop: run in this order after the server has stopped; a second signal ends these, too.
+        election: the part that this replica takes in it while it serves; calls are answered only while it leads.
     """
     logs.configure(service_name, settings.log_level, settings.log_format)
     signals: asyncio.Queue[int] = asyncio.Queue()
@@ -69,35 +81,66 @@ async def serve(
     try:
         end_tracing = tracing.start(service_name)
         limits = CallLimits(settings.call_seconds)
-        server = make_server(limits, traced=end_tracing is not None)
+        gates = [LeaderOnly(service_name, election)] if election is not None else []
+        server = make_server(limits, traced=end_tracing is not None, gates=gates)
         add(server)
         port = _listen(server, settings)
         endpoint = metrics.start_endpoint(settings.host, settings.metrics_port)
     except (OSError, RuntimeError, ServiceError) as error:
         _log.error("can't start", cause=str(error), host=settings.host, port=settings.port)
         return 1
-    full_name = f"rocketconnect.{service_name}.v1.{service_name.title()}Service"
+    name = full_name(service_name)
     servicer = grpc_health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
-    reflection.enable_server_reflection((full_name, grpc_health.SERVICE_NAME, reflection.SERVICE_NAME), server)
+    reflection.enable_server_reflection((name, grpc_health.SERVICE_NAME, reflection.SERVICE_NAME), server)
+
+    async def takes_calls(does: bool) -> None:
+        metrics.LEADING.set(does)
+        await servicer.set(name, _SERVING if does else _NOT_SERVING)
+
     try:
-        async with _checking(servicer, ("", full_name), health or {}):
+        async with _checking(servicer, health or {}), _taking_part(election, takes_calls) as elected:
             await server.start()
             address = f"{settings.host}:{port}"
             for start in on_start:
                 start(address)
             announce(settings.announce_fd, service_name, address, endpoint.address)
             _log.info("serving", address=address, metrics=endpoint.address)
-            await signals.get()
+            await _first(asyncio.create_task(signals.get()), elected)
             _log.info("draining", seconds=settings.drain_seconds)
             await servicer.enter_graceful_shutdown()
-        code = await _stop(server, limits, settings.drain_seconds, on_stop, signals)
+            code = await _stop(server, limits, settings.drain_seconds, on_stop, signals)
+    except ServiceError as error:
+        _log.error("ending", cause=error.message, reason=error.reason)
+        await server.stop(0)
+        code = 1
     finally:
         endpoint.close()
         if end_tracing is not None:
             end_tracing()
     _log.info("stopped")
     return code
+
+
+@asynccontextmanager
+async def _taking_part(election: Election | None, listener: Listener) -> AsyncIterator["asyncio.Task[None] | None"]:
+    await listener(election is None)
+    if election is None:
+        yield None
+        return
+    election.listen(listener)
+    async with election.running() as elected:
+        yield elected
+
+
+async def _first(signal_task: "asyncio.Task[int]", elected: "asyncio.Task[None] | None") -> None:
+    """Wait for a signal, or for the error with which the election ends."""
+    try:
+        await asyncio.wait([signal_task, *([elected] if elected is not None else [])], return_when=asyncio.FIRST_COMPLETED)
+        if elected is not None and elected.done():
+            elected.result()
+    finally:
+        signal_task.cancel()
 
 
 def run(service_name: str, settings: ServiceSettings, main: Callable[[], Coroutine[Any, Any, int]]) -> int:
@@ -113,12 +156,12 @@ def run(service_name: str, settings: ServiceSettings, main: Callable[[], Corouti
         return 128 + signal.SIGINT
 
 
-def make_server(limits: "CallLimits", *, traced: bool = False) -> grpc.aio.Server:
-    """Return a server with the interceptors and options that all services have, listening nowhere yet."""
+def make_server(limits: "CallLimits", *, traced: bool = False, gates: Sequence[AroundCalls] = ()) -> grpc.aio.Server:
+    """Return a server with the interceptors and options that all services have, and `gates`, listening nowhere yet."""
     interceptors: list[grpc.aio.ServerInterceptor] = [metrics.MetricsInterceptor()]
     if traced:
         interceptors.append(tracing.TracingInterceptor())
-    interceptors += [ServiceErrorInterceptor(), limits]
+    interceptors += [ServiceErrorInterceptor(), limits, *gates]
     return grpc.aio.server(interceptors=interceptors, options=_OPTIONS)
 
 
@@ -169,8 +212,8 @@ class CallLimits(AroundCalls):
             self._streams.discard(task)
 
 
-def _draining() -> Unavailable:
-    return Unavailable("DRAINING", "the service is stopping; connect again")
+def _draining() -> ReplicaUnavailable:
+    return ReplicaUnavailable("DRAINING", "the service is stopping; connect again")
 
 
 def server_credentials(settings: ServiceSettings) -> grpc.ServerCredentials | None:
@@ -229,10 +272,8 @@ async def _stop(
 
 
 @asynccontextmanager
-async def _checking(
-    servicer: grpc_health.aio.HealthServicer, names: Sequence[str], checks: Mapping[str, Check]
-) -> AsyncIterator[None]:
-    """Keep the health of `names` true to the checks for as long as the block runs; the first round is done before it."""
+async def _checking(servicer: grpc_health.aio.HealthServicer, checks: Mapping[str, Check]) -> AsyncIterator[None]:
+    """Keep the health of the server true to the checks for as long as the block runs; the first round is done before it."""
     failing: dict[str, str] = {}
 
     async def one_round() -> None:
@@ -244,9 +285,7 @@ async def _checking(
             elif name not in failing:
                 failing[name] = result
                 _log.warning("dependency does not answer", dependency=name, cause=result)
-        serving = health_pb2.HealthCheckResponse.NOT_SERVING if failing else health_pb2.HealthCheckResponse.SERVING
-        for name in names:
-            await servicer.set(name, serving)
+        await servicer.set("", _NOT_SERVING if failing else _SERVING)
 
     async def rounds() -> None:
         while True:

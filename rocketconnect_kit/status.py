@@ -114,7 +114,7 @@ class ServiceErrorInterceptor(AroundCalls):
 async def _abort(context: ServicerContext, error: ServiceError) -> None:
     status = rpc_status.to_status(encode(error))
     trailing = tuple(status.trailing_metadata)
-    if isinstance(error, errors.Unavailable):
+    if isinstance(error, errors.Unavailable) and not isinstance(error, errors.ReplicaUnavailable):
         # A channel repeats UNAVAILABLE by itself, which is right for a lost connection. Here a service has answered with a
         # reason: whether and when to ask again is the caller's decision.
         trailing += (("grpc-retry-pushback-ms", "-1"),)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Protocol
 
+from rocketconnect_kit.election import not_leading
 from rocketconnect_kit.errors import Aborted, ServiceError, Unavailable
 from rocketconnect_kit.logs import get_logger
 from services.cluster import core
@@ -29,14 +30,11 @@ _log = get_logger(__name__)
 class Store(Protocol):
     """What the coordinator needs of a store. The methods block."""
 
-    def take_over(self) -> None:
-        """Become the only writer."""
-
     def load(self) -> Changes:
         """Return all that is stored."""
 
     def write(self, changes: Changes) -> None:
-        """Store changes in one transaction; Aborted: another process has taken over."""
+        """Store changes in one transaction; Aborted: another process leads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +58,18 @@ class Coordinator:
         self._queue: asyncio.Queue[_Waiting] = asyncio.Queue(QUEUE_LENGTH)
         self._wake_at = 0.0
         self._again: list[_Waiting] = []
+        self._unanswered: set[asyncio.Future[int]] = set()
+        self._is_over = False
         self.board = Board()
         self.state = State(Tables(), policy, clock())
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[asyncio.Task[None]]:
-        """Take the store over and run; give the task, which ends only with an error.
+        """Read the store and run; give the task, which ends only with an error: Aborted, when another process leads.
 
         Raises:
             Unavailable: STORE_UNAVAILABLE.
         """
-        await asyncio.to_thread(self._store.take_over)
         await self._load()
         task = asyncio.create_task(self._run(), name="cluster coordinator")
         try:
@@ -78,14 +77,22 @@ class Coordinator:
         finally:
             task.cancel()
             await asyncio.wait([task])
+            self._is_over = True
+            for answer in self._unanswered:
+                answer.cancel()
 
     async def submit(self, event: Event) -> int:
         """Let an event happen and return the reply once everything that follows from it is durable.
 
         Raises:
             ServiceError: as the event says; Unavailable: STORE_UNAVAILABLE: it may have happened or not.
+            ReplicaUnavailable: NOT_LEADER, after the end of `running`; who waits at the end is cancelled.
         """
+        if self._is_over:
+            raise not_leading("cluster")
         answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._unanswered.add(answer)
+        answer.add_done_callback(self._unanswered.discard)
         await self._queue.put(_Waiting(event, answer))
         return await answer
 

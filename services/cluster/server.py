@@ -1,21 +1,22 @@
 """Puts the cluster service together: settings, store, coordinator, the watch of the connectors, service."""
 
-import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from random import SystemRandom
-from typing import Self
+from typing import TYPE_CHECKING, Self, cast
 
+import sqlalchemy as sa
 from pydantic import Field, field_validator, model_validator
-from rocketconnect.cluster.v1.cluster_service_pb2_grpc import add_ClusterServiceServicer_to_server
+from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceServicer, add_ClusterServiceServicer_to_server
 from rocketconnect.config.v1 import config_service_pb2 as config_pb
 from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceStub
 
 from rocketconnect_kit import database
 from rocketconnect_kit.channel import channel
-from rocketconnect_kit.errors import ServiceError
-from rocketconnect_kit.logs import get_logger
+from rocketconnect_kit.election import Election, Seat
+from rocketconnect_kit.leader_only import TermServicer
 from rocketconnect_kit.serve import run, serve
 from rocketconnect_kit.settings import StoreSettings, load
 from rocketconnect_kit.watch import Watch
@@ -28,7 +29,10 @@ from services.cluster.service import ClusterService
 from services.cluster.state import Policy
 from services.cluster.store import ClusterStore
 
-_log = get_logger(__name__)
+if TYPE_CHECKING:
+    import asyncio
+
+    from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceAsyncStub
 
 
 class ClusterSettings(StoreSettings):
@@ -85,38 +89,32 @@ def main(argv: Sequence[str]) -> int:
 
 async def _main(settings: ClusterSettings) -> int:
     engine = await database.open_store(settings.database_url("cluster"), "cluster")
-    policy = settings.policy
-    coordinator = Coordinator(ClusterStore(engine), policy, time.monotonic, SystemRandom())
     try:
-        async with channel(settings.config_address, settings) as config, coordinator.running() as deciding:
-            stub = ConfigServiceStub(config)
-            watch = Watch(
-                "connectors",
-                lambda: stub.WatchConnectors(config_pb.WatchConnectorsRequest()),
-                lambda message: coordinator.tell(wire.connectors_changed(message)),
-            )
-            service = ClusterService(coordinator, policy.timing)
-            serving = serve(
+        async with channel(settings.config_address, settings, service="config") as config:
+            servicer = TermServicer("cluster", ClusterService)
+            lead = partial(_lead, engine, settings.policy, ConfigServiceStub(config), servicer)
+            return await serve(
                 "cluster",
-                partial(add_ClusterServiceServicer_to_server, service),
+                partial(add_ClusterServiceServicer_to_server, cast("ClusterServiceServicer", servicer)),
                 settings,
                 health={"store": partial(database.check, engine)},
+                election=Election(Seat(engine, "cluster"), lead),
             )
-            async with watch:
-                return await _serve_while(serving_of=asyncio.create_task(serving), deciding=deciding)
     finally:
         engine.dispose()
 
 
-async def _serve_while(*, serving_of: "asyncio.Task[int]", deciding: "asyncio.Task[None]") -> int:
-    """Serve until a signal, or until nothing can be decided any more."""
-    await asyncio.wait([serving_of, deciding], return_when=asyncio.FIRST_COMPLETED)
-    if serving_of.done():
-        return serving_of.result()
-    serving_of.cancel()
-    await asyncio.wait([serving_of])
-    try:
-        deciding.result()
-    except ServiceError as error:
-        _log.error("ending", cause=error.message, reason=error.reason)
-    return 1
+@asynccontextmanager
+async def _lead(
+    engine: sa.Engine, policy: Policy, config: "ConfigServiceAsyncStub", servicer: TermServicer[ClusterService], term: int
+) -> AsyncIterator["asyncio.Task[None]"]:
+    """Decide for as long as the block runs. All that is in memory is made anew; every worker that is known gets a full lease."""
+    coordinator = Coordinator(ClusterStore(engine, term), policy, time.monotonic, SystemRandom())
+    watch = Watch(
+        "connectors",
+        lambda: config.WatchConnectors(config_pb.WatchConnectorsRequest()),
+        lambda message: coordinator.tell(wire.connectors_changed(message)),
+    )
+    async with coordinator.running() as deciding, watch:
+        with servicer.term(ClusterService(coordinator, policy.timing)):
+            yield deciding

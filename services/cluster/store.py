@@ -1,7 +1,6 @@
 """The tables in SQL: SQLite or PostgreSQL. What a method has written is on disk when it returns.
 
-One process owns the store at a time. Each start takes the next term; a process whose term is over finds that out at its next
-write and must end, so that two never decide side by side.
+One process decides at a time, the leader: it writes in its term, and one whose term is over is refused.
 """
 
 import json
@@ -12,10 +11,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from rocketconnect_kit.database import reading, upsert, writing
-from rocketconnect_kit.errors import Aborted
+from rocketconnect_kit.election import require_term
 from services.cluster.model import Changes, Connector, Key, Plan, PlanState, Unit, Wanted, Worker
 
-_TERM = "term"
 _metadata = sa.MetaData()
 # The services may share one database.
 _PREFIX = "cluster_"
@@ -83,18 +81,12 @@ class ClusterStore:
 
     Args:
         engine: a migrated database.
+        term: the term in which this process leads (see `rocketconnect_kit.election`).
     """
 
-    def __init__(self, engine: sa.Engine) -> None:
+    def __init__(self, engine: sa.Engine, term: int) -> None:
         self._engine = engine
-        self._term = 0
-
-    def take_over(self) -> None:
-        """Become the owner of the store; whoever was it before can write no more."""
-        with writing(self._engine) as connection:
-            higher = _counters.update().where(_counters.c.name == _TERM).values(value=_counters.c.value + 1)
-            connection.execute(higher)
-            self._term = connection.execute(sa.select(_counters.c.value).where(_counters.c.name == _TERM)).scalar_one()
+        self._term = term
 
     def load(self) -> Changes:
         """Return all that is stored, as changes to empty tables."""
@@ -109,22 +101,18 @@ class ClusterStore:
             plans={row["connector_uid"]: _plan(row) for row in rows["plans"]},
             units={(unit := _unit(row)).key: unit for row in rows["units"]},
             generations={row["connector_uid"]: row["generation"] for row in rows["generations"]},
-            counters={row["name"]: row["value"] for row in rows["counters"] if row["name"] != _TERM},
+            counters={row["name"]: row["value"] for row in rows["counters"]},
         )
 
     def write(self, changes: Changes) -> None:
-        """Store all changes in one transaction. Without changes it only asks whether this process still is the owner.
+        """Store all changes in one transaction. Without changes it only asks whether the term still holds.
 
         Raises:
-            Aborted: STORE_TAKEN_OVER when another process is the owner now; nothing is written.
+            Aborted: TERM_OVER; nothing is written.
             Unavailable: STORE_UNAVAILABLE; the changes may be stored or not.
         """
         with writing(self._engine) as connection:
-            # Also the lock that a process that takes over waits for.
-            mine = _counters.update().where(_counters.c.name == _TERM, _counters.c.value == self._term).values(value=self._term)
-            if connection.execute(mine).rowcount != 1:
-                message = "another cluster service uses this store now; this one ends. Run one, or give each a store of its own"
-                raise Aborted("STORE_TAKEN_OVER", message)
+            require_term(connection, "cluster", self._term)
             _save(connection, _workers, changes.workers, lambda key: {"id": key}, _worker_row)
             _save(connection, _connectors, changes.connectors, lambda key: {"uid": key}, _connector_row)
             _save(connection, _plans, changes.plans, _by_uid, _plan_row)

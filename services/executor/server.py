@@ -60,7 +60,7 @@ class _Executor:
     def __init__(self, settings: ExecutorSettings) -> None:
         self._settings = settings
         self._channels = {
-            name: channel(address, settings)
+            name: channel(address, settings, service=name)
             for name, address in (
                 ("cluster", settings.cluster_address),
                 ("state", settings.state_address),

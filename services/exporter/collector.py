@@ -53,7 +53,7 @@ class ServiceCollector(Collector):
         self._monotonic = monotonic
         names = ("state", "cluster", *_ASKED_ONLY_FOR_HEALTH)
         addresses = {name: getattr(settings, f"{name}_address") for name in names}
-        self._channels = {name: sync_channel(address, settings) for name, address in addresses.items() if address}
+        self._channels = {name: sync_channel(address, settings, service=name) for name, address in addresses.items() if address}
         ask = {"state": self._states, "cluster": self._cluster}
         self._asks: dict[str, Callable[[float], _Said]] = {
             name: partial(ask.get(name, self._health), channel) for name, channel in self._channels.items()

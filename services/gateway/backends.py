@@ -42,7 +42,7 @@ class Backends:
     def __init__(self, settings: ServiceSettings, *, read_seconds: float, write_seconds: float) -> None:
         self._read_seconds = read_seconds
         self._write_seconds = write_seconds
-        self._channels = {name: channel(getattr(settings, f"{name}_address"), settings) for name in SERVICES}
+        self._channels = {name: channel(getattr(settings, f"{name}_address"), settings, service=name) for name in SERVICES}
         self._executors = executors.Executors(settings, self._workers)
         self._watches: set[grpc.aio.UnaryStreamCall[Message, Message]] = set()
 

@@ -55,7 +55,7 @@ async def following(directory: Directory, settings: StoreSettings) -> AsyncItera
     if not settings.config_address:
         yield lambda: False
         return
-    async with channel(settings.config_address, settings) as opened:
+    async with channel(settings.config_address, settings, service="config") as opened:
         stub = ConfigServiceStub(opened)
         request = config_service_pb2.WatchConnectorsRequest()
         async with Watch("connectors", lambda: stub.WatchConnectors(request), directory.apply) as watch:

@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Protocol
 
-from rocketconnect_kit.errors import ServiceError
+from rocketconnect_kit.errors import Aborted, ServiceError
 from rocketconnect_kit.logs import get_logger
 from services.state import core
 from services.state.core import Event, Reported, States, Tick, Track
@@ -44,11 +44,16 @@ class Keeper:
         self._listeners: dict[str, set[asyncio.Event]] = {}
         self._saved_line: dict[str, int] = {}
         self._lease = lease
+        # Numbers of what must be on disk before it is acknowledged: the last that was heard, the last that is written.
+        self._urgent = 0
+        self._urgent_written = 0
         self.states = States(lease)
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    async def running(self) -> AsyncIterator["asyncio.Task[None]"]:
         """Read the store and run; at the end what is not yet written is.
+
+        Gives the task that writes, which ends only with an error: Aborted, when another process leads.
 
         Raises:
             Unavailable: STORE_UNAVAILABLE.
@@ -58,7 +63,7 @@ class Keeper:
         self._saved_line = {uid: track.next_line - 1 for uid, track in tracks.items()}
         task = asyncio.create_task(self._write_behind(), name="state keeper")
         try:
-            yield
+            yield task
         finally:
             task.cancel()
             await asyncio.wait([task])
@@ -82,7 +87,9 @@ class Keeper:
             Unavailable: STORE_UNAVAILABLE: the reports count as heard, but must come again to be kept.
         """
         effects = self._happen(event)
-        if effects.urgent:
+        self._urgent += effects.urgent
+        # Also for what is heard a second time, because it could not be written when it was heard first.
+        if self._urgent_written < self._urgent:
             await self._write()
         return effects.refused
 
@@ -109,9 +116,13 @@ class Keeper:
         while True:
             await asyncio.sleep(WRITE_SECONDS)
             self._happen(Tick())
-            # What was not written stays to be written, so that the next round is the retry; `_write_now` has told the log.
-            with suppress(Exception):
+            try:
                 await self._write()
+            except Aborted:
+                raise
+            except Exception as error:
+                # What was not written stays to be written, so that the next round is the retry; `_write_now` has told the log why.
+                _log.debug("states will be written later", cause=str(error))
 
     async def _write(self) -> None:
         """Write what is not on disk yet. Whoever comes while another write runs shares the next one."""
@@ -120,6 +131,7 @@ class Keeper:
 
     async def _write_now(self) -> None:
         async with self._writing:
+            urgent = self._urgent
             changes = _take_changes(self.states, self._saved_line)
             if not changes:
                 return
@@ -132,6 +144,7 @@ class Keeper:
                 else:
                     _log.exception("states could not be written")
                 raise
+            self._urgent_written = urgent
             for uid, rows in changes.logs.items():
                 if rows is None:
                     self._saved_line.pop(uid, None)

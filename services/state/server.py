@@ -1,18 +1,23 @@
 """Puts the state service together: settings, store, keeper, the two watches, service."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
+from typing import TYPE_CHECKING, cast
 
+import sqlalchemy as sa
 from pydantic import Field, field_validator
 from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster_pb
 from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from rocketconnect.config.v1 import config_service_pb2 as config_pb
 from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceStub
-from rocketconnect.state.v1.state_service_pb2_grpc import add_StateServiceServicer_to_server
+from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceServicer, add_StateServiceServicer_to_server
 
 from rocketconnect_kit import database
 from rocketconnect_kit.channel import channel
+from rocketconnect_kit.election import Election, Seat
+from rocketconnect_kit.leader_only import TermServicer
 from rocketconnect_kit.serve import run, serve
 from rocketconnect_kit.settings import StoreSettings, load
 from rocketconnect_kit.watch import Watch
@@ -21,6 +26,12 @@ from services.state.keeper import Keeper
 from services.state.model import Moment
 from services.state.service import StateService
 from services.state.store import StateStore
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceAsyncStub
+    from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceAsyncStub
 
 
 class StateSettings(StoreSettings):
@@ -47,30 +58,46 @@ def main(argv: Sequence[str]) -> int:
 
 async def _main(settings: StateSettings) -> int:
     engine = await database.open_store(settings.database_url("state"), "state")
-    keeper = Keeper(StateStore(engine), settings.lease_seconds, lambda: Moment(time.monotonic(), time.time()))
     try:
         async with (
-            channel(settings.config_address, settings) as config,
-            channel(settings.cluster_address, settings) as cluster,
-            keeper.running(),
+            channel(settings.config_address, settings, service="config") as config,
+            channel(settings.cluster_address, settings, service="cluster") as cluster,
         ):
-            configs, clusters = ConfigServiceStub(config), ClusterServiceStub(cluster)
-            connectors = Watch(
-                "connectors",
-                lambda: configs.WatchConnectors(config_pb.WatchConnectorsRequest()),
-                lambda message: keeper.tell(wire.connectors_told(message)),
+            servicer = TermServicer("state", StateService)
+            told_by = ConfigServiceStub(config), ClusterServiceStub(cluster)
+            lead = partial(_lead, engine, settings.lease_seconds, *told_by, servicer)
+            return await serve(
+                "state",
+                partial(add_StateServiceServicer_to_server, cast("StateServiceServicer", servicer)),
+                settings,
+                health={"store": partial(database.check, engine)},
+                election=Election(Seat(engine, "state"), lead),
             )
-            assignments = Watch(
-                "assignments",
-                lambda: clusters.WatchAssignments(cluster_pb.WatchAssignmentsRequest()),
-                lambda message: keeper.tell(wire.assignments_told(message)),
-            )
-            async with connectors, assignments:
-                return await serve(
-                    "state",
-                    partial(add_StateServiceServicer_to_server, StateService(keeper)),
-                    settings,
-                    health={"store": partial(database.check, engine)},
-                )
     finally:
         engine.dispose()
+
+
+@asynccontextmanager
+async def _lead(
+    engine: sa.Engine,
+    lease: float,
+    configs: "ConfigServiceAsyncStub",
+    clusters: "ClusterServiceAsyncStub",
+    servicer: TermServicer[StateService],
+    term: int,
+) -> AsyncIterator["asyncio.Task[None]"]:
+    """Keep the states for as long as the block runs. All that is in memory is made anew, from the store and the reports."""
+    keeper = Keeper(StateStore(engine, term), lease, lambda: Moment(time.monotonic(), time.time()))
+    connectors = Watch(
+        "connectors",
+        lambda: configs.WatchConnectors(config_pb.WatchConnectorsRequest()),
+        lambda message: keeper.tell(wire.connectors_told(message)),
+    )
+    assignments = Watch(
+        "assignments",
+        lambda: clusters.WatchAssignments(cluster_pb.WatchAssignmentsRequest()),
+        lambda message: keeper.tell(wire.assignments_told(message)),
+    )
+    async with keeper.running() as keeping, connectors, assignments:
+        with servicer.term(StateService(keeper)):
+            yield keeping

@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from rocketconnect_kit.database import reading, upsert, writing
+from rocketconnect_kit.election import require_term
 from services.state.core import Track
 from services.state.model import Assignment, Connector, Key, LogLine, Report, State, Wanted
 from services.state.sightings import Holding, Sighting
@@ -86,10 +87,12 @@ class StateStore:
 
     Args:
         engine: a migrated database.
+        term: the term in which this process leads (see `rocketconnect_kit.election`).
     """
 
-    def __init__(self, engine: sa.Engine) -> None:
+    def __init__(self, engine: sa.Engine, term: int) -> None:
         self._engine = engine
+        self._term = term
 
     def load(self) -> dict[str, Track]:
         """Return what is stored, by connector uid. Nothing in it counts as heard of by this process."""
@@ -117,9 +120,11 @@ class StateStore:
         """Store all changes in one transaction.
 
         Raises:
+            Aborted: TERM_OVER; nothing is written.
             Unavailable: STORE_UNAVAILABLE; the changes may be stored or not, and may be written again.
         """
         with writing(self._engine) as connection:
+            require_term(connection, "state", self._term)
             _delete(connection, _connectors, [{"uid": uid} for uid, row in changes.connectors.items() if row is None])
             upsert(connection, _connectors, [_connector_row(uid, row) for uid, row in changes.connectors.items() if row])
             _delete(connection, _tasks, [key._asdict() for key, row in changes.tasks.items() if row is None])

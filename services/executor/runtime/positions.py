@@ -76,7 +76,7 @@ class PositionClient:
         settings = ServiceSettings.model_validate(
             {"tls_ca": endpoints.tls_ca, "tls_cert": endpoints.tls_cert, "tls_key": endpoints.tls_key}
         )
-        self._channel = sync_channel(endpoints.position_address, settings)
+        self._channel = sync_channel(endpoints.position_address, settings, service="position")
         self._stub = PositionServiceStub(self._channel)
         self._revision = spec.revision
         self._fence = wire.TaskFence(connector_uid=spec.connector_uid, task=spec.task, generation=spec.generation, epoch=spec.epoch)

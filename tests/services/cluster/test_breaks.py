@@ -60,7 +60,7 @@ class Cluster:
 @pytest.fixture
 async def cluster(tmp_path: Path) -> AsyncIterator[Cluster]:
     engine = await database.open_store(f"sqlite:///{tmp_path}/cluster.db", "cluster")
-    coordinator = Coordinator(ClusterStore(engine), Policy(TIMING), time.monotonic, Random(0))
+    coordinator = Coordinator(ClusterStore(engine, 0), Policy(TIMING), time.monotonic, Random(0))
     service = ClusterService(coordinator, TIMING)
     async with coordinator.running(), serve_for_test(lambda s: rpc.add_ClusterServiceServicer_to_server(service, s)) as channel:
         yield Cluster(rpc.ClusterServiceStub(channel), coordinator)

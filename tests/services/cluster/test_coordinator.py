@@ -9,6 +9,7 @@ from random import Random
 import pytest
 
 from rocketconnect_kit import database
+from rocketconnect_kit.election import Seat
 from rocketconnect_kit.errors import Aborted, FailedPrecondition, ServiceError, Unavailable
 from services.cluster.coordinator import Coordinator
 from services.cluster.events import ConnectorsChanged, Register
@@ -46,7 +47,7 @@ class UnreliableStore(ClusterStore):
 def store(tmp_path: Path) -> Iterator[UnreliableStore]:
     engine = database.engine(f"sqlite:///{tmp_path}/cluster.db")
     database.migrate(engine, "cluster")
-    yield UnreliableStore(engine)
+    yield UnreliableStore(engine, 0)
     engine.dispose()
 
 
@@ -126,10 +127,10 @@ async def test_a_worker_that_is_silent_is_judged_by_time_alone(coordinator: Coor
             coordinator.heartbeat("a", session)
 
 
-async def test_it_ends_when_another_process_has_taken_the_store_over(coordinator: Coordinator, store: UnreliableStore) -> None:
+async def test_it_ends_when_another_process_leads(coordinator: Coordinator, store: UnreliableStore) -> None:
     async with coordinator.running() as deciding:
-        ClusterStore(store._engine).take_over()
-        with pytest.raises(Aborted, match="another cluster service uses this store"):
+        Seat(store._engine, "cluster").take("another process")
+        with pytest.raises(Aborted, match="another cluster service leads now"):
             await asyncio.wait_for(deciding, 5)
 
 

@@ -73,7 +73,7 @@ class Client:
 @pytest.fixture
 async def client(tmp_path: Path) -> AsyncIterator[Client]:
     engine = await database.open_store(f"sqlite:///{tmp_path}/cluster.db", "cluster")
-    coordinator = Coordinator(ClusterStore(engine), Policy(TIMING), time.monotonic, Random(0))
+    coordinator = Coordinator(ClusterStore(engine, 0), Policy(TIMING), time.monotonic, Random(0))
     service = ClusterService(coordinator, TIMING)
     async with coordinator.running(), serve_for_test(lambda s: rpc.add_ClusterServiceServicer_to_server(service, s)) as channel:
         yield Client(rpc.ClusterServiceStub(channel), coordinator)

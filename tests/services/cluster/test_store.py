@@ -6,6 +6,7 @@ from random import Random
 import pytest
 import sqlalchemy as sa
 
+from rocketconnect_kit.election import Seat
 from rocketconnect_kit.errors import Aborted
 from services.cluster import core
 from services.cluster.events import ConnectorsChanged, Register, ReportPlan
@@ -13,6 +14,9 @@ from services.cluster.model import PLAN, Changes, Connector, Key, Plan, PlanStat
 from services.cluster.state import Policy, State
 from services.cluster.store import ClusterStore
 from services.cluster.tables import Tables
+
+TERM = 0
+"""That of a new store."""
 
 WORKER = Worker("w:1@host", 7, "h:1", {"spark": "3.5", "é": "ü"}, frozenset({"p", "org.X"}), 3)
 CONNECTOR = Connector("u1", "c", 3, {"k": "v\n'\""}, Wanted.PAUSED, 2, 4, PlanState.STALE, deleted=True)
@@ -25,9 +29,7 @@ EVERYTHING = Changes(
 
 @pytest.fixture
 def store(engine: sa.Engine) -> ClusterStore:
-    made = ClusterStore(engine)
-    made.take_over()
-    return made
+    return ClusterStore(engine, TERM)
 
 
 def test_a_new_store_is_empty(store: ClusterStore) -> None:
@@ -36,7 +38,7 @@ def test_a_new_store_is_empty(store: ClusterStore) -> None:
 
 def test_what_was_written_is_read_as_it_was(store: ClusterStore, engine: sa.Engine) -> None:
     store.write(EVERYTHING)
-    assert ClusterStore(engine).load() == EVERYTHING
+    assert ClusterStore(engine, TERM).load() == EVERYTHING
 
 
 def test_rows_are_replaced_and_removed_in_one_write(store: ClusterStore) -> None:
@@ -58,13 +60,14 @@ def test_rows_are_replaced_and_removed_in_one_write(store: ClusterStore) -> None
     assert left.counters == {"number": 100, "assignment_changes": 3}
 
 
-def test_a_process_whose_store_was_taken_over_writes_nothing_more(store: ClusterStore, engine: sa.Engine) -> None:
+def test_a_process_whose_term_is_over_writes_nothing_more(store: ClusterStore, engine: sa.Engine) -> None:
     store.write(EVERYTHING)
-    other = ClusterStore(engine)
-    other.take_over()
+    term = Seat(engine, "cluster").take("another process")
+    assert term is not None
+    other = ClusterStore(engine, term)
     with pytest.raises(Aborted) as refused:
         store.write(Changes(generations={"u1": 1}))
-    assert refused.value.reason == "STORE_TAKEN_OVER"
+    assert refused.value.reason == "TERM_OVER"
     with pytest.raises(Aborted):
         store.write(Changes())
     other.write(Changes(generations={"u1": 7}))

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from rocketconnect_kit import database
-from rocketconnect_kit.errors import ServiceError, Unavailable
+from rocketconnect_kit.election import Seat
+from rocketconnect_kit.errors import Aborted, ServiceError, Unavailable
 from services.state.core import ConnectorsTold, Reported
 from services.state.keeper import Keeper
 from services.state.model import Moment, State
@@ -35,7 +36,7 @@ class UnreliableStore(StateStore):
 def store(tmp_path: Path) -> Iterator[UnreliableStore]:
     engine = database.engine(f"sqlite:///{tmp_path}/state.db")
     database.migrate(engine, "state")
-    yield UnreliableStore(engine)
+    yield UnreliableStore(engine, 0)
     engine.dispose()
 
 
@@ -75,7 +76,9 @@ async def test_reports_that_arrive_during_a_write_share_the_next_one(keeper: Kee
         assert len(store.load()["u1"].sightings) == 50
 
 
-async def test_what_could_not_be_written_is_heard_and_is_written_later(keeper: Keeper, store: UnreliableStore) -> None:
+async def test_what_could_not_be_written_is_heard_and_acknowledged_when_it_is_written(
+    keeper: Keeper, store: UnreliableStore
+) -> None:
     async with keeper.running():
         keeper.tell(ConnectorsTold(snapshot=True, connectors=(connector(),)))
         store.fails_with = Unavailable("STORE_UNAVAILABLE", "disk full")
@@ -84,8 +87,8 @@ async def test_what_could_not_be_written_is_heard_and_is_written_later(keeper: K
             await keeper.report(Reported((report(),), lines))
         assert keeper.states.view("name-u1", keeper.now()).tasks[0].state is State.RUNNING
         store.fails_with = None
+        # The same again: it is acknowledged only now, and then it is on disk.
         await keeper.report(Reported((report(),), lines))
-        await asyncio.sleep(1.2)
         track = store.load()["u1"]
         assert [one.message for one in track.lines] == ["opened"]
         assert 0 in track.sightings
@@ -106,3 +109,13 @@ async def test_lines_of_a_uid_that_was_deleted_and_adopted_are_kept(keeper: Keep
         await asyncio.sleep(0.005)
         await keeper.report(Reported((), (("u1", line("new")),)))
     assert [one.message for one in store.load()["u1"].lines] == ["new"]
+
+
+async def test_it_ends_when_another_process_leads(keeper: Keeper, store: UnreliableStore) -> None:
+    async with keeper.running() as keeping:
+        Seat(store._engine, "state").take("another process")
+        with pytest.raises(Aborted, match="another state service leads now"):
+            await keeper.report(Reported((report(),)))
+        with pytest.raises(Aborted):
+            await asyncio.wait_for(keeping, 5)
+    assert store.load() == {}

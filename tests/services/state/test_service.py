@@ -71,7 +71,7 @@ def log(message: str) -> pb.TaskLog:
 @pytest.fixture
 async def client(tmp_path: Path) -> AsyncIterator[Client]:
     engine = await database.open_store(f"sqlite:///{tmp_path}/state.db", "state")
-    keeper = Keeper(StateStore(engine), LEASE, lambda: Moment(time.monotonic(), time.time()))
+    keeper = Keeper(StateStore(engine, 0), LEASE, lambda: Moment(time.monotonic(), time.time()))
     service = StateService(keeper)
     async with keeper.running(), serve_for_test(lambda s: rpc.add_StateServiceServicer_to_server(service, s)) as channel:
         keeper.tell(ConnectorsTold(snapshot=True, connectors=(connector(),)))

@@ -16,7 +16,7 @@ def lines(first: int, count: int) -> list[LogLine]:
 def test_what_was_written_is_read_as_it_was_but_not_as_heard_now(engine: sa.Engine) -> None:
     told = assignment(worker="", unowned=State.RESTARTING, reason="so", failures=2)
     said = report(metrics=b"\x00\xff", stall_after=1.5, last_progress=None, since=None, trace="a\n'b'")
-    store = StateStore(engine)
+    store = StateStore(engine, 0)
     store.write(
         Changes(
             {"u1": ConnectorRow(connector(wanted=Wanted.PAUSED), "w1", 3), "u2": ConnectorRow(None, "", 0)},
@@ -28,7 +28,7 @@ def test_what_was_written_is_read_as_it_was_but_not_as_heard_now(engine: sa.Engi
             {"u1": LogRows(lines(7, 3), 7)},
         )
     )
-    tracks = StateStore(engine).load()
+    tracks = StateStore(engine, 0).load()
     first = tracks["u1"]
     assert (first.connector, first.planner, first.planned_revision) == (connector(wanted=Wanted.PAUSED), "w1", 3)
     assert first.holdings == {0: Holding(told, None, restarts=3, failed=True), PLAN: Holding(assignment(PLAN), None)}
@@ -40,7 +40,7 @@ def test_what_was_written_is_read_as_it_was_but_not_as_heard_now(engine: sa.Engi
 
 
 def test_rows_are_replaced_and_removed(engine: sa.Engine) -> None:
-    store = StateStore(engine)
+    store = StateStore(engine, 0)
     store.write(
         Changes(
             {"u1": ConnectorRow(connector(), "", 0), "u2": ConnectorRow(connector("u2"), "", 0)},
@@ -66,7 +66,7 @@ def test_rows_are_replaced_and_removed(engine: sa.Engine) -> None:
 
 
 def test_the_same_write_twice_is_one_write(engine: sa.Engine) -> None:
-    store = StateStore(engine)
+    store = StateStore(engine, 0)
     changes = Changes(
         {"u1": ConnectorRow(connector(), "", 0)}, {Key("u1", 0): TaskRow(None, report())}, {"u1": LogRows(lines(1, 5), 1)}
     )
@@ -76,7 +76,7 @@ def test_the_same_write_twice_is_one_write(engine: sa.Engine) -> None:
 
 
 def test_only_the_newest_lines_are_kept(engine: sa.Engine) -> None:
-    store = StateStore(engine)
+    store = StateStore(engine, 0)
     store.write(Changes({}, {}, {"u1": LogRows(lines(1, LOG_LINES), 1)}))
     store.write(Changes({}, {}, {"u1": LogRows(lines(LOG_LINES + 1, 10), 11)}))
     with engine.connect() as connection:
@@ -85,7 +85,7 @@ def test_only_the_newest_lines_are_kept(engine: sa.Engine) -> None:
 
 def test_texts_with_null_characters_are_kept_as_they_are(engine: sa.Engine) -> None:
     said = report(trace="a\x00b")
-    store = StateStore(engine)
+    store = StateStore(engine, 0)
     store.write(Changes({}, {Key("u1", 0): TaskRow(Holding(assignment(config={"a\x00": "\x00"}), None), said)}, {}))
     track = store.load()["u1"]
     assert (track.sightings[0].report, track.holdings[0].assignment.config) == (said, {"a\x00": "\x00"})

@@ -1,0 +1,273 @@
+"""One leader among the replicas of a service, elected over the service's own store.
+
+The leader's row has a term, which each new leader raises, and the time until which it leads, by the clock of the database. The
+leader renews it; who finds it run out takes the next term. Three rules keep two from deciding side by side:
+
+- a leader counts its lease from the moment before it sent the renewal, on its own monotonic clock, so it ends here before it
+  ends there, and a process that was stopped finds its lease over when it runs again;
+- every transaction of the leader asks for its term (`require_term`), so what a former leader still has under way is refused;
+- who takes a term waits for the transactions of the one before, and reads the store anew.
+
+A SQLite file belongs to one process: who is started last leads at once, and who led before ends.
+"""
+
+import asyncio
+import os
+import secrets
+import socket
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TypeVar
+
+import sqlalchemy as sa
+
+from rocketconnect_kit.database import reading, writing
+from rocketconnect_kit.errors import Aborted, ReplicaUnavailable, ServiceError
+from rocketconnect_kit.logs import get_logger
+
+LEASE_SECONDS = 2.5
+"""How long a leader leads after a renewal. Well below a worker's lease, within which the next leader must have answered it."""
+
+RENEW_SECONDS = 0.5
+TRY_SECONDS = 0.25
+"""How often the others look whether the leader's lease has run out."""
+
+FOREVER = float("inf")
+
+Lead = Callable[[int], AbstractAsyncContextManager["asyncio.Task[None]"]]
+"""Makes what only a leader has, for a term: entered, it takes calls. Its task ends only with an error, when it can't go on."""
+
+Listener = Callable[[bool], Awaitable[None]]
+"""Told whether this replica leads, at each change."""
+
+_R = TypeVar("_R")
+_log = get_logger(__name__)
+
+
+class Seat:
+    """The leader's row of a service. Methods block.
+
+    Args:
+        engine: a migrated database with the table `<service>_leader`.
+        service: such as "cluster".
+    """
+
+    def __init__(self, engine: sa.Engine, service: str) -> None:
+        self._engine = engine
+        self._table = _table(service)
+        self.is_shared = engine.dialect.name == "postgresql"
+        """Whether there may be other replicas."""
+
+    def take(self, holder: str) -> int | None:
+        """Begin the next term and return it; None: somebody leads. On SQLite nobody else can.
+
+        Returns when no transaction of an earlier term runs or can still begin.
+        """
+        if self.is_shared and self._is_taken():
+            return None
+        with writing(self._engine) as connection:
+            # Waits for the transactions that have asked for the term (`require_term`); those that come later find another one.
+            row = connection.execute(sa.select(self._table.c.term, self._table.c.until).with_for_update()).one()
+            now = _now(connection)
+            if self.is_shared and row.until > now:
+                return None
+            term = int(row.term) + 1
+            connection.execute(self._table.update().values(holder=holder, term=term, until=now + LEASE_SECONDS))
+        return term
+
+    def renew(self, term: int) -> bool:
+        """Lead for another lease from now; return whether the term still holds."""
+        with writing(self._engine) as connection:
+            renewed = self._table.update().where(self._table.c.term == term).values(until=_now(connection) + LEASE_SECONDS)
+            return connection.execute(renewed).rowcount == 1
+
+    def release(self, term: int) -> None:
+        """End the lease of a term, so that the next one leads at once; nothing when the term is over."""
+        with writing(self._engine) as connection:
+            connection.execute(self._table.update().where(self._table.c.term == term).values(until=0.0))
+
+    def _is_taken(self) -> bool:
+        with reading(self._engine) as connection:
+            until = connection.execute(sa.select(self._table.c.until)).scalar_one()
+            return bool(until > _now(connection))
+
+
+def require_term(connection: sa.Connection, service: str, term: int) -> None:
+    """Return if `term` is the present one, which it then stays until the transaction ends. First thing in each that writes.
+
+    Raises:
+        Aborted: TERM_OVER.
+    """
+    table = _table(service)
+    # KEY SHARE: renewals need not wait for a long transaction, who takes the next term does.
+    asked = sa.select(table.c.term).where(table.c.term == term).with_for_update(read=True, key_share=True)
+    if connection.execute(asked).scalar_one_or_none() is None:
+        message = f"another {service} service leads now: it has taken the store over"
+        raise Aborted("TERM_OVER", message)
+
+
+class Election:
+    """This replica's part in the election: it tries to lead for as long as `running`, and leads one term after another.
+
+    For one event loop. While the database is away a leader goes on trying to renew; when its lease has run out it steps down,
+    and takes the next term as soon as the database is back and nobody else has.
+
+    Args:
+        seat: the leader's row.
+        lead: what is to be done as the leader.
+        clock: monotonic seconds.
+    """
+
+    def __init__(self, seat: Seat, lead: Lead, clock: Callable[[], float] = time.monotonic) -> None:
+        self._seat = seat
+        self._lead = lead
+        self._clock = clock
+        self._holder = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
+        self._until = -FOREVER
+        self._is_open = False
+        self._decided = asyncio.Event()
+        self._listeners: list[Listener] = []
+        # Of its own: a renewal must not wait behind other calls of the database.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="election")
+
+    @property
+    def leads(self) -> bool:
+        """Whether this replica leads and is ready to, by its own clock: nobody else does in this moment."""
+        return self._is_open and self._clock() < self._until
+
+    def listen(self, listener: Listener) -> None:
+        """Have changes told to a listener; also that it does not lead, in the beginning."""
+        self._listeners.append(listener)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator["asyncio.Task[None]"]:
+        """Take part while the block runs, and leave in good order; give the task that does it, which ends only with an error.
+
+        The block begins when it is known whether this replica leads first, and it is ready to.
+
+        Raises:
+            Aborted: TERM_OVER, in the task: on SQLite, another process has taken the store over.
+        """
+        task = asyncio.create_task(self._campaign(), name="election")
+        decided = asyncio.create_task(self._decided.wait())
+        try:
+            await asyncio.wait([task, decided], return_when=asyncio.FIRST_COMPLETED)
+            yield task
+        finally:
+            decided.cancel()
+            task.cancel()
+            await asyncio.wait([task])
+            self._thread.shutdown(wait=False)
+
+    async def _campaign(self) -> None:
+        while True:
+            term = await self._win()
+            if term is not None:
+                await self._serve_term(term)
+            self._decided.set()
+            await asyncio.sleep(TRY_SECONDS)
+
+    async def _win(self) -> int | None:
+        try:
+            term = await self._in_thread(self._seat.take, self._holder)
+            if term is None:
+                return None
+            # Taking the term may have waited for others, and the lease counts from when it was asked for.
+            if not await self._renew(term):
+                return None
+        except ServiceError as error:
+            _log.warning("the store does not say who leads", cause=error.message)
+            return None
+        return term
+
+    async def _serve_term(self, term: int) -> None:
+        _log.info("leading", term=term)
+        leading = asyncio.create_task(self._be_leader(term), name=f"term {term}")
+        try:
+            await self._hold(term, leading)
+        finally:
+            self._until = -FOREVER
+            leading.cancel()
+            await self._tell(leads=False)
+            # What is still to be written is written here; then the next one may begin.
+            await asyncio.wait([leading])
+            await self._give_back(term)
+        if leading.cancelled() or (error := leading.exception()) is None:
+            return
+        if not isinstance(error, ServiceError) or (isinstance(error, Aborted) and not self._seat.is_shared):
+            raise error
+        _log.warning("no longer leading", term=term, cause=error.message)
+
+    async def _be_leader(self, term: int) -> None:
+        async with self._lead(term) as ended:
+            await self._tell(leads=True)
+            self._decided.set()
+            await ended
+
+    async def _hold(self, term: int, leading: "asyncio.Task[None]") -> None:
+        """Return when the lease is lost, or what the leader does has ended."""
+        renewing = asyncio.create_task(self._keep_renewing(term), name=f"renewals of term {term}")
+        try:
+            while not leading.done() and (left := self._until - self._clock()) > 0:
+                timeout = None if left == FOREVER else left
+                await asyncio.wait([leading, renewing], timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+                if renewing.done():
+                    renewing.result()
+                    _log.warning("no longer leading: another replica has taken over", term=term)
+                    return
+            if not leading.done():
+                _log.warning("no longer leading: the lease could not be renewed in time", term=term)
+        finally:
+            renewing.cancel()
+            await asyncio.wait([renewing])
+
+    async def _keep_renewing(self, term: int) -> None:
+        """Renew for as long as the term holds."""
+        while True:
+            await asyncio.sleep(RENEW_SECONDS if self._seat.is_shared else FOREVER)
+            try:
+                if not await self._renew(term):
+                    return
+            except ServiceError as error:
+                _log.warning("the lease could not be renewed yet", term=term, cause=error.message)
+
+    async def _renew(self, term: int) -> bool:
+        asked = self._clock()
+        renewed = await self._in_thread(self._seat.renew, term)
+        if renewed:
+            self._until = asked + LEASE_SECONDS if self._seat.is_shared else FOREVER
+        return renewed
+
+    async def _tell(self, *, leads: bool) -> None:
+        if self._is_open != leads:
+            self._is_open = leads
+            for listener in self._listeners:
+                await listener(leads)
+
+    async def _give_back(self, term: int) -> None:
+        try:
+            async with asyncio.timeout(LEASE_SECONDS):
+                await self._in_thread(self._seat.release, term)
+        except (ServiceError, TimeoutError):
+            pass  # It runs out by itself.
+
+    def _in_thread(self, function: Callable[..., _R], *args: object) -> "asyncio.Future[_R]":
+        return asyncio.get_running_loop().run_in_executor(self._thread, function, *args)
+
+
+def not_leading(service: str) -> ReplicaUnavailable:
+    """Return the answer of a replica that does not lead."""
+    return ReplicaUnavailable("NOT_LEADER", f"this replica of the {service} service does not lead; ask another one")
+
+
+def _table(service: str) -> sa.TableClause:
+    return sa.table(f"{service}_leader", sa.column("holder"), sa.column("term"), sa.column("until"))
+
+
+def _now(connection: sa.Connection) -> float:
+    """Return the seconds since 1970 on the clock of the database."""
+    if connection.dialect.name != "postgresql":
+        return 0.0
+    return float(connection.execute(sa.text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one())
