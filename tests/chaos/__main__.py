@@ -7,7 +7,7 @@ import shutil
 import signal
 import tempfile
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from types import FrameType
@@ -21,7 +21,7 @@ from tests.chaos.disk import Disk, private_mounts
 from tests.chaos.faults import FLEET, UP, Make, on_disk, over_database, over_network
 from tests.chaos.fleet import BROKERS, SERVICES, Fleet
 from tests.chaos.instance import Instance
-from tests.chaos.ledger import Ledger, Round, table
+from tests.chaos.ledger import Ledger, Round, table, time_to_recover
 from tests.chaos.load import Load
 from tests.chaos.network import Network
 from tests.chaos.rounds import Arena
@@ -182,7 +182,7 @@ def _disk(running: ExitStack, path: Path) -> Disk:
 def _say(done: Round) -> None:
     for hit in done.hits:
         flying = sum(hit.in_flight.values())
-        flows = hit.flows if hit.flows is not None else hit.flows_after_heal
+        flows = time_to_recover(asdict(hit))
         console.print(
             f"{done.number:4} {hit.fault} {hit.target} ({hit.victim}): {flying} on their way, flows again after {flows} s"
         )

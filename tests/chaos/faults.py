@@ -52,8 +52,15 @@ class Fault(Protocol):
     target: str
     seconds: float
 
+    def aim(self) -> None:
+        """Choose who is to be hit, which may take a while.
+
+        Raises:
+            NoVictim: there is nobody.
+        """
+
     def inject(self) -> str:
-        """Let it begin; return who was hit.
+        """Let it begin, at once; return who was hit.
 
         Raises:
             NoVictim: nobody was.
@@ -63,12 +70,17 @@ class Fault(Protocol):
         """End it."""
 
 
-def _pick(target: str, random: Random) -> psutil.Process:
-    found = processes.find(target)
+GROUPS = {"executors": ("executor",), "control-plane": STORES}
+"""All processes of these roles are hit at once."""
+
+
+def _victims(target: str, random: Random) -> list[psutil.Process]:
+    """All of a group, or one of a role."""
+    found = [process for role in GROUPS.get(target, (target,)) for process in processes.find(role)]
     if not found:
         msg = f"no {target} runs"
         raise NoVictim(msg)
-    return random.choice(found)
+    return found if target in GROUPS else [random.choice(found)]
 
 
 def _said(deployment: Deployment, process: psutil.Process, target: str) -> str:
@@ -76,44 +88,58 @@ def _said(deployment: Deployment, process: psutil.Process, target: str) -> str:
 
 
 @dataclass(slots=True)
-class Kill:
-    """SIGKILL, of one process or of it and all below it at the same moment; it comes back after that time."""
+class _Aimed:
+    """At processes: one of a role or all of a group, and with `whole` at all that they have started, too."""
 
     deployment: Deployment
     random: Random
     target: str
     seconds: float
     whole: bool = False
+    names: list[str] = field(default_factory=list)
+    found: list[psutil.Process] = field(default_factory=list)
+
+    def aim(self) -> None:
+        """See Fault."""
+        victims = _victims(self.target, self.random)
+        self.names = [_said(self.deployment, victim, self.target) for victim in victims]
+        self.found = [each for victim in victims for each in (processes.with_children(victim) if self.whole else [victim])]
+
+    def send(self, number: signal.Signals) -> str:
+        """A signal to all that still live; says who they are."""
+        if not any(each.is_running() for each in self.found):
+            msg = f"{', '.join(self.names)} has ended meanwhile"
+            raise NoVictim(msg)
+        processes.send(self.found, number)
+        return ", ".join(self.names)
+
+
+@dataclass(slots=True)
+class Kill(_Aimed):
+    """SIGKILL; what is looked after comes back after that time."""
+
     name: str = "kill"
 
     def inject(self) -> str:
         """See Fault."""
-        victim = _pick(self.target, self.random)
-        said = _said(self.deployment, victim, self.target)
-        self.deployment.hold(said, self.seconds)
-        processes.send(processes.with_children(victim) if self.whole else [victim], signal.SIGKILL)
-        return said
+        for name in self.names:
+            self.deployment.hold(name, self.seconds)
+        return self.send(signal.SIGKILL)
 
     def heal(self) -> None:
         """It is started again by those who look after it."""
 
 
 @dataclass(slots=True)
-class Terminate:
+class Terminate(_Aimed):
     """SIGTERM: it closes in good order, which is waited for, and is started again."""
 
-    deployment: Deployment
-    random: Random
-    target: str
-    seconds: float
     name: str = "restart"
 
     def inject(self) -> str:
         """See Fault."""
-        victim = _pick(self.target, self.random)
-        said = _said(self.deployment, victim, self.target)
-        processes.send([victim], signal.SIGTERM)
-        while victim.is_running() and victim.status() != psutil.STATUS_ZOMBIE:
+        said = self.send(signal.SIGTERM)
+        while any(each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in self.found):
             self.deployment.look_after()
             time.sleep(0.02)
         return said
@@ -123,27 +149,18 @@ class Terminate:
 
 
 @dataclass(slots=True)
-class Pause:
-    """SIGSTOP, of one process or of it and all below it; SIGCONT heals."""
+class Pause(_Aimed):
+    """SIGSTOP; SIGCONT heals."""
 
-    deployment: Deployment
-    random: Random
-    target: str
-    seconds: float
-    whole: bool = False
     name: str = "pause"
-    _stopped: list[psutil.Process] = field(default_factory=list)
 
     def inject(self) -> str:
         """See Fault."""
-        victim = _pick(self.target, self.random)
-        self._stopped = processes.with_children(victim) if self.whole else [victim]
-        processes.send(self._stopped, signal.SIGSTOP)
-        return _said(self.deployment, victim, self.target)
+        return self.send(signal.SIGSTOP)
 
     def heal(self) -> None:
         """Lets them go on."""
-        processes.send(self._stopped, signal.SIGCONT)
+        processes.send(self.found, signal.SIGCONT)
 
 
 @dataclass(slots=True)
@@ -156,6 +173,9 @@ class Failpoint:
     number: signal.Signals
     name: str
     _stopped: list[psutil.Process] = field(default_factory=list)
+
+    def aim(self) -> None:
+        """Who comes by is hit."""
 
     def inject(self) -> str:
         """See Fault."""
@@ -191,6 +211,9 @@ class Cut:
     seconds: float
     name: str = "cut"
 
+    def aim(self) -> None:
+        """It is known."""
+
     def inject(self) -> str:
         """See Fault."""
         hosts = sorted(name for name in self.network.addresses if name.startswith("executor"))
@@ -212,6 +235,9 @@ class Held:
     seconds: float
     delay: float = 0.0
     name: str = "cut"
+
+    def aim(self) -> None:
+        """It is known."""
 
     def inject(self) -> str:
         """See Fault."""
@@ -236,6 +262,9 @@ class Full:
     seconds: float
     name: str = "full"
 
+    def aim(self) -> None:
+        """It is known."""
+
     def inject(self) -> str:
         """See Fault."""
         self.disk.fill()
@@ -251,12 +280,12 @@ Make = Callable[[Deployment, Random], Fault]
 
 def _kill(target: str, longest: float, *, whole: bool = False) -> Make:
     name = "kill-all" if whole else "kill"
-    return lambda deployment, random: Kill(deployment, random, target, random.uniform(0, longest), whole, name)
+    return lambda deployment, random: Kill(deployment, random, target, random.uniform(0, longest), whole, name=name)
 
 
 def _pause(target: str, shortest: float, *, whole: bool = False) -> Make:
     name = "pause-all" if whole else "pause"
-    return lambda deployment, random: Pause(deployment, random, target, shortest + random.uniform(0, 4), whole, name)
+    return lambda deployment, random: Pause(deployment, random, target, shortest + random.uniform(0, 4), whole, name=name)
 
 
 def _failpoint(point: str, number: signal.Signals) -> Make:
@@ -267,6 +296,9 @@ def _failpoint(point: str, number: signal.Signals) -> Make:
 FLEET: dict[tuple[str, str], Make] = {
     ("executor", "kill"): _kill("executor", 12),
     ("executor", "kill-all"): _kill("executor", 12, whole=True),
+    ("executors", "kill"): _kill("executors", 12),
+    ("control-plane", "kill"): _kill("control-plane", 20),
+    ("control-plane", "pause"): _pause("control-plane", LEASE_SECONDS),
     ("executor", "pause"): _pause("executor", LEASE_SECONDS),
     ("executor", "pause-all"): _pause("executor", LEASE_SECONDS, whole=True),
     **{(host, "kill"): _kill(host, 0) for host in ("native-host", "spark-driver", "spark-java")},

@@ -9,7 +9,7 @@ from typing import Any
 from rocketconnect_cli.api import Api, ApiError
 from rocketconnect_cli.states import state_name
 from tests.chaos.faults import Deployment, Fault, Make, NoVictim
-from tests.chaos.ledger import DEATHS, Hit, Round
+from tests.chaos.ledger import Hit, Round
 from tests.chaos.load import Load
 
 RECOVERY_SECONDS = 300.0
@@ -78,12 +78,13 @@ class Arena:
 
     def _hit(self, done: Round, fault: Fault, random: Random) -> None:
         self._spend(random.uniform(0.5, 3.0))
-        # It only counts when records are on their way through each pipeline at that moment.
-        if self._wait(self._busy, 60) is None:
-            done.why = f"nothing was on its way before {fault.name} {fault.target}: {self._load.in_flight()}"
-            return
-        in_flight, quiet = self._flying, self._load.quiet_seconds()
         try:
+            fault.aim()
+            # It only counts when records are on their way through each pipeline at that moment.
+            if self._wait(self._busy, 60) is None:
+                done.why = f"nothing was on its way before {fault.name} {fault.target}: {self._load.in_flight()}"
+                return
+            in_flight, quiet = self._flying, self._load.quiet_seconds()
             victim = fault.inject()
         except NoVictim as nobody:
             done.why = f"{fault.name} {fault.target}: {nobody}"
@@ -91,19 +92,23 @@ class Arena:
         begin, tick = time.monotonic(), self._load.now()
         hit = Hit(fault.name, fault.target, victim, in_flight, {name: round(seconds, 2) for name, seconds in quiet.items()})
         done.hits.append(hit)
+
+        def flows() -> bool:
+            if hit.flows is None and self._load.arrived_after(tick):
+                hit.flows = round(time.monotonic() - begin, 2)
+            return hit.flows is not None
+
         try:
-            self._spend(fault.seconds - (time.monotonic() - begin))
+            # What a process that died has done may be done by another one long before it is back.
+            self._spend(fault.seconds - (time.monotonic() - begin), flows)
         finally:
             fault.heal()
         healed, healed_tick = time.monotonic(), self._load.now()
         hit.lasted = round(healed - begin, 2)
-        if fault.name in DEATHS:
-            # While it is away others may have gone on already; this is the latest that it can have been.
-            flows = self._wait(lambda: self._load.arrived_after(tick), RECOVERY_SECONDS)
-            hit.flows = None if flows is None else round(time.monotonic() - begin, 2)
+        self._wait(flows, RECOVERY_SECONDS)
         after = self._wait(lambda: self._load.arrived_after(healed_tick), RECOVERY_SECONDS)
         hit.flows_after_heal = None if after is None else round(time.monotonic() - healed, 2)
-        if after is None or (hit.flows is None and fault.name in DEATHS):
+        if after is None or hit.flows is None:
             done.why = f"did not recover from {fault.name} {victim}: {self._load.in_flight()} on their way, {self._states()}"
 
     def _busy(self) -> bool:
@@ -142,10 +147,11 @@ class Arena:
             time.sleep(_POLL_SECONDS)
         return time.monotonic() - begin
 
-    def _spend(self, seconds: float) -> None:
+    def _spend(self, seconds: float, watch: Callable[[], object] = lambda: None) -> None:
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             self._deployment.look_after()
+            watch()
             time.sleep(min(_POLL_SECONDS, max(0.0, until - time.monotonic())))
 
     def _listed(self) -> list[dict[str, Any]]:
