@@ -115,6 +115,8 @@ def _run(plan: Plan, book: Ledger, mine: list[Round]) -> None:
     try:
         with ExitStack() as running:
             out = _disk(running, folder / "out")
+            # When everything has ended, and the disk is still there.
+            running.callback(lambda: failed and shutil.copytree(out.path, folder / "sinks"))
             deployment, choices = _deploy(plan, running, folder)
             choices |= on_disk({"sink-disk": out})
             wanted = {key: make for key, make in choices.items() if plan.wants(*key)}
@@ -139,8 +141,6 @@ def _run(plan: Plan, book: Ledger, mine: list[Round]) -> None:
                 mine.append(done)
                 _say(done)
                 failed = not done.ok
-            if failed:
-                shutil.copytree(out.path, folder / "sinks")
     except KeyboardInterrupt:
         failed = False
         raise

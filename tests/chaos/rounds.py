@@ -59,14 +59,11 @@ class Arena:
             target, name = choice or random.choice(sorted(self._choices))
             self._hit(done, self._choices[target, name](self._deployment, random), random)
         self._load.pause()
-        try:
-            done.drained = self._drain()
-            if done.drained is None:
-                done.why = done.why or f"not drained: {self._load.in_flight()} on their way"
-            else:
-                done.verdict = self._load.check()
-        finally:
-            self._load.go_on()
+        done.drained = self._drain()
+        if done.drained is None:
+            done.why = done.why or f"not drained: {self._load.in_flight()} on their way"
+        else:
+            done.verdict = self._load.check()
         done.states = self._states()
         if done.drained is not None and set(done.states) != self._load.connectors:
             done.why = done.why or "states could not be read"
@@ -74,6 +71,11 @@ class Arena:
         done.restarts = sum(max(0, restarts - before.get(task, (0, 0))[0]) for task, (restarts, _) in after.items())
         done.moves = sum(max(0, epoch - before.get(task, (0, 0))[1]) for task, (_, epoch) in after.items())
         done.deaths = list(deaths)
+        bad = sorted(name for name, state in done.states.items() if state.startswith(("FAILED", "STALLED")))
+        done.why = done.why or (f"not well at the end: {', '.join(bad)}" if bad else "")
+        if done.ok:
+            # Otherwise everything stays as it is, to be looked at.
+            self._load.go_on()
         return done
 
     def _hit(self, done: Round, fault: Fault, random: Random) -> None:
