@@ -18,7 +18,7 @@ from rich.console import Console
 
 from rocketconnect_cli.api import Api
 from tests.chaos.disk import Disk, private_mounts
-from tests.chaos.faults import FLEET, UP, Make, on_disk, over_database, over_network
+from tests.chaos.faults import FLEET, UP, Make, on_disk, on_store_of_broker, over_database, over_network
 from tests.chaos.fleet import BROKERS, SERVICES, Fleet
 from tests.chaos.instance import Instance
 from tests.chaos.ledger import Ledger, Round, table, time_to_recover
@@ -157,9 +157,10 @@ def _deploy(plan: Plan, running: ExitStack, folder: Path) -> tuple[Fleet | Insta
     """A deployment that is not started yet, and what can be done to it."""
     if plan.form is Form.UP:
         data = _disk(running, folder / "data")
+        store = _disk(running, data.path / "rocketmq")
         instance = Instance(folder, data.path, executors=plan.executors)
         running.callback(instance.close)
-        return instance, UP | on_disk({"data-disk": data})
+        return instance, UP | on_disk({"data-disk": data}) | on_store_of_broker(store)
     network = None
     if plan.form is Form.NETWORK:
         network = Network([SERVICES, BROKERS], [f"executor-{number}" for number in range(1, plan.executors + 1)])
@@ -167,7 +168,7 @@ def _deploy(plan: Plan, running: ExitStack, folder: Path) -> tuple[Fleet | Insta
     store = _disk(running, folder / "rocketmq")
     fleet = Fleet(folder, replicas=plan.replicas, executors=plan.executors, spark="spark" in plan.engines, network=network)
     running.callback(fleet.close)
-    choices = FLEET | over_database(fleet.database) | on_disk({"broker-disk": store})
+    choices = FLEET | over_database(fleet.database) | on_store_of_broker(store)
     if network is not None and fleet.hosts is not None:
         choices |= over_network(network, fleet.hosts)
     return fleet, choices
@@ -186,6 +187,8 @@ def _say(done: Round) -> None:
         console.print(
             f"{done.number:4} {hit.fault} {hit.target} ({hit.victim}): {flying} on their way, flows again after {flows} s"
         )
+    if done.note:
+        console.print(f"{done.number:4} {done.note}")
     if not done.ok:
         console.print(f"{done.number:4} FAILED {done.why} {done.verdict}")
 

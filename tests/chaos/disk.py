@@ -1,6 +1,7 @@
 """Small disks that can be filled."""
 
 import ctypes
+import os
 import subprocess
 from contextlib import suppress
 from pathlib import Path
@@ -36,13 +37,16 @@ class Disk:
     def _ballast(self) -> Path:
         return self.path / "ballast"
 
-    def fill(self) -> None:
-        """Leave no byte free."""
+    def fill(self, leave: float = 0.0) -> None:
+        """Leave this share of it free, or not a byte."""
+        found = os.statvfs(self.path)
+        room = (found.f_bavail - round(found.f_blocks * leave)) * found.f_frsize
         with self._ballast.open("ab", buffering=0) as file, suppress(OSError):
-            for size in (1 << 20, 1 << 12, 1):
-                with suppress(OSError):
-                    while file.write(b"x" * size):
-                        pass
+            os.posix_fallocate(file.fileno(), 0, room)
+        if not leave:
+            with self._ballast.open("ab", buffering=0) as file, suppress(OSError):
+                while file.write(b"x"):
+                    pass
 
     def free(self) -> None:
         """Give it back."""

@@ -182,7 +182,7 @@ class Failpoint:
         armed = self.deployment.failpoints / self.target
         before = set(armed.parent.glob(f"{self.target}.*"))
         armed.write_text(str(int(self.number)))
-        deadline = time.monotonic() + 15
+        deadline = time.monotonic() + 60
         while not (hit := set(armed.parent.glob(f"{self.target}.*")) - before):
             if time.monotonic() > deadline:
                 armed.unlink(missing_ok=True)
@@ -255,11 +255,12 @@ class Held:
 
 @dataclass(slots=True)
 class Full:
-    """A disk on which nothing more can be written."""
+    """A disk on which nothing more can be written, or hardly anything."""
 
     disk: Disk
     target: str
     seconds: float
+    leave: float = 0.0
     name: str = "full"
 
     def aim(self) -> None:
@@ -267,7 +268,7 @@ class Full:
 
     def inject(self) -> str:
         """See Fault."""
-        self.disk.fill()
+        self.disk.fill(self.leave)
         return str(self.disk.path.name)
 
     def heal(self) -> None:
@@ -382,3 +383,11 @@ def on_disk(disks: Mapping[str, Disk]) -> dict[tuple[str, str], Make]:
         return lambda _deployment, random: Full(disks[target], target, random.uniform(2, 6))
 
     return {(target, "full"): full(target) for target in disks}
+
+
+def on_store_of_broker(disk: Disk) -> dict[tuple[str, str], Make]:
+    """What hits the disk of a broker: fuller than the share at which it refuses messages, which it looks at every ten seconds.
+
+    Not to the last byte: a broker maps its files into memory, and ends up in pieces when there is nothing behind them.
+    """
+    return {("broker-disk", "full"): lambda _deployment, random: Full(disk, "broker-disk", random.uniform(12, 20), 0.04)}

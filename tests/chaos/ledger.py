@@ -43,7 +43,17 @@ class Hit:
 
 @dataclass(slots=True)
 class Round:
-    """What happened in a round. Its seed and number give the same faults at the same random times again."""
+    """What happened in a round. Its seed and number give the same faults at the same random times again.
+
+    Attributes:
+        drained: Seconds until everything that was fed was there. None: that did not happen.
+        restarts: Of tasks, after failures.
+        moves: By how much epochs of tasks rose.
+        states: Of the connectors at the end.
+        deaths: Which processes ended, and how.
+        note: Why a fault was not injected: nobody was there, nothing on its way. That is no failure, and no hit.
+        why: What went wrong, besides the verdict.
+    """
 
     seed: int
     number: int
@@ -56,6 +66,7 @@ class Round:
     moves: int = 0
     states: dict[str, str] = field(default_factory=dict)
     deaths: list[str] = field(default_factory=list)
+    note: str = ""
     why: str = ""
 
     @property

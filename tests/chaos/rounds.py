@@ -84,12 +84,12 @@ class Arena:
             fault.aim()
             # It only counts when records are on their way through each pipeline at that moment.
             if self._wait(self._busy, 60) is None:
-                done.why = f"nothing was on its way before {fault.name} {fault.target}: {self._load.in_flight()}"
+                done.note = f"nothing was on its way before {fault.name} {fault.target}: {self._load.in_flight()}"
                 return
             in_flight, quiet = self._flying, self._load.quiet_seconds()
             victim = fault.inject()
         except NoVictim as nobody:
-            done.why = f"{fault.name} {fault.target}: {nobody}"
+            done.note = f"{fault.name} {fault.target}: {nobody}"
             return
         begin, tick = time.monotonic(), self._load.now()
         hit = Hit(fault.name, fault.target, victim, in_flight, {name: round(seconds, 2) for name, seconds in quiet.items()})
