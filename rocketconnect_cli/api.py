@@ -51,14 +51,16 @@ class ApiError(Exception):
         return list(self.problem.get("problems") or [])
 
 
-def checked_name(name: str) -> str:
-    """The name of a connector as it was given, when a request can carry it; whether it is a good one is the service's to say.
+def checked_name(name: str, of: str = "a connector") -> str:
+    """The name of a connector, or of something else, as it was given, when a request can carry it.
+
+    Whether it is a good one is the service's to say.
 
     Raises:
         ApiError: WRONG, for a name that no path can hold: HTTP takes "." and ".." out of it.
     """
     if name in ("", ".", ".."):
-        raise ApiError(Exit.WRONG, {"detail": f"{name!r} can't be the name of a connector. Give its name."})
+        raise ApiError(Exit.WRONG, {"detail": f"{name!r} can't be the name of {of}. Give its name."})
     try:
         name.encode()
     except UnicodeEncodeError:

@@ -198,8 +198,12 @@ def _tell_log(changes: Changes) -> None:
     for worker_id, worker in changes.workers.items():
         if worker is None:
             _log.info("worker gone", worker=worker_id)
+        elif worker.ended and worker.drained:
+            _log.info("drained worker gone", worker=worker_id)
         elif worker.ended:
             _log.warning("worker lost: its lease and the send deadline have passed", worker=worker_id, lost_session=worker.session)
+        elif worker.drained:
+            _log.info("worker drained: it gets nothing new", worker=worker_id, worker_session=worker.session)
         else:
             _log.info("worker joined", worker=worker_id, worker_session=worker.session, address=worker.address)
     for uid, plan in changes.plans.items():

@@ -13,17 +13,19 @@ from dataclasses import replace
 from random import Random
 
 from rocketconnect_kit.errors import FailedPrecondition, ServiceError
-from services.cluster import plans
+from services.cluster import drains, plans
 from services.cluster.assignment.demands import demand_of, why_nobody
 from services.cluster.events import (
     ConnectorsChanged,
     Deregister,
+    Drain,
     Effects,
     Event,
     Register,
     Release,
     ReportPlan,
     Tick,
+    Undrain,
     WorkerGone,
 )
 from services.cluster.model import PLAN, Changes, Key, Unit, Worker
@@ -101,9 +103,13 @@ def _handle(state: State, event: Event, now: float, random: Random) -> int:
             return _register(state, event, now)
         case Deregister():
             check_session(state, event.worker_id, event.session)
-            state.free_units_of(event.worker_id)
-            state.arrivals.left(event.worker_id, now)
-            state.forget_worker(event.worker_id)
+            state.end_worker(event.worker_id, now)
+            if not state.tables.workers[event.worker_id].drained:
+                state.forget_worker(event.worker_id)
+        case Drain():
+            drains.drain(state, event.worker_id, now, force=event.force)
+        case Undrain():
+            drains.undrain(state, event.worker_id, now)
         case WorkerGone():
             # Of this session: a process that was started since then has another one, and keeps it.
             check_session(state, event.worker_id, event.session)
@@ -131,7 +137,8 @@ def _register(state: State, event: Register, now: float) -> int:
         state.backoffs[unit.key] = Backoff(now, event.worker_id)
     if before is None or before.ended:
         state.arrivals.joined(event.worker_id, now)
-    worker = Worker(event.worker_id, session, event.address, event.labels, event.plugins, event.weight)
+    drained = before is not None and before.drained
+    worker = Worker(event.worker_id, session, event.address, event.labels, event.plugins, event.weight, drained=drained)
     state.tables.workers.put(worker.id, worker)
     state.ended_at.pop(worker.id, None)
     state.leases.renew(worker.id, now)
@@ -180,11 +187,11 @@ def _held(state: State, key: Key, epoch: int, worker_id: str) -> Unit:
 
 def _distribute(state: State, now: float) -> set[Key]:
     """Give out what can be given, take back what must move, and return the units whose reason to wait has changed."""
-    candidates = state.candidates(now)
+    candidates, drained = state.candidates(now), state.drained(now)
     waiting = {key: state.leases.is_alive(backoff.worker, now) for key, backoff in state.backoffs.items() if now < backoff.until}
     # Most steps are a Tick at which nothing has changed: they do not pay for what 2,000 tasks cost.
     tables = state.tables
-    given = (candidates, waiting, tables.connectors.version, tables.plans.version, tables.units.version)
+    given = (candidates, drained, waiting, tables.connectors.version, tables.plans.version, tables.units.version)
     if given == state.distributed:
         return set()
     state.distributed = given
@@ -199,6 +206,8 @@ def _distribute(state: State, now: float) -> set[Key]:
             current[key] = unit.worker
         elif backoff is not None and waiting.get(key, False):
             current[key] = backoff.worker
+    for key in drains.next_to_move(drained, candidates, tables.units, demands, current):
+        del current[key]
     moves = state.policy.strategy(candidates, demands, current)
     state.arrivals.taken_in(now)
     for move in moves:
@@ -209,7 +218,7 @@ def _distribute(state: State, now: float) -> set[Key]:
             state.revoke(unit)
     plans.settle(state)
     placed = {move.key for move in moves} | set(current)
-    reasons = {demand.key: why_nobody(demand, candidates) for demand in demands if demand.key not in placed}
+    reasons = {demand.key: why_nobody(demand, candidates, drained) for demand in demands if demand.key not in placed}
     changed = {key for key in reasons.keys() | state.reasons.keys() if reasons.get(key) != state.reasons.get(key)}
     state.reasons = reasons
     return changed

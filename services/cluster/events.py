@@ -37,6 +37,21 @@ class WorkerGone:
 
 
 @dataclass(frozen=True, slots=True)
+class Drain:
+    """A worker shall get nothing new, and its tasks shall move to others; with `force` those that nobody can take stop."""
+
+    worker_id: str
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Undrain:
+    """A worker that was drained shall take work again."""
+
+    worker_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Release:
     """A worker has stopped a unit."""
 
@@ -74,7 +89,7 @@ class Tick:
     """Time has passed."""
 
 
-Event: TypeAlias = Register | Deregister | WorkerGone | Release | ReportPlan | ConnectorsChanged | Tick
+Event: TypeAlias = Register | Deregister | Drain | Undrain | WorkerGone | Release | ReportPlan | ConnectorsChanged | Tick
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,10 @@ class PlanState(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """An executor that registered. Once `ended`, its session holds nothing and cannot be renewed."""
+    """An executor that registered. Once `ended`, its session holds nothing and cannot be renewed.
+
+    One that is `drained` gets nothing new, in later sessions too, until it is undrained; it is not forgotten before that.
+    """
 
     id: str
     session: int
@@ -50,6 +53,7 @@ class Worker:
     plugins: frozenset[str]
     weight: int = 1
     ended: bool = False
+    drained: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import asyncio
 import json
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import suppress
 
 from rocketconnect.cluster.v1 import cluster_service_pb2 as pb
@@ -15,7 +15,7 @@ from rocketconnect_kit.interception import ServicerContext
 from services.cluster import checks, wire
 from services.cluster.breaks import Breaks
 from services.cluster.coordinator import Coordinator
-from services.cluster.events import Deregister
+from services.cluster.events import Deregister, Drain, Undrain
 from services.cluster.leases import Timing
 from services.cluster.model import PLAN
 from services.cluster.view import AssignmentView
@@ -91,19 +91,20 @@ class ClusterService(ClusterServiceServicer):
         """Return a page of workers."""
         size = pages.page_size(request.page_size)
         after = pages.decode_token("workers", request.page_token) or ""
-        state = self._coordinator.state
-        found = sorted(id_ for id_ in state.tables.workers if id_ > after)[: size + 1]
-        tasks = Counter(view.worker for view in self._coordinator.board.views.values() if view.key.task != PLAN)
-        now = self._coordinator.now()
-        since_1970 = time.time() - now
-        workers = []
-        for id_ in found[:size]:
-            until = state.leases.until(id_)
-            lease_until = None if until is None else until + since_1970
-            alive = state.leases.is_alive(id_, now)
-            workers.append(wire.worker(state.tables.workers[id_], lease_until=lease_until, alive=alive, tasks=tasks[id_]))
+        found = sorted(id_ for id_ in self._coordinator.state.tables.workers if id_ > after)[: size + 1]
+        workers = list(self._shown(found[:size]))
         token = pages.encode_token("workers", found[size - 1]) if len(found) > size else ""
         return pb.ListWorkersResponse(workers=workers, next_page_token=token)
+
+    async def DrainWorker(self, request: pb.DrainWorkerRequest, context: ServicerContext) -> pb.DrainWorkerResponse:
+        """Let a worker give its tasks away."""
+        await self._coordinator.submit(Drain(request.worker_id, request.force))
+        return pb.DrainWorkerResponse(worker=next(self._shown([request.worker_id]), None))
+
+    async def UndrainWorker(self, request: pb.UndrainWorkerRequest, context: ServicerContext) -> pb.UndrainWorkerResponse:
+        """Let a worker take work again."""
+        await self._coordinator.submit(Undrain(request.worker_id))
+        return pb.UndrainWorkerResponse(worker=next(self._shown([request.worker_id]), None))
 
     async def ListAssignments(self, request: pb.ListAssignmentsRequest, context: ServicerContext) -> pb.ListAssignmentsResponse:
         """Return a page of assignments."""
@@ -117,6 +118,21 @@ class ClusterService(ClusterServiceServicer):
             next_page_token=pages.encode_token("assignments", json.dumps(found[size - 1][0])) if len(found) > size else "",
             assignment_changes=self._coordinator.state.tables.assignment_changes,
         )
+
+    def _shown(self, ids: Iterable[str]) -> Iterator[pb.Worker]:
+        """Yield workers as they are now; those that are gone are left out."""
+        state, now = self._coordinator.state, self._coordinator.now()
+        held = Counter((view.worker, view.key.task == PLAN) for view in self._coordinator.board.views.values())
+        since_1970 = time.time() - now
+        for id_ in ids:
+            row = state.tables.workers.get(id_)
+            if row is None:
+                continue
+            until = state.leases.until(id_)
+            lease_until = None if until is None else until + since_1970
+            alive = state.leases.is_alive(id_, now)
+            tasks, plannings = held[id_, False], held[id_, True]
+            yield wire.worker(row, lease_until=lease_until, alive=alive, tasks=tasks, plannings=plannings)
 
 
 def _place(view: AssignmentView) -> tuple[str, str, int]:

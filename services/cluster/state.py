@@ -49,7 +49,7 @@ class State:
         self.policy = policy
         self.leases = Leases(policy.timing)
         self.leases.restart((worker.id for worker in tables.workers.values() if not worker.ended), now)
-        self.ended_at = {worker.id: now for worker in tables.workers.values() if worker.ended}
+        self.ended_at = {worker.id: now for worker in tables.workers.values() if worker.ended and not worker.drained}
         # How long they have run is not stored: to a task that may have run for days its next failure is the first one.
         self.given_at = {unit.key: -FOREVER for unit in tables.units.values() if unit.is_held}
         self.backoffs: dict[Key, Backoff] = {}
@@ -118,10 +118,12 @@ class State:
 
     def end_worker(self, worker: str, now: float) -> None:
         """End the session of a worker that surely does nothing any more, and free what it held."""
-        self.tables.workers.put(worker, replace(self.tables.workers[worker], ended=True))
+        row = replace(self.tables.workers[worker], ended=True)
+        self.tables.workers.put(worker, row)
         self.leases.forget(worker)
         self.arrivals.left(worker, now)
-        self.ended_at[worker] = now
+        if not row.drained:
+            self.ended_at[worker] = now
         self.free_units_of(worker)
 
     def forget_worker(self, worker: str) -> None:
@@ -132,10 +134,18 @@ class State:
 
     def candidates(self, now: float) -> list[Candidate]:
         """Return the workers that can take units now, by id."""
-        workers = [worker for worker in self.tables.workers.values() if self.leases.is_alive(worker.id, now)]
+        return self._alive(now, drained=False)
+
+    def drained(self, now: float) -> list[Candidate]:
+        """Return the workers that could, were they not drained, by id."""
+        return self._alive(now, drained=True)
+
+    def _alive(self, now: float, *, drained: bool) -> list[Candidate]:
+        alive = [worker for worker in self.tables.workers.values() if self.leases.is_alive(worker.id, now)]
         return [
             Candidate(worker.id, worker.labels, worker.plugins, worker.weight, self.arrivals.intake(worker.id, now))
-            for worker in sorted(workers, key=lambda worker: worker.id)
+            for worker in sorted(alive, key=lambda worker: worker.id)
+            if worker.drained == drained
         ]
 
     def schedule_replan(self, uid: str, now: float) -> None:

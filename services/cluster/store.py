@@ -27,6 +27,7 @@ _workers = sa.Table(
     sa.Column("plugins", sa.Text),
     sa.Column("weight", sa.Integer),
     sa.Column("ended", sa.Boolean),
+    sa.Column("drained", sa.Boolean),
 )
 _connectors = sa.Table(
     "cluster_connectors",
@@ -147,6 +148,7 @@ def _worker_row(worker: Worker) -> dict[str, Any]:
         "plugins": json.dumps(sorted(worker.plugins)),
         "weight": worker.weight,
         "ended": worker.ended,
+        "drained": worker.drained,
     }
 
 

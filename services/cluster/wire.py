@@ -78,7 +78,7 @@ def assignment(view: AssignmentView) -> pb.Assignment:
     )
 
 
-def worker(value: Worker, *, lease_until: float | None, alive: bool, tasks: int) -> pb.Worker:
+def worker(value: Worker, *, lease_until: float | None, alive: bool, tasks: int, plannings: int) -> pb.Worker:
     """Return the message of a worker. `lease_until` is in seconds since 1970; None: its session has ended."""
     message = pb.Worker(
         worker_id=value.id,
@@ -89,6 +89,8 @@ def worker(value: Worker, *, lease_until: float | None, alive: bool, tasks: int)
         plugins=sorted(value.plugins),
         session=value.session,
         weight=value.weight,
+        drained=value.drained,
+        plannings=plannings,
     )
     if lease_until is not None:
         message.lease_until.CopyFrom(timestamp(lease_until))

@@ -118,6 +118,8 @@ ANSWERS: dict[str, tuple[int, object]] = {
         ("connector", "create", "a", *CONFIG),
         ("connector", "validate", *CONFIG),
         ("cluster",),
+        ("worker", "list"),
+        ("worker", "drain", "a"),
         ("plugins", "reload"),
     ],
     ids=" ".join,

@@ -225,3 +225,24 @@ async def test_any_number_of_watchers_sees_the_same(client: Client, connector: C
     await client.want(connector())
     answers = [await client.next_of(watch) for watch in watches]
     assert len({answer.SerializeToString(deterministic=True) for answer in answers}) == 1
+
+
+async def test_a_worker_says_its_weight_and_is_drained_over_the_wire(client: Client, connector: Callable[..., Connector]) -> None:
+    await client.register("a", weight=3)
+    with pytest.raises(FailedPrecondition, match="last executor") as refused:
+        await client.call("DrainWorker", pb.DrainWorkerRequest(worker_id="a"))
+    assert refused.value.reason == "NO_OTHER_WORKER"
+    await client.register("b")
+    drained = (await client.call("DrainWorker", pb.DrainWorkerRequest(worker_id="a"))).worker
+    assert (drained.worker_id, drained.weight, drained.drained, drained.alive, drained.tasks) == ("a", 3, True, True, 0)
+    await client.want(connector())
+    workers = (await client.call("ListWorkers", pb.ListWorkersRequest())).workers
+    assert [(worker.weight, worker.drained, worker.plannings) for worker in workers] == [(3, True, 0), (1, False, 1)]
+    undrained = (await client.call("UndrainWorker", pb.UndrainWorkerRequest(worker_id="a"))).worker
+    assert not undrained.drained
+
+
+async def test_a_weight_that_is_none_is_refused(client: Client) -> None:
+    for weight in (-1, 101):
+        with pytest.raises(InvalidArgument, match="use 1 to 100"):
+            await client.register("a", weight=weight)

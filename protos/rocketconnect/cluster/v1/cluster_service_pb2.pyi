@@ -663,6 +663,8 @@ class Worker(_message.Message):
     PLUGINS_FIELD_NUMBER: _builtins.int
     SESSION_FIELD_NUMBER: _builtins.int
     WEIGHT_FIELD_NUMBER: _builtins.int
+    DRAINED_FIELD_NUMBER: _builtins.int
+    PLANNINGS_FIELD_NUMBER: _builtins.int
     worker_id: _builtins.str
     """Its id."""
     address: _builtins.str
@@ -675,6 +677,10 @@ class Worker(_message.Message):
     """Its session."""
     weight: _builtins.int
     """How many tasks it is to have, compared with the others."""
+    drained: _builtins.bool
+    """It gets nothing new; it has given everything away when it holds neither tasks nor plannings."""
+    plannings: _builtins.int
+    """How many plannings it holds."""
     @_builtins.property
     def labels(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """Its labels."""
@@ -699,14 +705,112 @@ class Worker(_message.Message):
         plugins: _abc.Iterable[_builtins.str] | None = ...,
         session: _builtins.int = ...,
         weight: _builtins.int = ...,
+        drained: _builtins.bool = ...,
+        plannings: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["lease_until", b"lease_until"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "alive", b"alive", "labels", b"labels", "lease_until", b"lease_until", "plugins", b"plugins", "session", b"session", "tasks", b"tasks", "weight", b"weight", "worker_id", b"worker_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "alive", b"alive", "drained", b"drained", "labels", b"labels", "lease_until", b"lease_until", "plannings", b"plannings", "plugins", b"plugins", "session", b"session", "tasks", b"tasks", "weight", b"weight", "worker_id", b"worker_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Worker: _TypeAlias = Worker  # noqa: Y015
+
+@_typing.final
+class DrainWorkerRequest(_message.Message):
+    """See ClusterService.DrainWorker."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WORKER_ID_FIELD_NUMBER: _builtins.int
+    FORCE_FIELD_NUMBER: _builtins.int
+    worker_id: _builtins.str
+    """The worker."""
+    force: _builtins.bool
+    """Also when nobody else can take what it holds: that stops, until somebody can."""
+    def __init__(
+        self,
+        *,
+        worker_id: _builtins.str = ...,
+        force: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["force", b"force", "worker_id", b"worker_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DrainWorkerRequest: _TypeAlias = DrainWorkerRequest  # noqa: Y015
+
+@_typing.final
+class DrainWorkerResponse(_message.Message):
+    """See ClusterService.DrainWorker."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WORKER_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def worker(self) -> Global___Worker:
+        """The worker, as it is now."""
+
+    def __init__(
+        self,
+        *,
+        worker: Global___Worker | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["worker", b"worker"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["worker", b"worker"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DrainWorkerResponse: _TypeAlias = DrainWorkerResponse  # noqa: Y015
+
+@_typing.final
+class UndrainWorkerRequest(_message.Message):
+    """See ClusterService.UndrainWorker."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WORKER_ID_FIELD_NUMBER: _builtins.int
+    worker_id: _builtins.str
+    """The worker."""
+    def __init__(
+        self,
+        *,
+        worker_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["worker_id", b"worker_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UndrainWorkerRequest: _TypeAlias = UndrainWorkerRequest  # noqa: Y015
+
+@_typing.final
+class UndrainWorkerResponse(_message.Message):
+    """See ClusterService.UndrainWorker."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WORKER_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def worker(self) -> Global___Worker:
+        """The worker, as it is now."""
+
+    def __init__(
+        self,
+        *,
+        worker: Global___Worker | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["worker", b"worker"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["worker", b"worker"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UndrainWorkerResponse: _TypeAlias = UndrainWorkerResponse  # noqa: Y015
 
 @_typing.final
 class ListWorkersRequest(_message.Message):

@@ -73,6 +73,16 @@ class ClusterServiceStub:
                 request_serializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.ListWorkersRequest.SerializeToString,
                 response_deserializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.ListWorkersResponse.FromString,
                 _registered_method=True)
+        self.DrainWorker = channel.unary_unary(
+                '/rocketconnect.cluster.v1.ClusterService/DrainWorker',
+                request_serializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.DrainWorkerRequest.SerializeToString,
+                response_deserializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.DrainWorkerResponse.FromString,
+                _registered_method=True)
+        self.UndrainWorker = channel.unary_unary(
+                '/rocketconnect.cluster.v1.ClusterService/UndrainWorker',
+                request_serializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.UndrainWorkerRequest.SerializeToString,
+                response_deserializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.UndrainWorkerResponse.FromString,
+                _registered_method=True)
         self.ListAssignments = channel.unary_unary(
                 '/rocketconnect.cluster.v1.ClusterService/ListAssignments',
                 request_serializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.ListAssignmentsRequest.SerializeToString,
@@ -137,6 +147,26 @@ class ClusterServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def DrainWorker(self, request, context):
+        """A worker gets nothing new, and its tasks move to others, one after the other; it keeps its session. That lasts, whatever is
+        started again, until it is undrained. Again is the same drain.
+
+        Errors: NOT_FOUND (WORKER_NOT_FOUND), FAILED_PRECONDITION (NO_OTHER_WORKER: nobody else takes work, or what it holds of some
+        connectors, which the message names; nothing is changed).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UndrainWorker(self, request, context):
+        """A worker takes work again.
+
+        Errors: NOT_FOUND (WORKER_NOT_FOUND).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListAssignments(self, request, context):
         """Who holds what, by connector and task.
         """
@@ -181,6 +211,16 @@ def add_ClusterServiceServicer_to_server(servicer, server):
                     servicer.ListWorkers,
                     request_deserializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.ListWorkersRequest.FromString,
                     response_serializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.ListWorkersResponse.SerializeToString,
+            ),
+            'DrainWorker': grpc.unary_unary_rpc_method_handler(
+                    servicer.DrainWorker,
+                    request_deserializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.DrainWorkerRequest.FromString,
+                    response_serializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.DrainWorkerResponse.SerializeToString,
+            ),
+            'UndrainWorker': grpc.unary_unary_rpc_method_handler(
+                    servicer.UndrainWorker,
+                    request_deserializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.UndrainWorkerRequest.FromString,
+                    response_serializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.UndrainWorkerResponse.SerializeToString,
             ),
             'ListAssignments': grpc.unary_unary_rpc_method_handler(
                     servicer.ListAssignments,
@@ -381,6 +421,60 @@ class ClusterService:
             '/rocketconnect.cluster.v1.ClusterService/ListWorkers',
             rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.ListWorkersRequest.SerializeToString,
             rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.ListWorkersResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DrainWorker(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rocketconnect.cluster.v1.ClusterService/DrainWorker',
+            rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.DrainWorkerRequest.SerializeToString,
+            rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.DrainWorkerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UndrainWorker(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rocketconnect.cluster.v1.ClusterService/UndrainWorker',
+            rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.UndrainWorkerRequest.SerializeToString,
+            rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.UndrainWorkerResponse.FromString,
             options,
             channel_credentials,
             insecure,

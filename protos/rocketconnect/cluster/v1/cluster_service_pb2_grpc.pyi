@@ -53,6 +53,18 @@ class ClusterServiceStub:
     """The result of a PLAN assignment. It begins a new generation if the tasks are others than before."""
     ListWorkers: _grpc.UnaryUnaryMultiCallable[_cluster_service_pb2.ListWorkersRequest, _cluster_service_pb2.ListWorkersResponse]
     """The workers, by id."""
+    DrainWorker: _grpc.UnaryUnaryMultiCallable[_cluster_service_pb2.DrainWorkerRequest, _cluster_service_pb2.DrainWorkerResponse]
+    """A worker gets nothing new, and its tasks move to others, one after the other; it keeps its session. That lasts, whatever is
+    started again, until it is undrained. Again is the same drain.
+
+    Errors: NOT_FOUND (WORKER_NOT_FOUND), FAILED_PRECONDITION (NO_OTHER_WORKER: nobody else takes work, or what it holds of some
+    connectors, which the message names; nothing is changed).
+    """
+    UndrainWorker: _grpc.UnaryUnaryMultiCallable[_cluster_service_pb2.UndrainWorkerRequest, _cluster_service_pb2.UndrainWorkerResponse]
+    """A worker takes work again.
+
+    Errors: NOT_FOUND (WORKER_NOT_FOUND).
+    """
     ListAssignments: _grpc.UnaryUnaryMultiCallable[_cluster_service_pb2.ListAssignmentsRequest, _cluster_service_pb2.ListAssignmentsResponse]
     """Who holds what, by connector and task."""
 
@@ -81,6 +93,18 @@ class ClusterServiceAsyncStub(ClusterServiceStub):
     """The result of a PLAN assignment. It begins a new generation if the tasks are others than before."""
     ListWorkers: _aio.UnaryUnaryMultiCallable[_cluster_service_pb2.ListWorkersRequest, _cluster_service_pb2.ListWorkersResponse]  # type: ignore[assignment]
     """The workers, by id."""
+    DrainWorker: _aio.UnaryUnaryMultiCallable[_cluster_service_pb2.DrainWorkerRequest, _cluster_service_pb2.DrainWorkerResponse]  # type: ignore[assignment]
+    """A worker gets nothing new, and its tasks move to others, one after the other; it keeps its session. That lasts, whatever is
+    started again, until it is undrained. Again is the same drain.
+
+    Errors: NOT_FOUND (WORKER_NOT_FOUND), FAILED_PRECONDITION (NO_OTHER_WORKER: nobody else takes work, or what it holds of some
+    connectors, which the message names; nothing is changed).
+    """
+    UndrainWorker: _aio.UnaryUnaryMultiCallable[_cluster_service_pb2.UndrainWorkerRequest, _cluster_service_pb2.UndrainWorkerResponse]  # type: ignore[assignment]
+    """A worker takes work again.
+
+    Errors: NOT_FOUND (WORKER_NOT_FOUND).
+    """
     ListAssignments: _aio.UnaryUnaryMultiCallable[_cluster_service_pb2.ListAssignmentsRequest, _cluster_service_pb2.ListAssignmentsResponse]  # type: ignore[assignment]
     """Who holds what, by connector and task."""
 
@@ -148,6 +172,30 @@ class ClusterServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_cluster_service_pb2.ListWorkersResponse, _abc.Awaitable[_cluster_service_pb2.ListWorkersResponse]]:
         """The workers, by id."""
+
+    @_abc_1.abstractmethod
+    def DrainWorker(
+        self,
+        request: _cluster_service_pb2.DrainWorkerRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_cluster_service_pb2.DrainWorkerResponse, _abc.Awaitable[_cluster_service_pb2.DrainWorkerResponse]]:
+        """A worker gets nothing new, and its tasks move to others, one after the other; it keeps its session. That lasts, whatever is
+        started again, until it is undrained. Again is the same drain.
+
+        Errors: NOT_FOUND (WORKER_NOT_FOUND), FAILED_PRECONDITION (NO_OTHER_WORKER: nobody else takes work, or what it holds of some
+        connectors, which the message names; nothing is changed).
+        """
+
+    @_abc_1.abstractmethod
+    def UndrainWorker(
+        self,
+        request: _cluster_service_pb2.UndrainWorkerRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_cluster_service_pb2.UndrainWorkerResponse, _abc.Awaitable[_cluster_service_pb2.UndrainWorkerResponse]]:
+        """A worker takes work again.
+
+        Errors: NOT_FOUND (WORKER_NOT_FOUND).
+        """
 
     @_abc_1.abstractmethod
     def ListAssignments(

@@ -87,6 +87,13 @@ async def test_life_of_a_connector_over_v1(real: tuple[httpx.AsyncClient, Any]) 
                 break
     workers = (await rest.get("/v1/workers")).json()["workers"]
     assert [(each["workerId"], each["alive"], each["tasks"]) for each in workers] == [("worker-1", True, 1)]
+    refused = await rest.post("/v1/workers/worker-1:drain", json={})
+    assert (refused.status_code, refused.json()["reason"]) == (400, "NO_OTHER_WORKER")
+    assert "src" in refused.json()["detail"]
+    undrained = await rest.post("/v1/workers/worker-1:undrain", json={})
+    assert (undrained.json()["worker"]["drained"], undrained.json()["worker"]["weight"]) == (False, 1)
+    unknown = await rest.post("/v1/workers/unknown:drain", json={})
+    assert (unknown.status_code, unknown.json()["reason"]) == (404, "WORKER_NOT_FOUND")
     assignments = (await rest.get("/v1/assignments")).json()["assignments"]
     assert {(each["unit"], each["connector"], each["task"]) for each in assignments} >= {("UNIT_TASK", "src", 0)}
     assert (await rest.get("/v1/connectors/src/positions")).json() == {"positions": [], "nextPageToken": ""}
