@@ -69,7 +69,12 @@ class Opened:
 
 
 class PositionClient:
-    """Speaks for one task. Safe to use from any thread."""
+    """Speaks for one task. One commit at a time: each says what the one before it has stored.
+
+    Invariant 1: a commit whose outcome nobody knows may wait in a replica that was stopped, and be done after newer ones of the
+    same owner. So each names the offsets that it follows, and is sent again as it was until its outcome is known; one that comes
+    late finds others.
+    """
 
     def __init__(self, endpoints: Endpoints, spec: TaskSpec) -> None:
         # Only what is given here counts: a host is told by its executor, not by its environment.
@@ -79,6 +84,7 @@ class PositionClient:
         self._channel = sync_channel(endpoints.position_address, settings, service="position")
         self._stub = PositionServiceStub(self._channel)
         self._revision = spec.revision
+        self._known: dict[str, str] = {}
         self._fence = wire.TaskFence(connector_uid=spec.connector_uid, task=spec.task, generation=spec.generation, epoch=spec.epoch)
 
     def open(self) -> Opened:
@@ -91,6 +97,7 @@ class PositionClient:
         with _errors():
             request = wire.OpenTaskRequest(fence=self._fence, revision=self._revision)
             answer = self._stub.OpenTask(request, timeout=_CALL_SECONDS)
+        self._known = {position.partition: position.offset for position in answer.positions}
         positions = {
             position.partition: Stored(
                 tuple(json.loads(position.offset or "[]")), position.incarnation, json.loads(position.resume or "{}")
@@ -99,48 +106,39 @@ class PositionClient:
         }
         return Opened(positions, answer.wait.ToTimedelta() / timedelta(seconds=1), answer.clean, answer.incarnation)
 
-    def commit(
-        self, updates: Mapping[str, Stored], *, clean: bool = False, expected: Mapping[str, str] | None = None
-    ) -> "grpc.Future[wire.CommitPositionsResponse]":
-        """Begins to store positions: all or none. See `outcome` for how it ended.
-
-        Args:
-            updates: By partition.
-            clean: The task has ended and everything that it sent is covered.
-            expected: By partition: the offset, as `written`, that must be stored now; "none": there must be no position.
-        """
+    def commit(self, updates: Mapping[str, Stored], *, clean: bool = False) -> "grpc.Future[wire.CommitPositionsResponse]":
+        """Begins to store positions: all or none. See `settled` for how it ended."""
         request = wire.CommitPositionsRequest(fence=self._fence, clean=clean)
         for partition, stored in updates.items():
             update = request.updates.add()
             update.position.partition = partition
-            update.position.offset = written(stored.offset)
-            update.expected_offset = (expected or {}).get(partition, "")
+            update.position.offset = _text(stored.offset)
+            update.expected_offset = self._known.get(partition, "none")
             update.position.incarnation = stored.incarnation
             if stored.resume:
                 update.position.resume = json.dumps(stored.resume, separators=(",", ":"))
         return self._stub.CommitPositions.future(request, timeout=_CALL_SECONDS)
 
+    def settled(self, call: "grpc.Future[wire.CommitPositionsResponse]", updates: Mapping[str, Stored]) -> None:
+        """Waits for a commit of these positions.
+
+        Raises:
+            Fenced: refused, there is a newer owner.
+            PositionsMoved: refused, other positions are stored than were known here.
+            PositionsAway: not known, or not now: the same has to be stored again before anything else.
+            PermanentError: never.
+        """
+        with _errors():
+            call.result()
+        self._known.update({partition: _text(stored.offset) for partition, stored in updates.items()})
+
+    def store(self, updates: Mapping[str, Stored]) -> None:
+        """Stores positions and waits for that; raises as `settled` does."""
+        self.settled(self.commit(updates), updates)
+
     def close(self) -> None:
         """Ends the connection; commits under way are given up."""
         self._channel.close()
-
-
-def written(offset: Offset) -> str:
-    """An offset as the position service has it."""
-    return json.dumps(offset, separators=(",", ":"))
-
-
-def outcome(call: "grpc.Future[wire.CommitPositionsResponse]") -> None:
-    """Waits for a commit.
-
-    Raises:
-        Fenced: refused, there is a newer owner.
-        PositionsAway: not known, or not now: the same may be stored again.
-        PositionsMoved: another position is stored than was expected, or somebody has altered it.
-        PermanentError: never.
-    """
-    with _errors():
-        call.result()
 
 
 @contextmanager
@@ -165,6 +163,10 @@ def _meaning(error: ServiceError) -> Exception:
     # A connector that was just created or deleted may not be known yet or any more, an internal error may pass: the task can
     # only wait, and says for what.
     return PositionsAway(f"the position service: {error.message}")
+
+
+def _text(offset: Offset) -> str:
+    return json.dumps(offset, separators=(",", ":"))
 
 
 def _first(waiting: dict[str, Stored]) -> tuple[dict[str, Stored], dict[str, Stored]]:
@@ -203,6 +205,7 @@ class Committer:
         self._woken = woken
         self._stored = stored
         self._waiting: dict[str, Stored] = {}
+        # Sent, and not known to be stored.
         self._under_way: dict[str, Stored] = {}
         self._call: grpc.Future[wire.CommitPositionsResponse] | None = None
         self._backoff = Backoff(0.1, 2.0)
@@ -212,7 +215,7 @@ class Committer:
     @property
     def idle(self) -> bool:
         """True when everything is stored."""
-        return self._call is None and not self._waiting
+        return not self._under_way and not self._waiting
 
     def put(self, positions: Mapping[str, Stored]) -> None:
         """These are to be stored; what was put before for the same partitions is out of date."""
@@ -234,7 +237,7 @@ class Committer:
             if not self._call.done():
                 return self._interval
             self._finish()
-        if not self._waiting:
+        if self.idle:
             return self._interval
         due = self._not_before - (0.0 if self.trouble or not soon else self._interval * 0.8)
         if now < due:
@@ -256,34 +259,35 @@ class Committer:
         while True:
             if self._call is not None:
                 self._finish()
-            if not self._waiting and not self.trouble and (finished or not clean):
+            if self.idle and not self.trouble and (finished or not clean):
                 return True
             if time.monotonic() >= until:
                 return False
             if self.trouble:
                 time.sleep(min(self._backoff.pause(), max(0.0, until - time.monotonic())))
-            self._begin(clean=clean and len(self._waiting) <= _MOST_UPDATES)
+            self._begin(clean=clean)
             finished = not self._waiting
 
     def _begin(self, *, clean: bool = False) -> None:
-        self._under_way, self._waiting = _first(self._waiting)
+        """Begins the next commit, or the one whose outcome is not known again, as it was; `clean` goes with the last one."""
+        if not self._under_way:
+            self._under_way, self._waiting = _first(self._waiting)
         self._not_before = time.monotonic() + self._interval
-        self._call = self._client.commit(self._under_way, clean=clean)
+        self._call = self._client.commit(self._under_way, clean=clean and not self._waiting)
         self._call.add_done_callback(lambda _call: self._woken())
 
     def _finish(self) -> None:
         call, self._call = self._call, None
         if call is None:
             return
+        under_way = self._under_way
         try:
-            outcome(call)
+            self._client.settled(call, under_way)
         except PositionsAway as error:
             self.trouble = str(error)
-            self._waiting = {**self._under_way, **self._waiting}
             self._not_before = time.monotonic() + self._backoff.pause()
             return
-        finally:
-            under_way, self._under_way = self._under_way, {}
+        self._under_way = {}
         self.trouble = ""
         self._backoff.reset()
         self._stored(under_way)

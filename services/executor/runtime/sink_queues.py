@@ -12,7 +12,7 @@ from typing import cast
 
 from rocketmq_remoting.errors import RetriableError, TopicNotFound
 from rocketmq_remoting.model import MessageQueue
-from services.executor.runtime.positions import Opened, PositionsMoved, Stored, outcome, written
+from services.executor.runtime.positions import Opened, PositionsMoved, Stored
 from services.executor.runtime.queues import parse, text
 from services.executor.runtime.surroundings import Surroundings
 from services.executor.runtime.topics import TopicMaker
@@ -82,11 +82,8 @@ class SinkQueues:
             incarnation if before is None else before.incarnation,
             {"generation": generation, "queues": list(self._listed)},
         )
-        expected = {ROW: "none" if before is None else written(before.offset)}
         try:
-            self._around.attempts.insist(
-                "storing the list of queues", lambda: outcome(self._around.positions.commit({ROW: row}, expected=expected))
-            )
+            self._around.attempts.insist("storing the list of queues", partial(self._around.positions.store, {ROW: row}))
         except PositionsMoved:
             return False
         return True

@@ -13,7 +13,7 @@ from services.executor.runtime.attempts import Stopped
 from services.executor.runtime.batcher import Batcher, Limits
 from services.executor.runtime.engines import Engine
 from services.executor.runtime.parts import Decoder
-from services.executor.runtime.positions import Opened, Stored, outcome
+from services.executor.runtime.positions import Opened, Stored
 from services.executor.runtime.queues import parse, text, wait_until
 from services.executor.runtime.rate import RateLimit
 from services.executor.runtime.read_again import messages
@@ -111,4 +111,4 @@ def _behind_gap(around: Surroundings, queue: MessageQueue, position: QueuePositi
 
 def _store(around: Surroundings, positions: Mapping[str, Stored]) -> None:
     around.lease.check()
-    outcome(around.positions.commit(positions))
+    around.positions.store(positions)

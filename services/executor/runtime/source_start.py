@@ -10,7 +10,7 @@ from rocketconnect_sdk.source import SourceTask
 from rocketmq_remoting.model import MessageQueue
 from services.executor.runtime.attempts import Stopped
 from services.executor.runtime.marks import mark_key
-from services.executor.runtime.positions import Opened, Stored, outcome
+from services.executor.runtime.positions import Opened, Stored
 from services.executor.runtime.queues import read_tail, settle, wait_until
 from services.executor.runtime.source_task import SourceRun
 from services.executor.runtime.surroundings import Surroundings
@@ -101,4 +101,4 @@ def _look(around: Surroundings, opened: Opened, starts: Mapping[MessageQueue, in
 
 
 def _store(around: Surroundings, positions: Mapping[str, Stored]) -> None:
-    outcome(around.positions.commit(positions))
+    around.positions.store(positions)
