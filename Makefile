@@ -38,6 +38,10 @@ bench: setup ## Measure throughput, latency and start-up (ARGS=--help)
 chaos: setup-tests ## Break a real deployment under load, round after round, and compare every line (ARGS=--help)
 	@$(VENV)/python -m tests.chaos $(ARGS)
 
+.PHONY: simulate
+simulate: setup-tests ## Run the control plane in simulated time under faults, and put bugs in that it must find (SEEDS=20000)
+	@$(VENV)/python -m tests.simulation --seeds $(or $(SEEDS),2000)
+
 .PHONY: lint
 lint: ## Check style, imports between the parts, protos, and the Dockerfile
 	@$(VENV)/ruff check

@@ -1,0 +1,260 @@
+"""The faults of a run: what goes wrong, when, drawn from the seed."""
+
+from dataclasses import replace
+from functools import partial
+from random import Random
+from typing import TYPE_CHECKING
+
+from services.cluster.model import Wanted
+from tests.simulation import cluster, position, rocketmq, state, target
+from tests.simulation.host import Host
+from tests.simulation.world import Process
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.simulation.run import Simulation
+
+POINTS = (
+    "cluster: before its write",
+    "cluster: between write and answer",
+    "position: before its write",
+    "position: between write and answer",
+    "broker: before it stores a send",
+    "broker: between store and confirm",
+    "target: before its commit",
+    "target: between commit and answer",
+    "task: before it opens",
+    "source: between the look at the lease and the send",
+    "sink: between the look at the lease and the commit",
+)
+"""Where a process can be caught, to die or to stop there."""
+
+_SERVICES = ("config", *position.REPLICAS, target.NAME, rocketmq.BROKER, state.NAME, cluster.NAME)
+_SECONDS = (0.3, 1.0, 2.5, 4.0, 6.0, 8.0, 11.0)
+
+
+class Faults:
+    """Draws faults and lets them happen.
+
+    Args:
+        simulation: To whom.
+        random: Draws them, apart from the world's own generator.
+        seconds: When the last one has happened.
+        most: So many at most.
+        only_deaths: Processes die and stores are away, but nothing is stopped, cut off or slow.
+    """
+
+    def __init__(self, simulation: "Simulation", random: Random, seconds: float, most: int, *, only_deaths: bool) -> None:
+        self._simulation = simulation
+        self._world = simulation.world
+        self._random = random
+        self._end = seconds
+        self._only_deaths = only_deaths
+        kinds: list[tuple[int, Callable[[], None]]] = [
+            (3, self._kill_worker),
+            (3, self._kill_host),
+            (2, self._drain_worker),
+            (3, self._kill_service),
+            (2, self._store_outage),
+            (8, self._trap),
+            (2, self._replan),
+            (1, self._pause_connector),
+            (1, self._restart_connector),
+            (1, self._alter),
+        ]
+        if not only_deaths:
+            kinds += [
+                (3, self._pause_worker),
+                (3, self._pause_host),
+                (3, self._pause_service),
+                (4, self._cut),
+                (2, self._bad_network),
+            ]
+        weighted = [action for weight, action in kinds for _ in range(weight)]
+        for _ in range(random.randint(most // 2, most)):
+            simulation.world.at(random.uniform(2.0, seconds), random.choice(weighted))
+
+    def end(self) -> None:
+        """No more faults: what is stopped goes on, what is dead is started, what is cut off is connected."""
+        world = self._world
+        world.traps.clear()
+        world.network.heal()
+        self._simulation.cluster.away_until = self._simulation.positions.away_until = 0.0
+        for process in list(world.processes.values()):
+            process.resume()
+        from tests.simulation.run import WORKERS
+
+        for name in (*_SERVICES, *WORKERS):
+            self._simulation.start(name)
+        given_up = {unit.key.connector_uid for unit in self._simulation.cluster.tables.units.values() if unit.given_up}
+        for uid, connector in self._simulation.config.connectors.items():
+            # After too many failures in a row a restart is what the user does.
+            self._simulation.config.change(uid, wanted=Wanted.RUNNING, restarts=connector.restarts + (uid in given_up))
+        world.note("no more faults")
+
+    # Processes.
+
+    def _worker(self) -> str:
+        from tests.simulation.run import WORKERS
+
+        return self._random.choice(WORKERS)
+
+    def _process(self, name: str) -> Process | None:
+        return self._world.processes.get(name)
+
+    def _kill(self, name: str, kind: str) -> None:
+        process = self._process(name)
+        if process is not None:
+            self._world.fault(kind, name)
+            process.kill()
+            self._start_later(name)
+
+    def _start_later(self, name: str) -> None:
+        """A supervisor, or Kubernetes, starts it again: soon or slowly."""
+        self._world.at(self._world.now + self._random.choice(_SECONDS), partial(self._simulation.start, name))
+
+    def _pause(self, process: Process | None, kind: str) -> None:
+        if process is not None:
+            seconds = self._random.choice(_SECONDS)
+            self._world.fault(kind, f"{process.name} for {seconds} s")
+            process.pause(seconds)
+
+    def _kill_worker(self) -> None:
+        self._kill(self._worker(), "kill worker")
+
+    def _pause_worker(self) -> None:
+        """The executor and all its hosts, or the executor alone."""
+        worker = self._process(self._worker())
+        seconds = self._random.choice(_SECONDS)
+        if worker is None:
+            return
+        whole = self._random.random() < 0.7
+        self._world.fault("pause worker" if whole else "pause executor only", f"{worker.name} for {seconds} s")
+        worker.pause(seconds)
+        if whole:
+            for host in worker.hosts:  # type: ignore[attr-defined]
+                host.pause(seconds)
+
+    def _drain_worker(self) -> None:
+        worker = self._process(self._worker())
+        if worker is not None:
+            self._world.fault("drain worker", worker.name)
+            worker.leave()  # type: ignore[attr-defined]
+            worker.on_death.append(partial(self._start_later, worker.name))
+
+    def _host(self) -> Process | None:
+        hosts = [process for process in self._world.processes.values() if isinstance(process, Host)]
+        return self._random.choice(hosts) if hosts else None
+
+    def _kill_host(self) -> None:
+        host = self._host()
+        if host is not None:
+            self._world.fault("kill host", host.name)
+            host.kill()
+
+    def _pause_host(self) -> None:
+        self._pause(self._host(), "pause host")
+
+    def _kill_service(self) -> None:
+        name = self._random.choice(_SERVICES)
+        self._kill(name, f"kill {name}")
+
+    def _pause_service(self) -> None:
+        name = self._random.choice(_SERVICES)
+        self._pause(self._process(name), f"pause {name}")
+
+    def _trap(self) -> None:
+        """Catch the next process that comes to a point: kill it or stop it there."""
+        point, kill, seconds = self._random.choice(POINTS), self._random.random() < 0.5, self._random.choice(_SECONDS)
+        kill = kill or self._only_deaths
+
+        def caught(process: Process) -> None:
+            self._world.fault(f"{'kill' if kill else 'pause'} at {point}", f"{process.name} for {seconds} s")
+            if not kill:
+                process.pause(seconds)
+                return
+            process.kill()
+            if not isinstance(process, Host):
+                self._start_later(process.name)
+
+        self._world.traps[point] = caught
+
+    # Network and stores.
+
+    def _cut(self) -> None:
+        names = [*_SERVICES, "worker-0", "worker-1", "worker-2"]
+        one, other = self._worker(), self._random.choice(names)
+        seconds = self._random.choice(_SECONDS)
+        if self._random.random() < 0.3:
+            self._world.fault("cut off from all", f"{one} for {seconds} s")
+            for name in names:
+                self._world.network.cut(one, name, seconds)
+        else:
+            self._world.fault("cut", f"{one} from {other} for {seconds} s")
+            self._world.network.cut(one, other, seconds)
+
+    def _bad_network(self) -> None:
+        network, seconds = self._world.network, self._random.choice(_SECONDS)
+        self._world.fault("bad network", f"for {seconds} s")
+        network.loss, network.twice, network.slow = 0.05, 0.1, 0.2
+
+        def good() -> None:
+            network.loss = network.twice = network.slow = 0.0
+
+        self._world.at(self._world.now + seconds, good)
+
+    def _store_outage(self) -> None:
+        store = self._random.choice((self._simulation.cluster, self._simulation.positions))
+        seconds = self._random.choice(_SECONDS)
+        self._world.fault("store away", f"{type(store).__name__} for {seconds} s")
+        store.away_until = self._world.now + seconds
+
+    # The user.
+
+    def _uid(self) -> str:
+        return self._random.choice(sorted(self._simulation.config.connectors))
+
+    def _replan(self) -> None:
+        uid = self._uid()
+        connector = self._simulation.config.connectors[uid]
+        tasks = str(self._random.choice((1, 2, 3)))
+        self._world.fault("another number of tasks", f"{uid}: {tasks}")
+        self._simulation.config.put(
+            replace(connector, revision=connector.revision + 1, config={**connector.config, "tasks": tasks})
+        )
+
+    def _pause_connector(self) -> None:
+        self._want_for_a_while(Wanted.PAUSED)
+
+    def _want_for_a_while(self, wanted: Wanted) -> None:
+        uid = self._uid()
+        self._world.fault(f"wanted {wanted}", uid)
+        self._simulation.config.change(uid, wanted=wanted)
+        resume = partial(self._simulation.config.change, uid, wanted=Wanted.RUNNING)
+        self._world.at(self._world.now + self._random.choice(_SECONDS), resume)
+
+    def _restart_connector(self) -> None:
+        uid = self._uid()
+        self._world.fault("restart connector", uid)
+        self._simulation.config.change(uid, restarts=self._simulation.config.connectors[uid].restarts + 1)
+
+    def _alter(self) -> None:
+        """Stop the source, wait until it has stopped (for a while), move one of its positions, start it again."""
+        config, world = self._simulation.config, self._world
+        partition = self._random.choice(sorted(self._simulation.sides.produced))
+        offset = f"[{self._random.randint(0, len(self._simulation.sides.produced[partition]))}]"
+        world.fault("alter position", partition)
+        config.change("source", wanted=Wanted.STOPPED)
+        patience = min(self._end - 0.1, world.now + 6.0)
+
+        def look() -> None:
+            if any(key.connector_uid == "source" for key in self._simulation.cluster.tables.units) and world.now < patience:
+                world.at(world.now + 0.2, look)
+                return
+            replica = self._process(self._random.choice(position.REPLICAS))
+            if replica is not None and world.now < patience:
+                replica.handle("alter", ("source", partition, offset), lambda _answer: None)
+            world.at(world.now + 0.5, partial(config.change, "source", wanted=Wanted.RUNNING))
+
+        world.at(world.now + 0.2, look)

@@ -1,0 +1,219 @@
+"""Bugs to put into the product while the simulation runs: each must be found.
+
+The first four are what RocketMQ Connect is known for. A mutation replaces decision functions of the product for the time of a run.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+from unittest import mock
+
+from rocketmq_remoting.model import MessageQueue
+from services.cluster import plans
+from services.cluster.leases import Leases
+from services.cluster.model import PLAN, Key, PlanState, Unit
+from services.cluster.state import State
+from services.cluster.tables import Tables
+from services.executor.runtime import marks, pieces, sink_positions, takeover
+from services.executor.runtime.parts import Part
+from services.executor.runtime.positions import Stored
+from services.position import fencing
+from services.position.domain import Effects, Fence, Ledger, Position, TaskRow, Update
+from services.state.sightings import Sighting
+from tests.simulation import source_task, worker
+from tests.simulation.host import Host
+from tests.simulation.target import Target
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A bug: what is replaced by what, and the invariants of which one is to break first."""
+
+    name: str
+    replaced: tuple[tuple[Any, str, Any], ...]
+    found_by: frozenset[str]
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        with ExitStack() as stack:
+            for owner, name, other in self.replaced:
+                stack.enter_context(mock.patch.object(owner, name, other))
+            yield
+
+
+def _commit_of_anybody(ledger: Ledger, fence: Fence, updates: tuple[Update, ...], *, clean: bool, now: int) -> Effects:
+    """The store takes what comes last, whoever sends it."""
+    positions = tuple(Position(each.partition, each.offset, each.incarnation, each.resume, now) for each in updates)
+    return Effects(None, (), positions)
+
+
+def _revoke_at_once(state: State, unit: Unit) -> None:
+    """A rebalance that does not wait for the old owner."""
+    if state.is_wanted(unit):
+        state.take_back(unit)
+    else:
+        _revoke(state, unit)
+
+
+_revoke = State.revoke
+
+
+def _after_of_one_queue(before: Mapping[str, Any], parts: list[Part]) -> dict[str, Any]:
+    """Of all queues of a batch only the position of the last one is kept."""
+    found = _after(before, parts)
+    return dict(list(found.items())[-1:])
+
+
+_after = sink_positions.after
+
+
+def _advance_when_read(progress: pieces.Progress, partition: str) -> None:
+    """A position moves when its records were read, whether the broker has confirmed them or not."""
+    batches = progress._open[partition]
+    for batch in batches:
+        batch.covered = True
+        progress._moved[partition] = Stored(batch.end, progress.incarnation(partition))
+    while batches and not batches[0].open_pieces:
+        batches.popleft()
+
+
+def _confirmed_lease(leases: Leases, now: float) -> list[str]:
+    return sorted(name for name, until in leases._until.items() if now >= until - 3.0)
+
+
+def _renewed_when_answered(one: worker.Worker, _sent: float) -> None:
+    _renewed(one, one.clock() + 2.5)
+
+
+_renewed = worker.Worker._renewed
+
+
+def _no_floors(known: Mapping[int, Any], task: int, generation: int) -> tuple[dict[MessageQueue, int], dict[MessageQueue, int]]:
+    return {}, {}
+
+
+def _all_new(raws: list[bytes], seen: Mapping[str, Any]) -> tuple[None, dict[str, Any]]:
+    return None, marks.behind(raws)
+
+
+def _mix_generations(state: State, connector: Any) -> None:
+    """The first task of a new plan starts while tasks of the old one are still stopping."""
+    uid, plan = connector.uid, state.tables.plans.get(connector.uid)
+    if plan is None or connector.plan_state is PlanState.VOID:
+        _add_missing(state, connector)
+        return
+    there = {unit.key.task for unit in state.units_of(uid)}
+    if connector.plan_state is not PlanState.CURRENT and PLAN not in there:
+        _add_missing(state, connector)
+    for task in range(len(plan.tasks)):
+        if task not in there:
+            state.put_unit(Unit(Key(uid, task), plan.generation, plan.revision))
+
+
+_add_missing = plans._add_missing
+
+
+def _same_number(tables: Tables) -> int:
+    """Numbers are drawn again after a restart: the counter is not durable."""
+    number = getattr(tables, "drawn", 0) + 1
+    tables.drawn = number  # type: ignore[attr-defined]
+    return number
+
+
+def _open_without_raising(ledger: Ledger, fence: Fence) -> tuple[Effects, Any]:
+    """OpenTask does not refuse who comes late."""
+    _, opened = _open_task(ledger, replace(fence, generation=1 << 40, epoch=1 << 40))
+    connector = replace(ledger.connector, generation=max(ledger.connector.generation, fence.generation))
+    return Effects(connector, (TaskRow(fence.task, fence.generation, fence.epoch, clean=False, open=True),)), opened
+
+
+_open_task = fencing.open_task
+
+
+def _claim_of_anybody(store: Target, _generation: int, _commit: Any, records: list[Any]) -> None:
+    """The sink does not compare what is stored with where the batch begins."""
+    store._store.positions.update(_commit.after)
+    store._store.records += records
+
+
+def _unclean_end(ledger: Ledger, fence: Fence, updates: tuple[Update, ...], *, clean: bool, now: int) -> Effects:
+    """Rows say that nothing has to be looked for, however the task ended."""
+    cut = tuple(
+        replace(each, resume=_without_floors(each.resume)) if each.partition.startswith(takeover.ROW) else each for each in updates
+    )
+    return _commit(ledger, fence, cut, clean=clean, now=now)
+
+
+_commit = fencing.commit
+
+
+def _without_floors(resume: str) -> str:
+    row = json.loads(resume)
+    return json.dumps({**row, "floors": {}, "base": {}})
+
+
+def _never_silent(sighting: Any, now: Any) -> float:
+    return 0.0
+
+
+def _blind(run: Any, lane: Any) -> Any:
+    """A send of unknown outcome is sent again without a look, and what it was is forgotten: its messages count as new."""
+    lane.tail = ({}, lane.end)
+    run._host.wake()
+    yield 0.0
+
+
+def _confirm_blindly(run: Any, lane: Any) -> None:
+    """A send of unknown outcome counts as done."""
+    pending, lane.pending = lane.pending, None
+    at = pending.value if isinstance(pending.value, int) else lane.end
+    pieces_sent, lane.flying = lane.flying, []
+    for piece in pieces_sent:
+        run._progress.confirmed(piece, at, at + len(piece))
+        at += len(piece)
+
+
+def _mutation(name: str, *replaced: tuple[Any, str, Callable[..., Any]], found_by: str) -> Mutation:
+    return Mutation(name, replaced, frozenset(found_by.split(" | ")))
+
+
+_ONCE, _LOST, _TOPIC = "exactly once, in order", "nothing lost", "nothing twice in the topic"
+
+HISTORIC = (
+    _mutation(
+        "an older position overwrites a newer one",
+        (fencing, "commit", _commit_of_anybody),
+        found_by="fence | positions go forward",
+    ),
+    _mutation(
+        "a commit does not say which one it follows",
+        (Host, "expected", lambda _host, _partition: ""),
+        found_by="positions go forward",
+    ),
+    _mutation("a task runs on two workers", (State, "revoke", _revoke_at_once), found_by="one owner | one generation"),
+    _mutation("only one queue's offset is kept", (sink_positions, "after", _after_of_one_queue), found_by=f"{_ONCE} | {_LOST}"),
+    _mutation("records in a queue are lost at restart", (pieces.Progress, "_advance", _advance_when_read), found_by=_LOST),
+)
+
+OWN = (
+    _mutation("a new owner does not wait for the lease", (Leases, "over", _confirmed_lease), found_by="one owner"),
+    _mutation("the lease counts from the answer", (worker.Worker, "_renewed", _renewed_when_answered), found_by="one owner"),
+    _mutation("generations mix", (plans, "_add_missing", _mix_generations), found_by="one generation | fence"),
+    _mutation("epochs begin again after a restart", (Tables, "next_number", _same_number), found_by="epochs rise"),
+    _mutation("OpenTask lets everybody in", (fencing, "open_task", _open_without_raising), found_by="fence"),
+    _mutation("the sink takes batches of old owners", (Target, "_write", _claim_of_anybody), found_by=_ONCE),
+    _mutation("marks are ignored", (marks, "select", _all_new), found_by=_ONCE),
+    _mutation("sends of unknown outcome count as done", (source_task.SourceRun, "_answered", _confirm_blindly), found_by=_LOST),
+    _mutation("the silent count as alive", (Sighting, "silent_for", _never_silent), found_by="never RUNNING when dead"),
+)
+
+TOPIC = (
+    _mutation("a new owner does not look", (takeover, "scan_from", _no_floors), found_by=_TOPIC),
+    _mutation("an unclean end counts as clean", (fencing, "commit", _unclean_end), found_by=_TOPIC),
+    _mutation("a send is repeated without a look", (source_task.SourceRun, "_find_out", _blind), found_by=_TOPIC),
+)
+"""What the marks of the sink would hide: doubles in the topic itself."""
+
+ALL = HISTORIC + OWN + TOPIC

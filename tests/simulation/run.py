@@ -1,0 +1,200 @@
+"""One run of the simulation: a seed gives the world, the work and the faults; then all is quiet, and all must come right."""
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING
+
+from services.cluster.model import Connector, Wanted
+from services.cluster.state import Policy
+from services.executor.lifecycle import PLAN
+from tests.simulation import cluster, position, rocketmq, state, target
+from tests.simulation.checks import Broken, Checks
+from tests.simulation.cluster import ClusterServer, ClusterStore
+from tests.simulation.config import ConfigServer, ConfigStore
+from tests.simulation.faults import Faults
+from tests.simulation.host import Sides
+from tests.simulation.position import PositionServer, PositionStore
+from tests.simulation.rocketmq import Broker, BrokerStore
+from tests.simulation.state import StateServer, StateStore
+from tests.simulation.target import Target, TargetStore
+from tests.simulation.worker import Worker
+from tests.simulation.world import World
+
+if TYPE_CHECKING:
+    from tests.simulation.mutations import Mutation
+
+WORKERS = ("worker-0", "worker-1", "worker-2")
+SOURCE, SINK = "source", "sink"
+
+FAULT_SECONDS = 18.0
+"""For so long the run has work and faults."""
+QUIET_SECONDS = 60.0
+"""Liveness: so long after the last fault everything runs and everything is delivered, at the latest."""
+RECORDS_PER_SECOND = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a run went. `broken` is the invariant that did not hold, if one did not."""
+
+    seed: int
+    broken: str
+    seconds: float
+    recovery: float
+    events: int
+    records: int
+    messages: int
+    commits: int
+    faults: dict[str, int]
+    digest: str
+    story: list[str]
+
+
+class Simulation:
+    """The whole system in one world."""
+
+    def __init__(self, seed: int) -> None:
+        self.world = World(seed)
+        random = self.world.random
+        self.policy = Policy()
+        self.checks = Checks(self.world)
+        self.config = ConfigStore()
+        self.cluster = ClusterStore()
+        self.positions = PositionStore()
+        self.states = StateStore()
+        self.broker = BrokerStore()
+        self.target = TargetStore()
+        partitions = [f"p{number}" for number in range(random.choice((2, 3, 4)))]
+        self.sides = Sides({name: [] for name in partitions}, exactly_once=random.random() < 0.75)
+        self.recovered_at = 0.0
+        self._keyed = random.random() < 0.5
+        self.only_deaths = random.random() < 0.3
+        for name in ("config", *position.REPLICAS, target.NAME, rocketmq.BROKER, state.NAME, cluster.NAME, *WORKERS):
+            self.start(name)
+        tasks = str(random.choice((1, 2, len(partitions))))
+        self.config.put(_connector(SOURCE, 1, tasks))
+        self.config.put(_connector(SINK, 2, str(random.choice((1, 2)))))
+        self.world.at(0.5, self._produce)
+        self.world.at(1.0, self._look)
+
+    def start(self, name: str) -> None:
+        """Start a process, if it is not there."""
+        world = self.world
+        if name in world.processes:
+            return
+        if name == "config":
+            ConfigServer(world, self.config)
+        elif name in position.REPLICAS:
+            PositionServer(world, name, self.positions, self.config, self.checks)
+        elif name == target.NAME:
+            Target(world, self.target)
+        elif name == rocketmq.BROKER:
+            Broker(world, self.broker)
+        elif name == state.NAME:
+            StateServer(world, self.states, self.policy.timing.lease)
+            self.recovered_at = world.now
+        elif name == cluster.NAME:
+            ClusterServer(world, self.cluster, self.policy, self.checks)
+        else:
+            Worker(world, name, self.sides, self.checks)
+
+    def _produce(self) -> None:
+        """The source system gets records as long as the faults last."""
+        if self.world.now > FAULT_SECONDS:
+            return
+        random = self.world.random
+        partition = random.choice(sorted(self.sides.produced))
+        keys = [random.choice((b"a", b"b", b"c", b"d", None)) if self._keyed else None for _ in range(random.choice((1, 2, 5)))]
+        self.sides.produced[partition] += keys
+        self.world.at(self.world.now + random.expovariate(RECORDS_PER_SECOND / 2.5), self._produce)
+
+    def _look(self) -> None:
+        """What people see is true."""
+        server = self.world.processes.get(state.NAME)
+        if isinstance(server, StateServer):
+            if server.paused_until > self.world.now:
+                self.recovered_at = server.paused_until
+            else:
+                self.checks.shown(server.states, server.moment(), self.recovered_at)
+        self.world.at(self.world.now + 1.0, self._look)
+
+    def is_done(self) -> bool:
+        """Whether everything runs and everything is delivered."""
+        return self.unfinished() == ""
+
+    def unfinished(self) -> str:
+        """What is not as it shall be; empty: nothing."""
+        running = {
+            run.assigned.key
+            for run in self.checks.runs
+            if run.may_write() and run.assigned.key.task != PLAN and run.is_running and not run.paused
+        }
+        for uid, connector in self.config.connectors.items():
+            wanted = {(uid, task) for task in range(int(connector.config["tasks"]))}
+            if {tuple(key) for key in running if key.connector_uid == uid} != wanted:
+                return f"of {uid} run {sorted(running)}, wanted are {sorted(wanted)}"
+        try:
+            self.judge()
+        except Broken as error:
+            return str(error)
+        return ""
+
+    def judge(self) -> None:
+        """The end: raise what does not hold."""
+        produced = {partition: len(keys) for partition, keys in self.sides.produced.items()}
+        self.checks.delivered(SOURCE, produced, self.target.records, once=self.sides.exactly_once)
+        if self.only_deaths:
+            self.checks.sent_once(self.broker.queues)
+
+
+def _connector(uid: str, kind: int, tasks: str) -> Connector:
+    return Connector(uid, uid, 1, {"connector.class": uid, "tasks": tasks}, Wanted.RUNNING, kind, 0)
+
+
+def run(seed: int, mutation: "Mutation | None" = None, *, most_faults: int = 14) -> Result:
+    """Run a seed, with a bug put into the product if one is given; never raises Broken."""
+    with ExitStack() as stack:
+        if mutation is not None:
+            stack.enter_context(mutation.applied())
+        simulation = Simulation(seed)
+        world = simulation.world
+        broken, recovery = "", 0.0
+        try:
+            random = Random(world.random.random())
+            faults = Faults(simulation, random, FAULT_SECONDS, most_faults, only_deaths=simulation.only_deaths)
+            world.run(FAULT_SECONDS)
+            faults.end()
+            recovery = _recover(simulation)
+        except Broken as error:
+            broken = str(error)
+    return Result(
+        seed=seed,
+        broken=broken,
+        seconds=world.now,
+        recovery=recovery,
+        events=world.events,
+        records=sum(len(keys) for keys in simulation.sides.produced.values()),
+        messages=sum(len(log) for log in simulation.broker.queues.values()),
+        commits=simulation.positions.commits,
+        faults=dict(world.faults),
+        digest=world.digest(),
+        story=world.story,
+    )
+
+
+def _recover(simulation: Simulation) -> float:
+    """Wait until all is well, and return the seconds that it took."""
+    world = simulation.world
+    began = world.now
+    world.run(world.now + 1.0)
+    while not simulation.is_done():
+        if world.now >= began + QUIET_SECONDS:
+            simulation.judge()
+            raise simulation.checks.broken("everything runs again", simulation.unfinished())
+        world.run(world.now + 0.5)
+    recovery = world.now - began
+    # What comes late must not spoil it.
+    world.run(world.now + 3.0)
+    simulation.judge()
+    return recovery

@@ -1,0 +1,256 @@
+"""A source task in the simulation: the real rows, floors, marks, queue map and progress; start, sender and loop are mirrored."""
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rocketconnect_sdk.record import Offset
+from rocketmq_remoting.model import MessageQueue
+from services.executor.runtime import marks, queue_map, takeover
+from services.executor.runtime.marks import Stamper, mark_key
+from services.executor.runtime.pieces import Piece, Progress, ReadBatch
+from services.executor.runtime.positions import Fenced, Stored
+from services.executor.runtime.takeover import ROW, Found, Row, row_name, rows
+from tests.simulation.host import COMMIT_SECONDS, SEND_DEADLINE, Committer, Host, Stopped
+from tests.simulation.rocketmq import BROKER, BROKER_SETTLES, QUEUES, TOPIC
+from tests.simulation.world import Future, Steps
+
+_ANSWER_SECONDS = 4.0
+_DRAIN_SECONDS = 10.0
+_BATCH = 4
+
+
+@dataclass(eq=False)
+class _Lane:
+    """Mirrors sender._Lane."""
+
+    queue: MessageQueue
+    end: int
+    waiting: deque[Piece] = field(default_factory=deque)
+    flying: list[Piece] = field(default_factory=list)
+    pending: Future | None = None
+    tail: tuple[Mapping[str, tuple[int, Offset]], int] | None = None
+    looking: bool = False
+
+    @property
+    def busy(self) -> bool:
+        return bool(self.waiting or self.flying)
+
+
+class SourceRun:
+    """Mirrors source_start.begin, source_task.SourceRun and sender.Sender."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._world = host.world
+        self._uid = host.assigned.key.connector_uid
+        self._partitions = [name for name in host.assigned.task_config["partitions"].split(",") if name]
+        self._next: dict[str, int] = {}
+        self._committer = Committer(host)
+        self._lanes: dict[MessageQueue, _Lane] = {}
+        self._put_at = 0.0
+        self._caught_up = False
+
+    def run(self) -> Steps:
+        yield from self._begin()
+        host = self._host
+        host.is_running = True
+        while not host.stopping:
+            yield from self._pump()
+            self._put()
+            yield from self._committer.poll()
+            read = not host.paused and self._buffered() < 3 * _BATCH and self._read()
+            yield from host.wait(0.02 if read else 0.25)
+        yield from self._end()
+
+    # source_start
+
+    def _begin(self) -> Steps:
+        host, spec = self._host, self._host.assigned
+        positions, incarnation = yield from host.open()
+        known = rows(positions)
+        queues = next((row.queues[TOPIC] for _, row in sorted(known.items()) if row.revision == spec.revision), QUEUES)
+        starts, base = takeover.scan_from(known, spec.key.task, spec.generation)
+        ends: dict[MessageQueue, int] = {}
+        there: dict[MessageQueue, Mapping[str, tuple[int, Offset]]] = {}
+        if starts:
+            yield from host.sleep(SEND_DEADLINE)
+            yield from self._settle()
+            passed = {mark_key(self._uid, name): (stored.incarnation, stored.offset) for name, stored in positions.items()}
+            for queue, start in sorted(starts.items()):
+                tail, ends[queue] = yield from self._read_tail(queue, start)
+                there[queue] = {key: place for key, place in tail.items() if place > passed.get(key, (-1, ()))}
+        for queue in queues:
+            if queue not in ends:
+                ends[queue] = yield from host.insist(BROKER, "end", queue)
+        self._found = Found(there, starts)
+        self._row = Row(spec.generation, spec.revision, {TOPIC: queues}, {**ends, **self._found.held()}, base)
+        yield from host.store({row_name(spec.key.task): self._row.stored(spec.epoch)})
+        self._progress = Progress({name: stored.incarnation for name, stored in positions.items()}, incarnation)
+        for partition in self._partitions:
+            stored = positions.get(partition)
+            self._next[partition] = stored.offset[0] if stored is not None and stored.offset else 0
+        for queue, end in ends.items():
+            self._lanes[queue] = _Lane(queue, end)
+            self._progress.add_queue(queue, end)
+
+    def _settle(self) -> Steps:
+        """Mirrors queues.settle."""
+        yield from self._host.insist(BROKER, "barrier", None)
+        yield BROKER_SETTLES
+        yield from self._host.insist(BROKER, "barrier", None)
+
+    def _read_tail(self, queue: MessageQueue, start: int) -> Steps:
+        """Mirrors queues.read_tail."""
+        end = yield from self._host.insist(BROKER, "end", queue)
+        pulled = yield from self._host.insist(BROKER, "pull", ({queue: start}, max(0, end - start)))
+        there: dict[str, tuple[int, Offset]] = {}
+        for run in marks.runs(pulled[queue]):
+            if run.offsets is not None and run.key.startswith(f"{self._uid}/"):
+                place = (run.incarnation, max(run.offsets))
+                there[run.key] = max(place, there.get(run.key, place))
+        return there, end
+
+    # source_task
+
+    def _read(self) -> bool:
+        """Read a batch of the next partition that has something; return whether there was one."""
+        for partition in self._partitions[:]:
+            start = self._next[partition]
+            keys = self._host.sides.produced[partition][start : start + _BATCH]
+            if not keys:
+                continue
+            self._caught_up = False
+            self._partitions.remove(partition)
+            self._partitions.append(partition)
+            self._next[partition] = start + len(keys)
+            self._take(partition, [(start + 1 + index,) for index in range(len(keys))], keys)
+            return True
+        if not self._caught_up:
+            self._caught_up = True
+            self._found.caught_up()
+        return False
+
+    def _take(self, partition: str, offsets: Sequence[Offset], keys: Sequence[bytes | None]) -> None:
+        """Mirrors encode.Encoder.encode and SourceRun._take."""
+        key, incarnation = mark_key(self._uid, partition), self._progress.incarnation(partition)
+        raws = Stamper(self._uid, self._host.assigned.epoch, partition, incarnation).stamp(offsets)
+        queues = self._row.queues[TOPIC]
+        dealt = queue_map.deal(partition, keys if any(keys) else None, len(queues))
+        batch = ReadBatch(partition, key, offsets[-1], self._host.clock(), len(dealt))
+        pieces = []
+        for number, indexes in dealt.items():
+            chosen = range(len(offsets)) if indexes is None else indexes
+            stamped = [raws[i] for i in chosen]
+            pieces.append(
+                Piece(batch, queues[number], key, incarnation, [offsets[i] for i in chosen], [b""] * len(stamped), stamped)
+            )
+        self._found.read(key)
+        self._progress.read(batch)
+        for piece in pieces:
+            self._route(piece)
+
+    def _route(self, piece: Piece) -> None:
+        skip = self._found.skip(piece)
+        if skip == len(piece):
+            self._progress.confirmed(piece, None, 0)
+        else:
+            self._lanes[piece.queue].waiting.append(piece.part(skip, len(piece)) if skip else piece)
+
+    def _put(self, *, clean: bool = False) -> None:
+        if not clean and self._host.clock() < self._put_at and any(lane.busy for lane in self._lanes.values()):
+            return
+        self._put_at = self._host.clock() + COMMIT_SECONDS / 2
+        moved = self._progress.take_moved()
+        for partition, stored in moved.items():
+            self._found.passed(mark_key(self._uid, partition), stored.incarnation, stored.offset)
+        if moved or clean:
+            spec = self._host.assigned
+            floors = {} if clean else self._progress.floors(self._found.held())
+            row = Row(spec.generation, spec.revision, self._row.queues, floors, self._row.base)
+            self._committer.put({**moved, row_name(spec.key.task): row.stored(spec.epoch)})
+
+    def _end(self) -> Steps:
+        host = self._host
+        until = host.clock() + _DRAIN_SECONDS
+        while any(lane.busy for lane in self._lanes.values()) and not host.fenced and host.clock() < until:
+            yield from self._pump()
+            yield from host.wait(0.05)
+        if host.fenced:
+            raise Fenced
+        yield from self._pump()
+        clean = not any(lane.busy for lane in self._lanes.values()) and not self._progress.in_flight
+        self._put(clean=clean)
+        yield from self._committer.flush(max(0.0, until - host.clock()), clean=clean)
+
+    # sender
+
+    def _buffered(self) -> int:
+        return sum(len(piece) for lane in self._lanes.values() for piece in (*lane.waiting, *lane.flying))
+
+    def _pump(self) -> Steps:
+        for lane in self._lanes.values():
+            if lane.pending is not None and lane.pending.done:
+                self._answered(lane)
+            if lane.tail is not None:
+                self._looked(lane)
+            if lane.waiting and lane.pending is None and not lane.looking and self._host.has_lease:
+                yield from self._send(lane)
+
+    def _send(self, lane: _Lane) -> Steps:
+        pieces: list[Piece] = []
+        while lane.waiting and len(pieces) < 3:
+            pieces.append(lane.waiting.popleft())
+        if not self._host.point("source: between the look at the lease and the send"):
+            yield 0.0
+        lane.flying = pieces
+        messages = [raw for piece in pieces for raw in piece.properties]
+        connection = self._host.fence.epoch
+        arguments = (lane.queue, messages, connection)
+        lane.pending = self._world.network.call(self._host, BROKER, "send", arguments, _ANSWER_SECONDS, again=False)
+        lane.pending.then(self._host.wake)
+
+    def _answered(self, lane: _Lane) -> None:
+        pending, lane.pending = lane.pending, None
+        answer = pending.value if pending is not None else None
+        if not isinstance(answer, int):
+            # Never sent again blindly.
+            lane.looking = True
+            self._host.spawn(self._find_out(lane))
+            return
+        at = answer
+        pieces, lane.flying = lane.flying, []
+        for piece in pieces:
+            after = at + len(piece)
+            self._progress.confirmed(piece, at if piece.found_from is None else piece.found_from, after)
+            at = after
+        lane.end = max(lane.end, at)
+
+    def _find_out(self, lane: _Lane) -> Steps:
+        try:
+            yield from self._settle()
+            lane.tail = yield from self._read_tail(lane.queue, lane.end)
+        except Stopped:
+            return
+        self._host.wake()
+
+    def _looked(self, lane: _Lane) -> None:
+        assert lane.tail is not None
+        (there, end), before = lane.tail, lane.end
+        pieces, lane.flying, lane.looking, lane.tail = lane.flying, [], False, None
+        missing: list[Piece] = []
+        for piece in pieces:
+            mark = there.get(piece.key)
+            found = 0 if mark is None or mark[0] != piece.incarnation else piece.up_to(mark[1])
+            if found == len(piece):
+                self._progress.confirmed(piece, before if piece.found_from is None else piece.found_from, end)
+            else:
+                rest = piece.part(found, len(piece)) if found else piece
+                rest.found_from = before if found and piece.found_from is None else piece.found_from
+                missing.append(rest)
+        lane.waiting.extendleft(reversed(missing))
+        if not missing:
+            lane.end = max(lane.end, end)
+
+
+__all__ = ["ROW", "SourceRun", "Stored"]
