@@ -163,9 +163,17 @@ class Pause(_Aimed):
         processes.send(self.found, signal.SIGCONT)
 
 
+def _worker_of(process: psutil.Process) -> list[psutil.Process]:
+    """The executor that it is or belongs to with all that is below it; of others just the process."""
+    for each in process.parents():
+        if processes.role(each.cmdline()) == "executor":
+            return processes.with_children(each)
+    return [process]
+
+
 @dataclass(slots=True)
 class Failpoint:
-    """The next process that comes by a failpoint is killed there, or stopped and continued."""
+    """The next process that comes by a failpoint is killed there, or stopped with its worker for longer than a lease, and continued."""
 
     deployment: Deployment
     target: str
@@ -192,7 +200,9 @@ class Failpoint:
             time.sleep(0.01)
         pid = int(hit.pop().suffix[1:])
         if self.number is signal.SIGSTOP and psutil.pid_exists(pid):
-            self._stopped = [psutil.Process(pid)]
+            self._stopped = _worker_of(psutil.Process(pid))
+            # The whole worker, or its lease would go on, and nobody else would take its tasks over.
+            processes.send(self._stopped, signal.SIGSTOP)
         return f"{self.deployment.name_of(pid) or 'process'} {pid}"
 
     def heal(self) -> None:
