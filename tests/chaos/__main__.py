@@ -76,7 +76,7 @@ def main(
     ] = Form.FLEET,
     targets: Annotated[str, typer.Option(help="Only these, separated by commas: executor,broker,sink.after-manifest")] = "",
     faults: Annotated[str, typer.Option(help="Only these, separated by commas: kill,pause,failpoint,cut,delay,full")] = "",
-    hits: Annotated[int, typer.Option(help="How many faults in a round.")] = 1,
+    hits: Annotated[int, typer.Option(help="How many faults in a round, soon after each other.")] = 1,
     each: Annotated[bool, typer.Option(help="One after the other instead of by chance.")] = False,
     engines: Annotated[str, typer.Option(help="Of the sinks.")] = "native,spark",
     rate: Annotated[int, typer.Option(help="Unkeyed lines a second.")] = 900,

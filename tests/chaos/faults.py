@@ -67,7 +67,7 @@ class Fault(Protocol):
         """
 
     def heal(self) -> None:
-        """End it."""
+        """End it; called again it does nothing."""
 
 
 GROUPS = {"executors": ("executor",), "control-plane": STORES}
@@ -173,7 +173,7 @@ def _worker_of(process: psutil.Process) -> list[psutil.Process]:
 
 @dataclass(slots=True)
 class Failpoint:
-    """The next process that comes by a failpoint is killed there, or stopped with its worker for longer than a lease, and continued."""
+    """The next process that comes by a failpoint is killed there, or stopped with its worker for longer than a lease."""
 
     deployment: Deployment
     target: str

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from random import Random
 from typing import Any
@@ -18,6 +19,16 @@ _STUCK_SECONDS = 120.0
 _QUIET_SECONDS = 2.0
 _SETTLE_SECONDS = 1.5
 _POLL_SECONDS = 0.03
+
+
+@dataclass(slots=True)
+class _UnderWay:
+    fault: Fault
+    hit: Hit
+    began: float
+    tick: int
+    healed: float = 0.0
+    healed_tick: int = 0
 
 
 class Arena:
@@ -49,21 +60,27 @@ class Arena:
             raise TimeoutError(msg)
 
     def round(self, seed: int, number: int, form: str, faults: int, choice: tuple[str, str] | None = None) -> Round:
-        """One round; `choice` stands for all of its faults, otherwise they are chosen by seed and number."""
+        """One round of so many faults, soon after each other; `choice` stands for all of them, else seed and number choose."""
         random = Random(f"{seed}/{number}")
         done = Round(seed, number, form, datetime.now(UTC).isoformat(timespec="seconds"))
         deaths = getattr(self._deployment, "deaths", [])
         deaths.clear()
         before = self._tasks()
-        for _ in range(faults):
-            target, name = choice or random.choice(sorted(self._choices))
-            self._hit(done, self._choices[target, name](self._deployment, random), random)
+        under_way: list[_UnderWay] = []
+        try:
+            for _ in range(faults):
+                target, name = choice or random.choice(sorted(self._choices))
+                self._begin(done, under_way, self._choices[target, name](self._deployment, random), random)
+            self._let_pass(under_way)
+        finally:
+            for each in under_way:
+                each.fault.heal()
+        self._see_recovery(done, under_way)
         self._load.pause()
         done.drained = self._drain()
         if done.drained is None:
             done.why = done.why or f"not drained: {self._load.in_flight()} on their way"
-        else:
-            done.verdict = self._load.check()
+        done.verdict = self._load.check()
         done.states = self._states()
         if done.drained is not None and set(done.states) != self._load.connectors:
             done.why = done.why or "states could not be read"
@@ -78,40 +95,50 @@ class Arena:
             self._load.go_on()
         return done
 
-    def _hit(self, done: Round, fault: Fault, random: Random) -> None:
-        self._spend(random.uniform(0.5, 3.0))
+    def _begin(self, done: Round, under_way: "list[_UnderWay]", fault: Fault, random: Random) -> None:
+        """Inject a fault, while earlier ones may still last."""
+        self._spend(random.uniform(0.5, 3.0), lambda: self._watch(under_way))
         try:
             fault.aim()
-            # It only counts when records are on their way through each pipeline at that moment.
-            if self._wait(self._busy, 60) is None:
+            # It only counts when records are on their way; at the first one that they move is demanded as well.
+            if not under_way and self._wait(self._busy, 60) is None:
                 done.note = f"nothing was on its way before {fault.name} {fault.target}: {self._load.in_flight()}"
                 return
-            in_flight, quiet = self._flying, self._load.quiet_seconds()
+            in_flight = self._load.in_flight() if under_way else self._flying
+            quiet = {name: round(seconds, 2) for name, seconds in self._load.quiet_seconds().items()}
             victim = fault.inject()
         except NoVictim as nobody:
             done.note = f"{fault.name} {fault.target}: {nobody}"
             return
-        begin, tick = time.monotonic(), self._load.now()
-        hit = Hit(fault.name, fault.target, victim, in_flight, {name: round(seconds, 2) for name, seconds in quiet.items()})
+        hit = Hit(fault.name, fault.target, victim, in_flight, quiet)
         done.hits.append(hit)
+        under_way.append(_UnderWay(fault, hit, time.monotonic(), self._load.now()))
 
-        def flows() -> bool:
-            if hit.flows is None and self._load.arrived_after(tick):
-                hit.flows = round(time.monotonic() - begin, 2)
-            return hit.flows is not None
+    def _watch(self, under_way: "list[_UnderWay]") -> None:
+        """What a process that died has done may be done by another one long before it is back."""
+        for each in under_way:
+            if each.hit.flows is None and self._load.arrived_after(each.tick):
+                each.hit.flows = round(time.monotonic() - each.began, 2)
 
-        try:
-            # What a process that died has done may be done by another one long before it is back.
-            self._spend(fault.seconds - (time.monotonic() - begin), flows)
-        finally:
-            fault.heal()
-        healed, healed_tick = time.monotonic(), self._load.now()
-        hit.lasted = round(healed - begin, 2)
-        self._wait(flows, RECOVERY_SECONDS)
-        after = self._wait(lambda: self._load.arrived_after(healed_tick), RECOVERY_SECONDS)
-        hit.flows_after_heal = None if after is None else round(time.monotonic() - healed, 2)
-        if after is None or hit.flows is None:
-            done.why = f"did not recover from {fault.name} {victim}: {self._load.in_flight()} on their way, {self._states()}"
+    def _let_pass(self, under_way: "list[_UnderWay]") -> None:
+        """Heal each fault when it has lasted its time."""
+        for each in sorted(under_way, key=lambda each: each.began + each.fault.seconds):
+            self._spend(each.began + each.fault.seconds - time.monotonic(), lambda: self._watch(under_way))
+            each.fault.heal()
+            each.healed, each.healed_tick = time.monotonic(), self._load.now()
+            each.hit.lasted = round(each.healed - each.began, 2)
+
+    def _see_recovery(self, done: Round, under_way: "list[_UnderWay]") -> None:
+        def recovered() -> bool:
+            self._watch(under_way)
+            for each in under_way:
+                if each.hit.flows_after_heal is None and self._load.arrived_after(each.healed_tick):
+                    each.hit.flows_after_heal = round(time.monotonic() - each.healed, 2)
+            return all(each.hit.flows is not None and each.hit.flows_after_heal is not None for each in under_way)
+
+        if self._wait(recovered, RECOVERY_SECONDS) is None:
+            hit = ", ".join(f"{each.hit.fault} {each.hit.victim}" for each in under_way)
+            done.why = f"did not recover from {hit}: {self._load.in_flight()} on their way, {self._states()}"
 
     def _busy(self) -> bool:
         self._flying = self._load.in_flight()
