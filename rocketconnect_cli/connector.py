@@ -12,7 +12,7 @@ from rocketconnect_cli import configuration, history
 from rocketconnect_cli.api import Api, Exit, checked_name, connector_path
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, table_of, with_api, without_prefix
 from rocketconnect_cli.rollback import rollback
-from rocketconnect_cli.shown import CONNECTOR, STORED, Name, local_time, show_connector, wanted_state
+from rocketconnect_cli.shown import CONNECTOR, STORED, Name, show_connector, wanted_state
 from rocketconnect_cli.signed import EtagOption, ReasonOption, signed
 from rocketconnect_cli.states import DONE, State, counter, get_state, lag, state_name, wait_for
 
@@ -156,25 +156,6 @@ app.command()(rollback)
 app.command()(history.revisions)
 app.command(name="history")(history.history)
 app.command()(history.diff)
-
-
-@app.command()
-@with_api
-def positions(
-    name: Name,
-    every: Annotated[bool, typer.Option("--all", help="Also the rows that the runtime keeps for itself (~task/...).")] = False,
-    url: UrlOption = URL,
-    output: OutputOption = Output.TABLE,
-) -> None:
-    """Show where a connector is in each source partition or queue."""
-    with api(url) as client:
-        rows = [
-            row
-            for row in client.pages(f"{connector_path(name)}/positions", "positions", {"partition": "", "offset": ""})
-            if every or not row["partition"].startswith("~")
-        ]
-    cells = ((row["partition"], row["offset"], row.get("incarnation", 0), local_time(row.get("updateTime", ""))) for row in rows)
-    emit(output, {"positions": rows}, lambda: table_of(("PARTITION", "OFFSET", "INCARNATION", "COMMITTED"), cells))
 
 
 @app.command()

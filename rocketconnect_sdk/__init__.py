@@ -32,7 +32,7 @@ from rocketconnect_sdk.sink import (
     SinkWriter,
     SourceMark,
 )
-from rocketconnect_sdk.source import Plan, Source, SourceTask
+from rocketconnect_sdk.source import Edge, Plan, Source, SourceTask
 from rocketconnect_sdk.version import __version__
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "ConnectorError",
     "DataFrameSink",
     "DataFrameSinkTask",
+    "Edge",
     "Field",
     "FlushPolicy",
     "Guarantee",

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import ClassVar
 
 from rocketconnect_sdk.context import TaskContext
@@ -22,6 +23,15 @@ class Plan:
 
     tasks: Sequence[Mapping[str, str]]
     replan_after: float | None = None
+
+
+class Edge(Enum):
+    """An end of a source partition."""
+
+    EARLIEST = "earliest"
+    """The first record that is still there."""
+    LATEST = "latest"
+    """Behind the last whole record that is there now."""
 
 
 class Source(ABC):
@@ -59,6 +69,31 @@ class Source(ABC):
 
         The same source partition must never be in two tasks of one plan.
         """
+
+    def check_position(self, config: Config, partition: str, offset: Offset) -> Iterable[Problem]:
+        """What is wrong with going on behind an offset: a partition that is not there, no place between two records.
+
+        Changes nothing. Called in a fresh process, with a time limit, before somebody moves a position by hand. The key of
+        each problem is the partition. Without an override any offset is good that is not empty and has no negative number.
+
+        Raises:
+            SystemAway, RetriableError: it can't be told now.
+        """
+        del config
+        if not offset or min(offset) < 0:
+            yield Problem(partition, str(list(offset)), "is no offset", "Give one or more numbers that are not negative.")
+
+    def find_position(self, config: Config, partition: str, place: Edge | float) -> Offset | None:
+        """The offset behind which reading goes on from an end of a partition, or from a time, in seconds since 1970.
+
+        Called as check_position is. None, also without an override: this source can't tell.
+
+        Raises:
+            PermanentError: the partition is not there.
+            SystemAway, RetriableError: it can't be told now.
+        """
+        del config, partition, place
+        return None
 
     @abstractmethod
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "SourceTask":

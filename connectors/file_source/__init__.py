@@ -14,6 +14,7 @@ from pathlib import Path
 
 from connectors.file_source.content import open_content
 from connectors.file_source.identity import wrong_characters
+from connectors.file_source.places import last_end, opened, place_problems
 from connectors.file_source.records import Format, JsonLines, Text
 from connectors.file_source.rows import Csv
 from connectors.file_source.task import FileSourceTask, is_glob, is_gzip
@@ -21,7 +22,8 @@ from rocketconnect_sdk.columns import DOC, columns_problem, parse_columns
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
-from rocketconnect_sdk.source import Plan, Source
+from rocketconnect_sdk.record import Offset
+from rocketconnect_sdk.source import Edge, Plan, Source
 
 _CHECKED = 1000
 _LOOKED_AT = 8192
@@ -97,6 +99,22 @@ class FileSource(Source):
         tasks = max_tasks if is_glob(config["filename"]) else 1
         return Plan([{"share": f"{number}/{tasks}"} for number in range(tasks)])
 
+    def check_position(self, config: Config, partition: str, offset: Offset) -> Iterable[Problem]:
+        """The file is there, and a line begins behind the offset. See Source."""
+        try:
+            with opened(config, partition, _needs_header(config)) as content:
+                yield from place_problems(partition, offset, content)
+        except PermanentError as error:
+            fix = "List the positions for the partitions that there are; a file has one when something of it was read."
+            yield Problem(partition, "", str(error), fix)
+
+    def find_position(self, config: Config, partition: str, place: Edge | float) -> Offset | None:
+        """The beginning, or behind the last whole line. Lines have no times. See Source."""
+        if not isinstance(place, Edge):
+            return None
+        with opened(config, partition, _needs_header(config)) as content:
+            return (0,) if place is Edge.EARLIEST else last_end(content, over=not config["follow"])
+
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> FileSourceTask:
         """See Source."""
         number, _, tasks = task["share"].partition("/")
@@ -119,6 +137,10 @@ def _make_format(config: Config, limit: int) -> Format:
         null=config["csv.null"],
         key=config["key.field"],
     )
+
+
+def _needs_header(config: Config) -> bool:
+    return config["format"] == "csv" and bool(config["csv.header"])
 
 
 def _key_problems(config: Config) -> Iterable[Problem]:

@@ -83,6 +83,10 @@ class Places:
         if known is None or known.generation <= place.generation:
             self._newest[identity] = place
 
+    def names(self, pattern: str) -> bool:
+        """Whether names of partitions begin with a pattern."""
+        return pattern == self._pattern
+
     def known_inodes(self) -> set[int]:
         """The inode of every file that is known."""
         return {int(identity.split("-")[1], 16) for identity in self._newest}

@@ -19,8 +19,8 @@ FIRST_PART = 4096
 
 _ADVICE = (
     "To go on behind it, set errors.tolerance=all with errors.deadletterqueue.topic.name, which keeps it, or stop the connector "
-    "and move the position of the partition to that offset (POST /v1/connectors/NAME/positions:alter). A file that is written anew "
-    "to correct a record is a new file: all of its records are sent again"
+    "and move the position of the partition to that offset (rocketconnect position set NAME PARTITION=OFFSET). A file that is "
+    "written anew to correct a record is a new file: all of its records are sent again"
 )
 
 

@@ -2,28 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from rocketconnect.executor.v1 import executor_service_pb2 as pb
 from rocketconnect.executor.v1 import executor_service_pb2_grpc as rpc
 
-from rocketconnect_kit.channel import channel
-from rocketconnect_kit.errors import DeadlineExceeded, FieldProblem, ServiceError, Unavailable
+from rocketconnect_kit.errors import FieldProblem, Unavailable
+from rocketconnect_kit.in_turn import Channels, NobodyAnswers, Peer, ask_in_turn
 from rocketconnect_kit.settings import ServiceSettings
 from rocketconnect_kit.status import remote_errors
 from services.config.domain import ConnectorType, Worker
 from services.config.wire import connector_type
-
-if TYPE_CHECKING:
-    import grpc.aio
 
 VALIDATE_SECONDS = 10.0
 """How long one executor may take to check a configuration."""
 
 RELOAD_SECONDS = 30.0
 """How long one executor may take to look for its plugins again."""
-
-_MAXIMUM_CHANNELS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +49,7 @@ class GrpcExecutors:
     """Executors over gRPC; keeps a channel to each of the last few addresses."""
 
     def __init__(self, settings: ServiceSettings) -> None:
-        self._settings = settings
-        self._channels: dict[str, grpc.aio.Channel] = {}
+        self._channels = Channels(settings)
 
     async def validate(self, address: str, name: str, config: dict[str, str]) -> Verdict:
         """Check a configuration (see `Executors`)."""
@@ -72,18 +66,10 @@ class GrpcExecutors:
 
     async def close(self) -> None:
         """Close all channels."""
-        while self._channels:
-            await self._channels.popitem()[1].close()
+        await self._channels.close()
 
     async def _stub(self, address: str) -> "rpc.ExecutorServiceAsyncStub":
-        opened = self._channels.pop(address, None)
-        if opened is None:
-            # Without retries: the next executor is the retry.
-            opened = channel(address, self._settings, retry=False)
-        self._channels[address] = opened
-        if len(self._channels) > _MAXIMUM_CHANNELS:
-            await self._channels.pop(next(iter(self._channels))).close()
-        return rpc.ExecutorServiceStub(opened)
+        return rpc.ExecutorServiceStub(await self._channels.to(address))
 
 
 async def validate_in_turn(executors: Executors, workers: Sequence[Worker], name: str, config: dict[str, str]) -> Verdict:
@@ -93,15 +79,12 @@ async def validate_in_turn(executors: Executors, workers: Sequence[Worker], name
         Unavailable: NO_CAPABLE_EXECUTOR when none does, with what each of them said.
         ServiceError: what an executor answered, when that is not a verdict.
     """
-    silent = []
-    for worker in workers:
-        try:
-            return await executors.validate(worker.address, name, config)
-        except ServiceError as error:
-            if not _means_silence(error):
-                raise
-            silent.append(f"{worker.worker_id} at {worker.address}: {error.message}")
-    raise no_executor("none of those that offer this plugin answers (" + "; ".join(silent) + ")")
+    peers = [Peer(worker.worker_id, worker.address) for worker in workers]
+    try:
+        return await ask_in_turn(peers, lambda peer: executors.validate(peer.address, name, config))
+    except NobodyAnswers as silence:
+        msg = f"none of those that offer this plugin answers ({silence})"
+        raise no_executor(msg) from silence
 
 
 def no_executor(why: str) -> Unavailable:
@@ -111,8 +94,3 @@ def no_executor(why: str) -> Unavailable:
         "is back, and try again"
     )
     return Unavailable("NO_CAPABLE_EXECUTOR", message)
-
-
-def _means_silence(error: ServiceError) -> bool:
-    # A reason of its own (PLUGIN_TIMEOUT) is an answer about the configuration, and the next worker would say the same.
-    return isinstance(error, Unavailable) or (isinstance(error, DeadlineExceeded) and error.reason == error.code)

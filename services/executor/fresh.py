@@ -4,11 +4,9 @@ import asyncio
 from collections.abc import Callable
 
 from rocketconnect_kit.logs import get_logger
-from services.executor.messages import CheckConnector, Event, FindPlugins, PlanConnector
+from services.executor.messages import Event, Question
 from services.executor.process import HostProcess
 from services.executor.scratch import Scratch
-
-Question = CheckConnector | PlanConnector | FindPlugins
 
 _log = get_logger(__name__)
 

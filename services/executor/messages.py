@@ -83,11 +83,42 @@ class PlanConnector(msgspec.Struct, tag=True, frozen=True):
     config: dict[str, str]
 
 
+class GivenPosition(msgspec.Struct, frozen=True):
+    """A position that somebody wants: the offset, and what goes with it (JSON, or nothing)."""
+
+    offset: list[int]
+    resume: str = ""
+
+
+class CheckPositions(msgspec.Struct, tag=True, frozen=True):
+    """Say whether these positions are possible, answer and end."""
+
+    config: dict[str, str]
+    positions: dict[str, GivenPosition]
+    endpoints: Endpoints
+
+
+class ResolvePositions(msgspec.Struct, tag=True, frozen=True):
+    """Say which positions stand for a place, answer and end. See ResolvePositionsRequest of the protos.
+
+    to: "earliest", "latest", or seconds since 1970 UTC.
+    """
+
+    config: dict[str, str]
+    to: str | float
+    partitions: list[str]
+    known: list[str]
+    endpoints: Endpoints
+
+
 class FindPlugins(msgspec.Struct, tag=True, frozen=True):
     """Look for plugins, answer and end."""
 
 
-Order = Begin | Renew | StartTask | DirectTask | StartSpark | CheckConnector | PlanConnector | FindPlugins
+Question = CheckConnector | PlanConnector | CheckPositions | ResolvePositions | FindPlugins
+"""Orders that a fresh host answers once, and ends."""
+
+Order = Begin | Renew | StartTask | DirectTask | StartSpark | Question
 
 
 class LogLine(msgspec.Struct, frozen=True):
@@ -168,6 +199,27 @@ class PlanFailed(msgspec.Struct, tag=True, frozen=True):
     permanent: bool
 
 
+class PositionsChecked(msgspec.Struct, tag=True, frozen=True):
+    """The answer to CheckPositions: what is wrong, and the bounds of what is there (None: not known)."""
+
+    problems: list[FoundProblem]
+    bounds: dict[str, tuple[list[int] | None, list[int] | None]]
+
+
+class PositionsResolved(msgspec.Struct, tag=True, frozen=True):
+    """The answer to ResolvePositions: positions, or why there are none; and what was left out, with the reason."""
+
+    positions: dict[str, list[int]]
+    problems: list[FoundProblem]
+    left_out: list[FoundProblem]
+
+
+class PositionsUnknown(msgspec.Struct, tag=True, frozen=True):
+    """The other answer to both: nothing can be said here and now."""
+
+    error: str
+
+
 class PluginOption(msgspec.Struct, frozen=True):
     """See connector/v1 Option."""
 
@@ -199,7 +251,19 @@ class PluginsFound(msgspec.Struct, tag=True, frozen=True):
     broken: list[str]
 
 
-Event = Pulse | TaskEnded | SparkReady | SparkFailed | Checked | Planned | PlanFailed | PluginsFound
+Event = (
+    Pulse
+    | TaskEnded
+    | SparkReady
+    | SparkFailed
+    | Checked
+    | Planned
+    | PlanFailed
+    | PositionsChecked
+    | PositionsResolved
+    | PositionsUnknown
+    | PluginsFound
+)
 
 _encoder = msgspec.json.Encoder()
 _orders: msgspec.json.Decoder[Order] = msgspec.json.Decoder(Order)

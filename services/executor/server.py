@@ -19,6 +19,7 @@ from services.executor.defect import end_broken
 from services.executor.fresh import FreshHosts
 from services.executor.lifecycle import Policy
 from services.executor.membership import Identity
+from services.executor.places import Places
 from services.executor.planner import HostPlanner
 from services.executor.plugins import PluginReports, Plugins
 from services.executor.pool import HostPool, Watcher
@@ -72,7 +73,9 @@ class _Executor:
         self._plugins = Plugins(self._fresh, settings.plugin_seconds)
         self._worker: Worker | None = None
         self._work: asyncio.Task[None] | None = None
-        self.service = ExecutorService(self._fresh, self._plugins, settings.plugin_seconds)
+        self.service = ExecutorService(
+            self._fresh, self._plugins, Places(self._fresh, _endpoints(settings)), settings.plugin_seconds
+        )
 
     def start(self, address: str) -> None:
         """Begin to work; the executor service answers at this address."""

@@ -10,6 +10,7 @@ from rocketconnect_kit.interception import ServicerContext
 from services.executor import wire
 from services.executor.fresh import FreshHosts, PluginCrashed, PluginLate
 from services.executor.messages import CheckConnector, Checked, FoundProblem
+from services.executor.places import Places
 from services.executor.plugins import Plugins
 from services.executor.worker import Worker
 
@@ -24,12 +25,14 @@ class ExecutorService(ExecutorServiceServicer):
     Args:
         fresh: Where checks run.
         plugins: What is offered.
+        places: Who knows about positions.
         plugin_seconds: How long a plugin may take to check a configuration.
     """
 
-    def __init__(self, fresh: FreshHosts, plugins: Plugins, plugin_seconds: float) -> None:
+    def __init__(self, fresh: FreshHosts, plugins: Plugins, places: Places, plugin_seconds: float) -> None:
         self._fresh = fresh
         self._plugins = plugins
+        self._places = places
         self._plugin_seconds = plugin_seconds
         self._worker: Worker | None = None
         self._on_reload: Callable[[], None] = lambda: None
@@ -42,8 +45,7 @@ class ExecutorService(ExecutorServiceServicer):
         self, request: pb.ValidateConnectorRequest, context: ServicerContext
     ) -> pb.ValidateConnectorResponse:
         """Check a configuration in a fresh process, which ends with the answer, the time limit or the caller."""
-        left = context.time_remaining()
-        seconds = self._plugin_seconds if left is None else min(self._plugin_seconds, max(0.1, left - _MARGIN_SECONDS))
+        seconds = self._seconds(context)
         config = dict(request.config)
         try:
             answer = await self._fresh.ask(CheckConnector(config), seconds, f"{request.name} (check)")
@@ -63,6 +65,14 @@ class ExecutorService(ExecutorServiceServicer):
         self._on_reload()
         return pb.ReloadPluginsResponse(plugins=map(wire.plugin, self._plugins.found))
 
+    async def CheckPositions(self, request: pb.CheckPositionsRequest, context: ServicerContext) -> pb.CheckPositionsResponse:
+        """Say whether positions are possible."""
+        return await self._places.check(request, self._seconds(context))
+
+    async def ResolvePositions(self, request: pb.ResolvePositionsRequest, context: ServicerContext) -> pb.ResolvePositionsResponse:
+        """Say which positions stand for an edge or a time."""
+        return await self._places.resolve(request, self._seconds(context))
+
     async def DescribeWorker(self, request: pb.DescribeWorkerRequest, context: ServicerContext) -> pb.DescribeWorkerResponse:
         """Answer with the processes and what runs in them."""
         worker = self._worker
@@ -70,6 +80,11 @@ class ExecutorService(ExecutorServiceServicer):
             raise Unavailable("STARTING", "the executor is only just starting; ask again")
         hosts = [(host, max((worker.restarts_of(run) for run, _ in host.runs), default=0)) for host in worker.pool.describe()]
         return wire.described(worker.identity.worker_id, worker.identity.labels, hosts)
+
+    def _seconds(self, context: ServicerContext) -> float:
+        """How long a plugin may take to answer this call."""
+        left = context.time_remaining()
+        return self._plugin_seconds if left is None else min(self._plugin_seconds, max(0.1, left - _MARGIN_SECONDS))
 
 
 def _crashed(config: dict[str, str], cause: str) -> Checked:

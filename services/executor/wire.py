@@ -1,6 +1,7 @@
 """Messages of the protos to and from what the executor works with. Pure."""
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 
 from google.protobuf.duration_pb2 import Duration
@@ -8,11 +9,13 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
 from rocketconnect.connector.v1 import connector_pb2 as connectors
 from rocketconnect.executor.v1 import executor_service_pb2 as executor
+from rocketconnect.record.v1 import record_pb2
 from rocketconnect.state.v1 import state_service_pb2 as states
 
+from rocketconnect_kit.errors import FieldProblem, InvalidArgument
 from rocketconnect_sdk.options import Kind, Option
 from services.executor.lifecycle import PLAN, Assigned, Key, PlanResult
-from services.executor.messages import Checked, LogLine, Plugin
+from services.executor.messages import Checked, FoundProblem, GivenPosition, LogLine, Plugin, PositionsChecked, PositionsResolved
 from services.executor.pool import HostView
 from services.executor.runtime.task import State, TaskMetrics
 
@@ -120,12 +123,51 @@ def checked(value: Checked) -> executor.ValidateConnectorResponse:
     """Return what a check found."""
     direction = value.direction or "UNSPECIFIED"
     return executor.ValidateConnectorResponse(
-        problems=[
-            connectors.Problem(key=found.key, value=found.value, reason=found.reason, fix=found.fix) for found in value.problems
-        ],
+        problems=map(_problem, value.problems),
         plugin=value.plugin,
         type=connectors.ConnectorType.Value(f"CONNECTOR_TYPE_{direction}"),
         secret_keys=value.secret_keys,
+    )
+
+
+def given_positions(positions: Iterable[record_pb2.Position]) -> dict[str, GivenPosition]:
+    """Return positions by partition.
+
+    Raises:
+        InvalidArgument: POSITION_INVALID with all that are no JSON arrays of integers.
+    """
+    found: dict[str, GivenPosition] = {}
+    problems = []
+    for position in positions:
+        numbers = _numbers(position.offset)
+        if numbers is None:
+            fix = "write a JSON array of integers, such as [1048576]"
+            problems.append(FieldProblem(position.partition[:200], position.offset[:64], "is not an offset", fix))
+        else:
+            found[position.partition] = GivenPosition(numbers, position.resume)
+    if problems:
+        raise InvalidArgument("POSITION_INVALID", ". ".join(map(str, problems))[:4_000], problems)
+    return found
+
+
+def positions_checked(value: PositionsChecked) -> executor.CheckPositionsResponse:
+    """Return what a check of positions found."""
+    return executor.CheckPositionsResponse(
+        problems=map(_problem, value.problems),
+        bounds=[
+            executor.PartitionBounds(partition=partition, earliest=_offset(earliest), latest=_offset(latest))
+            for partition, (earliest, latest) in value.bounds.items()
+            if earliest is not None or latest is not None
+        ],
+    )
+
+
+def positions_resolved(value: PositionsResolved) -> executor.ResolvePositionsResponse:
+    """Return the positions that were found."""
+    return executor.ResolvePositionsResponse(
+        positions=[record_pb2.Position(partition=name, offset=_offset(value.positions[name])) for name in sorted(value.positions)],
+        problems=map(_problem, value.problems),
+        left_out=map(_problem, value.left_out),
     )
 
 
@@ -158,3 +200,19 @@ def duration(seconds: float) -> Duration:
     value = Duration()
     value.FromTimedelta(timedelta(seconds=seconds))
     return value
+
+
+def _problem(found: FoundProblem) -> connectors.Problem:
+    return connectors.Problem(key=found.key, value=found.value, reason=found.reason, fix=found.fix)
+
+
+def _offset(numbers: Sequence[int] | None) -> str:
+    return "" if numbers is None else json.dumps(list(numbers), separators=(",", ":"))
+
+
+def _numbers(text: str) -> list[int] | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, list) and all(type(item) is int for item in value) else None

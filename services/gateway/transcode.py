@@ -16,7 +16,7 @@ from services.gateway.routing import Call
 from services.gateway.rules import Rule
 
 _SHOWN = 100
-_NEVER_NEEDED = ("etag", "author", "reason")
+_NEVER_NEEDED = ("etag", "author", "reason", "dry_run", "unchecked")
 """Fields that a change has beside what it is about."""
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from rocketconnect_kit.errors import FieldProblem, InvalidArgument
 from services.position.domain import Fence
 from services.position.fencing import LONGEST_LEASE
+from services.position.snapshots import moves
 
 MAXIMUM_PARTITION = 1_024
 MAXIMUM_PARTITION_BYTES = 2_048
@@ -81,6 +82,28 @@ def resume_problems(field: str, resume: str) -> list[FieldProblem]:
     if "\0" in resume:
         return [FieldProblem(f"{field}.resume", "", "has the character U+0000, so it is not JSON", "write JSON")]
     return []
+
+
+def movable_problems(field: str, partition: str) -> list[FieldProblem]:
+    """Return what is wrong with moving a partition by hand."""
+    if not moves(partition):
+        fix = "leave it out: the runtime looks after it"
+        return [FieldProblem(f"{field}.partition", partition[:64], "is a row that the runtime keeps for itself", fix)]
+    return []
+
+
+def restored_problems(field: str, resume: str) -> list[FieldProblem]:
+    """Return what is wrong with resume information that comes from outside."""
+    problems = resume_problems(field, resume)
+    if problems or not resume:
+        return problems
+    try:
+        value = json.loads(resume)
+    except (ValueError, RecursionError):
+        value = None
+    if isinstance(value, dict):
+        return []
+    return [FieldProblem(f"{field}.resume", resume[:64], "is not a JSON object", "take it as it was exported, or leave it out")]
 
 
 def list_problems(field: str, partitions: list[str]) -> list[FieldProblem]:

@@ -1,7 +1,8 @@
 """What the config service says of connectors, by name; kept by following its watch."""
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from rocketconnect.config.v1 import config_service_pb2 as pb
 from rocketconnect.connector.v1 import connector_pb2
@@ -14,10 +15,11 @@ SETTLE_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A living connector: its uid, and whether it is wanted STOPPED."""
+    """A living connector: its uid, whether it is wanted STOPPED, its configuration."""
 
     uid: str
     stopped: bool
+    config: Mapping[str, str] = field(default_factory=dict)
 
 
 class Directory:
@@ -39,7 +41,7 @@ class Directory:
         for connector in message.connectors:
             self._names[connector.uid] = connector.name
             stopped = connector.wanted_state == connector_pb2.WANTED_STATE_STOPPED
-            self._entries[connector.name] = Entry(connector.uid, stopped)
+            self._entries[connector.name] = Entry(connector.uid, stopped, dict(connector.config))
         for uid in message.deleted_uids:
             name = self._names.pop(uid, "")
             # The name may live on under another uid.
@@ -48,8 +50,8 @@ class Directory:
         self._changed.set()
         self._changed = asyncio.Event()
 
-    async def find(self, name: str, *, connected: bool) -> str:
-        """Return the uid of a connector, as far as is known when the config service is away (`connected` false).
+    async def find(self, name: str, *, connected: bool) -> Entry:
+        """Return a connector, as far as is known when the config service is away (`connected` false).
 
         Raises:
             Unavailable: CONFIG_UNAVAILABLE when it is not known and can't be asked for.
@@ -59,14 +61,14 @@ class Directory:
         if entry is None and connected:
             entry = await self._settled(name, stopped=False)
         if entry is not None:
-            return entry.uid
+            return entry
         if not connected or not self._known:
             raise unavailable()
         message = f"there is no connector {name[:128]!r}; list the connectors to see their names"
         raise NotFound("CONNECTOR_NOT_FOUND", message, connector=name[:128])
 
-    async def find_stopped(self, name: str, *, connected: bool) -> str:
-        """Return the uid of a connector that is wanted STOPPED for sure.
+    async def find_stopped(self, name: str, *, connected: bool) -> Entry:
+        """Return a connector that is wanted STOPPED for sure.
 
         Raises:
             Unavailable: CONFIG_UNAVAILABLE when it is not known for sure.
@@ -75,12 +77,12 @@ class Directory:
         """
         if not connected:
             raise unavailable()
-        uid = await self.find(name, connected=True)
+        found = await self.find(name, connected=True)
         entry = await self._settled(name, stopped=True)
-        if entry is None or entry.uid != uid:
-            message = f"connector {name!r} is not wanted STOPPED; stop it first, then alter or reset its positions"
+        if entry is None or entry.uid != found.uid:
+            message = f"connector {name!r} is not wanted STOPPED; stop it first, then move its positions (or use --restart)"
             raise FailedPrecondition("NOT_STOPPED", message, connector=name)
-        return uid
+        return entry
 
     async def _settled(self, name: str, *, stopped: bool) -> Entry | None:
         try:

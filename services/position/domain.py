@@ -116,3 +116,27 @@ class Opened:
     clean: bool
     incarnation: int
     wait: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How a position moves by hand. An offset that is None: there is no position."""
+
+    partition: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What moving positions by hand has done, or would do.
+
+    Attributes:
+        positions: all of the connector, by partition, as they are then.
+        changes: what changes, by partition, the runtime's own rows left out.
+        forgotten: how many rows are no more.
+    """
+
+    positions: tuple[Position, ...]
+    changes: tuple[Change, ...]
+    forgotten: int

@@ -25,9 +25,9 @@ Clean
     new: clean.
 
 Incarnation
-    Owned by the service. A partition keeps its own; a new one gets the connector's. Altering raises that of the partition, a
-    reset that of the connector above all that there were. Restoring a snapshot alters what has moved since, and raises that of
-    the connector as a reset does when it forgets partitions.
+    Owned by the service. A partition keeps its own; a new one gets the connector's. Altering raises that of the partition; a
+    reset, and putting back what was exported, that of the connector above all that there were. Restoring a snapshot alters what
+    has moved since, and raises that of the connector as a reset does when it forgets partitions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ from dataclasses import replace
 
 from rocketconnect_kit.errors import Aborted, FailedPrecondition
 from services.position import snapshots
-from services.position.domain import Effects, Fence, Ledger, Opened, Position, Snapshot, TaskRow, Update
+from services.position.domain import Change, Effects, Fence, Ledger, Moved, Opened, Position, Snapshot, TaskRow, Update
 
 NONE = "none"
 
@@ -133,9 +133,7 @@ def alter(ledger: Ledger, offsets: Mapping[str, str], now: int) -> Effects:
 
 def reset(ledger: Ledger) -> Effects:
     """Forget all positions. The ledger holds all of the connector."""
-    highest = max((position.incarnation for position in ledger.positions.values()), default=0)
-    incarnation = max(ledger.connector.incarnation, highest) + 1
-    fresh = replace(ledger.connector, incarnation=incarnation, carried_clean=True)
+    fresh = replace(ledger.connector, incarnation=_above_all(ledger), carried_clean=True)
     return Effects(fresh, _shut_out(ledger, clean=True), forget_positions=True)
 
 
@@ -155,8 +153,31 @@ def restore(ledger: Ledger, snapshot: Snapshot, now: int) -> Effects:
     forgotten = tuple(sorted(partition for partition in stored if snapshots.moves(partition) and partition not in snapshot.offsets))
     if not forgotten:
         return altered
-    highest = max([ledger.connector.incarnation, *(position.incarnation for position in stored.values())])
-    return replace(altered, connector=replace(ledger.connector, incarnation=highest + 1), forget=forgotten)
+    return replace(altered, connector=replace(ledger.connector, incarnation=_above_all(ledger)), forget=forgotten)
+
+
+def put_back(ledger: Ledger, wanted: Mapping[str, tuple[str, str]], now: int) -> Effects:
+    """Move to exactly these positions: offset and resume information by partition. The ledger holds all of the connector.
+
+    All others are forgotten, but for the runtime's own rows: what they say of queues is still so.
+    """
+    incarnation = _above_all(ledger)
+    positions = tuple(Position(partition, offset, incarnation, resume, now) for partition, (offset, resume) in wanted.items())
+    forgotten = tuple(sorted(partition for partition in ledger.positions if snapshots.moves(partition) and partition not in wanted))
+    # A partition that is forgotten may be met again: it must not begin below what sinks have stored of it.
+    connector = replace(ledger.connector, incarnation=incarnation)
+    return Effects(connector, _shut_out(ledger, clean=None), positions, forget=forgotten)
+
+
+def moved(ledger: Ledger, effects: Effects) -> Moved:
+    """Return what effects do, for who asked for them."""
+    before, after = ledger.positions, apply(ledger, effects).positions
+    changes = [
+        Change(partition, was.offset if was else None, now.offset if now else None)
+        for partition in sorted(before.keys() | after.keys())
+        if snapshots.moves(partition) and (was := before.get(partition)) != (now := after.get(partition))
+    ]
+    return Moved(tuple(after[partition] for partition in sorted(after)), tuple(changes), len(before.keys() - after.keys()))
 
 
 def apply(ledger: Ledger, effects: Effects) -> Ledger:
@@ -181,6 +202,11 @@ def _outdated(ledger: Ledger, fence: Fence) -> str:
     if fence.generation < ledger.connector.generation:
         return f"generation {ledger.connector.generation} of the plan was opened"
     return f"epoch {row.epoch} opened it" if row is not None and fence.epoch < row.epoch else ""
+
+
+def _above_all(ledger: Ledger) -> int:
+    highest = max((position.incarnation for position in ledger.positions.values()), default=0)
+    return max(ledger.connector.incarnation, highest) + 1
 
 
 def _shut_out(ledger: Ledger, *, clean: bool | None) -> tuple[TaskRow, ...]:

@@ -16,6 +16,7 @@ from rocketconnect_kit.serve import run, serve
 from rocketconnect_kit.settings import StoreSettings, load
 from rocketconnect_kit.watch import Watch
 from services.position.directory import Directory
+from services.position.others import GrpcOthers
 from services.position.service import PositionService
 from services.position.store import PositionStore
 
@@ -34,9 +35,10 @@ async def _main(settings: PositionSettings) -> int:
     engine = await database.open_store(settings.database_url("position"), "position")
     store = PositionStore(engine, now=lambda: time.time_ns() // 1_000)
     directory = Directory()
+    others = GrpcOthers(settings)
     try:
         async with following(directory, settings) as connected:
-            service = PositionService(store, directory, connected)
+            service = PositionService(store, directory, connected, others)
             return await serve(
                 "position",
                 partial(add_PositionServiceServicer_to_server, service),
@@ -45,6 +47,7 @@ async def _main(settings: PositionSettings) -> int:
                 health={"store": partial(database.check, engine)},
             )
     finally:
+        await others.close()
         await asyncio.to_thread(store.close)
         engine.dispose()
 

@@ -1,17 +1,35 @@
 """The RPCs of the position service: check the request, let the store decide, convert."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
+from rocketconnect.executor.v1 import executor_service_pb2 as executor_pb2
 from rocketconnect.position.v1 import position_service_pb2 as pb
 from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceServicer
 
 from rocketconnect_kit import pages
+from rocketconnect_kit.caller import caller
+from rocketconnect_kit.errors import FailedPrecondition, FieldProblem
 from rocketconnect_kit.interception import ServicerContext
 from rocketconnect_kit.logs import get_logger
-from services.position import wire
-from services.position.directory import Directory
+from services.position import checks, wire
+from services.position.directory import Directory, Entry
+from services.position.domain import Moved
+from services.position.others import Others, Resolved
+from services.position.snapshots import moves
 from services.position.store import PositionStore
+
+if TYPE_CHECKING:
+    from rocketconnect.connector.v1 import connector_pb2
+
+ENDING_SECONDS = 5.0
+"""How long to wait for tasks that are just ending."""
+
+_LOOK_SECONDS = 0.1
+_TOLD = 100
+
+_Moving = pb.AlterPositionsRequest | pb.ResetPositionsRequest | pb.RestorePositionsRequest | pb.ImportPositionsRequest
 
 _log = get_logger(__name__)
 
@@ -25,12 +43,14 @@ class PositionService(PositionServiceServicer):
         store: the positions.
         directory: connectors by name.
         connected: whether the directory is up to date.
+        others: who is asked before positions are moved by hand.
     """
 
-    def __init__(self, store: PositionStore, directory: Directory, connected: Callable[[], bool]) -> None:
+    def __init__(self, store: PositionStore, directory: Directory, connected: Callable[[], bool], others: Others) -> None:
         self._store = store
         self._directory = directory
         self._connected = connected
+        self._others = others
 
     async def OpenTask(self, request: pb.OpenTaskRequest, context: ServicerContext) -> pb.OpenTaskResponse:
         """Raise the fence and return all positions."""
@@ -66,7 +86,7 @@ class PositionService(PositionServiceServicer):
     async def ListPositions(self, request: pb.ListPositionsRequest, context: ServicerContext) -> pb.ListPositionsResponse:
         """Return a page of positions."""
         size = pages.page_size(request.page_size)
-        uid = await self._directory.find(request.connector, connected=self._connected())
+        uid = (await self._directory.find(request.connector, connected=self._connected())).uid
         scope = f"positions of {uid}"
         after = pages.decode_token(scope, request.page_token) or ""
         found = await asyncio.to_thread(self._store.page, uid, after, size + 1)
@@ -77,31 +97,118 @@ class PositionService(PositionServiceServicer):
 
     async def AlterPositions(self, request: pb.AlterPositionsRequest, context: ServicerContext) -> pb.AlterPositionsResponse:
         """Move positions of a stopped connector."""
-        offsets = wire.offsets(request.positions)
-        uid = await self._directory.find_stopped(request.connector, connected=self._connected())
-        positions = await asyncio.wrap_future(self._store.alter(uid, offsets))
-        _log.info("positions altered", connector=request.connector, uid=uid, count=len(offsets))
-        return pb.AlterPositionsResponse(positions=map(wire.position, positions))
+        offsets: Mapping[str, str] = wire.alteration(request)
+        entry = await self._movable(request.connector, dry_run=request.dry_run)
+        left_out: Sequence[connector_pb2.Problem] = ()
+        if offsets and not request.unchecked:
+            given = {partition: (offset, "") for partition, offset in offsets.items()}
+            checks.refuse(await self._others.check(request.connector, entry.config, given))
+        elif not offsets:
+            resolved = await self._resolved(request, entry)
+            offsets, left_out = resolved.offsets, resolved.left_out
+        if not request.dry_run:
+            await self._all_ended(request.connector, entry, unchecked=request.unchecked)
+        moved = await asyncio.wrap_future(self._store.alter(entry.uid, offsets, dry_run=request.dry_run))
+        if not request.dry_run:
+            await self._tell(request, context, entry, moved, "moved")
+        return pb.AlterPositionsResponse(
+            positions=map(wire.position, moved.positions), changes=wire.changes(moved), left_out=left_out
+        )
 
     async def ResetPositions(self, request: pb.ResetPositionsRequest, context: ServicerContext) -> pb.ResetPositionsResponse:
         """Forget all positions of a stopped connector."""
-        uid = await self._directory.find_stopped(request.connector, connected=self._connected())
-        count = await asyncio.wrap_future(self._store.reset(uid))
-        _log.info("positions reset", connector=request.connector, uid=uid, count=count)
-        return pb.ResetPositionsResponse(count=count)
+        entry = await self._movable(request.connector, dry_run=request.dry_run)
+        if not request.dry_run:
+            await self._all_ended(request.connector, entry, unchecked=request.unchecked)
+        moved = await asyncio.wrap_future(self._store.reset(entry.uid, dry_run=request.dry_run))
+        if not request.dry_run:
+            await self._tell(request, context, entry, moved, "reset")
+        return pb.ResetPositionsResponse(count=moved.forgotten, changes=wire.changes(moved))
 
     async def ListPositionSnapshots(
         self, request: pb.ListPositionSnapshotsRequest, context: ServicerContext
     ) -> pb.ListPositionSnapshotsResponse:
         """Return the ends of revisions that are known."""
-        uid = await self._directory.find(request.connector, connected=self._connected())
+        uid = (await self._directory.find(request.connector, connected=self._connected())).uid
         opened, kept = await asyncio.to_thread(self._store.snapshots, uid)
         return pb.ListPositionSnapshotsResponse(snapshots=map(wire.snapshot, kept), open_revision=opened)
 
     async def RestorePositions(self, request: pb.RestorePositionsRequest, context: ServicerContext) -> pb.RestorePositionsResponse:
         """Move all positions of a stopped connector to where they were when a revision ended."""
-        uid = await self._directory.find_stopped(request.connector, connected=self._connected())
-        restoring = await asyncio.to_thread(self._store.restore, uid, request.revision)
-        positions, forgotten = await asyncio.wrap_future(restoring)
-        _log.info("positions restored", connector=request.connector, uid=uid, revision=request.revision, forgotten=len(forgotten))
-        return pb.RestorePositionsResponse(positions=map(wire.position, positions), forgotten=forgotten)
+        entry = await self._movable(request.connector, dry_run=False)
+        await self._all_ended(request.connector, entry, unchecked=request.unchecked)
+        restoring = await asyncio.to_thread(self._store.restore, entry.uid, request.revision)
+        moved = await asyncio.wrap_future(restoring)
+        await self._tell(request, context, entry, moved, f"restored to the end of revision {request.revision}")
+        forgotten = [change.partition for change in moved.changes if change.after is None]
+        return pb.RestorePositionsResponse(positions=map(wire.position, moved.positions), forgotten=forgotten)
+
+    async def ImportPositions(self, request: pb.ImportPositionsRequest, context: ServicerContext) -> pb.ImportPositionsResponse:
+        """Put back positions of a stopped connector."""
+        wanted = wire.restoration(request)
+        entry = await self._movable(request.connector, dry_run=request.dry_run)
+        if request.connector_uid != entry.uid:
+            fix = f"import what was exported of this connector; its uid is {entry.uid}"
+            reason = f"are those of another connector than {request.connector!r}"
+            checks.refuse([FieldProblem("connector_uid", request.connector_uid[:128], reason, fix)])
+        if wanted and not request.unchecked:
+            checks.refuse(await self._others.check(request.connector, entry.config, wanted))
+        if not request.dry_run:
+            await self._all_ended(request.connector, entry, unchecked=request.unchecked)
+        moved = await asyncio.wrap_future(self._store.put_back(entry.uid, wanted, dry_run=request.dry_run))
+        if not request.dry_run:
+            await self._tell(request, context, entry, moved, "imported")
+        return pb.ImportPositionsResponse(positions=map(wire.position, moved.positions), changes=wire.changes(moved))
+
+    async def _movable(self, name: str, *, dry_run: bool) -> Entry:
+        """Return the connector, which must be wanted STOPPED if something is to change."""
+        find = self._directory.find if dry_run else self._directory.find_stopped
+        return await find(name, connected=self._connected())
+
+    async def _resolved(self, request: pb.AlterPositionsRequest, entry: Entry) -> Resolved:
+        question = executor_pb2.ResolvePositionsRequest(
+            name=request.connector, config=entry.config, edge=request.to, partitions=request.partitions
+        )
+        if request.HasField("to_time"):
+            question.time.CopyFrom(request.to_time)
+        known = await asyncio.to_thread(self._store.partitions, entry.uid)
+        question.known.extend(partition for partition in known if moves(partition))
+        resolved = await self._others.resolve(question)
+        checks.refuse(resolved.problems)
+        return resolved
+
+    async def _all_ended(self, name: str, entry: Entry, *, unchecked: bool) -> None:
+        """Return when no task of the connector is held by a worker, and it is still wanted STOPPED.
+
+        The fence holds whatever happens after this: a task that opens before the change is shut out by it.
+
+        Raises:
+            FailedPrecondition: NOT_STOPPED.
+            Unavailable: POSITIONS_NOT_CHECKED, CONFIG_UNAVAILABLE.
+        """
+        deadline = asyncio.get_running_loop().time() + ENDING_SECONDS
+        while not unchecked and (owners := await self._others.owners(entry.uid)):
+            if asyncio.get_running_loop().time() > deadline:
+                shown = ", ".join(owners[:5]) + (", ..." if len(owners) > 5 else "")
+                message = (
+                    f"connector {name!r} is wanted STOPPED, but has not ended yet: {shown}; wait until it shows "
+                    "STOPPED, then move its positions"
+                )
+                raise FailedPrecondition("NOT_STOPPED", message, connector=name)
+            await asyncio.sleep(_LOOK_SECONDS)
+        again = await self._directory.find_stopped(name, connected=self._connected())
+        if again.uid != entry.uid:
+            message = f"connector {name!r} was deleted and created again meanwhile; look at it, and try again"
+            raise FailedPrecondition("NOT_STOPPED", message, connector=name)
+
+    async def _tell(self, request: _Moving, context: ServicerContext, entry: Entry, moved: Moved, what: str) -> None:
+        """Log who moved what, from where to where: here, and in the log of the connector."""
+        there = caller(context)
+        by = there.certificate or request.author or there.address
+        unasked = ", without asking whether they are possible" if request.unchecked else ""
+        _log.info(f"positions {what}", connector=request.connector, uid=entry.uid, by=by, count=len(moved.changes))
+        lines = [f"positions {what} by {by}{unasked}: {len(moved.changes)} of them"]
+        for change in moved.changes[:_TOLD]:
+            _log.info("position", uid=entry.uid, partition=change.partition, before=change.before, after=change.after)
+            lines.append(f"position of {change.partition}: {change.before or 'none'} -> {change.after or 'none'}")
+        await self._others.tell(entry.uid, lines)

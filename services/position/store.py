@@ -7,7 +7,7 @@ the transaction has read; on PostgreSQL the rows of the connectors are locked fi
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -16,7 +16,7 @@ from sqlalchemy.dialects import postgresql
 from rocketconnect_kit.database import reading, upsert, writing
 from rocketconnect_kit.errors import ServiceError
 from services.position import fencing, snapshots
-from services.position.domain import ConnectorRow, Effects, Fence, Ledger, Opened, Position, Snapshot, TaskRow, Update
+from services.position.domain import ConnectorRow, Effects, Fence, Ledger, Moved, Opened, Position, Snapshot, TaskRow, Update
 from services.position.writer import Done, GroupWriter, Outcome
 
 if TYPE_CHECKING:
@@ -142,38 +142,48 @@ class PositionStore:
         partitions = tuple(update.partition for update in updates)
         return self._writer.submit(_Change(fence.connector_uid, decide, fence.task, partitions))
 
-    def alter(self, uid: str, offsets: Mapping[str, str]) -> "Future[tuple[Position, ...]]":
-        """Move positions by hand and return all of the connector (see `fencing.alter`)."""
+    def alter(self, uid: str, offsets: Mapping[str, str], *, dry_run: bool = False) -> "Future[Moved]":
+        """Move positions by hand (see `fencing.alter`)."""
+        return self._move(uid, lambda ledger: fencing.alter(ledger, offsets, self._now()), dry_run=dry_run)
 
-        def decide(ledger: Ledger, _clock: Clock) -> tuple[Effects, tuple[Position, ...]]:
-            effects = fencing.alter(ledger, offsets, self._now())
-            after = fencing.apply(ledger, effects).positions
-            return effects, tuple(after[partition] for partition in sorted(after))
+    def reset(self, uid: str, *, dry_run: bool = False) -> "Future[Moved]":
+        """Forget all positions (see `fencing.reset`)."""
+        return self._move(uid, fencing.reset, dry_run=dry_run)
+
+    def put_back(self, uid: str, wanted: Mapping[str, tuple[str, str]], *, dry_run: bool = False) -> "Future[Moved]":
+        """Move to exactly these positions (see `fencing.put_back`)."""
+        return self._move(uid, lambda ledger: fencing.put_back(ledger, wanted, self._now()), dry_run=dry_run)
+
+    def _move(self, uid: str, move: Callable[[Ledger], Effects], *, dry_run: bool) -> "Future[Moved]":
+        """Move positions by hand and return what that did; `dry_run`: what it would do, without doing it."""
+
+        def decide(ledger: Ledger, _clock: Clock) -> tuple[Effects, Moved]:
+            effects = move(ledger)
+            told = fencing.moved(ledger, effects)
+            return (Effects(), replace(told, positions=_sorted(ledger))) if dry_run else (effects, told)
 
         return self._writer.submit(_Change(uid, decide))
 
-    def reset(self, uid: str) -> "Future[int]":
-        """Forget all positions and return how many there were (see `fencing.reset`)."""
-        return self._writer.submit(_Change(uid, lambda ledger, _clock: (fencing.reset(ledger), len(ledger.positions))))
+    def partitions(self, uid: str) -> list[str]:
+        """Return the partitions in which a connector has a position, the runtime's own rows included."""
+        query = sa.select(_positions.c.partition).where(_positions.c.connector_uid == uid)
+        with reading(self._engine) as connection:
+            return list(connection.scalars(query.order_by(_positions.c.partition)))
 
-    def restore(self, uid: str, revision: int) -> "Future[tuple[tuple[Position, ...], tuple[str, ...]]]":
-        """Move all positions to where they were when a revision ended (see `fencing.restore`).
-
-        The future's result: all positions, and the partitions that were forgotten. Blocks while it reads.
+    def restore(self, uid: str, revision: int) -> "Future[Moved]":
+        """Move all positions to where they were when a revision ended (see `fencing.restore`). Blocks while it reads.
 
         Raises, in the future: NotFound: SNAPSHOT_NOT_FOUND.
         """
         # A snapshot is never edited, so it may be read before its turn to be written comes.
         _open, kept = self.snapshots(uid)
 
-        def decide(ledger: Ledger, _clock: Clock) -> tuple[Effects, tuple[tuple[Position, ...], tuple[str, ...]]]:
+        def move(ledger: Ledger) -> Effects:
             # What was opened last has not ended yet, nor has what came after it without a task.
             ending = 0 < ledger.connector.revision <= revision
-            effects = Effects() if ending else fencing.restore(ledger, snapshots.covering(kept, revision), self._now())
-            after = fencing.apply(ledger, effects).positions
-            return effects, (tuple(after[partition] for partition in sorted(after)), effects.forget)
+            return Effects() if ending else fencing.restore(ledger, snapshots.covering(kept, revision), self._now())
 
-        return self._writer.submit(_Change(uid, decide))
+        return self._move(uid, move, dry_run=False)
 
     def snapshots(self, uid: str) -> tuple[int, list[Snapshot]]:
         """Return the revision that was opened last (0: not known), and the ends of earlier ones that are kept, newest first."""
@@ -317,3 +327,7 @@ class _Books:
 
 def _position(row: sa.Row[Any]) -> Position:
     return Position(row.partition, row.offset, row.incarnation, row.resume, row.update_time)
+
+
+def _sorted(ledger: Ledger) -> tuple[Position, ...]:
+    return tuple(ledger.positions[partition] for partition in sorted(ledger.positions))

@@ -9,8 +9,9 @@ from rocketconnect.record.v1 import record_pb2
 
 from rocketconnect_kit.errors import FieldProblem
 from services.position import checks
-from services.position.domain import Fence, Opened, Position, Snapshot, Update
+from services.position.domain import Fence, Moved, Opened, Position, Snapshot, Update
 from services.position.fencing import NONE
+from services.position.snapshots import moves
 
 
 def fence(message: pb.TaskFence) -> Fence:
@@ -68,20 +69,54 @@ def commit(request: pb.CommitPositionsRequest) -> tuple[Fence, tuple[Update, ...
     return value, tuple(updates)
 
 
-def offsets(positions: Iterable[record_pb2.Position]) -> dict[str, str]:
-    """Return the canonical offsets by partition.
+def alteration(request: pb.AlterPositionsRequest) -> dict[str, str]:
+    """Return the canonical offsets by partition; none when an edge or a time is asked for.
 
     Raises:
-        InvalidArgument: POSITION_INVALID with all that is wrong with partitions and offsets, or when there is none.
+        InvalidArgument: POSITION_INVALID with all that is wrong with partitions and offsets, or when nothing, or more than one
+            thing, says where to go.
     """
-    given = list(positions)
+    given = list(request.positions)
     problems = checks.list_problems("positions", [position.partition for position in given])
-    if not given:
+    places = [name for name, said in (("to", request.to), ("to_time", request.HasField("to_time"))) if said]
+    if given and places:
+        problems.append(FieldProblem(places[0], "", "is given beside positions", "give either of them"))
+    elif len(places) > 1:
+        problems.append(FieldProblem("to_time", "", "is given beside to", "give either of them"))
+    elif not given and not places:
         problems.append(FieldProblem("positions", "", "is empty", "name the partitions to move, and their new offsets"))
+    if request.partitions and not places:
+        problems.append(FieldProblem("partitions", "", "is given without to or to_time", "give one of them, or leave it out"))
+    problems += checks.list_problems("partitions", list(request.partitions))
+    for number, partition in enumerate(request.partitions[: checks.MAXIMUM_UPDATES]):
+        problems += checks.movable_problems(f"partitions[{number}]", partition)
     for number, position in enumerate(given[: checks.MAXIMUM_UPDATES]):
-        problems += _position_problems(f"positions[{number}]", position)
+        problems += _movable_problems(f"positions[{number}]", position)
     checks.refuse(problems)
     return {position.partition: checks.canonical_offset(position.offset) or "" for position in given}
+
+
+def restoration(request: pb.ImportPositionsRequest) -> dict[str, tuple[str, str]]:
+    """Return canonical offsets and resume information by partition.
+
+    Raises:
+        InvalidArgument: POSITION_INVALID with all that is wrong with them.
+    """
+    given = [position for position in request.positions if moves(position.partition)]
+    problems = checks.list_problems("positions", [position.partition for position in given])
+    for number, position in enumerate(given[: checks.MAXIMUM_UPDATES]):
+        problems += _movable_problems(f"positions[{number}]", position)
+        problems += checks.restored_problems(f"positions[{number}]", position.resume)
+    checks.refuse(problems)
+    return {position.partition: (checks.canonical_offset(position.offset) or "", position.resume) for position in given}
+
+
+def changes(moved: Moved) -> list[pb.PositionChange]:
+    """Return the messages of what was moved."""
+    return [
+        pb.PositionChange(partition=change.partition, from_offset=change.before or "", to_offset=change.after or "")
+        for change in moved.changes
+    ]
 
 
 def opened(value: Opened) -> pb.OpenTaskResponse:
@@ -127,3 +162,7 @@ def _position_problems(field: str, value: record_pb2.Position) -> list[FieldProb
         *checks.partition_problems(field, value.partition),
         *checks.offset_problems(f"{field}.offset", value.offset),
     ]
+
+
+def _movable_problems(field: str, value: record_pb2.Position) -> list[FieldProblem]:
+    return [*_position_problems(field, value), *checks.movable_problems(field, value.partition)]

@@ -38,12 +38,13 @@ def assignments_told(message: cluster_pb.WatchAssignmentsResponse) -> Assignment
 def reported(request: pb.ReportTasksRequest) -> Reported:
     """Return the event of a worker's report. Texts that are too long are cut, with a mark at the end."""
     reports = tuple(_report(request.worker_id, message) for message in request.reports)
-    lines = tuple(
+    lines = [
         (message.connector_uid, _log_line(request.worker_id, message.task, line))
         for message in request.reports
         for line in message.logs
-    )
-    return Reported(reports, lines)
+    ]
+    lines += [(message.connector_uid, _log_line(request.worker_id, message.line.task, message.line)) for message in request.logs]
+    return Reported(reports, tuple(lines))
 
 
 def refused(value: Refused) -> pb.ReportTasksResponse.Refused:

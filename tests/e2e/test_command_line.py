@@ -65,7 +65,7 @@ def test_a_pipeline_from_creation_to_deletion(instance: Any) -> None:
     assert rc(instance, "connector", "stop", "cli-in")[0] == 0
     assert rc(instance, "connector", "wait", "cli-in", "--state", "stopped")[0] == 0
     assert "revision 1" in rc(instance, "connector", "logs", "cli-in")[1]
-    code, out, _ = rc(instance, "connector", "positions", "cli-in", "-o", "json")
+    code, out, _ = rc(instance, "position", "get", "cli-in", "-o", "json")
     assert [row["offset"] for row in json.loads(out)["positions"]] == ["[14]"]
     assert rc(instance, "connector", "wait", "cli-out")[0] == 0
     assert target.read_text() == "one\ntwo\nthree\n"
@@ -136,7 +136,7 @@ def test_bad_input_of_every_kind_gets_a_clear_answer(instance: Any) -> None:
     code, _, err = rc(instance, "connector", "create", "folder", *folder)
     assert code == 2
     assert "directory" in err
-    for verb in ("status", "get", "pause", "resume", "restart", "stop", "delete", "logs", "positions"):
+    for verb in ("status", "get", "pause", "resume", "restart", "stop", "delete", "logs"):
         assert rc(instance, "connector", verb, "nobody")[0] == 3
 
 

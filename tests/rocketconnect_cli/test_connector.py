@@ -33,7 +33,6 @@ VERBS = {
     "revisions": (),
     "history": (),
     "diff": (),
-    "positions": (),
     "wait": ("--timeout", "0"),
     "logs": (),
 }

@@ -7,7 +7,7 @@ import rocketconnect_sdk
 from rocketconnect_sdk import conformance, converters, files
 
 PUBLIC = """
-Config ConfigError ConnectorError DataFrameSink DataFrameSinkTask Field FlushPolicy Guarantee Kind Offset Option
+Config ConfigError ConnectorError DataFrameSink DataFrameSinkTask Edge Field FlushPolicy Guarantee Kind Offset Option
 PermanentError Plan Problem QueuePosition Receipt RecordError RecordRefused RecordSink RecordSinkTask Rejected RetriableError
 Schema Sink SinkBatch SinkCommit SinkTask SinkWriter Source SourceBatch SourceMark SourceTask SystemAway TaskContext Type
 __version__ decimal parse run_checks struct

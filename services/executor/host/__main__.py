@@ -7,7 +7,7 @@ import sys
 import threading
 import traceback
 
-from services.executor.host import plugin_jobs
+from services.executor.host import places, plugin_jobs
 from services.executor.host.line import Line
 from services.executor.host.output import clean_output, flush_output
 from services.executor.host.parent import end_with_parent, ignore_signals
@@ -16,12 +16,15 @@ from services.executor.host.tasks import Tasks
 from services.executor.messages import (
     Begin,
     CheckConnector,
+    CheckPositions,
     DirectTask,
     Exit,
     FindPlugins,
     Order,
     PlanConnector,
+    Question,
     Renew,
+    ResolvePositions,
     StartSpark,
     StartTask,
 )
@@ -63,17 +66,21 @@ def _carry_out(order: Order, line: Line, tasks: Tasks) -> None:
             driver = SparkDriver(order.profile, line)
             tasks.spark = driver.session
             driver.warm_up()
-        case CheckConnector() | PlanConnector() | FindPlugins():
+        case CheckConnector() | PlanConnector() | CheckPositions() | ResolvePositions() | FindPlugins():
             # In a thread of its own: this one sees when the executor ends.
             threading.Thread(target=_answer, args=(order, line), daemon=True).start()
 
 
-def _answer(order: CheckConnector | PlanConnector | FindPlugins, line: Line) -> None:
+def _answer(order: Question, line: Line) -> None:
     match order:
         case CheckConnector():
             line.send(plugin_jobs.check(order.config))
         case PlanConnector():
             line.send(plugin_jobs.plan(order.config))
+        case CheckPositions():
+            line.send(places.check(order))
+        case ResolvePositions():
+            line.send(places.resolve(order))
         case FindPlugins():
             line.send(plugin_jobs.find_plugins())
     flush_output()

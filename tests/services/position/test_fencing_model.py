@@ -138,11 +138,18 @@ class Positions(RuleBasedStateMachine):
 
     @rule()
     def reset(self) -> None:
-        assert self.store.reset("u").result(10) == len(self.positions)
+        assert self.store.reset("u").result(10).forgotten == len(self.positions)
         self.incarnation = max([self.incarnation, *(incarnation for incarnation, _ in self.positions.values())]) + 1
         self.positions = {}
         self.owner = dict.fromkeys(self.owner)
         self.dirty = dict.fromkeys(self.dirty, False)
+
+    @rule(offsets=st.dictionaries(PARTITIONS, st.integers(0, 3), max_size=3))
+    def put_back(self, offsets: dict[str, int]) -> None:
+        self.store.put_back("u", {partition: (f"[{offset}]", "") for partition, offset in offsets.items()}).result(10)
+        self.incarnation = max([self.incarnation, *(incarnation for incarnation, _ in self.positions.values())]) + 1
+        self.positions = {partition: (self.incarnation, f"[{offset}]") for partition, offset in offsets.items()}
+        self.owner = dict.fromkeys(self.owner)
 
     @rule()
     def restart(self) -> None:

@@ -1,14 +1,17 @@
 """The service over gRPC, beside a real config service that it follows."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 from google.protobuf.duration_pb2 import Duration
 from rocketconnect.config.v1.config_service_pb2_grpc import add_ConfigServiceServicer_to_server
+from rocketconnect.connector.v1 import connector_pb2
+from rocketconnect.executor.v1 import executor_service_pb2 as executor_pb2
 from rocketconnect.position.v1 import position_service_pb2 as pb
 from rocketconnect.position.v1 import position_service_pb2_grpc as rpc
 from rocketconnect.record.v1 import record_pb2
@@ -24,6 +27,7 @@ from services.config.feed import ChangeFeed
 from services.config.service import ConfigService
 from services.config.store import ConfigStore
 from services.position.directory import Directory
+from services.position.others import Resolved, not_checked
 from services.position.server import following
 from services.position.service import PositionService
 from services.position.store import PositionStore
@@ -73,15 +77,54 @@ async def config(tmp_path: Path) -> AsyncIterator[Config]:
     engine.dispose()
 
 
+@dataclass
+class PaperOthers:
+    """What the other services would say; what they were asked and told."""
+
+    running: list[str] = field(default_factory=list)
+    wrong: list[errors.FieldProblem] = field(default_factory=list)
+    silent: bool = False
+    resolved: Resolved = field(default_factory=lambda: Resolved({}, (), ()))
+    asked: list[Any] = field(default_factory=list)
+    told: list[tuple[str, list[str]]] = field(default_factory=list)
+
+    async def owners(self, uid: str) -> Sequence[str]:
+        self._answer("owners")
+        return [] if not self.running else [self.running.pop(0)]
+
+    async def check(
+        self, name: str, config: Mapping[str, str], positions: Mapping[str, tuple[str, str]]
+    ) -> Sequence[errors.FieldProblem]:
+        self._answer((name, dict(config), dict(positions)))
+        return self.wrong
+
+    async def resolve(self, request: executor_pb2.ResolvePositionsRequest) -> Resolved:
+        self._answer(request)
+        return self.resolved
+
+    async def tell(self, uid: str, lines: Sequence[str]) -> None:
+        self.told.append((uid, list(lines)))
+
+    def _answer(self, asked: object) -> None:
+        self.asked.append(asked)
+        if self.silent:
+            raise not_checked("anything", "everybody is silent")
+
+
 @pytest.fixture
-async def start(store: PositionStore) -> AsyncIterator[Callable[[str], Any]]:
+def others() -> PaperOthers:
+    return PaperOthers()
+
+
+@pytest.fixture
+async def start(store: PositionStore, others: PaperOthers) -> AsyncIterator[Callable[[str], Any]]:
     async with AsyncExitStack() as stack:
 
         async def one(config_address: str) -> Any:
             directory = Directory()
             settings = StoreSettings(config_address=config_address)
             connected = await stack.enter_async_context(following(directory, settings))
-            service = PositionService(store, directory, connected)
+            service = PositionService(store, directory, connected, others)
             address = await stack.enter_async_context(
                 server_for_test(lambda server: rpc.add_PositionServiceServicer_to_server(service, server))
             )
@@ -246,3 +289,179 @@ async def test_without_an_address_of_the_config_service_it_says_which_setting_is
     stub = await start("")
     error = await refused(stub.ListPositions(pb.ListPositionsRequest(connector="c")))
     assert "--config-address" in error.message
+
+
+async def stopped(stub: Any, config: Config, name: str = "c", **offsets: Any) -> Connector:
+    """A connector that is wanted STOPPED and has these positions."""
+    made = config.create(name)
+    await stub.OpenTask(pb.OpenTaskRequest(fence=fence(made.uid)))
+    await stub.CommitPositions(moves(made.uid, **offsets))
+    config.want(name, WantedState.STOPPED)
+    return made
+
+
+async def positions_of(stub: Any, name: str = "c") -> dict[str, tuple[str, int, str]]:
+    answer = await stub.ListPositions(pb.ListPositionsRequest(connector=name))
+    return {each.partition: (each.offset, each.incarnation, each.resume) for each in answer.positions}
+
+
+def changed(answer: Any) -> list[tuple[str, str, str]]:
+    return [(each.partition, each.from_offset, each.to_offset) for each in answer.changes]
+
+
+async def test_what_is_wrong_with_positions_is_told_at_once_and_nothing_is_changed(
+    start: Callable[[str], Any], config: Config, others: PaperOthers
+) -> None:
+    stub = await start(config.address)
+    await stopped(stub, config, p="[9]")
+    others.wrong = [errors.FieldProblem("p", "[99]", "is beyond the end", "less"), errors.FieldProblem("q", "", "is not there", "")]
+    before = await positions_of(stub)
+    error = await refused(stub.AlterPositions(alter("c", p="[99]", q="[1]")))
+    assert isinstance(error, errors.InvalidArgument)
+    assert [(problem.field, problem.reason) for problem in error.problems] == [("p", "is beyond the end"), ("q", "is not there")]
+    assert others.asked == [("c", {"connector.class": "x"}, {"p": ("[99]", ""), "q": ("[1]", "")})]
+    assert (await positions_of(stub), others.told) == (before, [])
+
+
+async def test_positions_that_nobody_can_check_are_moved_only_when_that_is_asked_for(
+    start: Callable[[str], Any], config: Config, others: PaperOthers
+) -> None:
+    stub = await start(config.address)
+    await stopped(stub, config, p="[9]")
+    others.silent = True
+    request = alter("c", p="[1]")
+    for call in (stub.AlterPositions(request), stub.ResetPositions(pb.ResetPositionsRequest(connector="c"))):
+        error = await refused(call)
+        assert (type(error), error.reason) == (errors.Unavailable, "POSITIONS_NOT_CHECKED")
+        assert "everybody is silent" in error.message
+    request.unchecked = True
+    assert changed(await stub.AlterPositions(request)) == [("p", "[9]", "[1]")]
+
+
+async def test_nothing_is_moved_while_a_task_is_still_ending(
+    start: Callable[[str], Any], config: Config, others: PaperOthers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub = await start(config.address)
+    await stopped(stub, config, p="[9]")
+    others.running = ["task 0 on worker-1"] * 3
+    assert changed(await stub.AlterPositions(alter("c", p="[1]"))) == [("p", "[9]", "[1]")]
+    assert others.running == []
+    monkeypatch.setattr("services.position.service.ENDING_SECONDS", 0.2)
+    others.running = ["task 0 on worker-1"] * 1000
+    error = await refused(stub.AlterPositions(alter("c", p="[2]")))
+    assert (type(error), error.reason) == (errors.FailedPrecondition, "NOT_STOPPED")
+    assert "task 0 on worker-1" in error.message
+    assert (await positions_of(stub))["p"][0] == "[1]"
+
+
+async def test_a_dry_run_says_what_would_change_and_changes_nothing_also_while_it_runs(
+    start: Callable[[str], Any], config: Config, others: PaperOthers
+) -> None:
+    made = config.create("c")
+    stub = await start(config.address)
+    await stub.OpenTask(pb.OpenTaskRequest(fence=fence(made.uid)))
+    await stub.CommitPositions(moves(made.uid, p="[9]"))
+    request = alter("c", p="[1]", q="[2]")
+    request.dry_run = True
+    assert changed(await stub.AlterPositions(request)) == [("p", "[9]", "[1]"), ("q", "", "[2]")]
+    assert changed(await stub.ResetPositions(pb.ResetPositionsRequest(connector="c", dry_run=True))) == [("p", "[9]", "")]
+    imported = pb.ImportPositionsRequest(connector="c", connector_uid=made.uid, dry_run=True)
+    assert changed(await stub.ImportPositions(imported)) == [("p", "[9]", "")]
+    assert await positions_of(stub) == {"p": ("[9]", 0, "")}
+    await stub.CommitPositions(moves(made.uid, p="[10]"))
+    assert others.told == []
+
+
+async def test_a_place_is_resolved_by_who_knows_and_stored(
+    start: Callable[[str], Any], config: Config, others: PaperOthers
+) -> None:
+    stub = await start(config.address)
+    await stopped(stub, config, p="[9]", **{"~task/0": "[]"})
+    left = connector_pb2.Problem(key="gone", reason="is not there")
+    others.resolved = Resolved({"p": "[3]", "q": "[0]"}, (), [left])
+    request = pb.AlterPositionsRequest(connector="c", partitions=["p"], author="me")
+    request.to_time.FromSeconds(1000)
+    answer = await stub.AlterPositions(request)
+    assert (changed(answer), list(answer.left_out)) == ([("p", "[9]", "[3]"), ("q", "", "[0]")], [left])
+    question = others.asked[0]
+    assert (question.time.seconds, list(question.partitions), list(question.known)) == (1000, ["p"], ["p"])
+    others.resolved = Resolved({}, [errors.FieldProblem("p", "", "has no times", "give offsets")], ())
+    error = await refused(stub.AlterPositions(request))
+    assert isinstance(error, errors.InvalidArgument)
+    assert "has no times" in error.message
+
+
+async def test_who_moved_what_is_in_the_log_of_the_connector(
+    start: Callable[[str], Any], config: Config, others: PaperOthers
+) -> None:
+    stub = await start(config.address)
+    made = await stopped(stub, config, p="[9]")
+    request = alter("c", p="[1]")
+    request.author = "root@host"
+    await stub.AlterPositions(request)
+    assert others.told == [(made.uid, ["positions moved by root@host: 1 of them", "position of p: [9] -> [1]"])]
+
+
+@pytest.mark.parametrize(
+    ("request_", "field_"),
+    [
+        (pb.AlterPositionsRequest(connector="c", positions=[record_pb2.Position(partition="~task/0", offset="[]")]), "partition"),
+        (pb.AlterPositionsRequest(connector="c", to=record_pb2.EDGE_LATEST, partitions=["~task/0"]), "partition"),
+        (pb.AlterPositionsRequest(connector="c", partitions=["p"]), "positions"),
+        (
+            pb.AlterPositionsRequest(
+                connector="c", to=record_pb2.EDGE_LATEST, positions=[record_pb2.Position(partition="p", offset="[1]")]
+            ),
+            "to",
+        ),
+    ],
+)
+async def test_a_request_that_contradicts_itself_or_names_the_runtimes_rows_is_refused(
+    start: Callable[[str], Any], config: Config, request_: pb.AlterPositionsRequest, field_: str
+) -> None:
+    stub = await start(config.address)
+    await stopped(stub, config, p="[9]")
+    error = await refused(stub.AlterPositions(request_))
+    assert isinstance(error, errors.InvalidArgument)
+    assert field_ in error.problems[0].field
+
+
+async def test_what_was_exported_is_put_back_exactly_and_nothing_else_stays(start: Callable[[str], Any], config: Config) -> None:
+    stub = await start(config.address)
+    made = await stopped(stub, config, p="[9]", q="[5]", **{"~task/0": "[]"})
+    exported = list((await stub.ListPositions(pb.ListPositionsRequest(connector="c"))).positions)
+    exported[0].resume = '{"marks": {}}'
+    await stub.AlterPositions(alter("c", p="[1]", r="[7]"))
+    request = pb.ImportPositionsRequest(connector="c", connector_uid=made.uid, positions=exported)
+    answer = await stub.ImportPositions(request)
+    assert changed(answer) == [("p", "[1]", "[9]"), ("q", "[5]", "[5]"), ("r", "[7]", "")]
+    after = await positions_of(stub)
+    assert {name: (offset, resume) for name, (offset, _, resume) in after.items()} == {
+        "p": ("[9]", '{"marks": {}}'),
+        "q": ("[5]", ""),
+        "~task/0": ("[]", ""),
+    }
+    # What the sink stored with its data under the incarnations before does not win over what is put back, r's among it.
+    assert min(after["p"][1], after["q"][1]) > 1
+    opened = await stub.OpenTask(pb.OpenTaskRequest(fence=fence(made.uid, epoch=2)))
+    assert opened.incarnation > 1
+
+
+async def test_positions_of_another_connector_or_with_a_broken_resume_are_not_put_back(
+    start: Callable[[str], Any], config: Config
+) -> None:
+    stub = await start(config.address)
+    made = await stopped(stub, config, p="[9]")
+    good = record_pb2.Position(partition="p", offset="[1]")
+    broken = record_pb2.Position(partition="p", offset="x", resume="[")
+    for request, fields in (
+        (pb.ImportPositionsRequest(connector="c", connector_uid="other", positions=[good]), ["connector_uid"]),
+        (
+            pb.ImportPositionsRequest(connector="c", connector_uid=made.uid, positions=[broken]),
+            ["positions[0].offset", "positions[0].resume"],
+        ),
+    ):
+        error = await refused(stub.ImportPositions(request))
+        assert isinstance(error, errors.InvalidArgument)
+        assert [problem.field for problem in error.problems] == fields
+    assert await positions_of(stub) == {"p": ("[9]", 0, "")}

@@ -48,10 +48,10 @@ def test_restoring_moves_what_moved_forgets_what_came_and_leaves_the_rest(store:
     committed(store, opened(store, 1), p=5, still=7)
     third = opened(store, 3)
     committed(store, third, p=9, came=1)
-    positions, forgotten = store.restore("c", revision).result(10)
-    assert forgotten == ("came",)
+    moved = store.restore("c", revision).result(10)
+    assert [(each.partition, each.before, each.after) for each in moved.changes] == [("came", "[1]", None), ("p", "[9]", "[5]")]
     assert stored(store) == {"p": ("[5]", 1), "still": ("[7]", 0)}
-    assert {position.partition for position in positions} == {"p", "still", "~task/0"}
+    assert {position.partition for position in moved.positions} == {"p", "still", "~task/0"}
     with pytest.raises(FailedPrecondition, match="positions were altered or reset"):
         committed(store, third, p=10)
     # What is sent again on purpose is above what was sent before.
@@ -63,7 +63,7 @@ def test_restoring_the_end_of_what_is_still_open_moves_nothing(store: PositionSt
     committed(store, opened(store, 1), p=5)
     by = opened(store, 3)
     committed(store, by, p=9)
-    assert store.restore("c", 3).result(10)[1] == ()
+    assert store.restore("c", 3).result(10).changes == ()
     assert stored(store) == {"p": ("[9]", 0)}
     committed(store, by, p=10)
 

@@ -22,10 +22,12 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from rocketconnect.connector.v1 import connector_pb2 as rocketconnect_dot_connector_dot_v1_dot_connector__pb2
+from rocketconnect.record.v1 import record_pb2 as rocketconnect_dot_record_dot_v1_dot_record__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n0rocketconnect/executor/v1/executor_service.proto\x12\x19rocketconnect.executor.v1\x1a*rocketconnect/connector/v1/connector.proto\"\xa8\x01\n\x18ValidateConnectorRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12O\n\x06\x63onfig\x18\x02 \x03(\x0b\x32?.rocketconnect.executor.v1.ValidateConnectorRequest.ConfigEntry\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xb0\x01\n\x19ValidateConnectorResponse\x12\x35\n\x08problems\x18\x01 \x03(\x0b\x32#.rocketconnect.connector.v1.Problem\x12\x0e\n\x06plugin\x18\x02 \x01(\t\x12\x37\n\x04type\x18\x03 \x01(\x0e\x32).rocketconnect.connector.v1.ConnectorType\x12\x13\n\x0bsecret_keys\x18\x04 \x03(\t\"\x14\n\x12ListPluginsRequest\"J\n\x13ListPluginsResponse\x12\x33\n\x07plugins\x18\x01 \x03(\x0b\x32\".rocketconnect.connector.v1.Plugin\"\x16\n\x14ReloadPluginsRequest\"L\n\x15ReloadPluginsResponse\x12\x33\n\x07plugins\x18\x01 \x03(\x0b\x32\".rocketconnect.connector.v1.Plugin\"\x17\n\x15\x44\x65scribeWorkerRequest\"L\n\x0bHostProcess\x12\x0b\n\x03pid\x18\x01 \x01(\x03\x12\x0f\n\x07profile\x18\x02 \x01(\t\x12\r\n\x05tasks\x18\x03 \x03(\t\x12\x10\n\x08restarts\x18\x04 \x01(\x05\"\xe0\x01\n\x16\x44\x65scribeWorkerResponse\x12\x11\n\tworker_id\x18\x01 \x01(\t\x12M\n\x06labels\x18\x02 \x03(\x0b\x32=.rocketconnect.executor.v1.DescribeWorkerResponse.LabelsEntry\x12\x35\n\x05hosts\x18\x03 \x03(\x0b\x32&.rocketconnect.executor.v1.HostProcess\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x32\xea\x03\n\x0f\x45xecutorService\x12~\n\x11ValidateConnector\x12\x33.rocketconnect.executor.v1.ValidateConnectorRequest\x1a\x34.rocketconnect.executor.v1.ValidateConnectorResponse\x12l\n\x0bListPlugins\x12-.rocketconnect.executor.v1.ListPluginsRequest\x1a..rocketconnect.executor.v1.ListPluginsResponse\x12r\n\rReloadPlugins\x12/.rocketconnect.executor.v1.ReloadPluginsRequest\x1a\x30.rocketconnect.executor.v1.ReloadPluginsResponse\x12u\n\x0e\x44\x65scribeWorker\x12\x30.rocketconnect.executor.v1.DescribeWorkerRequest\x1a\x31.rocketconnect.executor.v1.DescribeWorkerResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n0rocketconnect/executor/v1/executor_service.proto\x12\x19rocketconnect.executor.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a*rocketconnect/connector/v1/connector.proto\x1a$rocketconnect/record/v1/record.proto\"\xa8\x01\n\x18ValidateConnectorRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12O\n\x06\x63onfig\x18\x02 \x03(\x0b\x32?.rocketconnect.executor.v1.ValidateConnectorRequest.ConfigEntry\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xb0\x01\n\x19ValidateConnectorResponse\x12\x35\n\x08problems\x18\x01 \x03(\x0b\x32#.rocketconnect.connector.v1.Problem\x12\x0e\n\x06plugin\x18\x02 \x01(\t\x12\x37\n\x04type\x18\x03 \x01(\x0e\x32).rocketconnect.connector.v1.ConnectorType\x12\x13\n\x0bsecret_keys\x18\x04 \x03(\t\"\x14\n\x12ListPluginsRequest\"J\n\x13ListPluginsResponse\x12\x33\n\x07plugins\x18\x01 \x03(\x0b\x32\".rocketconnect.connector.v1.Plugin\"\x16\n\x14ReloadPluginsRequest\"L\n\x15ReloadPluginsResponse\x12\x33\n\x07plugins\x18\x01 \x03(\x0b\x32\".rocketconnect.connector.v1.Plugin\"\x17\n\x15\x44\x65scribeWorkerRequest\"L\n\x0bHostProcess\x12\x0b\n\x03pid\x18\x01 \x01(\x03\x12\x0f\n\x07profile\x18\x02 \x01(\t\x12\r\n\x05tasks\x18\x03 \x03(\t\x12\x10\n\x08restarts\x18\x04 \x01(\x05\"\xe0\x01\n\x16\x44\x65scribeWorkerResponse\x12\x11\n\tworker_id\x18\x01 \x01(\t\x12M\n\x06labels\x18\x02 \x03(\x0b\x32=.rocketconnect.executor.v1.DescribeWorkerResponse.LabelsEntry\x12\x35\n\x05hosts\x18\x03 \x03(\x0b\x32&.rocketconnect.executor.v1.HostProcess\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xd8\x01\n\x15\x43heckPositionsRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12L\n\x06\x63onfig\x18\x02 \x03(\x0b\x32<.rocketconnect.executor.v1.CheckPositionsRequest.ConfigEntry\x12\x34\n\tpositions\x18\x03 \x03(\x0b\x32!.rocketconnect.record.v1.Position\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"F\n\x0fPartitionBounds\x12\x11\n\tpartition\x18\x01 \x01(\t\x12\x10\n\x08\x65\x61rliest\x18\x02 \x01(\t\x12\x0e\n\x06latest\x18\x03 \x01(\t\"\x8b\x01\n\x16\x43heckPositionsResponse\x12\x35\n\x08problems\x18\x01 \x03(\x0b\x32#.rocketconnect.connector.v1.Problem\x12:\n\x06\x62ounds\x18\x02 \x03(\x0b\x32*.rocketconnect.executor.v1.PartitionBounds\"\xa0\x02\n\x17ResolvePositionsRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12N\n\x06\x63onfig\x18\x02 \x03(\x0b\x32>.rocketconnect.executor.v1.ResolvePositionsRequest.ConfigEntry\x12+\n\x04\x65\x64ge\x18\x03 \x01(\x0e\x32\x1d.rocketconnect.record.v1.Edge\x12(\n\x04time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\npartitions\x18\x05 \x03(\t\x12\r\n\x05known\x18\x06 \x03(\t\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xbe\x01\n\x18ResolvePositionsResponse\x12\x34\n\tpositions\x18\x01 \x03(\x0b\x32!.rocketconnect.record.v1.Position\x12\x35\n\x08problems\x18\x02 \x03(\x0b\x32#.rocketconnect.connector.v1.Problem\x12\x35\n\x08left_out\x18\x03 \x03(\x0b\x32#.rocketconnect.connector.v1.Problem2\xde\x05\n\x0f\x45xecutorService\x12~\n\x11ValidateConnector\x12\x33.rocketconnect.executor.v1.ValidateConnectorRequest\x1a\x34.rocketconnect.executor.v1.ValidateConnectorResponse\x12l\n\x0bListPlugins\x12-.rocketconnect.executor.v1.ListPluginsRequest\x1a..rocketconnect.executor.v1.ListPluginsResponse\x12r\n\rReloadPlugins\x12/.rocketconnect.executor.v1.ReloadPluginsRequest\x1a\x30.rocketconnect.executor.v1.ReloadPluginsResponse\x12u\n\x0e\x43heckPositions\x12\x30.rocketconnect.executor.v1.CheckPositionsRequest\x1a\x31.rocketconnect.executor.v1.CheckPositionsResponse\x12{\n\x10ResolvePositions\x12\x32.rocketconnect.executor.v1.ResolvePositionsRequest\x1a\x33.rocketconnect.executor.v1.ResolvePositionsResponse\x12u\n\x0e\x44\x65scribeWorker\x12\x30.rocketconnect.executor.v1.DescribeWorkerRequest\x1a\x31.rocketconnect.executor.v1.DescribeWorkerResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,28 +38,46 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_VALIDATECONNECTORREQUEST_CONFIGENTRY']._serialized_options = b'8\001'
   _globals['_DESCRIBEWORKERRESPONSE_LABELSENTRY']._loaded_options = None
   _globals['_DESCRIBEWORKERRESPONSE_LABELSENTRY']._serialized_options = b'8\001'
-  _globals['_VALIDATECONNECTORREQUEST']._serialized_start=124
-  _globals['_VALIDATECONNECTORREQUEST']._serialized_end=292
-  _globals['_VALIDATECONNECTORREQUEST_CONFIGENTRY']._serialized_start=247
-  _globals['_VALIDATECONNECTORREQUEST_CONFIGENTRY']._serialized_end=292
-  _globals['_VALIDATECONNECTORRESPONSE']._serialized_start=295
-  _globals['_VALIDATECONNECTORRESPONSE']._serialized_end=471
-  _globals['_LISTPLUGINSREQUEST']._serialized_start=473
-  _globals['_LISTPLUGINSREQUEST']._serialized_end=493
-  _globals['_LISTPLUGINSRESPONSE']._serialized_start=495
-  _globals['_LISTPLUGINSRESPONSE']._serialized_end=569
-  _globals['_RELOADPLUGINSREQUEST']._serialized_start=571
-  _globals['_RELOADPLUGINSREQUEST']._serialized_end=593
-  _globals['_RELOADPLUGINSRESPONSE']._serialized_start=595
-  _globals['_RELOADPLUGINSRESPONSE']._serialized_end=671
-  _globals['_DESCRIBEWORKERREQUEST']._serialized_start=673
-  _globals['_DESCRIBEWORKERREQUEST']._serialized_end=696
-  _globals['_HOSTPROCESS']._serialized_start=698
-  _globals['_HOSTPROCESS']._serialized_end=774
-  _globals['_DESCRIBEWORKERRESPONSE']._serialized_start=777
-  _globals['_DESCRIBEWORKERRESPONSE']._serialized_end=1001
-  _globals['_DESCRIBEWORKERRESPONSE_LABELSENTRY']._serialized_start=956
-  _globals['_DESCRIBEWORKERRESPONSE_LABELSENTRY']._serialized_end=1001
-  _globals['_EXECUTORSERVICE']._serialized_start=1004
-  _globals['_EXECUTORSERVICE']._serialized_end=1494
+  _globals['_CHECKPOSITIONSREQUEST_CONFIGENTRY']._loaded_options = None
+  _globals['_CHECKPOSITIONSREQUEST_CONFIGENTRY']._serialized_options = b'8\001'
+  _globals['_RESOLVEPOSITIONSREQUEST_CONFIGENTRY']._loaded_options = None
+  _globals['_RESOLVEPOSITIONSREQUEST_CONFIGENTRY']._serialized_options = b'8\001'
+  _globals['_VALIDATECONNECTORREQUEST']._serialized_start=195
+  _globals['_VALIDATECONNECTORREQUEST']._serialized_end=363
+  _globals['_VALIDATECONNECTORREQUEST_CONFIGENTRY']._serialized_start=318
+  _globals['_VALIDATECONNECTORREQUEST_CONFIGENTRY']._serialized_end=363
+  _globals['_VALIDATECONNECTORRESPONSE']._serialized_start=366
+  _globals['_VALIDATECONNECTORRESPONSE']._serialized_end=542
+  _globals['_LISTPLUGINSREQUEST']._serialized_start=544
+  _globals['_LISTPLUGINSREQUEST']._serialized_end=564
+  _globals['_LISTPLUGINSRESPONSE']._serialized_start=566
+  _globals['_LISTPLUGINSRESPONSE']._serialized_end=640
+  _globals['_RELOADPLUGINSREQUEST']._serialized_start=642
+  _globals['_RELOADPLUGINSREQUEST']._serialized_end=664
+  _globals['_RELOADPLUGINSRESPONSE']._serialized_start=666
+  _globals['_RELOADPLUGINSRESPONSE']._serialized_end=742
+  _globals['_DESCRIBEWORKERREQUEST']._serialized_start=744
+  _globals['_DESCRIBEWORKERREQUEST']._serialized_end=767
+  _globals['_HOSTPROCESS']._serialized_start=769
+  _globals['_HOSTPROCESS']._serialized_end=845
+  _globals['_DESCRIBEWORKERRESPONSE']._serialized_start=848
+  _globals['_DESCRIBEWORKERRESPONSE']._serialized_end=1072
+  _globals['_DESCRIBEWORKERRESPONSE_LABELSENTRY']._serialized_start=1027
+  _globals['_DESCRIBEWORKERRESPONSE_LABELSENTRY']._serialized_end=1072
+  _globals['_CHECKPOSITIONSREQUEST']._serialized_start=1075
+  _globals['_CHECKPOSITIONSREQUEST']._serialized_end=1291
+  _globals['_CHECKPOSITIONSREQUEST_CONFIGENTRY']._serialized_start=318
+  _globals['_CHECKPOSITIONSREQUEST_CONFIGENTRY']._serialized_end=363
+  _globals['_PARTITIONBOUNDS']._serialized_start=1293
+  _globals['_PARTITIONBOUNDS']._serialized_end=1363
+  _globals['_CHECKPOSITIONSRESPONSE']._serialized_start=1366
+  _globals['_CHECKPOSITIONSRESPONSE']._serialized_end=1505
+  _globals['_RESOLVEPOSITIONSREQUEST']._serialized_start=1508
+  _globals['_RESOLVEPOSITIONSREQUEST']._serialized_end=1796
+  _globals['_RESOLVEPOSITIONSREQUEST_CONFIGENTRY']._serialized_start=318
+  _globals['_RESOLVEPOSITIONSREQUEST_CONFIGENTRY']._serialized_end=363
+  _globals['_RESOLVEPOSITIONSRESPONSE']._serialized_start=1799
+  _globals['_RESOLVEPOSITIONSRESPONSE']._serialized_end=1989
+  _globals['_EXECUTORSERVICE']._serialized_start=1992
+  _globals['_EXECUTORSERVICE']._serialized_end=2726
 # @@protoc_insertion_point(module_scope)

@@ -6,8 +6,10 @@ The executor service: a worker. It holds nothing durable: it pulls its assignmen
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from rocketconnect.connector.v1 import connector_pb2 as _connector_pb2
+from rocketconnect.record.v1 import record_pb2 as _record_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -293,3 +295,223 @@ class DescribeWorkerResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___DescribeWorkerResponse: _TypeAlias = DescribeWorkerResponse  # noqa: Y015
+
+@_typing.final
+class CheckPositionsRequest(_message.Message):
+    """See ExecutorService.CheckPositions."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class ConfigEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    NAME_FIELD_NUMBER: _builtins.int
+    CONFIG_FIELD_NUMBER: _builtins.int
+    POSITIONS_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The name of the connector."""
+    @_builtins.property
+    def config(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """Its configuration."""
+
+    @_builtins.property
+    def positions(self) -> _containers.RepeatedCompositeFieldContainer[_record_pb2.Position]:
+        """Partition and offset of each; the rest is ignored."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        config: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        positions: _abc.Iterable[_record_pb2.Position] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "name", b"name", "positions", b"positions"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CheckPositionsRequest: _TypeAlias = CheckPositionsRequest  # noqa: Y015
+
+@_typing.final
+class PartitionBounds(_message.Message):
+    """How far a partition or queue reaches."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PARTITION_FIELD_NUMBER: _builtins.int
+    EARLIEST_FIELD_NUMBER: _builtins.int
+    LATEST_FIELD_NUMBER: _builtins.int
+    partition: _builtins.str
+    """Which."""
+    earliest: _builtins.str
+    """The lowest offset. Empty: not known."""
+    latest: _builtins.str
+    """The highest offset. Empty: not known."""
+    def __init__(
+        self,
+        *,
+        partition: _builtins.str = ...,
+        earliest: _builtins.str = ...,
+        latest: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["earliest", b"earliest", "latest", b"latest", "partition", b"partition"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PartitionBounds: _TypeAlias = PartitionBounds  # noqa: Y015
+
+@_typing.final
+class CheckPositionsResponse(_message.Message):
+    """See ExecutorService.CheckPositions."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROBLEMS_FIELD_NUMBER: _builtins.int
+    BOUNDS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def problems(self) -> _containers.RepeatedCompositeFieldContainer[_connector_pb2.Problem]:
+        """Everything that is wrong; the key of each is the partition."""
+
+    @_builtins.property
+    def bounds(self) -> _containers.RepeatedCompositeFieldContainer[Global___PartitionBounds]:
+        """The bounds of the partitions that exist, in the order of the request."""
+
+    def __init__(
+        self,
+        *,
+        problems: _abc.Iterable[_connector_pb2.Problem] | None = ...,
+        bounds: _abc.Iterable[Global___PartitionBounds] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bounds", b"bounds", "problems", b"problems"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CheckPositionsResponse: _TypeAlias = CheckPositionsResponse  # noqa: Y015
+
+@_typing.final
+class ResolvePositionsRequest(_message.Message):
+    """See ExecutorService.ResolvePositions. One of `edge` and `time` is given."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class ConfigEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    NAME_FIELD_NUMBER: _builtins.int
+    CONFIG_FIELD_NUMBER: _builtins.int
+    EDGE_FIELD_NUMBER: _builtins.int
+    TIME_FIELD_NUMBER: _builtins.int
+    PARTITIONS_FIELD_NUMBER: _builtins.int
+    KNOWN_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The name of the connector."""
+    edge: _record_pb2.Edge.ValueType
+    """An end of each partition."""
+    @_builtins.property
+    def config(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """Its configuration."""
+
+    @_builtins.property
+    def time(self) -> _timestamp_pb2.Timestamp:
+        """The first record stored at or after this time; behind the last one when there is none."""
+
+    @_builtins.property
+    def partitions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Those to resolve. Empty: of a sink all queues of its topics, of a source all in `known`."""
+
+    @_builtins.property
+    def known(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The partitions that the connector has a position in."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        config: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        edge: _record_pb2.Edge.ValueType = ...,
+        time: _timestamp_pb2.Timestamp | None = ...,
+        partitions: _abc.Iterable[_builtins.str] | None = ...,
+        known: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "edge", b"edge", "known", b"known", "name", b"name", "partitions", b"partitions", "time", b"time"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ResolvePositionsRequest: _TypeAlias = ResolvePositionsRequest  # noqa: Y015
+
+@_typing.final
+class ResolvePositionsResponse(_message.Message):
+    """See ExecutorService.ResolvePositions."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POSITIONS_FIELD_NUMBER: _builtins.int
+    PROBLEMS_FIELD_NUMBER: _builtins.int
+    LEFT_OUT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def positions(self) -> _containers.RepeatedCompositeFieldContainer[_record_pb2.Position]:
+        """Partition and offset of each, by partition."""
+
+    @_builtins.property
+    def problems(self) -> _containers.RepeatedCompositeFieldContainer[_connector_pb2.Problem]:
+        """Why there is no position for a partition that was named, or for any of them; then `positions` is empty."""
+
+    @_builtins.property
+    def left_out(self) -> _containers.RepeatedCompositeFieldContainer[_connector_pb2.Problem]:
+        """Partitions that were not named and are left as they are, with the reason."""
+
+    def __init__(
+        self,
+        *,
+        positions: _abc.Iterable[_record_pb2.Position] | None = ...,
+        problems: _abc.Iterable[_connector_pb2.Problem] | None = ...,
+        left_out: _abc.Iterable[_connector_pb2.Problem] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["left_out", b"left_out", "positions", b"positions", "problems", b"problems"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ResolvePositionsResponse: _TypeAlias = ResolvePositionsResponse  # noqa: Y015

@@ -28,7 +28,8 @@ if _version_not_supported:
 class ExecutorServiceStub:
     """A worker, as the other services see it.
 
-    Errors: DEADLINE_EXCEEDED (PLUGIN_TIMEOUT: the plugin's own check did not end in time).
+    Errors: DEADLINE_EXCEEDED (PLUGIN_TIMEOUT: the plugin's own check did not end in time), UNAVAILABLE (POSITIONS_NOT_KNOWN: neither
+    the brokers nor the plugin could say anything of positions; another worker may be able to).
     """
 
     def __init__(self, channel):
@@ -52,6 +53,16 @@ class ExecutorServiceStub:
                 request_serializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.ReloadPluginsRequest.SerializeToString,
                 response_deserializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.ReloadPluginsResponse.FromString,
                 _registered_method=True)
+        self.CheckPositions = channel.unary_unary(
+                '/rocketconnect.executor.v1.ExecutorService/CheckPositions',
+                request_serializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.CheckPositionsRequest.SerializeToString,
+                response_deserializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.CheckPositionsResponse.FromString,
+                _registered_method=True)
+        self.ResolvePositions = channel.unary_unary(
+                '/rocketconnect.executor.v1.ExecutorService/ResolvePositions',
+                request_serializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.ResolvePositionsRequest.SerializeToString,
+                response_deserializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.ResolvePositionsResponse.FromString,
+                _registered_method=True)
         self.DescribeWorker = channel.unary_unary(
                 '/rocketconnect.executor.v1.ExecutorService/DescribeWorker',
                 request_serializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.DescribeWorkerRequest.SerializeToString,
@@ -62,7 +73,8 @@ class ExecutorServiceStub:
 class ExecutorServiceServicer:
     """A worker, as the other services see it.
 
-    Errors: DEADLINE_EXCEEDED (PLUGIN_TIMEOUT: the plugin's own check did not end in time).
+    Errors: DEADLINE_EXCEEDED (PLUGIN_TIMEOUT: the plugin's own check did not end in time), UNAVAILABLE (POSITIONS_NOT_KNOWN: neither
+    the brokers nor the plugin could say anything of positions; another worker may be able to).
     """
 
     def ValidateConnector(self, request, context):
@@ -82,6 +94,21 @@ class ExecutorServiceServicer:
 
     def ReloadPlugins(self, request, context):
         """Looks for plugins again, in a fresh host process, and reports them to the config service.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CheckPositions(self, request, context):
+        """Whether positions are possible: of a sink the brokers are asked, of a source the plugin, in a fresh host process. Positions that
+        are wrong are a good answer with problems, not an error.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ResolvePositions(self, request, context):
+        """Which positions stand for an edge or a time; asks as CheckPositions does.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -112,6 +139,16 @@ def add_ExecutorServiceServicer_to_server(servicer, server):
                     request_deserializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.ReloadPluginsRequest.FromString,
                     response_serializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.ReloadPluginsResponse.SerializeToString,
             ),
+            'CheckPositions': grpc.unary_unary_rpc_method_handler(
+                    servicer.CheckPositions,
+                    request_deserializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.CheckPositionsRequest.FromString,
+                    response_serializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.CheckPositionsResponse.SerializeToString,
+            ),
+            'ResolvePositions': grpc.unary_unary_rpc_method_handler(
+                    servicer.ResolvePositions,
+                    request_deserializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.ResolvePositionsRequest.FromString,
+                    response_serializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.ResolvePositionsResponse.SerializeToString,
+            ),
             'DescribeWorker': grpc.unary_unary_rpc_method_handler(
                     servicer.DescribeWorker,
                     request_deserializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.DescribeWorkerRequest.FromString,
@@ -128,7 +165,8 @@ def add_ExecutorServiceServicer_to_server(servicer, server):
 class ExecutorService:
     """A worker, as the other services see it.
 
-    Errors: DEADLINE_EXCEEDED (PLUGIN_TIMEOUT: the plugin's own check did not end in time).
+    Errors: DEADLINE_EXCEEDED (PLUGIN_TIMEOUT: the plugin's own check did not end in time), UNAVAILABLE (POSITIONS_NOT_KNOWN: neither
+    the brokers nor the plugin could say anything of positions; another worker may be able to).
     """
 
     @staticmethod
@@ -202,6 +240,60 @@ class ExecutorService:
             '/rocketconnect.executor.v1.ExecutorService/ReloadPlugins',
             rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.ReloadPluginsRequest.SerializeToString,
             rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.ReloadPluginsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CheckPositions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rocketconnect.executor.v1.ExecutorService/CheckPositions',
+            rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.CheckPositionsRequest.SerializeToString,
+            rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.CheckPositionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ResolvePositions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rocketconnect.executor.v1.ExecutorService/ResolvePositions',
+            rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.ResolvePositionsRequest.SerializeToString,
+            rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.ResolvePositionsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -29,7 +29,8 @@ GRPC_VERSION: str
 class ExecutorServiceStub:
     """A worker, as the other services see it.
 
-    Errors: DEADLINE_EXCEEDED (PLUGIN_TIMEOUT: the plugin's own check did not end in time).
+    Errors: DEADLINE_EXCEEDED (PLUGIN_TIMEOUT: the plugin's own check did not end in time), UNAVAILABLE (POSITIONS_NOT_KNOWN: neither
+    the brokers nor the plugin could say anything of positions; another worker may be able to).
     """
 
     @_typing.overload
@@ -44,6 +45,12 @@ class ExecutorServiceStub:
     """The plugins that this worker offers."""
     ReloadPlugins: _grpc.UnaryUnaryMultiCallable[_executor_service_pb2.ReloadPluginsRequest, _executor_service_pb2.ReloadPluginsResponse]
     """Looks for plugins again, in a fresh host process, and reports them to the config service."""
+    CheckPositions: _grpc.UnaryUnaryMultiCallable[_executor_service_pb2.CheckPositionsRequest, _executor_service_pb2.CheckPositionsResponse]
+    """Whether positions are possible: of a sink the brokers are asked, of a source the plugin, in a fresh host process. Positions that
+    are wrong are a good answer with problems, not an error.
+    """
+    ResolvePositions: _grpc.UnaryUnaryMultiCallable[_executor_service_pb2.ResolvePositionsRequest, _executor_service_pb2.ResolvePositionsResponse]
+    """Which positions stand for an edge or a time; asks as CheckPositions does."""
     DescribeWorker: _grpc.UnaryUnaryMultiCallable[_executor_service_pb2.DescribeWorkerRequest, _executor_service_pb2.DescribeWorkerResponse]
     """What this worker runs, in which processes."""
 
@@ -51,7 +58,8 @@ class ExecutorServiceStub:
 class ExecutorServiceAsyncStub(ExecutorServiceStub):
     """A worker, as the other services see it.
 
-    Errors: DEADLINE_EXCEEDED (PLUGIN_TIMEOUT: the plugin's own check did not end in time).
+    Errors: DEADLINE_EXCEEDED (PLUGIN_TIMEOUT: the plugin's own check did not end in time), UNAVAILABLE (POSITIONS_NOT_KNOWN: neither
+    the brokers nor the plugin could say anything of positions; another worker may be able to).
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
@@ -63,13 +71,20 @@ class ExecutorServiceAsyncStub(ExecutorServiceStub):
     """The plugins that this worker offers."""
     ReloadPlugins: _aio.UnaryUnaryMultiCallable[_executor_service_pb2.ReloadPluginsRequest, _executor_service_pb2.ReloadPluginsResponse]  # type: ignore[assignment]
     """Looks for plugins again, in a fresh host process, and reports them to the config service."""
+    CheckPositions: _aio.UnaryUnaryMultiCallable[_executor_service_pb2.CheckPositionsRequest, _executor_service_pb2.CheckPositionsResponse]  # type: ignore[assignment]
+    """Whether positions are possible: of a sink the brokers are asked, of a source the plugin, in a fresh host process. Positions that
+    are wrong are a good answer with problems, not an error.
+    """
+    ResolvePositions: _aio.UnaryUnaryMultiCallable[_executor_service_pb2.ResolvePositionsRequest, _executor_service_pb2.ResolvePositionsResponse]  # type: ignore[assignment]
+    """Which positions stand for an edge or a time; asks as CheckPositions does."""
     DescribeWorker: _aio.UnaryUnaryMultiCallable[_executor_service_pb2.DescribeWorkerRequest, _executor_service_pb2.DescribeWorkerResponse]  # type: ignore[assignment]
     """What this worker runs, in which processes."""
 
 class ExecutorServiceServicer(metaclass=_abc_1.ABCMeta):
     """A worker, as the other services see it.
 
-    Errors: DEADLINE_EXCEEDED (PLUGIN_TIMEOUT: the plugin's own check did not end in time).
+    Errors: DEADLINE_EXCEEDED (PLUGIN_TIMEOUT: the plugin's own check did not end in time), UNAVAILABLE (POSITIONS_NOT_KNOWN: neither
+    the brokers nor the plugin could say anything of positions; another worker may be able to).
     """
 
     @_abc_1.abstractmethod
@@ -97,6 +112,24 @@ class ExecutorServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_executor_service_pb2.ReloadPluginsResponse, _abc.Awaitable[_executor_service_pb2.ReloadPluginsResponse]]:
         """Looks for plugins again, in a fresh host process, and reports them to the config service."""
+
+    @_abc_1.abstractmethod
+    def CheckPositions(
+        self,
+        request: _executor_service_pb2.CheckPositionsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_executor_service_pb2.CheckPositionsResponse, _abc.Awaitable[_executor_service_pb2.CheckPositionsResponse]]:
+        """Whether positions are possible: of a sink the brokers are asked, of a source the plugin, in a fresh host process. Positions that
+        are wrong are a good answer with problems, not an error.
+        """
+
+    @_abc_1.abstractmethod
+    def ResolvePositions(
+        self,
+        request: _executor_service_pb2.ResolvePositionsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_executor_service_pb2.ResolvePositionsResponse, _abc.Awaitable[_executor_service_pb2.ResolvePositionsResponse]]:
+        """Which positions stand for an edge or a time; asks as CheckPositions does."""
 
     @_abc_1.abstractmethod
     def DescribeWorker(

@@ -25,10 +25,11 @@ _sym_db = _symbol_database.Default()
 from google.api import annotations_pb2 as google_dot_api_dot_annotations__pb2
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
+from rocketconnect.connector.v1 import connector_pb2 as rocketconnect_dot_connector_dot_v1_dot_connector__pb2
 from rocketconnect.record.v1 import record_pb2 as rocketconnect_dot_record_dot_v1_dot_record__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n0rocketconnect/position/v1/position_service.proto\x12\x19rocketconnect.position.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$rocketconnect/record/v1/record.proto\"S\n\tTaskFence\x12\x15\n\rconnector_uid\x18\x01 \x01(\t\x12\x0c\n\x04task\x18\x02 \x01(\x05\x12\x12\n\ngeneration\x18\x03 \x01(\x03\x12\r\n\x05\x65poch\x18\x04 \x01(\x03\"X\n\x0fOpenTaskRequest\x12\x33\n\x05\x66\x65nce\x18\x01 \x01(\x0b\x32$.rocketconnect.position.v1.TaskFence\x12\x10\n\x08revision\x18\x02 \x01(\x03\"\x95\x01\n\x10OpenTaskResponse\x12\x34\n\tpositions\x18\x01 \x03(\x0b\x32!.rocketconnect.record.v1.Position\x12\'\n\x04wait\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\r\n\x05\x63lean\x18\x03 \x01(\x08\x12\x13\n\x0bincarnation\x18\x04 \x01(\x03\"^\n\x0ePositionUpdate\x12\x33\n\x08position\x18\x01 \x01(\x0b\x32!.rocketconnect.record.v1.Position\x12\x17\n\x0f\x65xpected_offset\x18\x02 \x01(\t\"\x98\x01\n\x16\x43ommitPositionsRequest\x12\x33\n\x05\x66\x65nce\x18\x01 \x01(\x0b\x32$.rocketconnect.position.v1.TaskFence\x12:\n\x07updates\x18\x02 \x03(\x0b\x32).rocketconnect.position.v1.PositionUpdate\x12\r\n\x05\x63lean\x18\x03 \x01(\x08\"\x19\n\x17\x43ommitPositionsResponse\"v\n\x14\x43onfirmEpochsRequest\x12\x34\n\x06\x66\x65nces\x18\x01 \x03(\x0b\x32$.rocketconnect.position.v1.TaskFence\x12(\n\x05lease\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\"M\n\x15\x43onfirmEpochsResponse\x12\x34\n\x06\x66\x65nced\x18\x01 \x03(\x0b\x32$.rocketconnect.position.v1.TaskFence\"P\n\x14ListPositionsRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"f\n\x15ListPositionsResponse\x12\x34\n\tpositions\x18\x01 \x03(\x0b\x32!.rocketconnect.record.v1.Position\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"`\n\x15\x41lterPositionsRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\x34\n\tpositions\x18\x02 \x03(\x0b\x32!.rocketconnect.record.v1.Position\"N\n\x16\x41lterPositionsResponse\x12\x34\n\tpositions\x18\x01 \x03(\x0b\x32!.rocketconnect.record.v1.Position\"*\n\x15ResetPositionsRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\"\'\n\x16ResetPositionsResponse\x12\r\n\x05\x63ount\x18\x01 \x01(\x03\"x\n\x10PositionSnapshot\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12\x15\n\rnext_revision\x18\x02 \x01(\x03\x12\x11\n\tpositions\x18\x03 \x01(\x03\x12(\n\x04time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"1\n\x1cListPositionSnapshotsRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\"v\n\x1dListPositionSnapshotsResponse\x12>\n\tsnapshots\x18\x01 \x03(\x0b\x32+.rocketconnect.position.v1.PositionSnapshot\x12\x15\n\ropen_revision\x18\x02 \x01(\x03\">\n\x17RestorePositionsRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\x10\n\x08revision\x18\x02 \x01(\x03\"c\n\x18RestorePositionsResponse\x12\x34\n\tpositions\x18\x01 \x03(\x0b\x32!.rocketconnect.record.v1.Position\x12\x11\n\tforgotten\x18\x02 \x03(\t2\xe1\t\n\x0fPositionService\x12\x63\n\x08OpenTask\x12*.rocketconnect.position.v1.OpenTaskRequest\x1a+.rocketconnect.position.v1.OpenTaskResponse\x12x\n\x0f\x43ommitPositions\x12\x31.rocketconnect.position.v1.CommitPositionsRequest\x1a\x32.rocketconnect.position.v1.CommitPositionsResponse\x12r\n\rConfirmEpochs\x12/.rocketconnect.position.v1.ConfirmEpochsRequest\x1a\x30.rocketconnect.position.v1.ConfirmEpochsResponse\x12\xa0\x01\n\rListPositions\x12/.rocketconnect.position.v1.ListPositionsRequest\x1a\x30.rocketconnect.position.v1.ListPositionsResponse\",\x82\xd3\xe4\x93\x02&\x12$/v1/connectors/{connector}/positions\x12\xac\x01\n\x0e\x41lterPositions\x12\x30.rocketconnect.position.v1.AlterPositionsRequest\x1a\x31.rocketconnect.position.v1.AlterPositionsResponse\"5\x82\xd3\xe4\x93\x02/\"*/v1/connectors/{connector}/positions:alter:\x01*\x12\xac\x01\n\x0eResetPositions\x12\x30.rocketconnect.position.v1.ResetPositionsRequest\x1a\x31.rocketconnect.position.v1.ResetPositionsResponse\"5\x82\xd3\xe4\x93\x02/\"*/v1/connectors/{connector}/positions:reset:\x01*\x12\xc2\x01\n\x15ListPositionSnapshots\x12\x37.rocketconnect.position.v1.ListPositionSnapshotsRequest\x1a\x38.rocketconnect.position.v1.ListPositionSnapshotsResponse\"6\x82\xd3\xe4\x93\x02\x30\x12./v1/connectors/{connector}/positions/snapshots\x12\xb4\x01\n\x10RestorePositions\x12\x32.rocketconnect.position.v1.RestorePositionsRequest\x1a\x33.rocketconnect.position.v1.RestorePositionsResponse\"7\x82\xd3\xe4\x93\x02\x31\",/v1/connectors/{connector}/positions:restore:\x01*b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n0rocketconnect/position/v1/position_service.proto\x12\x19rocketconnect.position.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a*rocketconnect/connector/v1/connector.proto\x1a$rocketconnect/record/v1/record.proto\"S\n\tTaskFence\x12\x15\n\rconnector_uid\x18\x01 \x01(\t\x12\x0c\n\x04task\x18\x02 \x01(\x05\x12\x12\n\ngeneration\x18\x03 \x01(\x03\x12\r\n\x05\x65poch\x18\x04 \x01(\x03\"X\n\x0fOpenTaskRequest\x12\x33\n\x05\x66\x65nce\x18\x01 \x01(\x0b\x32$.rocketconnect.position.v1.TaskFence\x12\x10\n\x08revision\x18\x02 \x01(\x03\"\x95\x01\n\x10OpenTaskResponse\x12\x34\n\tpositions\x18\x01 \x03(\x0b\x32!.rocketconnect.record.v1.Position\x12\'\n\x04wait\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\r\n\x05\x63lean\x18\x03 \x01(\x08\x12\x13\n\x0bincarnation\x18\x04 \x01(\x03\"^\n\x0ePositionUpdate\x12\x33\n\x08position\x18\x01 \x01(\x0b\x32!.rocketconnect.record.v1.Position\x12\x17\n\x0f\x65xpected_offset\x18\x02 \x01(\t\"\x98\x01\n\x16\x43ommitPositionsRequest\x12\x33\n\x05\x66\x65nce\x18\x01 \x01(\x0b\x32$.rocketconnect.position.v1.TaskFence\x12:\n\x07updates\x18\x02 \x03(\x0b\x32).rocketconnect.position.v1.PositionUpdate\x12\r\n\x05\x63lean\x18\x03 \x01(\x08\"\x19\n\x17\x43ommitPositionsResponse\"v\n\x14\x43onfirmEpochsRequest\x12\x34\n\x06\x66\x65nces\x18\x01 \x03(\x0b\x32$.rocketconnect.position.v1.TaskFence\x12(\n\x05lease\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\"M\n\x15\x43onfirmEpochsResponse\x12\x34\n\x06\x66\x65nced\x18\x01 \x03(\x0b\x32$.rocketconnect.position.v1.TaskFence\"P\n\x14ListPositionsRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"f\n\x15ListPositionsResponse\x12\x34\n\tpositions\x18\x01 \x03(\x0b\x32!.rocketconnect.record.v1.Position\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"K\n\x0ePositionChange\x12\x11\n\tpartition\x18\x01 \x01(\t\x12\x13\n\x0b\x66rom_offset\x18\x02 \x01(\t\x12\x11\n\tto_offset\x18\x03 \x01(\t\"\x80\x02\n\x15\x41lterPositionsRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\x34\n\tpositions\x18\x02 \x03(\x0b\x32!.rocketconnect.record.v1.Position\x12)\n\x02to\x18\x03 \x01(\x0e\x32\x1d.rocketconnect.record.v1.Edge\x12+\n\x07to_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\npartitions\x18\x05 \x03(\t\x12\x0f\n\x07\x64ry_run\x18\x06 \x01(\x08\x12\x11\n\tunchecked\x18\x07 \x01(\x08\x12\x0e\n\x06\x61uthor\x18\x08 \x01(\t\"\xc1\x01\n\x16\x41lterPositionsResponse\x12\x34\n\tpositions\x18\x01 \x03(\x0b\x32!.rocketconnect.record.v1.Position\x12:\n\x07\x63hanges\x18\x02 \x03(\x0b\x32).rocketconnect.position.v1.PositionChange\x12\x35\n\x08left_out\x18\x03 \x03(\x0b\x32#.rocketconnect.connector.v1.Problem\"^\n\x15ResetPositionsRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x02 \x01(\x08\x12\x11\n\tunchecked\x18\x03 \x01(\x08\x12\x0e\n\x06\x61uthor\x18\x04 \x01(\t\"c\n\x16ResetPositionsResponse\x12\r\n\x05\x63ount\x18\x01 \x01(\x03\x12:\n\x07\x63hanges\x18\x02 \x03(\x0b\x32).rocketconnect.position.v1.PositionChange\"\xac\x01\n\x16ImportPositionsRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\x15\n\rconnector_uid\x18\x02 \x01(\t\x12\x34\n\tpositions\x18\x03 \x03(\x0b\x32!.rocketconnect.record.v1.Position\x12\x0f\n\x07\x64ry_run\x18\x04 \x01(\x08\x12\x11\n\tunchecked\x18\x05 \x01(\x08\x12\x0e\n\x06\x61uthor\x18\x06 \x01(\t\"\x8b\x01\n\x17ImportPositionsResponse\x12\x34\n\tpositions\x18\x01 \x03(\x0b\x32!.rocketconnect.record.v1.Position\x12:\n\x07\x63hanges\x18\x02 \x03(\x0b\x32).rocketconnect.position.v1.PositionChange\"x\n\x10PositionSnapshot\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12\x15\n\rnext_revision\x18\x02 \x01(\x03\x12\x11\n\tpositions\x18\x03 \x01(\x03\x12(\n\x04time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"1\n\x1cListPositionSnapshotsRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\"v\n\x1dListPositionSnapshotsResponse\x12>\n\tsnapshots\x18\x01 \x03(\x0b\x32+.rocketconnect.position.v1.PositionSnapshot\x12\x15\n\ropen_revision\x18\x02 \x01(\x03\"a\n\x17RestorePositionsRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\x10\n\x08revision\x18\x02 \x01(\x03\x12\x11\n\tunchecked\x18\x03 \x01(\x08\x12\x0e\n\x06\x61uthor\x18\x04 \x01(\t\"c\n\x18RestorePositionsResponse\x12\x34\n\tpositions\x18\x01 \x03(\x0b\x32!.rocketconnect.record.v1.Position\x12\x11\n\tforgotten\x18\x02 \x03(\t2\x94\x0b\n\x0fPositionService\x12\x63\n\x08OpenTask\x12*.rocketconnect.position.v1.OpenTaskRequest\x1a+.rocketconnect.position.v1.OpenTaskResponse\x12x\n\x0f\x43ommitPositions\x12\x31.rocketconnect.position.v1.CommitPositionsRequest\x1a\x32.rocketconnect.position.v1.CommitPositionsResponse\x12r\n\rConfirmEpochs\x12/.rocketconnect.position.v1.ConfirmEpochsRequest\x1a\x30.rocketconnect.position.v1.ConfirmEpochsResponse\x12\xa0\x01\n\rListPositions\x12/.rocketconnect.position.v1.ListPositionsRequest\x1a\x30.rocketconnect.position.v1.ListPositionsResponse\",\x82\xd3\xe4\x93\x02&\x12$/v1/connectors/{connector}/positions\x12\xac\x01\n\x0e\x41lterPositions\x12\x30.rocketconnect.position.v1.AlterPositionsRequest\x1a\x31.rocketconnect.position.v1.AlterPositionsResponse\"5\x82\xd3\xe4\x93\x02/\"*/v1/connectors/{connector}/positions:alter:\x01*\x12\xac\x01\n\x0eResetPositions\x12\x30.rocketconnect.position.v1.ResetPositionsRequest\x1a\x31.rocketconnect.position.v1.ResetPositionsResponse\"5\x82\xd3\xe4\x93\x02/\"*/v1/connectors/{connector}/positions:reset:\x01*\x12\xc2\x01\n\x15ListPositionSnapshots\x12\x37.rocketconnect.position.v1.ListPositionSnapshotsRequest\x1a\x38.rocketconnect.position.v1.ListPositionSnapshotsResponse\"6\x82\xd3\xe4\x93\x02\x30\x12./v1/connectors/{connector}/positions/snapshots\x12\xb4\x01\n\x10RestorePositions\x12\x32.rocketconnect.position.v1.RestorePositionsRequest\x1a\x33.rocketconnect.position.v1.RestorePositionsResponse\"7\x82\xd3\xe4\x93\x02\x31\",/v1/connectors/{connector}/positions:restore:\x01*\x12\xb0\x01\n\x0fImportPositions\x12\x31.rocketconnect.position.v1.ImportPositionsRequest\x1a\x32.rocketconnect.position.v1.ImportPositionsResponse\"6\x82\xd3\xe4\x93\x02\x30\"+/v1/connectors/{connector}/positions:import:\x01*b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -45,44 +46,52 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_POSITIONSERVICE'].methods_by_name['ListPositionSnapshots']._serialized_options = b'\202\323\344\223\0020\022./v1/connectors/{connector}/positions/snapshots'
   _globals['_POSITIONSERVICE'].methods_by_name['RestorePositions']._loaded_options = None
   _globals['_POSITIONSERVICE'].methods_by_name['RestorePositions']._serialized_options = b'\202\323\344\223\0021\",/v1/connectors/{connector}/positions:restore:\001*'
-  _globals['_TASKFENCE']._serialized_start=212
-  _globals['_TASKFENCE']._serialized_end=295
-  _globals['_OPENTASKREQUEST']._serialized_start=297
-  _globals['_OPENTASKREQUEST']._serialized_end=385
-  _globals['_OPENTASKRESPONSE']._serialized_start=388
-  _globals['_OPENTASKRESPONSE']._serialized_end=537
-  _globals['_POSITIONUPDATE']._serialized_start=539
-  _globals['_POSITIONUPDATE']._serialized_end=633
-  _globals['_COMMITPOSITIONSREQUEST']._serialized_start=636
-  _globals['_COMMITPOSITIONSREQUEST']._serialized_end=788
-  _globals['_COMMITPOSITIONSRESPONSE']._serialized_start=790
-  _globals['_COMMITPOSITIONSRESPONSE']._serialized_end=815
-  _globals['_CONFIRMEPOCHSREQUEST']._serialized_start=817
-  _globals['_CONFIRMEPOCHSREQUEST']._serialized_end=935
-  _globals['_CONFIRMEPOCHSRESPONSE']._serialized_start=937
-  _globals['_CONFIRMEPOCHSRESPONSE']._serialized_end=1014
-  _globals['_LISTPOSITIONSREQUEST']._serialized_start=1016
-  _globals['_LISTPOSITIONSREQUEST']._serialized_end=1096
-  _globals['_LISTPOSITIONSRESPONSE']._serialized_start=1098
-  _globals['_LISTPOSITIONSRESPONSE']._serialized_end=1200
-  _globals['_ALTERPOSITIONSREQUEST']._serialized_start=1202
-  _globals['_ALTERPOSITIONSREQUEST']._serialized_end=1298
-  _globals['_ALTERPOSITIONSRESPONSE']._serialized_start=1300
-  _globals['_ALTERPOSITIONSRESPONSE']._serialized_end=1378
-  _globals['_RESETPOSITIONSREQUEST']._serialized_start=1380
-  _globals['_RESETPOSITIONSREQUEST']._serialized_end=1422
-  _globals['_RESETPOSITIONSRESPONSE']._serialized_start=1424
-  _globals['_RESETPOSITIONSRESPONSE']._serialized_end=1463
-  _globals['_POSITIONSNAPSHOT']._serialized_start=1465
-  _globals['_POSITIONSNAPSHOT']._serialized_end=1585
-  _globals['_LISTPOSITIONSNAPSHOTSREQUEST']._serialized_start=1587
-  _globals['_LISTPOSITIONSNAPSHOTSREQUEST']._serialized_end=1636
-  _globals['_LISTPOSITIONSNAPSHOTSRESPONSE']._serialized_start=1638
-  _globals['_LISTPOSITIONSNAPSHOTSRESPONSE']._serialized_end=1756
-  _globals['_RESTOREPOSITIONSREQUEST']._serialized_start=1758
-  _globals['_RESTOREPOSITIONSREQUEST']._serialized_end=1820
-  _globals['_RESTOREPOSITIONSRESPONSE']._serialized_start=1822
-  _globals['_RESTOREPOSITIONSRESPONSE']._serialized_end=1921
-  _globals['_POSITIONSERVICE']._serialized_start=1924
-  _globals['_POSITIONSERVICE']._serialized_end=3173
+  _globals['_POSITIONSERVICE'].methods_by_name['ImportPositions']._loaded_options = None
+  _globals['_POSITIONSERVICE'].methods_by_name['ImportPositions']._serialized_options = b'\202\323\344\223\0020\"+/v1/connectors/{connector}/positions:import:\001*'
+  _globals['_TASKFENCE']._serialized_start=256
+  _globals['_TASKFENCE']._serialized_end=339
+  _globals['_OPENTASKREQUEST']._serialized_start=341
+  _globals['_OPENTASKREQUEST']._serialized_end=429
+  _globals['_OPENTASKRESPONSE']._serialized_start=432
+  _globals['_OPENTASKRESPONSE']._serialized_end=581
+  _globals['_POSITIONUPDATE']._serialized_start=583
+  _globals['_POSITIONUPDATE']._serialized_end=677
+  _globals['_COMMITPOSITIONSREQUEST']._serialized_start=680
+  _globals['_COMMITPOSITIONSREQUEST']._serialized_end=832
+  _globals['_COMMITPOSITIONSRESPONSE']._serialized_start=834
+  _globals['_COMMITPOSITIONSRESPONSE']._serialized_end=859
+  _globals['_CONFIRMEPOCHSREQUEST']._serialized_start=861
+  _globals['_CONFIRMEPOCHSREQUEST']._serialized_end=979
+  _globals['_CONFIRMEPOCHSRESPONSE']._serialized_start=981
+  _globals['_CONFIRMEPOCHSRESPONSE']._serialized_end=1058
+  _globals['_LISTPOSITIONSREQUEST']._serialized_start=1060
+  _globals['_LISTPOSITIONSREQUEST']._serialized_end=1140
+  _globals['_LISTPOSITIONSRESPONSE']._serialized_start=1142
+  _globals['_LISTPOSITIONSRESPONSE']._serialized_end=1244
+  _globals['_POSITIONCHANGE']._serialized_start=1246
+  _globals['_POSITIONCHANGE']._serialized_end=1321
+  _globals['_ALTERPOSITIONSREQUEST']._serialized_start=1324
+  _globals['_ALTERPOSITIONSREQUEST']._serialized_end=1580
+  _globals['_ALTERPOSITIONSRESPONSE']._serialized_start=1583
+  _globals['_ALTERPOSITIONSRESPONSE']._serialized_end=1776
+  _globals['_RESETPOSITIONSREQUEST']._serialized_start=1778
+  _globals['_RESETPOSITIONSREQUEST']._serialized_end=1872
+  _globals['_RESETPOSITIONSRESPONSE']._serialized_start=1874
+  _globals['_RESETPOSITIONSRESPONSE']._serialized_end=1973
+  _globals['_IMPORTPOSITIONSREQUEST']._serialized_start=1976
+  _globals['_IMPORTPOSITIONSREQUEST']._serialized_end=2148
+  _globals['_IMPORTPOSITIONSRESPONSE']._serialized_start=2151
+  _globals['_IMPORTPOSITIONSRESPONSE']._serialized_end=2290
+  _globals['_POSITIONSNAPSHOT']._serialized_start=2292
+  _globals['_POSITIONSNAPSHOT']._serialized_end=2412
+  _globals['_LISTPOSITIONSNAPSHOTSREQUEST']._serialized_start=2414
+  _globals['_LISTPOSITIONSNAPSHOTSREQUEST']._serialized_end=2463
+  _globals['_LISTPOSITIONSNAPSHOTSRESPONSE']._serialized_start=2465
+  _globals['_LISTPOSITIONSNAPSHOTSRESPONSE']._serialized_end=2583
+  _globals['_RESTOREPOSITIONSREQUEST']._serialized_start=2585
+  _globals['_RESTOREPOSITIONSREQUEST']._serialized_end=2682
+  _globals['_RESTOREPOSITIONSRESPONSE']._serialized_start=2684
+  _globals['_RESTOREPOSITIONSRESPONSE']._serialized_end=2783
+  _globals['_POSITIONSERVICE']._serialized_start=2786
+  _globals['_POSITIONSERVICE']._serialized_end=4214
 # @@protoc_insertion_point(module_scope)

@@ -9,6 +9,7 @@ from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
+from rocketconnect.connector.v1 import connector_pb2 as _connector_pb2
 from rocketconnect.record.v1 import record_pb2 as _record_pb2
 import builtins as _builtins
 import sys
@@ -321,28 +322,86 @@ class ListPositionsResponse(_message.Message):
 Global___ListPositionsResponse: _TypeAlias = ListPositionsResponse  # noqa: Y015
 
 @_typing.final
+class PositionChange(_message.Message):
+    """How a position moves, or would move."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PARTITION_FIELD_NUMBER: _builtins.int
+    FROM_OFFSET_FIELD_NUMBER: _builtins.int
+    TO_OFFSET_FIELD_NUMBER: _builtins.int
+    partition: _builtins.str
+    """Which."""
+    from_offset: _builtins.str
+    """The offset before. Empty: there was no position."""
+    to_offset: _builtins.str
+    """The offset after. Empty: there is no position any more."""
+    def __init__(
+        self,
+        *,
+        partition: _builtins.str = ...,
+        from_offset: _builtins.str = ...,
+        to_offset: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["from_offset", b"from_offset", "partition", b"partition", "to_offset", b"to_offset"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PositionChange: _TypeAlias = PositionChange  # noqa: Y015
+
+@_typing.final
 class AlterPositionsRequest(_message.Message):
-    """See PositionService.AlterPositions."""
+    """See PositionService.AlterPositions. Either positions are given, or one of `to` and `to_time`."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     CONNECTOR_FIELD_NUMBER: _builtins.int
     POSITIONS_FIELD_NUMBER: _builtins.int
+    TO_FIELD_NUMBER: _builtins.int
+    TO_TIME_FIELD_NUMBER: _builtins.int
+    PARTITIONS_FIELD_NUMBER: _builtins.int
+    DRY_RUN_FIELD_NUMBER: _builtins.int
+    UNCHECKED_FIELD_NUMBER: _builtins.int
+    AUTHOR_FIELD_NUMBER: _builtins.int
     connector: _builtins.str
     """The name of the connector."""
+    to: _record_pb2.Edge.ValueType
+    """To an end of each partition."""
+    dry_run: _builtins.bool
+    """Change nothing, and say what would change. The connector need not be stopped."""
+    unchecked: _builtins.bool
+    """Do not ask whether the positions are possible and whether the tasks have ended."""
+    author: _builtins.str
+    """Who wants it, as the caller says, for the log. Empty: where the call came from. A certificate of the caller wins."""
     @_builtins.property
     def positions(self) -> _containers.RepeatedCompositeFieldContainer[_record_pb2.Position]:
         """Partition and offset of each; the rest is ignored."""
+
+    @_builtins.property
+    def to_time(self) -> _timestamp_pb2.Timestamp:
+        """To the first record stored at or after this time."""
+
+    @_builtins.property
+    def partitions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """With `to` and `to_time`: only these partitions. Empty: all queues of a sink, all partitions of a source that have a position."""
 
     def __init__(
         self,
         *,
         connector: _builtins.str = ...,
         positions: _abc.Iterable[_record_pb2.Position] | None = ...,
+        to: _record_pb2.Edge.ValueType = ...,
+        to_time: _timestamp_pb2.Timestamp | None = ...,
+        partitions: _abc.Iterable[_builtins.str] | None = ...,
+        dry_run: _builtins.bool = ...,
+        unchecked: _builtins.bool = ...,
+        author: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["to_time", b"to_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["connector", b"connector", "positions", b"positions"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["author", b"author", "connector", b"connector", "dry_run", b"dry_run", "partitions", b"partitions", "positions", b"positions", "to", b"to", "to_time", b"to_time", "unchecked", b"unchecked"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -355,18 +414,30 @@ class AlterPositionsResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     POSITIONS_FIELD_NUMBER: _builtins.int
+    CHANGES_FIELD_NUMBER: _builtins.int
+    LEFT_OUT_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def positions(self) -> _containers.RepeatedCompositeFieldContainer[_record_pb2.Position]:
         """The positions as they are now."""
+
+    @_builtins.property
+    def changes(self) -> _containers.RepeatedCompositeFieldContainer[Global___PositionChange]:
+        """What was moved, by partition."""
+
+    @_builtins.property
+    def left_out(self) -> _containers.RepeatedCompositeFieldContainer[_connector_pb2.Problem]:
+        """Partitions that `to` or `to_time` leaves as they are, with the reason."""
 
     def __init__(
         self,
         *,
         positions: _abc.Iterable[_record_pb2.Position] | None = ...,
+        changes: _abc.Iterable[Global___PositionChange] | None = ...,
+        left_out: _abc.Iterable[_connector_pb2.Problem] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["positions", b"positions"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changes", b"changes", "left_out", b"left_out", "positions", b"positions"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -379,16 +450,28 @@ class ResetPositionsRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     CONNECTOR_FIELD_NUMBER: _builtins.int
+    DRY_RUN_FIELD_NUMBER: _builtins.int
+    UNCHECKED_FIELD_NUMBER: _builtins.int
+    AUTHOR_FIELD_NUMBER: _builtins.int
     connector: _builtins.str
     """The name of the connector."""
+    dry_run: _builtins.bool
+    """Change nothing, and say what would change. The connector need not be stopped."""
+    unchecked: _builtins.bool
+    """Do not ask whether the tasks have ended."""
+    author: _builtins.str
+    """Who wants it, as the caller says, for the log. Empty: where the call came from. A certificate of the caller wins."""
     def __init__(
         self,
         *,
         connector: _builtins.str = ...,
+        dry_run: _builtins.bool = ...,
+        unchecked: _builtins.bool = ...,
+        author: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["connector", b"connector"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["author", b"author", "connector", b"connector", "dry_run", b"dry_run", "unchecked", b"unchecked"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -401,20 +484,100 @@ class ResetPositionsResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     COUNT_FIELD_NUMBER: _builtins.int
+    CHANGES_FIELD_NUMBER: _builtins.int
     count: _builtins.int
-    """How many positions were forgotten."""
+    """How many positions were forgotten, the runtime's own rows included."""
+    @_builtins.property
+    def changes(self) -> _containers.RepeatedCompositeFieldContainer[Global___PositionChange]:
+        """What was forgotten, by partition."""
+
     def __init__(
         self,
         *,
         count: _builtins.int = ...,
+        changes: _abc.Iterable[Global___PositionChange] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["count", b"count"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changes", b"changes", "count", b"count"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ResetPositionsResponse: _TypeAlias = ResetPositionsResponse  # noqa: Y015
+
+@_typing.final
+class ImportPositionsRequest(_message.Message):
+    """See PositionService.ImportPositions."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CONNECTOR_FIELD_NUMBER: _builtins.int
+    CONNECTOR_UID_FIELD_NUMBER: _builtins.int
+    POSITIONS_FIELD_NUMBER: _builtins.int
+    DRY_RUN_FIELD_NUMBER: _builtins.int
+    UNCHECKED_FIELD_NUMBER: _builtins.int
+    AUTHOR_FIELD_NUMBER: _builtins.int
+    connector: _builtins.str
+    """The name of the connector."""
+    connector_uid: _builtins.str
+    """The uid of the connector that the positions are of: it must be this one."""
+    dry_run: _builtins.bool
+    """Change nothing, and say what would change. The connector need not be stopped."""
+    unchecked: _builtins.bool
+    """Do not ask whether the positions are possible and whether the tasks have ended."""
+    author: _builtins.str
+    """Who wants it, as the caller says, for the log. Empty: where the call came from. A certificate of the caller wins."""
+    @_builtins.property
+    def positions(self) -> _containers.RepeatedCompositeFieldContainer[_record_pb2.Position]:
+        """Partition, offset and resume of each; the rest is ignored. The runtime's own rows ("~task/...") are left out."""
+
+    def __init__(
+        self,
+        *,
+        connector: _builtins.str = ...,
+        connector_uid: _builtins.str = ...,
+        positions: _abc.Iterable[_record_pb2.Position] | None = ...,
+        dry_run: _builtins.bool = ...,
+        unchecked: _builtins.bool = ...,
+        author: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["author", b"author", "connector", b"connector", "connector_uid", b"connector_uid", "dry_run", b"dry_run", "positions", b"positions", "unchecked", b"unchecked"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ImportPositionsRequest: _TypeAlias = ImportPositionsRequest  # noqa: Y015
+
+@_typing.final
+class ImportPositionsResponse(_message.Message):
+    """See PositionService.ImportPositions."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POSITIONS_FIELD_NUMBER: _builtins.int
+    CHANGES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def positions(self) -> _containers.RepeatedCompositeFieldContainer[_record_pb2.Position]:
+        """The positions as they are now."""
+
+    @_builtins.property
+    def changes(self) -> _containers.RepeatedCompositeFieldContainer[Global___PositionChange]:
+        """What was moved, added or forgotten, by partition."""
+
+    def __init__(
+        self,
+        *,
+        positions: _abc.Iterable[_record_pb2.Position] | None = ...,
+        changes: _abc.Iterable[Global___PositionChange] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changes", b"changes", "positions", b"positions"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ImportPositionsResponse: _TypeAlias = ImportPositionsResponse  # noqa: Y015
 
 @_typing.final
 class PositionSnapshot(_message.Message):
@@ -510,19 +673,27 @@ class RestorePositionsRequest(_message.Message):
 
     CONNECTOR_FIELD_NUMBER: _builtins.int
     REVISION_FIELD_NUMBER: _builtins.int
+    UNCHECKED_FIELD_NUMBER: _builtins.int
+    AUTHOR_FIELD_NUMBER: _builtins.int
     connector: _builtins.str
     """The name of the connector."""
     revision: _builtins.int
     """The revision at whose end the positions are wanted."""
+    unchecked: _builtins.bool
+    """Do not ask whether the tasks have ended."""
+    author: _builtins.str
+    """Who wants it, as the caller says, for the log. Empty: where the call came from. A certificate of the caller wins."""
     def __init__(
         self,
         *,
         connector: _builtins.str = ...,
         revision: _builtins.int = ...,
+        unchecked: _builtins.bool = ...,
+        author: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["connector", b"connector", "revision", b"revision"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["author", b"author", "connector", b"connector", "revision", b"revision", "unchecked", b"unchecked"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

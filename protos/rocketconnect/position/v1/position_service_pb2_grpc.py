@@ -29,9 +29,11 @@ class PositionServiceStub:
     """Owns positions, keyed by (connector uid, partition). A commit that is acknowledged is on disk; nothing moves on its own.
 
     Errors: FAILED_PRECONDITION (FENCED: a newer epoch or plan generation has opened the task: the sender must stop it;
-    NOT_STOPPED: positions are altered only while the connector is wanted STOPPED), ABORTED (POSITION_MISMATCH: an expected
-    position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND;
-    SNAPSHOT_NOT_FOUND: where the connector was at the end of that revision is not known).
+    NOT_STOPPED: positions are moved only while the connector is wanted STOPPED and none of its tasks runs any more), ABORTED
+    (POSITION_MISMATCH: an expected position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND; SNAPSHOT_NOT_FOUND: where the
+    connector was at the end of that revision is not known), INVALID_ARGUMENT (POSITION_INVALID: everything that is wrong, as the
+    brokers or the plugin say), UNAVAILABLE (POSITIONS_NOT_CHECKED: nobody could say whether the positions are possible, or whether
+    the tasks have ended; with `unchecked` they are moved all the same).
     """
 
     def __init__(self, channel):
@@ -80,15 +82,22 @@ class PositionServiceStub:
                 request_serializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.RestorePositionsRequest.SerializeToString,
                 response_deserializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.RestorePositionsResponse.FromString,
                 _registered_method=True)
+        self.ImportPositions = channel.unary_unary(
+                '/rocketconnect.position.v1.PositionService/ImportPositions',
+                request_serializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ImportPositionsRequest.SerializeToString,
+                response_deserializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ImportPositionsResponse.FromString,
+                _registered_method=True)
 
 
 class PositionServiceServicer:
     """Owns positions, keyed by (connector uid, partition). A commit that is acknowledged is on disk; nothing moves on its own.
 
     Errors: FAILED_PRECONDITION (FENCED: a newer epoch or plan generation has opened the task: the sender must stop it;
-    NOT_STOPPED: positions are altered only while the connector is wanted STOPPED), ABORTED (POSITION_MISMATCH: an expected
-    position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND;
-    SNAPSHOT_NOT_FOUND: where the connector was at the end of that revision is not known).
+    NOT_STOPPED: positions are moved only while the connector is wanted STOPPED and none of its tasks runs any more), ABORTED
+    (POSITION_MISMATCH: an expected position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND; SNAPSHOT_NOT_FOUND: where the
+    connector was at the end of that revision is not known), INVALID_ARGUMENT (POSITION_INVALID: everything that is wrong, as the
+    brokers or the plugin say), UNAVAILABLE (POSITIONS_NOT_CHECKED: nobody could say whether the positions are possible, or whether
+    the tasks have ended; with `unchecked` they are moved all the same).
     """
 
     def OpenTask(self, request, context):
@@ -123,6 +132,7 @@ class PositionServiceServicer:
 
     def AlterPositions(self, request, context):
         """Moves positions by hand, while the connector is stopped. Raises their incarnation, so that what is sent again on purpose arrives.
+        All of them, or none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -145,6 +155,14 @@ class PositionServiceServicer:
     def RestorePositions(self, request, context):
         """Moves all positions, while the connector is stopped, to where they were when a revision ended; those that came later are
         forgotten. Incarnations rise as with AlterPositions.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ImportPositions(self, request, context):
+        """Puts back all positions of a connector as ListPositions gave them before, while it is stopped: those in the request are stored,
+        what the sink has seen included, and all others are forgotten. Raises the incarnation of each that changes.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -193,6 +211,11 @@ def add_PositionServiceServicer_to_server(servicer, server):
                     request_deserializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.RestorePositionsRequest.FromString,
                     response_serializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.RestorePositionsResponse.SerializeToString,
             ),
+            'ImportPositions': grpc.unary_unary_rpc_method_handler(
+                    servicer.ImportPositions,
+                    request_deserializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ImportPositionsRequest.FromString,
+                    response_serializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ImportPositionsResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'rocketconnect.position.v1.PositionService', rpc_method_handlers)
@@ -205,9 +228,11 @@ class PositionService:
     """Owns positions, keyed by (connector uid, partition). A commit that is acknowledged is on disk; nothing moves on its own.
 
     Errors: FAILED_PRECONDITION (FENCED: a newer epoch or plan generation has opened the task: the sender must stop it;
-    NOT_STOPPED: positions are altered only while the connector is wanted STOPPED), ABORTED (POSITION_MISMATCH: an expected
-    position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND;
-    SNAPSHOT_NOT_FOUND: where the connector was at the end of that revision is not known).
+    NOT_STOPPED: positions are moved only while the connector is wanted STOPPED and none of its tasks runs any more), ABORTED
+    (POSITION_MISMATCH: an expected position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND; SNAPSHOT_NOT_FOUND: where the
+    connector was at the end of that revision is not known), INVALID_ARGUMENT (POSITION_INVALID: everything that is wrong, as the
+    brokers or the plugin say), UNAVAILABLE (POSITIONS_NOT_CHECKED: nobody could say whether the positions are possible, or whether
+    the tasks have ended; with `unchecked` they are moved all the same).
     """
 
     @staticmethod
@@ -416,6 +441,33 @@ class PositionService:
             '/rocketconnect.position.v1.PositionService/RestorePositions',
             rocketconnect_dot_position_dot_v1_dot_position__service__pb2.RestorePositionsRequest.SerializeToString,
             rocketconnect_dot_position_dot_v1_dot_position__service__pb2.RestorePositionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ImportPositions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rocketconnect.position.v1.PositionService/ImportPositions',
+            rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ImportPositionsRequest.SerializeToString,
+            rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ImportPositionsResponse.FromString,
             options,
             channel_credentials,
             insecure,

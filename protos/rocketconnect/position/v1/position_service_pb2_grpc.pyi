@@ -30,9 +30,11 @@ class PositionServiceStub:
     """Owns positions, keyed by (connector uid, partition). A commit that is acknowledged is on disk; nothing moves on its own.
 
     Errors: FAILED_PRECONDITION (FENCED: a newer epoch or plan generation has opened the task: the sender must stop it;
-    NOT_STOPPED: positions are altered only while the connector is wanted STOPPED), ABORTED (POSITION_MISMATCH: an expected
-    position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND;
-    SNAPSHOT_NOT_FOUND: where the connector was at the end of that revision is not known).
+    NOT_STOPPED: positions are moved only while the connector is wanted STOPPED and none of its tasks runs any more), ABORTED
+    (POSITION_MISMATCH: an expected position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND; SNAPSHOT_NOT_FOUND: where the
+    connector was at the end of that revision is not known), INVALID_ARGUMENT (POSITION_INVALID: everything that is wrong, as the
+    brokers or the plugin say), UNAVAILABLE (POSITIONS_NOT_CHECKED: nobody could say whether the positions are possible, or whether
+    the tasks have ended; with `unchecked` they are moved all the same).
     """
 
     @_typing.overload
@@ -52,7 +54,9 @@ class PositionServiceStub:
     ListPositions: _grpc.UnaryUnaryMultiCallable[_position_service_pb2.ListPositionsRequest, _position_service_pb2.ListPositionsResponse]
     """The positions of a connector, by partition, a page at a time."""
     AlterPositions: _grpc.UnaryUnaryMultiCallable[_position_service_pb2.AlterPositionsRequest, _position_service_pb2.AlterPositionsResponse]
-    """Moves positions by hand, while the connector is stopped. Raises their incarnation, so that what is sent again on purpose arrives."""
+    """Moves positions by hand, while the connector is stopped. Raises their incarnation, so that what is sent again on purpose arrives.
+    All of them, or none.
+    """
     ResetPositions: _grpc.UnaryUnaryMultiCallable[_position_service_pb2.ResetPositionsRequest, _position_service_pb2.ResetPositionsResponse]
     """Forgets all positions, while the connector is stopped: it begins as if it were new."""
     ListPositionSnapshots: _grpc.UnaryUnaryMultiCallable[_position_service_pb2.ListPositionSnapshotsRequest, _position_service_pb2.ListPositionSnapshotsResponse]
@@ -61,15 +65,21 @@ class PositionServiceStub:
     """Moves all positions, while the connector is stopped, to where they were when a revision ended; those that came later are
     forgotten. Incarnations rise as with AlterPositions.
     """
+    ImportPositions: _grpc.UnaryUnaryMultiCallable[_position_service_pb2.ImportPositionsRequest, _position_service_pb2.ImportPositionsResponse]
+    """Puts back all positions of a connector as ListPositions gave them before, while it is stopped: those in the request are stored,
+    what the sink has seen included, and all others are forgotten. Raises the incarnation of each that changes.
+    """
 
 @_typing.type_check_only
 class PositionServiceAsyncStub(PositionServiceStub):
     """Owns positions, keyed by (connector uid, partition). A commit that is acknowledged is on disk; nothing moves on its own.
 
     Errors: FAILED_PRECONDITION (FENCED: a newer epoch or plan generation has opened the task: the sender must stop it;
-    NOT_STOPPED: positions are altered only while the connector is wanted STOPPED), ABORTED (POSITION_MISMATCH: an expected
-    position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND;
-    SNAPSHOT_NOT_FOUND: where the connector was at the end of that revision is not known).
+    NOT_STOPPED: positions are moved only while the connector is wanted STOPPED and none of its tasks runs any more), ABORTED
+    (POSITION_MISMATCH: an expected position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND; SNAPSHOT_NOT_FOUND: where the
+    connector was at the end of that revision is not known), INVALID_ARGUMENT (POSITION_INVALID: everything that is wrong, as the
+    brokers or the plugin say), UNAVAILABLE (POSITIONS_NOT_CHECKED: nobody could say whether the positions are possible, or whether
+    the tasks have ended; with `unchecked` they are moved all the same).
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
@@ -86,7 +96,9 @@ class PositionServiceAsyncStub(PositionServiceStub):
     ListPositions: _aio.UnaryUnaryMultiCallable[_position_service_pb2.ListPositionsRequest, _position_service_pb2.ListPositionsResponse]  # type: ignore[assignment]
     """The positions of a connector, by partition, a page at a time."""
     AlterPositions: _aio.UnaryUnaryMultiCallable[_position_service_pb2.AlterPositionsRequest, _position_service_pb2.AlterPositionsResponse]  # type: ignore[assignment]
-    """Moves positions by hand, while the connector is stopped. Raises their incarnation, so that what is sent again on purpose arrives."""
+    """Moves positions by hand, while the connector is stopped. Raises their incarnation, so that what is sent again on purpose arrives.
+    All of them, or none.
+    """
     ResetPositions: _aio.UnaryUnaryMultiCallable[_position_service_pb2.ResetPositionsRequest, _position_service_pb2.ResetPositionsResponse]  # type: ignore[assignment]
     """Forgets all positions, while the connector is stopped: it begins as if it were new."""
     ListPositionSnapshots: _aio.UnaryUnaryMultiCallable[_position_service_pb2.ListPositionSnapshotsRequest, _position_service_pb2.ListPositionSnapshotsResponse]  # type: ignore[assignment]
@@ -95,14 +107,20 @@ class PositionServiceAsyncStub(PositionServiceStub):
     """Moves all positions, while the connector is stopped, to where they were when a revision ended; those that came later are
     forgotten. Incarnations rise as with AlterPositions.
     """
+    ImportPositions: _aio.UnaryUnaryMultiCallable[_position_service_pb2.ImportPositionsRequest, _position_service_pb2.ImportPositionsResponse]  # type: ignore[assignment]
+    """Puts back all positions of a connector as ListPositions gave them before, while it is stopped: those in the request are stored,
+    what the sink has seen included, and all others are forgotten. Raises the incarnation of each that changes.
+    """
 
 class PositionServiceServicer(metaclass=_abc_1.ABCMeta):
     """Owns positions, keyed by (connector uid, partition). A commit that is acknowledged is on disk; nothing moves on its own.
 
     Errors: FAILED_PRECONDITION (FENCED: a newer epoch or plan generation has opened the task: the sender must stop it;
-    NOT_STOPPED: positions are altered only while the connector is wanted STOPPED), ABORTED (POSITION_MISMATCH: an expected
-    position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND;
-    SNAPSHOT_NOT_FOUND: where the connector was at the end of that revision is not known).
+    NOT_STOPPED: positions are moved only while the connector is wanted STOPPED and none of its tasks runs any more), ABORTED
+    (POSITION_MISMATCH: an expected position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND; SNAPSHOT_NOT_FOUND: where the
+    connector was at the end of that revision is not known), INVALID_ARGUMENT (POSITION_INVALID: everything that is wrong, as the
+    brokers or the plugin say), UNAVAILABLE (POSITIONS_NOT_CHECKED: nobody could say whether the positions are possible, or whether
+    the tasks have ended; with `unchecked` they are moved all the same).
     """
 
     @_abc_1.abstractmethod
@@ -147,7 +165,9 @@ class PositionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _position_service_pb2.AlterPositionsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_position_service_pb2.AlterPositionsResponse, _abc.Awaitable[_position_service_pb2.AlterPositionsResponse]]:
-        """Moves positions by hand, while the connector is stopped. Raises their incarnation, so that what is sent again on purpose arrives."""
+        """Moves positions by hand, while the connector is stopped. Raises their incarnation, so that what is sent again on purpose arrives.
+        All of them, or none.
+        """
 
     @_abc_1.abstractmethod
     def ResetPositions(
@@ -173,6 +193,16 @@ class PositionServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_position_service_pb2.RestorePositionsResponse, _abc.Awaitable[_position_service_pb2.RestorePositionsResponse]]:
         """Moves all positions, while the connector is stopped, to where they were when a revision ended; those that came later are
         forgotten. Incarnations rise as with AlterPositions.
+        """
+
+    @_abc_1.abstractmethod
+    def ImportPositions(
+        self,
+        request: _position_service_pb2.ImportPositionsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_position_service_pb2.ImportPositionsResponse, _abc.Awaitable[_position_service_pb2.ImportPositionsResponse]]:
+        """Puts back all positions of a connector as ListPositions gave them before, while it is stopped: those in the request are stored,
+        what the sink has seen included, and all others are forgotten. Raises the incarnation of each that changes.
         """
 
 def add_PositionServiceServicer_to_server(servicer: PositionServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -52,6 +52,30 @@ OPERATION_DELETE: Operation.ValueType  # 4
 """The row was deleted."""
 Global___Operation: _TypeAlias = Operation  # noqa: Y015
 
+class _Edge:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _EdgeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Edge.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    EDGE_UNSPECIFIED: _Edge.ValueType  # 0
+    """Not said."""
+    EDGE_EARLIEST: _Edge.ValueType  # 1
+    """The first record that is still there."""
+    EDGE_LATEST: _Edge.ValueType  # 2
+    """Behind the last one that is there now."""
+
+class Edge(_Edge, metaclass=_EdgeEnumTypeWrapper):
+    """An end of a partition or queue."""
+
+EDGE_UNSPECIFIED: Edge.ValueType  # 0
+"""Not said."""
+EDGE_EARLIEST: Edge.ValueType  # 1
+"""The first record that is still there."""
+EDGE_LATEST: Edge.ValueType  # 2
+"""Behind the last one that is there now."""
+Global___Edge: _TypeAlias = Edge  # noqa: Y015
+
 @_typing.final
 class Record(_message.Message):
     """One record, as people and tools look at it. Records on their way are batches in the data plane, never this message."""

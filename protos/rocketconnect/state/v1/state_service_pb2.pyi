@@ -310,6 +310,34 @@ class TaskReport(_message.Message):
 Global___TaskReport: _TypeAlias = TaskReport  # noqa: Y015
 
 @_typing.final
+class ConnectorLog(_message.Message):
+    """A log line of a connector that comes from none of its tasks: somebody moved its positions, say."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CONNECTOR_UID_FIELD_NUMBER: _builtins.int
+    LINE_FIELD_NUMBER: _builtins.int
+    connector_uid: _builtins.str
+    """The connector."""
+    @_builtins.property
+    def line(self) -> Global___TaskLog:
+        """The line; its task is -1."""
+
+    def __init__(
+        self,
+        *,
+        connector_uid: _builtins.str = ...,
+        line: Global___TaskLog | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["line", b"line"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["connector_uid", b"connector_uid", "line", b"line"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ConnectorLog: _TypeAlias = ConnectorLog  # noqa: Y015
+
+@_typing.final
 class ReportTasksRequest(_message.Message):
     """See StateService.ReportTasks."""
 
@@ -317,21 +345,27 @@ class ReportTasksRequest(_message.Message):
 
     WORKER_ID_FIELD_NUMBER: _builtins.int
     REPORTS_FIELD_NUMBER: _builtins.int
+    LOGS_FIELD_NUMBER: _builtins.int
     worker_id: _builtins.str
-    """The worker."""
+    """The worker, or the service that has something to say of a connector."""
     @_builtins.property
     def reports(self) -> _containers.RepeatedCompositeFieldContainer[Global___TaskReport]:
         """All tasks that it holds."""
+
+    @_builtins.property
+    def logs(self) -> _containers.RepeatedCompositeFieldContainer[Global___ConnectorLog]:
+        """Log lines of connectors."""
 
     def __init__(
         self,
         *,
         worker_id: _builtins.str = ...,
         reports: _abc.Iterable[Global___TaskReport] | None = ...,
+        logs: _abc.Iterable[Global___ConnectorLog] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["reports", b"reports", "worker_id", b"worker_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["logs", b"logs", "reports", b"reports", "worker_id", b"worker_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1,0 +1,114 @@
+"""Places in files that people name: which file a partition is, and whether a line begins there."""
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from glob import glob  # Path.glob takes no absolute patterns
+from pathlib import Path
+
+from connectors.file_source.content import Content, Plain, open_content
+from connectors.file_source.identity import HEAD_BYTES, Identity, Places, head_of
+from connectors.file_source.task import is_glob, is_gzip
+from rocketconnect_sdk.errors import PermanentError, Problem
+from rocketconnect_sdk.options import Config
+from rocketconnect_sdk.record import Offset
+
+_PIECE = 1 << 16
+
+
+@contextmanager
+def opened(config: Config, partition: str, needs_header: bool) -> Iterator[Content]:
+    """The open file that a partition is of, also one that was rotated within its directory.
+
+    Raises:
+        PermanentError: there is none, or it is not what it was.
+    """
+    filename: str = config["filename"]
+    pattern, _, rest = partition.rpartition("#")
+    identity, _, generation = rest.rpartition("-")
+    if not Places(filename, {}).names(pattern) or not generation.isdecimal() or identity.count("-") != 3:
+        msg = f"is no partition of {filename}"
+        raise PermanentError(msg)
+    for path in _candidates(filename, int(identity.split("-")[1], 16)):
+        try:
+            content = open_content(path, gzip=is_gzip(path, config["compression"]))
+        except OSError as error:
+            msg = f"{path} cannot be read: {error.strerror}"
+            raise PermanentError(msg) from error
+        try:
+            head = head_of(content.head(HEAD_BYTES), 2 if needs_header else 1, whole=True)
+            if head is not None and str(Identity(content.device, content.inode, content.born_ns, head)) == identity:
+                yield content
+                return
+        finally:
+            content.close()
+    msg = f"the file is not there any more, or was written anew: {pattern}"
+    raise PermanentError(msg)
+
+
+def place_problems(partition: str, offset: Offset, content: Content) -> Iterable[Problem]:
+    """What is wrong with going on behind an offset of a file."""
+    given = str(list(offset))
+    if not 1 <= len(offset) <= 2 or offset[0] < 0 or (len(offset) == 2 and offset[1] != 1):
+        fix = "Give the byte at which a line begins, such as [0]."
+        yield Problem(partition, given, "is no offset of a file", fix)
+        return
+    at = offset[0]
+    if at == 0:
+        return
+    before = _line_end_before(content, at)
+    if before is None:
+        end = last_end(content, over=False)[0]
+        yield Problem(partition, given, "is beyond the end of the file", f"Its last whole line ends at [{end}].")
+    elif before != at and len(offset) == 1:
+        yield Problem(partition, given, "is in the middle of a line", f"That line begins at [{before}].")
+
+
+def last_end(content: Content, *, over: bool) -> Offset:
+    """Behind the last line; `over`: also behind one without a newline, since nothing more will come."""
+    size = content.stored_size if isinstance(content, Plain) else _read_to_end(content)
+    end = _line_end_before(content, size) or 0
+    return (size, 1) if over and end < size else (end,)
+
+
+def _candidates(filename: str, inode: int) -> Iterable[Path]:
+    """Files of this inode: under a name that is configured, or rotated away beside it."""
+    named = [Path(name) for name in (glob(filename, recursive=True) if is_glob(filename) else [filename])]  # noqa: PTH207
+    for directory in dict.fromkeys([*(path.parent for path in named), Path(filename).parent]):
+        try:
+            with os.scandir(directory) as entries:
+                yield from [Path(entry.path) for entry in entries if entry.inode() == inode and entry.is_file()]
+        except OSError:
+            # A pattern's directory need not exist, or is a pattern itself.
+            continue
+
+
+def _line_end_before(content: Content, at: int) -> int | None:
+    """The last place at or before a byte behind which a line begins; None: the content does not reach so far."""
+    upper = at
+    while upper > 0:
+        lower = max(0, upper - _PIECE)
+        data = _read(content, lower, upper - lower)
+        if len(data) < upper - lower:
+            return None
+        newline = data.rfind(b"\n")
+        if newline >= 0:
+            return lower + newline + 1
+        upper = lower
+    return 0
+
+
+def _read(content: Content, at: int, size: int) -> bytes:
+    data = b""
+    if content.seek(at):
+        while len(data) < size and (piece := content.read(size - len(data))):
+            data += piece
+    return data
+
+
+def _read_to_end(content: Content) -> int:
+    size = 0
+    content.seek(0)
+    while piece := content.read(_PIECE):
+        size += len(piece)
+    return size

@@ -1,0 +1,181 @@
+"""Positions moved by hand, through the command line, the real services, and the real broker: file -> topic -> file."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rocketconnect_cli.states import wait_for
+
+pytestmark = pytest.mark.e2e
+COMMAND = str(Path(sys.executable).with_name("rocketconnect"))
+
+
+class Pipeline:
+    """A file into a topic of one queue, and the topic into a file; both are stopped when there is nothing left to move."""
+
+    def __init__(self, instance: Any, name: str) -> None:
+        self.instance, self.source, self.sink = instance, f"{name}-in", f"{name}-out"
+        self.file, self.target = instance.folder / f"{name}.txt", instance.folder / f"{name}-out.txt"
+        self.queue = f"{name}/broker-0/0"
+        self.file.write_text("")
+        into = {"connector.class": "file_source", "topic": name, "topic.queues": "1", "filename": str(self.file)}
+        out = {"connector.class": "file_lines", "engine": "native", "topics": name, "filename": str(self.target)}
+        for connector, config in ((self.source, into), (self.sink, out)):
+            instance.api.request("POST", "/v1/connectors", body={"name": connector, "config": config})
+
+    def rc(self, *words: str) -> tuple[int, str, str]:
+        command = [COMMAND, *words, "--url", self.instance.url]
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+        assert "Traceback" not in answer.stderr
+        return answer.returncode, answer.stdout, answer.stderr
+
+    def write(self, *lines: str) -> None:
+        """Append lines, and return when they have arrived."""
+        seen = self.lines()
+        with self.file.open("a") as file:
+            file.writelines(f"{line}\n" for line in lines)
+        self.until(lambda: self.lines() == [*seen, *lines])
+
+    def lines(self) -> list[str]:
+        return self.target.read_text().splitlines() if self.target.exists() else []
+
+    def until(self, condition: Callable[[], object], seconds: float = 90) -> None:
+        deadline = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < deadline, f"waited {seconds} s: {self.lines()}"
+            time.sleep(0.1)
+
+    def stop(self, *names: str) -> None:
+        for name in names:
+            assert self.rc("connector", "stop", name)[0] == 0
+            wait_for(self.instance.api, name, ("STOPPED",), 60)
+
+    def resume(self, name: str) -> None:
+        assert self.rc("connector", "resume", name)[0] == 0
+        wait_for(self.instance.api, name, ("RUNNING", "IDLE"), 90)
+
+    def positions(self, name: str) -> dict[str, str]:
+        code, out, _ = self.rc("position", "get", name, "-o", "json")
+        assert code == 0
+        return {row["partition"]: row["offset"] for row in json.loads(out)["positions"]}
+
+    def still(self, lines: list[str]) -> None:
+        """These, and after a while still these: a late double would show."""
+        self.until(lambda: len(self.lines()) >= len(lines))
+        time.sleep(2)
+        assert self.lines() == lines
+
+
+@pytest.fixture(scope="module")
+def pipeline(instance: Any) -> Pipeline:
+    made = Pipeline(instance, "moved")
+    made.write("one", "two", "three")
+    return made
+
+
+def test_a_sink_set_back_to_a_time_delivers_exactly_what_was_stored_since(pipeline: Pipeline) -> None:
+    seen = pipeline.lines()
+    time.sleep(1.1)
+    then = datetime.now(UTC).isoformat()
+    time.sleep(1.1)
+    pipeline.write("four", "five")
+    pipeline.stop(pipeline.sink)
+    end = len(seen) + 2
+    code, out, err = pipeline.rc("position", "set", pipeline.sink, "--to-time", then)
+    assert (code, err) == (0, "")
+    assert out.split()[-3:] == [pipeline.queue, f"[{end}]", f"[{end - 2}]"]
+    pipeline.resume(pipeline.sink)
+    pipeline.still([*seen, "four", "five", "four", "five"])
+    logs = pipeline.rc("connector", "logs", pipeline.sink)[1]
+    assert f"position of {pipeline.queue}: [{end}] -> [{end - 2}]" in logs
+
+
+def test_a_source_set_back_sends_exactly_what_is_behind_it_once_more(pipeline: Pipeline) -> None:
+    seen, written = pipeline.lines(), pipeline.file.read_text()
+    ((partition, offset),) = pipeline.positions(pipeline.source).items()
+    begin = written.index("four")
+    code, out, err = pipeline.rc("position", "set", pipeline.source, f"{partition}={begin}", "--restart")
+    assert (code, err) == (0, "")
+    assert out.split()[-3:] == [partition, offset, f"[{begin}]"]
+    pipeline.still([*seen, "four", "five"])
+    pipeline.write("six")
+    pipeline.still([*seen, "four", "five", "six"])
+
+
+def test_what_was_exported_is_put_back_exactly(pipeline: Pipeline) -> None:
+    pipeline.stop(pipeline.sink)
+    exported = pipeline.instance.folder / "exported.json"
+    assert pipeline.rc("position", "export", pipeline.sink, "-f", str(exported))[0] == 0
+    seen, before = pipeline.lines(), pipeline.positions(pipeline.sink)
+    for words in (("reset", pipeline.sink), ("set", pipeline.sink, "--to-earliest")):
+        assert pipeline.rc("position", *words)[0] == 0
+        assert pipeline.positions(pipeline.sink) != before
+    assert pipeline.rc("position", "import", pipeline.sink, "-f", str(exported))[0] == 0
+    again = json.loads(pipeline.rc("position", "export", pipeline.sink)[1])
+    document = json.loads(exported.read_text())
+    assert {**again, "time": ""} == {**document, "time": ""}
+    assert json.loads(document["positions"][0]["resume"])["marks"]
+    pipeline.resume(pipeline.sink)
+    pipeline.still(seen)
+    pipeline.write("seven")
+    pipeline.still([*seen, "seven"])
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            ("out", "moved/broker-0/7=0", "moved/broker-0/0=99999", "nosuch/broker-0/0=1"),
+            ["is no queue", "is beyond the end", "is no queue"],
+        ),
+        (("out", "moved/broker-0/0=-1"), ["is below the beginning"]),
+        (("out", "moved/broker-0/0=[1,2]"), ["is no offset of a queue"]),
+        (("out", "moved/broker-0/0=x"), ["is not an offset"]),
+        (("in", "nothing#1=0"), ["is no partition of"]),
+        (("in", "PARTITION=2"), ["is in the middle of a line"]),
+        (("in", "PARTITION=99999"), ["is beyond the end of the file"]),
+        (("in", "--to-time", "2026-01-01T00:00:00Z"), ["can't tell the offset of a time"]),
+    ],
+)
+def test_a_position_that_is_not_possible_is_refused_and_nothing_is_changed(
+    pipeline: Pipeline, words: tuple[str, ...], told: list[str]
+) -> None:
+    name = {"in": pipeline.source, "out": pipeline.sink}[words[0]]
+    before = pipeline.positions(name)
+    given = [word.replace("PARTITION", next(iter(before))) for word in words[1:]]
+    # It is running, so this is found before anything is stopped.
+    code, out, err = pipeline.rc("position", "set", name, *given, "--restart")
+    assert (code, out) == (2, "")
+    position = 0
+    for text in told:
+        position = err.index(text, position) + 1
+    assert pipeline.positions(name) == before
+    assert pipeline.instance.api.request("GET", f"/v1/connectors/{name}")["connector"]["wantedState"] == "WANTED_STATE_RUNNING"
+
+
+def test_positions_of_a_running_connector_are_not_moved_but_a_dry_run_says_how_they_would(pipeline: Pipeline) -> None:
+    before = pipeline.positions(pipeline.sink)
+    code, _, err = pipeline.rc("position", "set", pipeline.sink, "--to-earliest")
+    assert code == 2
+    assert "is not wanted STOPPED" in err
+    code, out, _ = pipeline.rc("position", "set", pipeline.sink, "--to-earliest", "--dry-run", "-o", "json")
+    assert code == 0
+    (change,) = json.loads(out)["changes"]
+    assert change == {"partition": pipeline.queue, "fromOffset": before[pipeline.queue], "toOffset": "[0]"}
+    assert pipeline.positions(pipeline.sink) == before
+
+
+def test_a_reset_sink_begins_anew(pipeline: Pipeline) -> None:
+    seen = pipeline.lines()
+    in_topic = json.loads(pipeline.positions(pipeline.sink)[pipeline.queue])[0]
+    assert pipeline.rc("position", "reset", pipeline.sink, "--restart")[0] == 0
+    pipeline.until(lambda: len(pipeline.lines()) >= len(seen) + in_topic)
+    time.sleep(2)
+    assert len(pipeline.lines()) == len(seen) + in_topic
