@@ -43,10 +43,14 @@ class Disk:
         room = (found.f_bavail - round(found.f_blocks * leave)) * found.f_frsize
         with self._ballast.open("ab", buffering=0) as file, suppress(OSError):
             os.posix_fallocate(file.fileno(), 0, room)
-        if not leave:
-            with self._ballast.open("ab", buffering=0) as file, suppress(OSError):
-                while file.write(b"x"):
-                    pass
+        if leave:
+            return
+        with self._ballast.open("ab", buffering=0) as file:
+            # Others write at the same time, so that the room may have been less than it was a moment ago.
+            for size in (1 << 20, 1 << 12, 1):
+                with suppress(OSError):
+                    while file.write(b"x" * size):
+                        pass
 
     def free(self) -> None:
         """Give it back."""

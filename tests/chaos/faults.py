@@ -18,6 +18,7 @@ from tests.chaos.network import Network, Proxy
 
 LEASE_SECONDS = 7.0
 """A worker's lease and the send deadline after it, by default."""
+_STOP_SECONDS = 300.0
 
 
 class Deployment(Protocol):
@@ -139,7 +140,11 @@ class Terminate(_Aimed):
     def inject(self) -> str:
         """See Fault."""
         said = self.send(signal.SIGTERM)
+        deadline = time.monotonic() + _STOP_SECONDS
         while any(each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in self.found):
+            if time.monotonic() > deadline:
+                msg = f"{said} did not end within {_STOP_SECONDS:g} s of SIGTERM"
+                raise TimeoutError(msg)
             self.deployment.look_after()
             time.sleep(0.02)
         return said
