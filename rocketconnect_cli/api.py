@@ -140,12 +140,19 @@ class Api:
         fallback = Exit.UNAVAILABLE if answer.status_code in (502, 503, 504) else Exit.FAILED
         raise ApiError(_EXIT_OF_STATUS.get(answer.status_code, fallback), document)
 
-    def pages(self, path: str, field: str, like: Mapping[str, object] | None = None) -> Iterator[dict[str, Any]]:
-        """All items of a paged list, each like this."""
+    def pages(
+        self,
+        path: str,
+        field: str,
+        like: Mapping[str, object] | None = None,
+        *,
+        query: Mapping[str, str | int] | None = None,
+    ) -> Iterator[dict[str, Any]]:
+        """All items of a paged list, each like this; `query`: what chooses among them."""
         token = ""
         while True:
-            query: dict[str, str | int] = {"pageSize": PAGE, "pageToken": token}
-            page = self.request("GET", path, query=query, like={field: [like or {}], "nextPageToken": ""})
+            asked: dict[str, str | int] = {**(query or {}), "pageSize": PAGE, "pageToken": token}
+            page = self.request("GET", path, query=asked, like={field: [like or {}], "nextPageToken": ""})
             yield from page[field]
             token = page["nextPageToken"]
             if not token:

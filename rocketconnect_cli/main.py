@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from rocketconnect_cli import cluster, connector, position, worker
+from rocketconnect_cli import cluster, connector, dlq, position, worker
 from rocketconnect_cli.apply import apply
 from rocketconnect_cli.serve import serve
 from rocketconnect_cli.up import up
@@ -17,6 +17,7 @@ app = typer.Typer(
 )
 app.add_typer(connector.app, name="connector")
 app.add_typer(position.app, name="position")
+app.add_typer(dlq.app, name="dlq")
 app.add_typer(cluster.plugins, name="plugins")
 app.add_typer(worker.app, name="worker")
 app.command(name="apply")(apply)

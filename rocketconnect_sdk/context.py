@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from logging import Logger, getLogger
 from threading import Event
 
+from rocketconnect_sdk.topics import TopicReader
+
 
 @dataclass(slots=True)
 class TaskContext:
@@ -20,6 +22,7 @@ class TaskContext:
         batch_bytes: About how many bytes of values a batch should have at most.
         batch_records: About how many records a batch should have at most.
         max_record_bytes: A value longer than this cannot be sent in a message.
+        topics: RocketMQ's topics, for sources that read them; None: there is no access.
     """
 
     connector: str = "test"
@@ -32,3 +35,4 @@ class TaskContext:
     batch_bytes: int = 1 << 20
     batch_records: int = 10_000
     max_record_bytes: int = (4 << 20) - (64 << 10)
+    topics: TopicReader | None = None

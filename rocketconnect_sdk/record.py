@@ -49,6 +49,8 @@ class SourceBatch:
         schema: The schema of all values.
         key_schema: The schema of all keys.
         size: The size of the values in bytes, as far as the source knows it; rates and buffers are counted with it.
+        properties: The properties of each message as they are to be, in the place of those that keys, times and headers become: for
+            sources that read messages. Keys still choose the queue.
     """
 
     partition: str
@@ -61,6 +63,7 @@ class SourceBatch:
     schema: Schema | None = None
     key_schema: Schema | None = None
     size: int = 0
+    properties: Sequence[Mapping[str, str]] | None = None
 
     def __len__(self) -> int:
         """How many records it holds."""

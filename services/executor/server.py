@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+import grpc.aio
 from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceStub
+from rocketconnect.deadletter.v1.deadletter_service_pb2_grpc import add_DeadletterServiceServicer_to_server
 from rocketconnect.executor.v1.executor_service_pb2_grpc import add_ExecutorServiceServicer_to_server
 from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceStub
 
@@ -15,6 +17,7 @@ from rocketconnect_kit.channel import channel
 from rocketconnect_kit.errors import Unavailable
 from rocketconnect_kit.serve import run, serve
 from rocketconnect_kit.settings import load
+from services.executor.deadletters.service import DeadletterService
 from services.executor.defect import end_broken
 from services.executor.fresh import FreshHosts
 from services.executor.lifecycle import Policy
@@ -23,6 +26,7 @@ from services.executor.places import Places
 from services.executor.planner import HostPlanner
 from services.executor.plugins import PluginReports, Plugins
 from services.executor.pool import HostPool, Watcher
+from services.executor.runtime.rocketmq import connect
 from services.executor.runtime.task import Endpoints, RocketMQAccess
 from services.executor.scratch import Scratch
 from services.executor.service import ExecutorService
@@ -45,7 +49,7 @@ async def _main(settings: ExecutorSettings) -> int:
     try:
         return await serve(
             "executor",
-            partial(add_ExecutorServiceServicer_to_server, executor.service),
+            executor.add_services,
             settings,
             health={"cluster": executor.check_membership},
             on_start=[executor.start],
@@ -73,9 +77,16 @@ class _Executor:
         self._plugins = Plugins(self._fresh, settings.plugin_seconds)
         self._worker: Worker | None = None
         self._work: asyncio.Task[None] | None = None
+        connect_to_rocketmq = partial(connect, _endpoints(settings), "connect-dead-letters")
+        self._dead_letters = DeadletterService(ConfigServiceStub(self._channels["config"]), connect_to_rocketmq)
         self.service = ExecutorService(
             self._fresh, self._plugins, Places(self._fresh, _endpoints(settings)), settings.plugin_seconds
         )
+
+    def add_services(self, server: grpc.aio.Server) -> None:
+        """Let the server answer for this executor."""
+        add_ExecutorServiceServicer_to_server(self.service, server)
+        add_DeadletterServiceServicer_to_server(self._dead_letters, server)
 
     def start(self, address: str) -> None:
         """Begin to work; the executor service answers at this address."""
@@ -111,6 +122,7 @@ class _Executor:
             await asyncio.wait([self._work])
             await self._worker.pool.close()
         await self._fresh.close()
+        self._dead_letters.close()
         self._scratch.close()
 
     async def close_channels(self) -> None:

@@ -7,6 +7,7 @@ from google.api import annotations_pb2, http_pb2
 from google.protobuf.descriptor import FileDescriptor, MethodDescriptor
 from rocketconnect.cluster.v1 import cluster_service_pb2
 from rocketconnect.config.v1 import config_service_pb2
+from rocketconnect.deadletter.v1 import deadletter_service_pb2
 from rocketconnect.executor.v1 import executor_service_pb2
 from rocketconnect.position.v1 import position_service_pb2
 from rocketconnect.state.v1 import state_service_pb2
@@ -17,6 +18,7 @@ FILES: Sequence[FileDescriptor] = (
     state_service_pb2.DESCRIPTOR,
     cluster_service_pb2.DESCRIPTOR,
     executor_service_pb2.DESCRIPTOR,
+    deadletter_service_pb2.DESCRIPTOR,
 )
 """The services that REST shows."""
 

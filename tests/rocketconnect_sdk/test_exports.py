@@ -44,4 +44,6 @@ def test_listing_plugins_imports_no_spark() -> None:
         "'pyspark' in sys.modules, 'pyarrow' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['direct', 'file_lines', 'file_sink', 'file_source', 'stdout'] {} False False"
+    assert (
+        done.stdout.strip() == "['dead_letter_source', 'direct', 'file_lines', 'file_sink', 'file_source', 'stdout'] {} False False"
+    )

@@ -49,7 +49,7 @@ for name in ("gone_sink", "odd_sink", "wrong_sink", "taken_sink"):
     print(check_connector({"connector.class": name}).problems[0])
 """
     names, gone, odd, wrong, taken = run(tmp_path, code).splitlines()
-    assert names == "['direct', 'file_lines', 'file_sink', 'file_source', 'nowhere_sink', 'stdout']"
+    assert names == "['dead_letter_source', 'direct', 'file_lines', 'file_sink', 'file_source', 'nowhere_sink', 'stdout']"
     assert "could not be loaded: ModuleNotFoundError: No module named 'gone'" in gone
     assert "could not be loaded: AttributeError" in odd
     assert "is neither a Source nor a Sink" in wrong

@@ -264,6 +264,8 @@ def _extras(
     batch: SourceBatch, keys: Sequence[bytes | None] | None, bodies: Sequence[bytes], failures: dict[int, Failure]
 ) -> list[bytes] | None:
     """The encoded properties of each record besides RCPOS; None: no record has any."""
+    if batch.properties is not None:
+        return [_encoded(index, properties, bodies, failures) for index, properties in enumerate(batch.properties)]
     tombstones = None in batch.values
     if keys is None and batch.headers is None and batch.timestamps_ms is None and not tombstones:
         return None
@@ -280,12 +282,16 @@ def _extras(
             properties[TIMESTAMP] = str(batch.timestamps_ms[index])
         if batch.values[index] is None:
             properties[TOMBSTONE] = "1"
-        try:
-            extras.append(encode_properties(properties))
-        except RocketMQError as error:
-            extras.append(b"")
-            failures.setdefault(index, Failure.of_value(Stage.CONVERT, error, bodies[index], Encoder))
+        extras.append(_encoded(index, properties, bodies, failures))
     return extras
+
+
+def _encoded(index: int, properties: Mapping[str, str], bodies: Sequence[bytes], failures: dict[int, Failure]) -> bytes:
+    try:
+        return encode_properties(properties)
+    except RocketMQError as error:
+        failures.setdefault(index, Failure.of_value(Stage.CONVERT, error, bodies[index], Encoder))
+        return b""
 
 
 def _key_property(key: bytes) -> dict[str, str]:

@@ -10,12 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from rocketconnect_sdk.dead_letters import PREFIX, STAGES, own_properties
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.record import NO_HEADERS, Offset, Rejected
 from services.executor.host.secrets import hide
-
-PREFIX = "__connect.errors."
-"""Of the properties of a dead letter: the prefix that RocketMQ Connect uses."""
 
 _PROPERTIES_LIMIT = 32_767
 _FREE_FOR_OTHERS = 4_096  # RCPOS, and what a broker adds
@@ -29,18 +27,6 @@ _ADVICE = (
 )
 
 
-_OF_ROCKETMQ = frozenset(
-    """1ST_POP_TIME ARRIVE_TIME BUYER_ID CHECK_IMMUNITY_TIME_IN_SECONDS CLUSTER CONSUME_START_TIME CORRECTION_FLAG CORRELATION_ID
-    CRC32 DELAY DLQ_ORIGIN_MESSAGE_ID DLQ_ORIGIN_TOPIC DUP_INFO EXTEND_UNIQ_INFO INDEX_TYPE INNER_BASE INNER_NUM INSTANCE_ID
-    MAX_OFFSET MAX_RECONSUME_TIMES MIN_OFFSET MQ2_FLAG MSG_REGION MSG_TYPE ORIGIN_MESSAGE_ID PGROUP POP_CK POP_CK_OFFSET
-    PUSH_REPLY_TIME REAL_QID REAL_TOPIC RECONSUME_TIME REPLY_TO_CLIENT RETRY_TOPIC TIMER_DEL_FLAG TIMER_DELAY_LEVEL
-    TIMER_DELAY_MS TIMER_DELAY_SEC TIMER_DELETE_UNIQKEY TIMER_DELIVER_MS TIMER_ENQUEUE_MS TIMER_OUT_MS TIMER_ROLL_TIMES
-    TRACE_ON TRAN_MSG TRAN_PREPARED_QUEUE_OFFSET TRANSACTION_CHECK_TIMES TRANSFER_FLAG TTL UNIQ_KEY WAIT
-    __STARTDELIVERTIME __transactionId__""".split()  # noqa: SIM905 - a list of them would take a line for each
-)
-"""What clients and brokers note for themselves: MessageConst of RocketMQ 5.3. A message that is sent again gets its own."""
-
-
 class Stage(Enum):
     """Where a record failed."""
 
@@ -49,16 +35,6 @@ class Stage(Enum):
     CONVERT = "convert"
     SEND = "send"
     WRITE = "write"
-
-
-_ORIGINAL_STAGES = {
-    Stage.POLL: "TASK_POLL",
-    Stage.TRANSFORM: "TRANSFORMATION",
-    Stage.CONVERT: "CONVERTER",
-    Stage.SEND: "ROCKETMQ_PRODUCE",
-    Stage.WRITE: "TASK_PUT",
-}
-"""What RocketMQ Connect calls them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +204,7 @@ def dead_letter(
         return body, kept
     said = {
         **origin,
-        "stage": _ORIGINAL_STAGES[failure.stage],
+        "stage": STAGES[failure.stage.value],
         "class.name": failure.by,
         "exception.class.name": failure.error,
         "length": str(failure.length),
@@ -251,15 +227,6 @@ def dead_letter(
             properties[PREFIX + name] = encoded.decode(errors="ignore")
             left -= name_length + len(encoded)
     return body, {**kept, **properties}
-
-
-def own_properties(properties: Mapping[str, str]) -> dict[str, str]:
-    """What of the properties of a message is its own: key, tags, and what people gave it; not what brokers and tasks need."""
-    return {
-        name: value
-        for name, value in properties.items()
-        if name not in _OF_ROCKETMQ and name != "RCPOS" and not name.startswith(PREFIX)
-    }
 
 
 def _fitting(properties: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:

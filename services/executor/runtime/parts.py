@@ -22,6 +22,7 @@ from services.executor.runtime.marks import PROPERTY, behind
 from services.executor.runtime.queues import text
 
 _INTERNAL = frozenset({PROPERTY, TIMESTAMP, TOMBSTONE, KEY_BASE64})
+_INTERNAL_PREFIX = "connect-replay-"
 _SYSTEM = re.compile(r"[A-Z][A-Z0-9_]*|__.*")
 _RECORD_BYTES = 100
 _KEPT = frozenset({"KEYS", "TAGS"})
@@ -279,7 +280,7 @@ def _headers(properties: Mapping[str, str], message_id: str) -> Mapping[str, str
     """As RocketMQ Connect shows them: extensions without their prefix, RocketMQ's own properties with another one, and the id."""
     headers = {}
     for name, value in properties.items():
-        if name in _INTERNAL:
+        if name in _INTERNAL or name.startswith(_INTERNAL_PREFIX):
             continue
         if name.startswith(EXTENSION):
             headers[name.removeprefix(EXTENSION)] = value

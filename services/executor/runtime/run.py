@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import Future
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING
 
 from rocketconnect_sdk.connector_options import parse_direct, parse_sink, parse_source
@@ -26,6 +26,7 @@ from services.executor.runtime.sink_start import begin as begin_sink
 from services.executor.runtime.source_start import begin as begin_source
 from services.executor.runtime.surroundings import Surroundings
 from services.executor.runtime.task import Endpoints, Lease, Outcome, Reporter, State, TaskControl, TaskSpec
+from services.executor.runtime.topic_reader import RocketMQTopics
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,6 +109,7 @@ def _run(
     )
     with ExitStack() as held:
         client = held.enter_context(connect(endpoints, f"connect-{spec.connector}"))
+        context.topics = held.enter_context(closing(RocketMQTopics(client)))
         positions = PositionClient(endpoints, spec)
         held.callback(positions.close)
         policy = ErrorPolicy.of(config)

@@ -1,7 +1,7 @@
 """How a sink task begins: open, start the sink, choose the positions, and store those of new queues."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from rocketconnect_sdk.context import TaskContext
@@ -24,7 +24,7 @@ from services.executor.runtime.sink_reader import SinkReader
 from services.executor.runtime.sink_task import SinkRun
 from services.executor.runtime.surroundings import Surroundings
 from services.executor.runtime.task import State
-from services.executor.runtime.topics import TopicMaker, clusters, dead_letter_queues
+from services.executor.runtime.topics import TopicMaker, clusters, dead_letter_queues, replay_queues
 
 
 def begin(around: Surroundings, task: SinkTask, engine: Engine, context: TaskContext) -> SinkRun:
@@ -40,9 +40,11 @@ def begin(around: Surroundings, task: SinkTask, engine: Engine, context: TaskCon
         raise Stopped
     share = SinkQueues(around)
     queues = share.own(opened)
+    topics = TopicMaker.of(around.client, config)
+    dead = dead_letter_queues(around, topics)
+    replayed = replay_queues(around, topics, dead)
     in_sink = insist("starting the sink", task.start)
-    positions = _positions(around, opened, in_sink, queues)
-    dead = dead_letter_queues(around, TopicMaker.of(around.client, config))
+    positions = _positions(around, opened, in_sink, queues, replayed)
     limits = Limits(config["buffer.bytes"], config["batch.bytes"], config["batch.records"])
     batcher = Batcher(task.flush, limits)
     group = config["task.group.id"] or f"connect-{around.spec.connector}"
@@ -60,7 +62,7 @@ def begin(around: Surroundings, task: SinkTask, engine: Engine, context: TaskCon
         log=around.reporter.log,
         buffer_bytes=limits.buffer_bytes,
     )
-    origin = InQueue(clusters(around, {queue.topic for queue in queues}) if dead else {})
+    origin = InQueue(clusters(around, {queue.topic for queue in (*queues, *replayed)}) if dead else {})
     letters = SinkDeadLetters(
         around, dead, context.max_record_bytes, origin, lambda name, offsets: messages(around.client, parse(name), offsets)
     )
@@ -68,14 +70,21 @@ def begin(around: Surroundings, task: SinkTask, engine: Engine, context: TaskCon
 
 
 def _positions(
-    around: Surroundings, opened: Opened, in_sink: Mapping[str, QueuePosition], queues: list[MessageQueue]
+    around: Surroundings,
+    opened: Opened,
+    in_sink: Mapping[str, QueuePosition],
+    queues: Sequence[MessageQueue],
+    replayed: Sequence[MessageQueue],
 ) -> dict[MessageQueue, QueuePosition]:
-    """Where each queue is begun. What is decided here for a queue without a position is stored before anything is read."""
+    """Where each queue is begun, those of the replay topic always at their beginning: all that is there is for this connector.
+
+    What is decided here for a queue without a position is stored before anything is read.
+    """
     client, insist = around.client, around.attempts.insist
     ask = client.min_offset if around.config["consume.from.where"] == "CONSUME_FROM_FIRST_OFFSET" else client.max_offset
     positions: dict[MessageQueue, QueuePosition] = {}
     fresh: dict[str, Stored] = {}
-    for queue in queues:
+    for queue in (*queues, *replayed):
         name = text(queue)
         stored = opened.positions.get(name)
         known = from_stored(stored) if stored is not None and stored.offset else None
@@ -84,7 +93,7 @@ def _positions(
             position = further
             fresh[name] = to_stored(position)
         if position is None:
-            until = insist(f"asking where queue {name} begins", partial(ask, queue))
+            until = insist(f"asking where queue {name} begins", partial(client.min_offset if queue in replayed else ask, queue))
             position = QueuePosition(until, stored.incarnation if stored is not None else opened.incarnation)
             fresh[name] = to_stored(position)
         positions[queue] = position

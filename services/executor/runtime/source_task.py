@@ -205,6 +205,7 @@ class SourceRun:
         size = batch.size or sum(piece.values for piece in encoded.pieces)
         self._limit.take(len(batch), size)
         self._meter.read(len(batch), size)
+        self._metrics.source_remaining = self._task.remaining() or 0
         self._error = encoded.error
         for index, failure in encoded.failures.items():
             self._left_out(failure, place_of(batch.partition, batch.offsets[index]))
@@ -274,7 +275,6 @@ class SourceRun:
         if not moved and not clean:
             return
         self._committer.put({**moved, row_name(self._around.spec.task): self._own_row(clean=clean)})
-        self._metrics.source_remaining = self._task.remaining() or 0
 
     def _own_row(self, *, clean: bool = False) -> Stored:
         floors = {} if clean else self._progress.floors(self._found.held())
@@ -287,6 +287,7 @@ class SourceRun:
         if moved:
             self._meter.committed(moved)
             self._task.committed(moved)
+            self._metrics.source_remaining = self._task.remaining() or 0
 
     # --- queues
 

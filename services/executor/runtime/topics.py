@@ -1,13 +1,14 @@
 """Topics of a task: found, or made when the configuration says so."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from rocketconnect_sdk.dead_letters import replay_topic
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.options import Config
 from rocketmq_remoting.client import Client
-from rocketmq_remoting.errors import InvalidRequest
+from rocketmq_remoting.errors import InvalidRequest, NoPermission
 from rocketmq_remoting.model import MessageQueue
 from services.executor.runtime.surroundings import Surroundings
 
@@ -40,7 +41,14 @@ class TopicMaker:
         return cls(client, config["topic.auto.create"], config["topic.queues"], config["topic.type"])
 
     def find(
-        self, topic: str, *, writable: bool, queues: int | None = None, read_queues: int | None = None, plain: bool = False
+        self,
+        topic: str,
+        *,
+        writable: bool,
+        queues: int | None = None,
+        read_queues: int | None = None,
+        plain: bool = False,
+        broker: str | None = None,
     ) -> list[MessageQueue]:
         """The queues of a topic, sorted; makes the topic when there is none.
 
@@ -50,6 +58,7 @@ class TopicMaker:
             queues: How many a topic that is made has; None: as configured.
             read_queues: How many of them can be read; None: all.
             plain: A topic that is made is of the normal type, and made whatever the configuration says: a dead-letter topic.
+            broker: A topic that is made is on this one; None: on all.
 
         Raises:
             PermanentError: there is no such topic and it is not to be made, or RocketMQ refuses to make it.
@@ -60,7 +69,7 @@ class TopicMaker:
                 # Making it would change the one that is there.
                 msg = f"topic {topic} is on its broker, and is not announced yet: RocketMQ announces it within 30 s"
                 raise SystemAway(msg)
-            self._make(topic, queues or self.queues, read_queues, plain=plain)
+            self._make(topic, queues or self.queues, read_queues, plain=plain, broker=broker)
         found = self.client.queues(topic, writable=writable)
         if not found:
             what = "written to" if writable else "read"
@@ -68,13 +77,14 @@ class TopicMaker:
             raise PermanentError(msg)
         return found
 
-    def _make(self, topic: str, queues: int, read_queues: int | None, *, plain: bool) -> None:
+    def _make(self, topic: str, queues: int, read_queues: int | None, *, plain: bool, broker: str | None) -> None:
         if not self.auto_create and not plain:
             msg = f"topic {topic} does not exist: create it, or let it be created with topic.auto.create=true"
             raise PermanentError(msg)
         try:
             topic_type = "normal" if plain else self.topic_type
-            self.client.create_topic(topic, queues=queues, read_queues=read_queues, topic_type=topic_type)
+            brokers = None if broker is None else [broker]
+            self.client.create_topic(topic, queues=queues, read_queues=read_queues, topic_type=topic_type, brokers=brokers)
         except InvalidRequest as error:
             raise PermanentError(str(error)) from error
 
@@ -92,6 +102,23 @@ def dead_letter_queues(around: Surroundings, topics: TopicMaker) -> list[Message
         count = readable = _ROCKETMQ_QUEUES
     make = partial(topics.find, topic, writable=True, queues=count, read_queues=readable, plain=True)
     return around.attempts.insist(f"looking for the dead-letter topic {topic}", make)
+
+
+def replay_queues(around: Surroundings, topics: TopicMaker, dead: Sequence[MessageQueue]) -> list[MessageQueue]:
+    """What task 0 of a sink with dead letters reads besides its topics: through it they come back, in their order, hence one queue.
+
+    It is made with the first run, so that a running sink need not learn of it. A site that lets nobody make topics goes without.
+    """
+    if not dead or around.spec.task != 0:
+        return []
+    topic = replay_topic(around.spec.connector_uid)
+    make = partial(topics.find, topic, writable=False, queues=1, plain=True, broker=dead[0].broker)
+    try:
+        return around.attempts.insist(f"looking for the replay topic {topic}", make)
+    except (PermanentError, NoPermission) as error:
+        fix = f"make {topic} with one queue and restart the connector"
+        around.reporter.log("WARNING", f"dead letters can't be replayed to this connector: {error}; {fix}")
+        return []
 
 
 def clusters(around: Surroundings, topics: Iterable[str]) -> Mapping[str, str]:

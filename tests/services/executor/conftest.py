@@ -235,11 +235,12 @@ class Executor:
         }
         command = [sys.executable, "-m", "services.executor"]
         command += [part for name, value in flags.items() for part in (f"--{name.replace('_', '-')}", value)]
+        paths = os.pathsep.join([str(PLUGINS), os.environ.get("PYTHONPATH", "")])
         self.log_path = folder / "executor.log"
         with self.log_path.open("wb") as log:
             self.process = subprocess.Popen(
                 command,
-                env={**os.environ, "PYTHONPATH": str(PLUGINS), "SECRET_FOR_TESTS": "s3cr3t-value"},
+                env={**os.environ, "PYTHONPATH": paths, "SECRET_FOR_TESTS": "s3cr3t-value"},
                 pass_fds=[writing],
                 stdout=log,
                 stderr=log,

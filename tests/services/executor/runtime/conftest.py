@@ -210,7 +210,7 @@ class Tasks:
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
-                env={**os.environ, "PYTHONPATH": str(PLUGINS)},
+                env={**os.environ, "PYTHONPATH": os.pathsep.join([str(PLUGINS), os.environ.get("PYTHONPATH", "")])},
             )
         self._processes.append(process)
         return process

@@ -1,11 +1,12 @@
 from collections.abc import Sequence
 
 from rocketconnect_sdk.converters import converter
+from rocketconnect_sdk.dead_letters import PREFIX
 from rocketconnect_sdk.record import Rejected, SourceBatch
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import decode_properties
 from services.executor.runtime.encode import Encoded, Encoder, Target
-from services.executor.runtime.failures import PREFIX, ErrorPolicy, Failure, Stage
+from services.executor.runtime.failures import ErrorPolicy, Failure, Stage
 
 BAD = Rejected("Bad", "it is bad", b"original", 8, "00")
 

@@ -2,10 +2,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rocketconnect_sdk.dead_letters import PREFIX
 from rocketconnect_sdk.record import Rejected
 from rocketmq_remoting.protocol.properties import MAX_PROPERTIES_BYTES, encode_properties
 from services.executor.host.secrets import remember
-from services.executor.runtime.failures import PREFIX, ErrorPolicy, Failure, RecordFailed, Stage, dead_letter, place_of
+from services.executor.runtime.failures import ErrorPolicy, Failure, RecordFailed, Stage, dead_letter, place_of
 
 texts = st.text(max_size=200)
 

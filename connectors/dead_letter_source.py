@@ -1,0 +1,252 @@
+"""Dead letters, sent again."""
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.dead_letters import EDITION_TAG, STAGES, DeadLetter, Filter, Newest, read_spans
+from rocketconnect_sdk.errors import PermanentError, Problem
+from rocketconnect_sdk.options import Config, Kind, Option
+from rocketconnect_sdk.record import Offset, SourceBatch
+from rocketconnect_sdk.source import Plan, Source, SourceTask
+from rocketconnect_sdk.topics import Message, TopicReader
+
+
+class DeadLetterSource(Source):
+    """Sends dead letters of a connector again, once each: made by `rocketconnect dlq replay`, IDLE when it is done."""
+
+    name = "dead_letter_source"
+    options = (
+        Option("replay.connector", "The connector that failed at them.", required=True),
+        Option("replay.topic", "The dead-letter topic.", required=True),
+        Option("replay.letters", "Which: broker:queue:from-until, separated by commas.", Kind.LIST, required=True),
+        Option("replay.ends", "Up to where editions count: broker:queue:0-until, separated by commas.", Kind.LIST, required=True),
+        Option("replay.task", "Only those of this task.", Kind.INT, minimum=0),
+        Option("replay.stage", "Only those of this stage.", default="", choices=("", *STAGES)),
+        Option("replay.error", "Only those of this class of error.", default=""),
+        Option("replay.own.topics", "Sends each to the topic that its record was meant for, where it says so.", Kind.BOOL, "false"),
+        Option(
+            "replay.if.newer",
+            "Leaves out those of whose key there was a newer record in their queue when the replay began.",
+            Kind.BOOL,
+            "false",
+        ),
+    )
+
+    def check(self, config: Config) -> Iterable[Problem]:
+        """See Source."""
+        for key in ("replay.letters", "replay.ends"):
+            try:
+                spans = read_spans(config["replay.topic"], config[key])
+            except ValueError as error:
+                yield Problem(key, "", str(error), "Let `rocketconnect dlq replay` make the configuration.")
+                continue
+            for each in spans.values():
+                if any(first >= until for first, until in each) or any(one[1] >= other[0] for one, other in pairwise(each)):
+                    yield Problem(key, "", "has ranges that are empty or out of order", "Give them in their order.")
+
+    def plan(self, config: Config, max_tasks: int) -> Plan:
+        """One: what is sent again keeps its order."""
+        del config, max_tasks
+        return Plan([{}])
+
+    def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "DeadLetterTask":
+        """See Source."""
+        del task
+        if context.topics is None:
+            msg = "this host gives no access to RocketMQ's topics"
+            raise PermanentError(msg)
+        return DeadLetterTask(config, context, context.topics)
+
+
+class DeadLetterTask(SourceTask):
+    """Copies dead letters.
+
+    Each queue of the dead-letter topic is a source partition, and an offset there is an offset of it: after a restart it gives the
+    same. Queues are merged by the time at which the letters were stored; within one their order never changes.
+    """
+
+    def __init__(self, config: Config, context: TaskContext, reader: TopicReader) -> None:
+        self._context = context
+        self._reader = reader
+        self._filter = Filter(config["replay.connector"], config.get("replay.task"), config["replay.stage"], config["replay.error"])
+        topic = config["replay.topic"]
+        self._spans = read_spans(topic, config["replay.letters"])
+        self._ends = {queue: spans[-1][1] for queue, spans in read_spans(topic, config["replay.ends"]).items()}
+        self._own_topics = bool(config["replay.own.topics"])
+        self._newest = Newest() if config["replay.if.newer"] else None
+        self._queues: list[_Queue] = []
+        self._started = False
+
+    def start(self, positions: Mapping[str, Offset]) -> None:
+        """See SourceTask."""
+        queues = []
+        for queue, spans in sorted(self._spans.items()):
+            begin = positions.get(queue, (0,))[0]
+            queues.append(_Queue(self._reader, queue, spans, begin, self._editions(queue, spans[0][0])))
+        if self._newest is not None:
+            self._learn_newest(self._newest, queues)
+            for each in queues:
+                each.rewind()
+        self._queues = queues
+        self._started = True
+
+    def poll(self) -> SourceBatch | None:
+        """The next letters of the queue whose next one is the oldest; None only behind the last."""
+        while not self._context.stopping.is_set():
+            for queue in self._queues:
+                queue.fill()
+            waiting = [queue for queue in self._queues if queue.read]
+            if not waiting:
+                return None
+            first = min(waiting, key=_Queue.next_time)
+            others = min((queue.next_time() for queue in waiting if queue is not first), default=None)
+            batch = self._take(first, others)
+            if batch is not None:
+                return batch
+        return None
+
+    def _take(self, queue: "_Queue", others: tuple[int, str] | None) -> SourceBatch | None:
+        """What of a queue comes before the next letter of the others, and is to be sent; None: nothing of it is."""
+        letters: list[tuple[DeadLetter, bytes]] = []
+        size = 0
+        while queue.read and size < self._context.batch_bytes and len(letters) < self._context.batch_records:
+            if others is not None and queue.next_time() > others:
+                break
+            letter = queue.take()
+            body = queue.newest_body(letter)
+            if body is not None and self._is_sent(letter):
+                letters.append((letter, body))
+                queue.open.append(letter.message.offset + 1)
+                size += len(body)
+        if not letters:
+            return None
+        batch = _batch(queue.name, letters, size)
+        if self._own_topics:
+            batch.topics = [letter.notes.get("topic", "") for letter, _ in letters]
+        return batch
+
+    @property
+    def finished(self) -> bool:
+        """True when all are confirmed."""
+        return self._started and self.remaining() == 0
+
+    def committed(self, positions: Mapping[str, Offset]) -> None:
+        """See SourceTask."""
+        for queue in self._queues:
+            if queue.name in positions:
+                queue.confirmed(positions[queue.name][0])
+
+    def remaining(self) -> int:
+        """Offsets that are left to look at, and letters that are not confirmed yet."""
+        return sum(queue.remaining() for queue in self._queues)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _is_sent(self, letter: DeadLetter) -> bool:
+        if not self._filter.takes(letter):
+            return False
+        if self._newest is not None and self._newest.has_newer(letter):
+            self._context.log.info("dead letter %s is left out: there is a newer record of its key", letter.id)
+            return False
+        return True
+
+    def _editions(self, queue: str, first: int) -> dict[int, Message]:
+        """By the offset of the dead letter, its newest edition."""
+        found: dict[int, Message] = {}
+        position, until = first, self._ends.get(queue, 0)
+        while position < until and not self._context.stopping.is_set():
+            messages, position = self._reader.read(queue, position, until, tag=EDITION_TAG)
+            for message in messages:
+                if (of := DeadLetter.of(message).edition_of) is not None:
+                    found[of] = message
+        return found
+
+    def _learn_newest(self, newest: Newest, queues: "Sequence[_Queue]") -> None:
+        """Reads every queue that a letter comes from, from the first of them to its present end."""
+        for queue in queues:
+            while not queue.at_end and not self._context.stopping.is_set():
+                queue.fill()
+                while queue.read:
+                    letter = queue.take()
+                    if self._filter.takes(letter):
+                        newest.want(letter)
+        for name in newest.wanted:
+            position, (lowest, until) = newest.start(name), self._reader.ends(name)
+            position = max(position, lowest)
+            while position < until and not self._context.stopping.is_set():
+                messages, position = self._reader.read(name, position, until)
+                for message in messages:
+                    newest.saw(message)
+
+
+class _Queue:
+    """Reads the ranges of one queue of the dead-letter topic, one after the other."""
+
+    def __init__(
+        self, reader: TopicReader, name: str, spans: Sequence[tuple[int, int]], begin: int, editions: Mapping[int, Message]
+    ) -> None:
+        self.name = name
+        self.read: deque[Message] = deque()
+        self.open: deque[int] = deque()
+        self._reader = reader
+        self._editions = editions
+        self._all = [(max(first, begin), until) for first, until in spans if until > begin]
+        self._left = deque(self._all)
+
+    @property
+    def at_end(self) -> bool:
+        """Everything has been read and taken."""
+        return not self._left and not self.read
+
+    def rewind(self) -> None:
+        """Begin again."""
+        self._left = deque(self._all)
+
+    def fill(self) -> None:
+        """Read something, if nothing is there."""
+        while not self.read and self._left:
+            position, until = self._left[0]
+            messages, position = self._reader.read(self.name, position, until)
+            self.read.extend(messages)
+            if position >= until:
+                self._left.popleft()
+            else:
+                self._left[0] = (position, until)
+
+    def next_time(self) -> tuple[int, str]:
+        """When the next one was stored; no two queues are equal."""
+        return self.read[0].stored_ms, self.name
+
+    def take(self) -> DeadLetter:
+        """The next one."""
+        return DeadLetter.of(self.read.popleft())
+
+    def newest_body(self, letter: DeadLetter) -> bytes | None:
+        """What is to be sent; None: only a part of it is known."""
+        edition = self._editions.get(letter.message.offset)
+        if edition is not None:
+            return edition.body
+        return None if letter.is_cut else letter.message.body
+
+    def confirmed(self, until: int) -> None:
+        """Everything before this offset is."""
+        while self.open and self.open[0] <= until:
+            self.open.popleft()
+
+    def remaining(self) -> int:
+        """See DeadLetterTask.remaining."""
+        return len(self.open) + len(self.read) + sum(until - first for first, until in self._left)
+
+
+def _batch(queue: str, letters: Sequence[tuple[DeadLetter, bytes]], size: int) -> SourceBatch:
+    return SourceBatch(
+        queue,
+        [body for _, body in letters],
+        [(letter.message.offset + 1,) for letter, _ in letters],
+        keys=[None if letter.key is None else letter.key[1].encode() for letter, _ in letters],
+        properties=[letter.replayed() for letter, _ in letters],
+        size=size,
+    )

@@ -1,0 +1,84 @@
+"""What connector a replay is. Pure."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rocketconnect.connector.v1 import connector_pb2 as connectors
+
+from rocketconnect_kit.errors import FailedPrecondition
+from rocketconnect_sdk.dead_letters import REPLAY_TOPIC, Filter, Spans, format_spans, replay_topic
+
+_LONGEST_NAME = 128
+_COPIED = ("worker.labels", "errors.retry.timeout", "errors.retry.delay.max.ms")
+_TOPICS = ("topic", "connect.topicname")
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What is to be sent again.
+
+    Attributes:
+        dead_letter_topic: Where they are.
+        letters: Which of them.
+        ends: What the topic holds; editions count up to there.
+        wanted: Which of those.
+        if_newer: Leave out those of whose key there is a newer record.
+        topic: Where they go.
+        own_topics: Those of a source say themselves where they go, where it was another topic.
+    """
+
+    dead_letter_topic: str
+    letters: Spans
+    ends: Spans
+    wanted: Filter
+    if_newer: bool
+    topic: str
+    own_topics: bool
+
+    def config(self, failed: Mapping[str, str]) -> dict[str, str]:
+        """Return the configuration of the connector that does it; `failed`: that of the one that failed."""
+        config = {
+            "connector.class": "dead_letter_source",
+            "topic": self.topic,
+            # The replay topic has one queue, whoever makes it; any other is there, or its name is wrong.
+            "topic.queues": "1",
+            "topic.auto.create": str(self.topic.startswith(REPLAY_TOPIC)).lower(),
+            "key.converter": "bytes",
+            "value.converter": "bytes",
+            "replay.connector": self.wanted.connector,
+            "replay.topic": self.dead_letter_topic,
+            "replay.letters": ",".join(format_spans(self.letters)),
+            "replay.ends": ",".join(format_spans({queue: [(0, spans[-1][1])] for queue, spans in self.ends.items()})),
+            "replay.stage": self.wanted.stage,
+            "replay.error": self.wanted.error,
+            "replay.own.topics": str(self.own_topics).lower(),
+            "replay.if.newer": str(self.if_newer).lower(),
+        }
+        if self.wanted.task is not None:
+            config["replay.task"] = str(self.wanted.task)
+        # Where it can reach the same brokers.
+        return {**config, **{key: failed[key] for key in _COPIED if key in failed}}
+
+
+def name_of(connector: str, request_id: str) -> str:
+    """Return the name of the connector that does the replay of this request."""
+    number = uuid.uuid5(uuid.NAMESPACE_OID, request_id).hex[:8]
+    return f"{connector[: _LONGEST_NAME - len(number) - 8]}-replay-{number}"
+
+
+def target(failed: connectors.Connector, to: str) -> str:
+    """Return the topic to which dead letters of a connector go.
+
+    Raises:
+        FailedPrecondition: NO_REPLAY_TARGET.
+    """
+    if to:
+        return to
+    if failed.type == connectors.CONNECTOR_TYPE_SINK:
+        return replay_topic(failed.uid)
+    topic = next((failed.config[key] for key in _TOPICS if failed.config.get(key)), "")
+    if failed.type == connectors.CONNECTOR_TYPE_SOURCE and topic:
+        return topic
+    message = f"connector {failed.name!r} has no topic through which dead letters could come back; name one with --to TOPIC"
+    raise FailedPrecondition("NO_REPLAY_TARGET", message, connector=failed.name)

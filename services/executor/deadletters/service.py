@@ -1,0 +1,228 @@
+"""The RPCs of the dead-letter service: check the request, look into the topic in a thread, convert the answer."""
+
+import asyncio
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import TYPE_CHECKING, TypeVar
+
+from rocketconnect.config.v1 import config_service_pb2 as config
+from rocketconnect.connector.v1 import connector_pb2 as connectors
+from rocketconnect.deadletter.v1 import deadletter_service_pb2 as pb
+from rocketconnect.deadletter.v1.deadletter_service_pb2_grpc import DeadletterServiceServicer
+
+import rocketmq_remoting.errors as rocketmq
+from rocketconnect_kit.errors import (
+    AlreadyExists,
+    DeadlineExceeded,
+    FailedPrecondition,
+    FieldProblem,
+    InvalidArgument,
+    NotFound,
+    Unavailable,
+)
+from rocketconnect_kit.interception import ServicerContext
+from rocketconnect_kit.pages import decode_token, encode_token, page_size
+from rocketconnect_kit.status import remote_errors
+from rocketconnect_sdk.dead_letters import parse_ids
+from rocketconnect_sdk.errors import PermanentError, SystemAway
+from rocketmq_remoting.batch import encode_batch
+from rocketmq_remoting.client import Client
+from rocketmq_remoting.protocol.properties import encode_properties
+from services.executor.deadletters import wire
+from services.executor.deadletters.box import Box, Count, Found, TooMany
+from services.executor.deadletters.replay import Replay, name_of, target
+from services.executor.runtime.queues import parse
+from services.executor.runtime.topic_reader import RocketMQTopics
+
+if TYPE_CHECKING:
+    from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceAsyncStub
+
+T = TypeVar("T")
+
+TOPIC = "errors.deadletterqueue.topic.name"
+_SECONDS = 20.0
+"""How long one request may look, when its caller gave no deadline."""
+_MARGIN_SECONDS = 1.0
+_CONFIG_SECONDS = 5.0
+_CREATE_SECONDS = 40.0
+_SEND_SECONDS = 5.0
+_MOST_SPANS_BYTES = 60_000
+_THREADS = 2
+
+
+class DeadletterService(DeadletterServiceServicer):
+    """See deadletter_service.proto for what each RPC promises.
+
+    Args:
+        configs: The config service.
+        connect: Opens a client of RocketMQ; called once, in a thread.
+    """
+
+    def __init__(self, configs: "ConfigServiceAsyncStub", connect: Callable[[], Client]) -> None:
+        self._configs = configs
+        self._connect = connect
+        self._client: Client | None = None
+        # Invariant 7: further requests wait for their turn.
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="dead letters")
+
+    def close(self) -> None:
+        """End what is under way; no request may follow."""
+        if self._client is not None:
+            self._client.close()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def ListDeadLetters(self, request: pb.ListDeadLettersRequest, context: ServicerContext) -> pb.ListDeadLettersResponse:
+        """See the proto."""
+        topic = _topic(await self._connector(request.connector))
+        size = page_size(request.page_size)
+        scope = f"dead letters of {topic}"
+        token = decode_token(scope, request.page_token)
+        after = None if token is None else _place(token)
+
+        def look(box: Box) -> tuple[list[Found], tuple[str, int] | None]:
+            return box.page(box.ends(), wire.wanted(request), wire.since_ms(request), size, after)
+
+        found, place = await self._look(context, topic, look)
+        next_token = "" if place is None else encode_token(scope, f"{place[0]}:{place[1]}")
+        return pb.ListDeadLettersResponse(dead_letters=map(wire.dead_letter, found), next_page_token=next_token)
+
+    async def GetDeadLetter(self, request: pb.GetDeadLetterRequest, context: ServicerContext) -> pb.GetDeadLetterResponse:
+        """See the proto."""
+        topic = _topic(await self._connector(request.connector))
+        return wire.whole(await self._look(context, topic, lambda box: _one(box, request.id)))
+
+    async def EditDeadLetter(self, request: pb.EditDeadLetterRequest, context: ServicerContext) -> pb.EditDeadLetterResponse:
+        """See the proto."""
+        topic = _topic(await self._connector(request.connector))
+
+        def edit(box: Box) -> Found:
+            letter = _one(box, request.id).letter
+            queue = parse(letter.message.queue)
+            batch = encode_batch([request.body], [encode_properties(letter.edited(request.body))])
+            client = self._open()
+            client.send_batch(queue, batch, _SEND_SECONDS)
+            client.barrier(queue.broker, _SEND_SECONDS)
+            return _one(box, request.id)
+
+        return pb.EditDeadLetterResponse(dead_letter=wire.dead_letter(await self._look(context, topic, edit)))
+
+    async def ReplayDeadLetters(
+        self, request: pb.ReplayDeadLettersRequest, context: ServicerContext
+    ) -> pb.ReplayDeadLettersResponse:
+        """See the proto."""
+        if request.all == bool(request.ids):
+            fix = "name dead letters by their ids, or ask for all of them"
+            raise _invalid([FieldProblem("ids", "", "and all exclude each other, and one is needed", fix)])
+        failed = await self._connector(request.connector)
+        topic = target(failed, request.to)
+        replay, count = await self._look(context, _topic(failed), lambda box: _chosen(box, failed, topic, request))
+        answer = pb.ReplayDeadLettersResponse(topic=topic, count=count.letters, cut=count.cut)
+        if not request.dry_run and count.letters:
+            answer.replay = await self._create(
+                name_of(failed.name, request.request_id or uuid.uuid4().hex), replay.config(failed.config)
+            )
+        return answer
+
+    async def _create(self, name: str, made: Mapping[str, str]) -> str:
+        # The name is of the request: the same request again finds what it has created, and chooses nothing anew.
+        try:
+            with remote_errors():
+                request = config.CreateConnectorRequest(name=name, config=made, request_id=name)
+                await self._configs.CreateConnector(request, timeout=_CREATE_SECONDS)
+        except AlreadyExists:
+            return name
+        return name
+
+    async def _connector(self, name: str) -> connectors.Connector:
+        with remote_errors():
+            answer = await self._configs.GetConnector(config.GetConnectorRequest(name=name), timeout=_CONFIG_SECONDS)
+        return answer.connector
+
+    async def _look(self, context: ServicerContext, topic: str, look: Callable[[Box], T]) -> T:
+        """Return what is found in a topic.
+
+        Raises:
+            Unavailable: ROCKETMQ_AWAY.
+            FailedPrecondition: TOPIC_NOT_READABLE.
+            DeadlineExceeded: TOO_MANY_DEAD_LETTERS.
+        """
+        left = context.time_remaining()
+        until = time.monotonic() + (_SECONDS if left is None else max(0.1, left - _MARGIN_SECONDS))
+
+        def work() -> T:
+            with closing(RocketMQTopics(self._open())) as reader:
+                return look(Box(reader, topic, until))
+
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        except TooMany:
+            fix = "name a range of ids, or a time with since"
+            message = f"there was no time to look at all dead letters in {topic}; {fix}"
+            raise DeadlineExceeded("TOO_MANY_DEAD_LETTERS", message, topic=topic) from None
+        except rocketmq.MessageTooLarge as error:
+            raise _invalid([FieldProblem("body", "", str(error), "shorten it")]) from error
+        except (SystemAway, rocketmq.RetriableError) as error:
+            raise Unavailable("ROCKETMQ_AWAY", f"RocketMQ does not answer: {error}; try again in a moment", topic=topic) from error
+        except (PermanentError, rocketmq.RocketMQError) as error:
+            raise FailedPrecondition("TOPIC_NOT_READABLE", str(error), topic=topic) from error
+
+    def _open(self) -> Client:
+        if self._client is None:
+            self._client = self._connect()
+        return self._client
+
+
+def _chosen(box: Box, failed: connectors.Connector, topic: str, request: pb.ReplayDeadLettersRequest) -> tuple[Replay, Count]:
+    ends = box.ends()
+    letters, wrong = (ends, []) if request.all else parse_ids(request.ids, box.queues)
+    if wrong:
+        fix = "take ids as `rocketconnect dlq list` shows them"
+        raise _invalid([FieldProblem("ids", given, reason, fix) for given, reason in wrong])
+    beyond = [queue for queue, spans in letters.items() if spans[-1][1] > ends.get(queue, [(0, 0)])[-1][1]]
+    if beyond:
+        problems = [
+            FieldProblem("ids", queue, "ends before that", "take ids as `rocketconnect dlq list` shows them") for queue in beyond
+        ]
+        raise _invalid(problems)
+    if request.HasField("since"):
+        letters = {queue: box.since(queue, spans, wire.since_ms(request)) for queue, spans in letters.items()}
+        letters = {queue: spans for queue, spans in letters.items() if spans}
+    own = failed.type == connectors.CONNECTOR_TYPE_SOURCE and not request.to
+    replay = Replay(_topic(failed), letters, ends, wire.wanted(request), request.if_newer, topic, own)
+    if len(replay.config({})["replay.letters"]) > _MOST_SPANS_BYTES:
+        raise _invalid([FieldProblem("ids", "", "are too many", "name ranges (broker:queue:first-last), or several replays")])
+    return replay, box.count(letters, replay.wanted)
+
+
+def _one(box: Box, given: str) -> Found:
+    spans, wrong = parse_ids([given], box.queues)
+    for _, reason in wrong:
+        raise _invalid([FieldProblem("id", given[:200], reason, "take an id as `rocketconnect dlq list` shows it")])
+    ((queue, ((offset, until),)),) = spans.items()
+    if until != offset + 1:
+        raise _invalid([FieldProblem("id", given[:200], "is a range", "name one dead letter")])
+    found = box.get(queue, offset)
+    if found is None:
+        message = f"there is no dead letter {given}: it is an edition, retention has removed it, or it never was"
+        raise NotFound("DEAD_LETTER_NOT_FOUND", message, id=given)
+    return found
+
+
+def _topic(connector: connectors.Connector) -> str:
+    topic = connector.config.get(TOPIC, "")
+    if not topic:
+        message = f"connector {connector.name!r} keeps no dead letters; set {TOPIC}, and errors.tolerance=all"
+        raise FailedPrecondition("NO_DEAD_LETTER_TOPIC", message, connector=connector.name)
+    return topic
+
+
+def _place(token: str) -> tuple[str, int]:
+    queue, _, offset = token.rpartition(":")
+    return queue, int(offset)
+
+
+def _invalid(problems: list[FieldProblem]) -> InvalidArgument:
+    return InvalidArgument("DEAD_LETTERS_INVALID", "; ".join(map(str, problems)), problems)

@@ -1,0 +1,66 @@
+"""Dead letters to messages of the proto. Pure."""
+
+from google.protobuf.timestamp_pb2 import Timestamp
+from rocketconnect.deadletter.v1 import deadletter_service_pb2 as pb
+
+from rocketconnect_sdk.dead_letters import Filter
+from services.executor.deadletters.box import Found
+from services.executor.host.secrets import hide
+
+_SHOWN = 2_000
+
+
+def dead_letter(found: Found) -> pb.DeadLetter:
+    """Return what is said of it in a list."""
+    letter = found.letter
+    stored = Timestamp()
+    stored.FromMilliseconds(letter.message.stored_ms)
+    broker, number, _ = letter.id.rsplit(":", 2)
+    return pb.DeadLetter(
+        id=letter.id,
+        topic=letter.message.queue.rsplit("/", 2)[0],
+        store_time=stored,
+        connector=letter.connector,
+        task=-1 if letter.task is None else letter.task,
+        stage=_stage(letter.stage),
+        error=letter.error,
+        # Invariant 6.
+        message=hide(letter.text[:_SHOWN]),
+        origin=letter.origin,
+        replays=letter.replays,
+        edition="" if found.edition is None else f"{broker}:{number}:{found.edition.offset}",
+        key=letter.properties.get("KEYS", letter.properties.get("connect-key-base64", "")),
+        tags=letter.properties.get("TAGS", ""),
+        size=len(found.body),
+        cut=found.is_cut,
+    )
+
+
+def whole(found: Found) -> pb.GetDeadLetterResponse:
+    """Return everything that is said of it."""
+    notes = dict(found.letter.notes)
+    trace = notes.pop("exception.stacktrace", "")
+    return pb.GetDeadLetterResponse(
+        dead_letter=dead_letter(found),
+        body=found.body,
+        original_body=b"" if found.edition is None else found.letter.message.body,
+        properties={name: hide(value) for name, value in found.letter.properties.items()},
+        trace=hide(trace),
+        notes={name: hide(value) for name, value in notes.items()},
+    )
+
+
+def wanted(request: pb.ListDeadLettersRequest | pb.ReplayDeadLettersRequest) -> Filter:
+    """Return which dead letters a request is about."""
+    task = request.task if request.HasField("task") else None
+    stage = pb.Stage.Name(request.stage).removeprefix("STAGE_").lower() if request.stage else ""
+    return Filter(request.connector, task, stage, request.error)
+
+
+def since_ms(request: pb.ListDeadLettersRequest | pb.ReplayDeadLettersRequest) -> int:
+    """Return from which time on, in milliseconds."""
+    return request.since.ToMilliseconds() if request.HasField("since") else 0
+
+
+def _stage(stage: str) -> pb.Stage.ValueType:
+    return pb.Stage.Value(f"STAGE_{stage.upper()}") if stage else pb.STAGE_UNSPECIFIED
