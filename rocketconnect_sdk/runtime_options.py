@@ -115,6 +115,13 @@ COMMON = (
         "true",
     ),
     Option(
+        "on.isolation",
+        "When no service is reached for longer than the lease: pause holds back sends and writes until one is, "
+        "continue goes on, at least once.",
+        default="pause",
+        choices=("pause", "continue"),
+    ),
+    Option(
         "stall.timeout",
         "A task that has work and makes no progress for so long is reported as STALLED.",
         Kind.DURATION,

@@ -204,6 +204,20 @@ class Lifecycle:
         wanted = self._wanted.get(key)
         return wanted is not None and wanted.epoch == epoch
 
+    def held(self) -> list[Assigned]:
+        """The tasks that run here or may be started without another word of the cluster, each under its newest epoch."""
+        found = {key: unit.assigned for key, unit in self._units.items() if unit.phase is not _Phase.ENDED}
+        for key, wanted in self._wanted.items():
+            unit = self._units.get(key)
+            if unit is None or wanted.epoch > unit.assigned.epoch:
+                found[key] = wanted
+        return [one for key, one in found.items() if key.task != PLAN]
+
+    def runs(self, key: Key) -> bool:
+        """Whether a run of the unit has not ended."""
+        unit = self._units.get(key)
+        return unit is not None and unit.phase in _ALIVE
+
     def assign(self, assigned: Iterable[Assigned], removed: Iterable[Key], now: float, *, snapshot: bool) -> list[Effect]:
         """The cluster's word: all there is (a snapshot), or what changed."""
         if snapshot:

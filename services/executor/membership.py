@@ -3,12 +3,11 @@
 import asyncio
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import grpc
-from google.protobuf.duration_pb2 import Duration
 from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
 
 from rocketconnect_kit.logs import get_logger
@@ -45,6 +44,11 @@ class Membership:
         identity: Who joins.
         plugins: The names of what it offers, asked at each registration.
         on_lease: Told the monotonic time at which the lease ends, at each renewal.
+        confirm: Lets all that runs go on for so many seconds from before the call, without the cluster service; False: it may not.
+
+    Attributes:
+        alone: Set while the cluster service does not answer: nothing that it said may be begun.
+        heard: Set while it does.
     """
 
     def __init__(
@@ -53,11 +57,17 @@ class Membership:
         identity: Identity,
         plugins: Callable[[], Sequence[str]],
         on_lease: Callable[[float], None],
+        confirm: Callable[[float], Awaitable[bool]],
     ) -> None:
         self._stub = stub
         self._identity = identity
         self._plugins = plugins
         self._on_lease = on_lease
+        self._confirm = confirm
+        self.alone = asyncio.Event()
+        self.heard = asyncio.Event()
+        self._heard = 0.0
+        self._isolated = False
         self._until = 0.0
         self._interval = 1.0
         self._lease = 5.0
@@ -65,6 +75,11 @@ class Membership:
         """The session that holds; 0: none."""
         self.offered: frozenset[str] = frozenset()
         """The plugins that the cluster was told of."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether there is a session, and a lease that has not ended."""
+        return self.session != 0 and time.monotonic() < self._until
 
     async def join(self) -> None:
         """Register; tried for ever, since without a cluster service there is nothing else to do. Renews the lease."""
@@ -90,31 +105,77 @@ class Membership:
                 continue
             self.session, self.offered = answer.session, frozenset(offered)
             self._interval = answer.heartbeat_interval.ToTimedelta().total_seconds()
-            self._renewed(sent, answer.lease)
+            self._heard = sent
+            self.alone.clear()
+            self.heard.set()
+            self._renewed(sent, answer.lease.ToTimedelta().total_seconds())
             _log.info("registered at the cluster service", worker=identity.worker_id, session=self.session)
             return
 
     async def hold(self) -> str:
-        """Renew the lease until it is lost; return why it is. From then on nothing here is ours."""
+        """Keep the lease until the cluster service says that the session is over; return why it is. Then nothing here is ours.
+
+        While the cluster service is away the position service is asked to confirm what runs (invariant 9). While both are, the
+        lease ends and the session stays: nothing is sent or written until one of them is back, then everything goes on in place.
+        """
         while True:
-            await asyncio.sleep(min(self._interval, max(0.0, self._until - time.monotonic())))
-            # The lease counts from here: the answer may be late, and the cluster counts from when it got the request.
+            await asyncio.sleep(min(self._interval, self._lease / 4))
+            # The lease counts from here: the answers may be late, and the others count from when they got the question.
             sent = time.monotonic()
-            if sent >= self._until:
-                self.session = 0
-                return "the lease has ended: the cluster service did not confirm it in time"
-            request = cluster.HeartbeatRequest(worker_id=self._identity.worker_id, session=self.session)
-            try:
-                # A call that is stuck leaves time for another one.
-                answer = await self._stub.Heartbeat(request, timeout=min(self._lease / 2, self._until - sent))
-            except grpc.RpcError as error:
-                cause = decode(error)
-                if cause.reason == FENCED:
-                    self.session = 0
-                    return cause.message
-                _log.warning("heartbeat failed", cause=cause.message, lease_left=round(self._until - time.monotonic(), 2))
+            if sent < self._heard + self._lease / 2:
+                over = await self._beat(sent)
             else:
-                self._renewed(sent, answer.lease)
+                self._note_alone(sent)
+                over, _ = await asyncio.gather(self._beat(sent), self._stand_in(sent))
+            if over:
+                self.session = 0
+                return over
+
+    async def _beat(self, sent: float) -> str:
+        """Renew the lease at the cluster service; return why the session is over, or nothing."""
+        request = cluster.HeartbeatRequest(worker_id=self._identity.worker_id, session=self.session)
+        # A call that is stuck leaves half of the lease for other means; when these are used already it may take its time.
+        seconds = self._lease / 2 if self.alone.is_set() else max(self._lease / 4, self._heard + self._lease / 2 - sent)
+        try:
+            answer = await self._stub.Heartbeat(request, timeout=seconds)
+        except grpc.RpcError as error:
+            cause = decode(error)
+            if cause.reason == FENCED:
+                return cause.message
+            if not self.alone.is_set():
+                _log.warning("heartbeat failed", cause=cause.message, lease_left=round(self._until - time.monotonic(), 2))
+        else:
+            self._note_heard(sent)
+            self._renewed(sent, answer.lease.ToTimedelta().total_seconds())
+        return ""
+
+    async def _stand_in(self, sent: float) -> None:
+        """Renew the lease with the help of the position service."""
+        if await self._confirm(self._lease):
+            self._renewed(sent, self._lease)
+        elif time.monotonic() >= self._until and not self._isolated:
+            self._isolated = True
+            _log.warning(
+                "no service confirms this worker: nothing is sent or written until one does, except by tasks with "
+                "on.isolation=continue; all processes stay",
+                seconds_alone=round(time.monotonic() - self._heard, 1),
+            )
+
+    def _note_alone(self, now: float) -> None:
+        if not self.alone.is_set():
+            self.heard.clear()
+            self.alone.set()
+            _log.warning(
+                "the cluster service does not answer: the position service is asked to confirm what runs here",
+                seconds_alone=round(now - self._heard, 1),
+            )
+
+    def _note_heard(self, sent: float) -> None:
+        if self.alone.is_set():
+            self.alone.clear()
+            self.heard.set()
+            _log.info("the cluster service is back, and the session holds", seconds_alone=round(sent - self._heard, 1))
+        self._heard = sent
 
     async def leave(self) -> None:
         """End the session in good order: everything has been stopped. The cluster gives the tasks to others at once."""
@@ -128,7 +189,10 @@ class Membership:
             # The lease ends by itself; it only takes longer until others go on.
             _log.warning("can't deregister at the cluster service", cause=decode(error).message)
 
-    def _renewed(self, sent: float, lease: Duration) -> None:
-        self._lease = lease.ToTimedelta().total_seconds()
-        self._until = max(self._until, sent + self._lease)
+    def _renewed(self, sent: float, lease: float) -> None:
+        self._lease = lease
+        self._until = max(self._until, sent + lease)
+        if self._isolated and self._until > time.monotonic():
+            self._isolated = False
+            _log.info("the lease is confirmed again: everything goes on", seconds_alone=round(sent - self._heard, 1))
         self._on_lease(self._until)

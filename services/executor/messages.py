@@ -22,7 +22,7 @@ class Exit(IntEnum):
     PARENT_GONE = 90
     """Its executor is gone."""
     LEASE_LOST = 91
-    """Its lease ended, and a task did not."""
+    """Its lease ended, and a change of a target did not."""
     SPARK_GONE = 92
     """The Java process of its Spark driver died."""
     SPARK_LATE = 93

@@ -21,7 +21,7 @@ _GRACE_SECONDS = 3.0
 """How long what a host started (Spark's Java process) may take to clean up and end after it."""
 
 _REASONS = {
-    Exit.LEASE_LOST: "it ended itself: the lease of the worker was over and a task did not stop",
+    Exit.LEASE_LOST: "it ended itself: the lease of the worker was over and a write to a target was still under way",
     Exit.SPARK_GONE: "the Java process of its Spark driver died",
     Exit.SPARK_LATE: "its Spark driver did not start in time; what it printed is in the log of the executor",
     Exit.PARENT_GONE: "it lost its connection to the executor",

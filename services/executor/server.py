@@ -11,6 +11,7 @@ from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceStub
 from rocketconnect.deadletter.v1.deadletter_service_pb2_grpc import add_DeadletterServiceServicer_to_server
 from rocketconnect.executor.v1.executor_service_pb2_grpc import add_ExecutorServiceServicer_to_server
+from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceStub
 from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceStub
 
 from rocketconnect_kit.channel import channel
@@ -68,6 +69,7 @@ class _Executor:
             name: channel(address, settings, service=name)
             for name, address in (
                 ("cluster", settings.cluster_address),
+                ("position", settings.position_address),
                 ("state", settings.state_address),
                 ("config", settings.config_address),
             )
@@ -96,6 +98,7 @@ class _Executor:
         worker = self._worker = Worker(
             identity,
             ClusterServiceStub(self._channels["cluster"]),
+            PositionServiceStub(self._channels["position"]),
             StateServiceStub(self._channels["state"]),
             lambda: self._plugins.names,
             HostPlanner(self._fresh, settings.plugin_seconds),

@@ -9,6 +9,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
 from rocketconnect.connector.v1 import connector_pb2 as connectors
 from rocketconnect.executor.v1 import executor_service_pb2 as executor
+from rocketconnect.position.v1 import position_service_pb2 as position_pb
 from rocketconnect.record.v1 import record_pb2
 from rocketconnect.state.v1 import state_service_pb2 as states
 
@@ -61,6 +62,13 @@ def stall_after(one: Assigned) -> Duration | None:
 def state(value: State) -> connectors.State.ValueType:
     """Return the state as the protos name it."""
     return connectors.State.Value(f"STATE_{value.name}")
+
+
+def fence(value: Assigned) -> position_pb.TaskFence:
+    """Return who an assignment lets its owner be at the position service."""
+    return position_pb.TaskFence(
+        connector_uid=value.key.connector_uid, task=value.key.task, generation=value.generation, epoch=value.epoch
+    )
 
 
 def metrics(value: TaskMetrics) -> states.TaskMetrics:

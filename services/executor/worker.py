@@ -3,12 +3,13 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from random import Random
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import grpc
 from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
+from rocketconnect.position.v1 import position_service_pb2 as position
 
 from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.status import decode
@@ -39,6 +40,7 @@ from services.executor.runtime.task import Outcome, State
 
 if TYPE_CHECKING:
     from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceAsyncStub
+    from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceAsyncStub
     from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceAsyncStub
 
 _TICK_SECONDS = 1.0
@@ -67,6 +69,7 @@ class Worker:
     Args:
         identity: Who this is.
         cluster_stub: The cluster service.
+        position_stub: The position service, which stands in for it.
         state_stub: The state service.
         plugins: Gives the names of what is offered now.
         planner: Splits connectors into tasks.
@@ -78,6 +81,7 @@ class Worker:
         self,
         identity: Identity,
         cluster_stub: "ClusterServiceAsyncStub",
+        position_stub: "PositionServiceAsyncStub",
         state_stub: "StateServiceAsyncStub",
         plugins: Callable[[], Sequence[str]],
         planner: Planner,
@@ -86,6 +90,7 @@ class Worker:
     ) -> None:
         self.identity = identity
         self._stub = cluster_stub
+        self._positions = position_stub
         self._planner = planner
         self._policy = policy
         self._lifecycle = Lifecycle(policy, Random())  # noqa: S311 - spreads backoffs
@@ -94,8 +99,9 @@ class Worker:
             identity.worker_id, lambda request: state_stub.ReportTasks(request, timeout=_CALL_SECONDS), self.on_refused
         )
         self._plugins = plugins
-        self._membership = Membership(cluster_stub, identity, plugins, self.pool.renew)
+        self._membership = Membership(cluster_stub, identity, plugins, self.pool.renew, self._confirm)
         self._due = asyncio.Event()
+        self._changed = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
         self._plans: dict[int, asyncio.Task[None]] = {}
@@ -105,8 +111,8 @@ class Worker:
 
     @property
     def is_member(self) -> bool:
-        """Whether it has a session."""
-        return self._membership.session != 0
+        """Whether it has a session, and a lease that has not ended."""
+        return self._membership.holds
 
     def restarts_of(self, run: int) -> int:
         """How often the unit of a run was started again."""
@@ -167,10 +173,14 @@ class Worker:
         holding = asyncio.create_task(self._membership.hold(), name="lease")
         rejoin = asyncio.create_task(self._rejoin.wait(), name="rejoin")
         try:
-            async with Watch("assignments", lambda: self._stub.WatchAssignments(request), self._on_assignments):
-                await asyncio.wait([holding, rejoin], return_when=asyncio.FIRST_COMPLETED)
-                if not holding.done():
-                    await self._leave_for_a_moment(holding)
+            while not holding.done() and not rejoin.done():
+                async with Watch("assignments", lambda: self._stub.WatchAssignments(request), self._on_assignments):
+                    await _first_of(holding, rejoin, self._membership.alone.wait())
+                    if rejoin.done() and not holding.done():
+                        await self._leave_for_a_moment(holding)
+                if self._membership.alone.is_set():
+                    # With what it says next it starts with a snapshot.
+                    await _first_of(holding, self._membership.heard.wait())
         finally:
             for task in (holding, rejoin):
                 task.cancel()
@@ -203,7 +213,32 @@ class Worker:
                 await self._idle.wait()
         await self._last_words()
 
+    async def _confirm(self, lease: float) -> bool:
+        """Invariant 3: let the position service confirm every task for so many seconds; True: no other one runs here any more."""
+        held = self._lifecycle.held()
+        if not held:
+            return True
+        request = position.ConfirmEpochsRequest(fences=map(wire.fence, held))
+        request.lease.FromNanoseconds(int(lease * 1e9))
+        try:
+            answer = await self._positions.ConfirmEpochs(request, timeout=lease / 4)
+        except grpc.RpcError as error:
+            _log.debug("the position service can't be asked to confirm what runs", cause=decode(error).message)
+            return False
+        for fence in answer.fenced:
+            _log.warning("a task has another owner", connector_uid=fence.connector_uid, task=fence.task, epoch=fence.epoch)
+            self._apply(self._lifecycle.refuse(Key(fence.connector_uid, fence.task), fence.epoch, time.monotonic()))
+        # The lease is one for all: it must not be longer while somebody else's task still runs.
+        fenced = [Key(fence.connector_uid, fence.task) for fence in answer.fenced]
+        while any(map(self._lifecycle.runs, fenced)):
+            self._changed.clear()
+            await self._changed.wait()
+        return True
+
     def _on_assignments(self, message: cluster.WatchAssignmentsResponse) -> None:
+        if self._membership.alone.is_set():
+            # What was begun now would be unknown to the position service, which confirms the rest.
+            return
         assigned = [wire.assigned(one) for one in message.assignments]
         removed = [Key(key.connector_uid, key.task) for key in message.removed]
         self._apply(self._lifecycle.assign(assigned, removed, time.monotonic(), snapshot=message.snapshot))
@@ -233,6 +268,7 @@ class Worker:
             end_broken(error)
         (self._idle.clear if self._lifecycle.alive else self._idle.set)()
         self._due.set()
+        self._changed.set()
 
     def _carry_out(self, effect: Effect) -> None:
         match effect:
@@ -326,3 +362,14 @@ class Worker:
                 await self._reports.flush()
         except TimeoutError:
             _log.warning("the last report of a unit did not arrive in time")
+
+
+async def _first_of(*awaited: "asyncio.Task[Any] | Coroutine[Any, Any, Any]") -> None:
+    """Return when one of them is done. Tasks go on; coroutines end here."""
+    given = {one for one in awaited if isinstance(one, asyncio.Task)}
+    own = {asyncio.create_task(one) for one in awaited if not isinstance(one, asyncio.Task)}
+    try:
+        await asyncio.wait(given | own, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in own:
+            task.cancel()

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 PULSE_SECONDS = 1.0
 _COALESCE_SECONDS = 0.05
 _GUARD_SECONDS = 0.1
-_FENCE_SECONDS = 1.0
-"""How long tasks may take to end when they are fenced; then the process ends under them."""
+_GRACE_SECONDS = 1.0
+"""How long a change that began in the lease may take beyond it, at most half the send deadline; then the process ends under it."""
 
 
 class Tasks:
@@ -98,24 +98,19 @@ class Tasks:
                 self._line.send(Pulse([run.reporter.pulse() for run in self._runs()]))
 
     def _guard(self) -> None:
-        """Invariant 3: without a lease nothing runs, also when the executor itself is stopped and can say nothing.
+        """Invariant 3: without a lease nothing is changed, also when the executor itself is stopped and can say nothing.
+
+        Tasks look at the lease before they send or change their target, and wait without one: they stay, to go on in place when it
+        is renewed. Only a change that is under way for too long can't be waited for: others begin after the send deadline.
 
         A thread of its own: the one that reports may be blocked by an executor that does not read.
         """
+        grace = min(_GRACE_SECONDS, self._endpoints.send_deadline / 2) if self._endpoints is not None else _GRACE_SECONDS
         while True:
-            left = self.lease.until - time.monotonic()
+            left = self.lease.until + grace - time.monotonic()
             time.sleep(min(max(left, _GUARD_SECONDS), PULSE_SECONDS))
-            if not self.lease.valid():
-                self._fence_all()
-
-    def _fence_all(self) -> None:
-        runs = self._runs()
-        for run in runs:
-            run.reporter.log("WARNING", "the lease of the worker ended: the task stops without a commit")
-            run.control.fence()
-        deadline = time.monotonic() + _FENCE_SECONDS
-        if not all(run.over.wait(max(0.0, deadline - time.monotonic())) for run in runs):
-            os._exit(Exit.LEASE_LOST)
+            if self.lease.outlived(grace):
+                os._exit(Exit.LEASE_LOST)
 
     def _runs(self) -> list["_Run"]:
         with self._lock:

@@ -135,10 +135,15 @@ class DirectRun:
         self._metrics.duplicates_skipped += part.doubles
         commit = commit_of(self._around.spec, {name: before}, [part])
         ready = Gate(self._around, self._letters, part.bad, _place, None)
+
+        def write() -> Sequence[BadRecord]:
+            with ready:
+                return self._engine.write([part], commit, ready)
+
         refused: Sequence[BadRecord] = ()
         if commit.after != commit.before:
             try:
-                refused = self._around.attempts.insist("writing to the sink", lambda: self._engine.write([part], commit, ready))
+                refused = self._around.attempts.insist("writing to the sink", write)
             except BaseException:
                 self._engine.give_up()
                 raise

@@ -1,6 +1,7 @@
-"""What a batch passes immediately before its target is changed for good."""
+"""What a batch passes immediately before its target is changed for good, and what it is under until it has been."""
 
 from collections.abc import Callable, Sequence
+from typing import Self
 
 from services.executor.runtime.attempts import FENCED
 from services.executor.runtime.failures import RecordFailed
@@ -12,7 +13,10 @@ from services.executor.runtime.surroundings import Surroundings
 
 
 class Gate:
-    """Of one batch: bad records are out of the way, and the target is still this task's. May be called again for a new try.
+    """Of one batch: bad records are out of the way, and the target is still this task's.
+
+    Write in its context (`with gate:`): the lease knows of the change from the call to the end of the block. May be used again
+    for a new try.
 
     Args:
         around: What every task has.
@@ -36,6 +40,17 @@ class Gate:
         self._place = place
         self._until = until
         self._gone: set[tuple[str, int]] = set()
+        self._changing = False
+
+    def __enter__(self) -> Self:
+        """A try begins."""
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        """It is over."""
+        if self._changing:
+            self._changing = False
+            self._around.lease.end_change()
 
     def __call__(self, refused: Sequence[BadRecord]) -> None:
         """See engines.Ready.
@@ -55,7 +70,9 @@ class Gate:
         # Invariant 3: nothing becomes visible without a lease.
         if self._around.control.fenced:
             raise Fenced(FENCED)
-        self._around.lease.check()
+        if not self._changing:
+            self._around.lease.begin_change()
+            self._changing = True
 
     def _leave_out(self, records: Sequence[BadRecord]) -> None:
         fresh = [record for record in records if (record.queue, record.offset) not in self._gone]

@@ -57,7 +57,7 @@ class Opened:
 
     Attributes:
         positions: Of the connector, by partition.
-        wait: Seconds before the first send: an older owner may be confirmed until then.
+        wait: Seconds before the first send or write: an older owner may be confirmed for so long (the send deadline included).
         clean: Nothing has to be looked for in the topic.
         incarnation: That partitions without a position start with.
     """
@@ -81,6 +81,7 @@ class PositionClient:
         settings = ServiceSettings.model_validate(
             {"tls_ca": endpoints.tls_ca, "tls_cert": endpoints.tls_cert, "tls_key": endpoints.tls_key}
         )
+        self._send_deadline = endpoints.send_deadline
         self._channel = sync_channel(endpoints.position_address, settings, service="position")
         self._stub = PositionServiceStub(self._channel)
         self._revision = spec.revision
@@ -104,7 +105,9 @@ class PositionClient:
             )
             for position in answer.positions
         }
-        return Opened(positions, answer.wait.ToTimedelta() / timedelta(seconds=1), answer.clean, answer.incarnation)
+        confirmed = answer.wait.ToTimedelta() / timedelta(seconds=1)
+        wait = confirmed + self._send_deadline if confirmed else 0.0
+        return Opened(positions, wait, answer.clean, answer.incarnation)
 
     def commit(self, updates: Mapping[str, Stored], *, clean: bool = False) -> "grpc.Future[wire.CommitPositionsResponse]":
         """Begins to store positions: all or none. See `settled` for how it ended."""

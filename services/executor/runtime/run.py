@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from concurrent.futures import Future
 from contextlib import ExitStack, closing
@@ -113,12 +114,20 @@ def _run(
         positions = PositionClient(endpoints, spec)
         held.callback(positions.close)
         policy = ErrorPolicy.of(config)
+        lease = lease if config["on.isolation"] == "pause" else _without_end()
         around = Surroundings(spec, control, lease, reporter, endpoints, config, client, positions, attempts, policy)
         if direct:
             return _direct(around, source_config, sink_config, context, held)
         if isinstance(plugin, Source):
             return _source(plugin, around, context, held)
         return _sink(plugin, around, context, held, spark)
+
+
+def _without_end() -> Lease:
+    """What on.isolation=continue goes by: it stops when it is fenced, and at no other time."""
+    lease = Lease()
+    lease.renew(math.inf)
+    return lease
 
 
 def _direct(around: Surroundings, source_config: Config, sink_config: Config, context: TaskContext, held: ExitStack) -> Outcome:

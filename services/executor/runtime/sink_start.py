@@ -43,7 +43,7 @@ def begin(around: Surroundings, task: SinkTask, engine: Engine, context: TaskCon
     topics = TopicMaker.of(around.client, config)
     dead = dead_letter_queues(around, topics)
     replayed = replay_queues(around, topics, dead)
-    in_sink = insist("starting the sink", task.start)
+    in_sink = insist("starting the sink", partial(_start, around, task))
     positions = _positions(around, opened, in_sink, queues, replayed)
     limits = Limits(config["buffer.bytes"], config["batch.bytes"], config["batch.records"])
     batcher = Batcher(task.flush, limits)
@@ -116,6 +116,12 @@ def _behind_gap(around: Surroundings, queue: MessageQueue, position: QueuePositi
         raise PermanentError(continuity.refusal(gap))
     around.reporter.log("WARNING", f"{gap}; skipped, as on.gap=skip says")
     return continuity.behind(position, gap)
+
+
+def _start(around: Surroundings, task: SinkTask) -> Mapping[str, QueuePosition]:
+    # Invariant 3: what it mends or creates in the target is a change of it.
+    around.lease.check()
+    return task.start()
 
 
 def _store(around: Surroundings, positions: Mapping[str, Stored]) -> None:

@@ -8,7 +8,7 @@ from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 from rocketmq_remoting.model import MessageQueue
 from services.executor.runtime.attempts import FENCED, Stopped
 from services.executor.runtime.batcher import Batcher
-from services.executor.runtime.engines import Engine, Ready
+from services.executor.runtime.engines import Engine
 from services.executor.runtime.gate import Gate
 from services.executor.runtime.group_offsets import GroupOffsets
 from services.executor.runtime.meter import Meter
@@ -125,9 +125,10 @@ class SinkRun:
         self._count(parts, commit.rows - len(refused))
         self._failure = next((part.error for part in parts if part.error is not None), None)
 
-    def _insist(self, parts: Sequence[Part], commit: SinkCommit, ready: Ready, until: float | None) -> Sequence[BadRecord]:
+    def _insist(self, parts: Sequence[Part], commit: SinkCommit, ready: Gate, until: float | None) -> Sequence[BadRecord]:
         def write() -> Sequence[BadRecord]:
-            return self._engine.write(parts, commit, ready)
+            with ready:
+                return self._engine.write(parts, commit, ready)
 
         return self._around.attempts.insist("writing to the sink", write, until=until)
 

@@ -73,8 +73,8 @@ def _queue_map(around: Surroundings, topics: TopicMaker, known: Mapping[int, Row
 def _look(around: Surroundings, opened: Opened, starts: Mapping[MessageQueue, int]) -> tuple[Found, dict[MessageQueue, int]]:
     """What earlier owners have sent beyond the positions, and the ends of the queues that were read for it."""
     control, client, insist = around.control, around.client, around.attempts.insist
-    # An older owner may be confirmed until `wait` is over, and what it wrote last may be on its way for the send deadline.
-    wait = opened.wait + (around.endpoints.send_deadline if starts else 0.0)
+    # What an older owner wrote last may be on its way for the send deadline.
+    wait = max(opened.wait, around.endpoints.send_deadline if starts else 0.0)
     if wait_until(time.monotonic() + wait, control.wait):
         raise Stopped
     if not starts:

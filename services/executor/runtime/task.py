@@ -74,6 +74,8 @@ class Lease:
 
     def __init__(self) -> None:
         self._until = float("-inf")
+        self._changes = 0
+        self._counting = threading.Lock()
 
     @property
     def until(self) -> float:
@@ -98,6 +100,30 @@ class Lease:
         if not self.valid():
             msg = "the lease of this worker has run out; waiting for the cluster service or the position service to confirm it"
             raise SystemAway(msg)
+
+    def begin_change(self) -> None:
+        """A target is changed for good from here to `end_change`: see `outlived`.
+
+        Raises:
+            SystemAway: see `check`; nothing has begun.
+        """
+        with self._counting:
+            self._changes += 1
+        try:
+            # Only now: whoever finds no change under way after the lease has ended must not miss this one.
+            self.check()
+        except SystemAway:
+            self.end_change()
+            raise
+
+    def end_change(self) -> None:
+        """The change is made, or has failed."""
+        with self._counting:
+            self._changes -= 1
+
+    def outlived(self, grace: float) -> bool:
+        """True when the lease ended more than so many seconds ago and a change that began in it is still under way."""
+        return self._changes > 0 and time.monotonic() > self._until + grace
 
 
 class TaskControl:

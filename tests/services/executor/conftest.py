@@ -28,6 +28,8 @@ from rocketconnect.config.v1 import config_service_pb2 as config
 from rocketconnect.config.v1 import config_service_pb2_grpc as config_rpc
 from rocketconnect.connector.v1 import connector_pb2 as connectors
 from rocketconnect.executor.v1 import executor_service_pb2_grpc as executor_rpc
+from rocketconnect.position.v1 import position_service_pb2 as positions
+from rocketconnect.position.v1 import position_service_pb2_grpc as position_rpc
 from rocketconnect.state.v1 import state_service_pb2 as states
 from rocketconnect.state.v1 import state_service_pb2_grpc as state_rpc
 
@@ -38,16 +40,25 @@ PLUGINS = Path(__file__).parent / "plugins"
 Context = grpc.ServicerContext
 
 
-class Plane(cluster_rpc.ClusterServiceServicer, state_rpc.StateServiceServicer, config_rpc.ConfigServiceServicer):
-    """Cluster, state and config service in one, as far as an executor speaks to them."""
+class Plane(
+    cluster_rpc.ClusterServiceServicer,
+    position_rpc.PositionServiceServicer,
+    state_rpc.StateServiceServicer,
+    config_rpc.ConfigServiceServicer,
+):
+    """Cluster, position, state and config service in one, as far as an executor speaks to them."""
 
     def __init__(self, lease: float) -> None:
         self.lease = lease
         self.session = 0
         self.silent = threading.Event()
+        self.deaf = threading.Event()
         self.registrations: list[cluster.RegisterWorkerRequest] = []
         self.heartbeats: list[float] = []
         self.answer_after = 0.0
+        self.confirms = threading.Event()
+        self.confirmed: list[positions.ConfirmEpochsRequest] = []
+        self.fenced: set[tuple[str, int]] = set()
         self.left: list[int] = []
         self.releases: list[cluster.ReleaseAssignmentRequest] = []
         self.plans: list[cluster.ReportPlanRequest] = []
@@ -137,11 +148,25 @@ class Plane(cluster_rpc.ClusterServiceServicer, state_rpc.StateServiceServicer, 
     def Heartbeat(self, request: cluster.HeartbeatRequest, context: Context) -> cluster.HeartbeatResponse:
         self._answer_or_not(context)
         self._check(request.session, context)
+        if self.deaf.is_set():
+            context.abort(grpc.StatusCode.UNAVAILABLE, "heartbeats are not taken")
         with self._noting():
             self.heartbeats.append(time.monotonic())
         time.sleep(self.answer_after)
         with self._noting():
             return cluster.HeartbeatResponse(lease=_duration(self.lease))
+
+    def OpenTask(self, request: positions.OpenTaskRequest, context: Context) -> positions.OpenTaskResponse:
+        context.abort(grpc.StatusCode.UNAVAILABLE, "no task gets beyond its start here")
+        raise AssertionError
+
+    def ConfirmEpochs(self, request: positions.ConfirmEpochsRequest, context: Context) -> positions.ConfirmEpochsResponse:
+        if not self.confirms.is_set():
+            context.abort(grpc.StatusCode.UNAVAILABLE, "away")
+        with self._noting():
+            self.confirmed.append(request)
+            fenced = [fence for fence in request.fences if (fence.connector_uid, fence.task) in self.fenced]
+            return positions.ConfirmEpochsResponse(fenced=fenced)
 
     def DeregisterWorker(self, request: cluster.DeregisterWorkerRequest, context: Context) -> cluster.DeregisterWorkerResponse:
         self._check(request.session, context)
@@ -279,6 +304,7 @@ def plane_address(plane: Plane) -> Iterator[str]:
     server = grpc.server(ThreadPoolExecutor(32))
     for add in (
         cluster_rpc.add_ClusterServiceServicer_to_server,
+        position_rpc.add_PositionServiceServicer_to_server,
         state_rpc.add_StateServiceServicer_to_server,
         config_rpc.add_ConfigServiceServicer_to_server,
     ):

@@ -355,3 +355,14 @@ class Anything(RuleBasedStateMachine):
 
 Anything.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
 TestAnything = Anything.TestCase
+
+
+def test_what_is_held_is_each_task_that_runs_or_could_start_under_its_newest_epoch(lifecycle: Lifecycle) -> None:
+    keys = [Key("u", number) for number in range(4)]
+    effects = lifecycle.assign([assigned(key=key) for key in [*keys, Key("u", PLAN)]], [], 0.0, snapshot=True)
+    runs = {effect.assigned.key: effect.run for effect in effects if isinstance(effect, Start)}
+    lifecycle.lost(runs[keys[1]], "killed", 1.0)
+    lifecycle.ended(runs[keys[2]], End(failed=True), 1.0)
+    lifecycle.assign([assigned(key=keys[3], epoch=9)], [], 1.0, snapshot=False)
+    assert {one.key.task: one.epoch for one in lifecycle.held()} == {0: 1, 1: 1, 3: 9}
+    assert [lifecycle.runs(key) for key in keys] == [True, False, False, True]

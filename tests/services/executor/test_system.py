@@ -1,10 +1,13 @@
 """An executor with the real config, position, state and cluster services and the real broker, and what kills do to it."""
 
+import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +23,8 @@ from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceStub
 from rocketconnect.connector.v1 import connector_pb2 as connectors
 from rocketconnect.executor.v1 import executor_service_pb2 as pb
 from rocketconnect.executor.v1.executor_service_pb2_grpc import ExecutorServiceStub
+from rocketconnect.position.v1.position_service_pb2 import ListPositionsRequest
+from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceStub
 from rocketconnect.state.v1 import state_service_pb2 as states
 from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceStub
 
@@ -72,13 +77,13 @@ class System:
 
     def create(self, name: str, **options: str) -> None:
         given = {key.replace("_", "."): value for key, value in options.items()}
-        request = config.CreateConnectorRequest(name=name, config=given)
-        deadline = time.monotonic() + 90
+        request = config.CreateConnectorRequest(name=name, config=given, request_id=str(uuid.uuid4()))
+        deadline = time.monotonic() + 180
         while True:
             try:
                 self.config.CreateConnector(request, timeout=60, wait_for_ready=True)
             except grpc.RpcError as error:
-                if decode(error).code != "UNAVAILABLE" or time.monotonic() > deadline:
+                if decode(error).code not in ("UNAVAILABLE", "DEADLINE_EXCEEDED") or time.monotonic() > deadline:
                     raise
                 time.sleep(0.2)
             else:
@@ -165,24 +170,90 @@ def test_a_drained_worker_hands_over_at_once_and_clean(system: System, tmp_path:
     assert Counter(lines(out)) == Counter(f"part-0 {number}" for number in range(1, rows + 1))
 
 
-def test_pipelines_go_on_while_the_cluster_service_is_away_within_the_lease_and_come_back_after_it(
+def pipeline(system: System, out: Path, name: str, **options: str) -> None:
+    """A source without an end and a sink, with a topic of their own, under way."""
+    topic = f"{name}-{os.getpid()}-{time.time_ns()}"
+    limited = {"max_rate_records": "200", "records": "1000000", **options}
+    system.create(f"numbers-{name}", connector_class="monitorable_source", topic=topic, **limited)
+    system.create(f"lines-{name}", connector_class="file_lines", topics=topic, filename=str(out), engine="native", **options)
+    system.until(lambda: len(lines(out)) > 200, seconds=120)
+
+
+def moves_for(seconds: float, out: Path) -> None:
+    """Every two seconds something arrives."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        seen = len(lines(out))
+        time.sleep(2)
+        assert len(lines(out)) > seen, f"nothing moved {end - time.monotonic():.0f} s before the end"
+
+
+def is_exact(out: Path) -> bool:
+    """All so far, once, in order."""
+    there = lines(out)
+    return there == [f"part-0 {number}" for number in range(1, len(there) + 1)]
+
+
+def busy_hosts(system: System) -> set[int]:
+    return {int(host.pid) for host in system.hosts("worker-1") if host.tasks}
+
+
+@pytest.mark.parametrize("service", ["cluster", "position", "state", "config"])
+def test_pipelines_go_on_without_a_pause_while_a_service_is_away_for_more_than_two_leases(
+    system: System, tmp_path: Path, service: str
+) -> None:
+    out = tmp_path / "out.txt"
+    system.start("worker-1")
+    pipeline(system, out, "away")
+    hosts = busy_hosts(system)
+    system.kill(service)
+    moves_for(12, out)
+    system.start(service)
+    stub = PositionServiceStub(grpc.insecure_channel(system.addresses["position"]))
+    seen = len(lines(out))
+
+    def is_committed() -> bool:
+        positions = stub.ListPositions(ListPositionsRequest(connector="lines-away"), timeout=5, wait_for_ready=True).positions
+        return bool(sum(json.loads(one.offset)[0] for one in positions if "/" in one.partition) >= seen)
+
+    system.until(is_committed)
+    moves_for(3, out)
+    assert is_exact(out)
+    assert busy_hosts(system) == hosts
+
+
+def test_without_any_service_pipelines_pause_after_the_lease_or_continue_as_on_isolation_says_and_go_on_in_place(
     system: System, tmp_path: Path
 ) -> None:
-    rows, out = 4_000, tmp_path / "out.txt"
+    paused, continued = tmp_path / "paused.txt", tmp_path / "continued.txt"
     system.start("worker-1")
-    topic = f"away-{os.getpid()}-{time.time_ns()}"
-    system.create("numbers", connector_class="monitorable_source", topic=topic, records=str(rows), max_rate_records="400")
-    system.create("lines", connector_class="file_lines", topics=topic, filename=str(out), engine="native")
-    system.until(lambda: len(lines(out)) > rows / 10)
-    system.kill("cluster")
-    seen = len(lines(out))
-    time.sleep(3)
-    assert len(lines(out)) > seen + 400, "nothing moved though the lease lasted"
-    time.sleep(5)
-    assert [host for host in system.hosts("worker-1") if host.tasks] == [], "tasks run without a lease"
-    system.start("cluster")
-    system.until(lambda: len(lines(out)) == rows)
-    assert Counter(lines(out)) == Counter(f"part-0 {number}" for number in range(1, rows + 1))
+    pipeline(system, paused, "paused")
+    pipeline(system, continued, "continued", on_isolation="continue")
+    hosts = busy_hosts(system)
+    for service in STORES:
+        system.kill(service)
+    moves_for(3, paused)
+    time.sleep(4)
+    seen = len(lines(paused))
+    moves_for(6, continued)
+    assert len(lines(paused)) == seen, "something was written without a lease"
+    for service in STORES:
+        system.start(service)
+    for service in STORES:
+        host, _, port = system.addresses[service].rpartition(":")
+        system.until(lambda place=(host, int(port)): answers(*place))  # type: ignore[misc]
+    back = time.monotonic()
+    system.until(lambda: len(lines(paused)) > seen, seconds=20)
+    assert time.monotonic() - back < 5
+    moves_for(3, continued)
+    assert is_exact(paused)
+    assert is_exact(continued)
+    assert busy_hosts(system) == hosts
+
+
+def answers(host: str, port: int) -> bool:
+    with socket.socket() as one:
+        return one.connect_ex((host, port)) == 0
 
 
 @pytest.mark.spark

@@ -246,52 +246,97 @@ def test_a_worker_whose_session_ended_stops_everything_and_registers_again(execu
     assert gone([host], 0.5), "a task of the session before was alive after the registration"
 
 
-def test_a_worker_without_a_cluster_service_goes_on_while_its_lease_lasts_and_stops_when_it_ends(
+ISOLATED = "no service confirms this worker"
+
+
+def test_a_worker_that_reaches_no_service_keeps_session_and_processes_and_goes_on_in_place(
     executor: Executor, plane: Plane
 ) -> None:
     plane.assign("a")
     host = psutil.Process(running(plane, executor, "a"))
     plane.silent.set()
-    began = time.monotonic()
-    assert not gone([host], plane.lease - 0.5)
-    assert gone([host], 2)
-    assert plane.lease - 0.5 < time.monotonic() - began < plane.lease + 1.5
+    plane.wait_for(lambda: ISOLATED in executor.log)
+    assert not gone([host], plane.lease + 1)
+    seen = len(plane.heartbeats)
     plane.silent.clear()
-    plane.wait_for(lambda: len(plane.registrations) >= 2)
+    plane.wait_for(lambda: len(plane.heartbeats) > seen + 2 and "everything goes on" in executor.log, seconds=5)
+    plane.assign("b")
+    running(plane, executor, "b")
+    assert running(plane, executor, "a") == host.pid
+    assert len(plane.registrations) == 1
 
 
-def test_the_lease_counts_from_when_the_renewal_was_sent(start_executor: Start, plane: Plane) -> None:
-    plane.lease = 4.0
-    executor = start_executor()
-    plane.wait_for(lambda: plane.registrations)
+def test_a_worker_that_was_judged_while_it_reached_no_service_stops_everything_on_its_return(
+    executor: Executor, plane: Plane
+) -> None:
     plane.assign("a")
     host = psutil.Process(running(plane, executor, "a"))
-    plane.answer_after = 1.9
-    seen = len(plane.heartbeats)
-    plane.wait_for(lambda: len(plane.heartbeats) > seen)
     plane.silent.set()
-    last = plane.heartbeats[-1]
-    assert not gone([host], last + 3.5 - time.monotonic())
-    assert gone([host], last + 5.2 - time.monotonic())
+    plane.wait_for(lambda: ISOLATED in executor.log)
+    plane.end_session()
+    plane.silent.clear()
+    plane.wait_for(lambda: len(plane.registrations) == 2, seconds=5)
+    assert gone([host], 0.5)
 
 
-def test_hosts_stop_by_themselves_when_a_stopped_executor_lets_the_lease_pass(executor: Executor, plane: Plane) -> None:
+def test_the_position_service_confirms_every_task_while_the_cluster_service_is_away(executor: Executor, plane: Plane) -> None:
+    epochs = {uid: plane.assign(uid) for uid in ("a", "b")}
+    hosts = [psutil.Process(running(plane, executor, uid)) for uid in epochs]
+    plane.confirms.set()
+    plane.silent.set()
+    plane.wait_for(lambda: len(plane.confirmed) >= 6)
+    for request in plane.confirmed:
+        assert {fence.connector_uid: fence.epoch for fence in request.fences} == epochs
+        assert request.lease.ToNanoseconds() == plane.lease * 1e9
+    assert ISOLATED not in executor.log
+    plane.silent.clear()
+    seen = len(plane.heartbeats)
+    plane.wait_for(lambda: len(plane.heartbeats) > seen + 2)
+    assert not gone(hosts, 0.1)
+    assert len(plane.registrations) == 1
+
+
+def test_a_task_that_somebody_else_has_opened_is_stopped_before_the_others_are_confirmed(executor: Executor, plane: Plane) -> None:
     plane.assign("a")
-    plane.assign("b", on_open="hang")
+    plane.assign("b")
+    host, other = (psutil.Process(running(plane, executor, uid)) for uid in ("a", "b"))
+    plane.fenced.add(("a", 0))
+    plane.confirms.set()
+    plane.silent.set()
+    plane.wait_for(lambda: len(plane.confirmed) >= 2)
+    assert gone([host], 0.1), "the others were confirmed again while it ran"
+    plane.wait_for(lambda: len(plane.confirmed) >= 4)
+    assert {fence.connector_uid for fence in plane.confirmed[-1].fences} == {"b"}
+    assert not gone([other], 0.1)
+
+
+def test_nothing_that_the_cluster_service_says_is_begun_while_it_does_not_take_heartbeats(executor: Executor, plane: Plane) -> None:
+    plane.assign("a")
     running(plane, executor, "a")
-    plane.wait_for(lambda: executor.hosts_of(executor.stub(), "name-b/0"))
-    (hung,) = executor.hosts_of(executor.stub(), "name-b/0")
-    host = psutil.Process(hung)
+    plane.confirms.set()
+    plane.deaf.set()
+    plane.wait_for(lambda: plane.confirmed)
+    plane.assign("b")
+    plane.wait_for(lambda: len(plane.confirmed) >= 5)
+    assert all({fence.connector_uid for fence in request.fences} == {"a"} for request in plane.confirmed)
+    assert plane.state("b") == ""
+    plane.deaf.clear()
+    running(plane, executor, "b")
+
+
+def test_hosts_stay_when_a_stopped_executor_lets_the_lease_pass_and_end_when_it_learns_that_it_is_fenced(
+    executor: Executor, plane: Plane
+) -> None:
+    plane.assign("a")
+    host = psutil.Process(running(plane, executor, "a"))
     executor.process.send_signal(signal.SIGSTOP)
-    # The fenced task of the first host ends; the second one can't be stopped, so its host ends.
     try:
-        deadline = time.monotonic() + plane.lease + 2.5
-        while host.status() != psutil.STATUS_ZOMBIE and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert host.status() == psutil.STATUS_ZOMBIE
+        assert not gone([host], plane.lease + 2)
+        plane.end_session()
     finally:
         executor.process.send_signal(signal.SIGCONT)
     plane.wait_for(lambda: len(plane.registrations) == 2)
+    assert gone([host], 0.5)
 
 
 def test_a_worker_registers_again_only_when_a_host_that_does_not_answer_is_gone(executor: Executor, plane: Plane) -> None:
