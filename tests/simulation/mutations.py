@@ -20,7 +20,7 @@ from services.executor.runtime import marks, pieces, sink_positions, takeover
 from services.executor.runtime.parts import Part
 from services.executor.runtime.positions import Stored
 from services.position import fencing
-from services.position.domain import Effects, Fence, Ledger, Position, TaskRow, Update
+from services.position.domain import Effects, Fence, Ledger, Position, Update
 from services.state.sightings import Sighting
 from tests.simulation import source_task, worker
 from tests.simulation.host import Host
@@ -122,16 +122,6 @@ def _same_number(tables: Tables) -> int:
     return number
 
 
-def _open_without_raising(ledger: Ledger, fence: Fence) -> tuple[Effects, Any]:
-    """OpenTask does not refuse who comes late."""
-    _, opened = _open_task(ledger, replace(fence, generation=1 << 40, epoch=1 << 40))
-    connector = replace(ledger.connector, generation=max(ledger.connector.generation, fence.generation))
-    return Effects(connector, (TaskRow(fence.task, fence.generation, fence.epoch, clean=False, open=True),)), opened
-
-
-_open_task = fencing.open_task
-
-
 def _claim_of_anybody(store: Target, _generation: int, _commit: Any, records: list[Any]) -> None:
     """The sink does not compare what is stored with where the batch begins."""
     store._store.positions.update(_commit.after)
@@ -198,11 +188,14 @@ HISTORIC = (
 )
 
 OWN = (
-    _mutation("a new owner does not wait for the lease", (Leases, "over", _confirmed_lease), found_by="one owner"),
-    _mutation("the lease counts from the answer", (worker.Worker, "_renewed", _renewed_when_answered), found_by="one owner"),
+    _mutation("a new owner does not wait for the lease", (Leases, "over", _confirmed_lease), found_by="one owner | one generation"),
+    _mutation(
+        "the lease counts from the answer",
+        (worker.Worker, "_renewed", _renewed_when_answered),
+        found_by="one owner | one generation",
+    ),
     _mutation("generations mix", (plans, "_add_missing", _mix_generations), found_by="one generation | fence"),
     _mutation("epochs begin again after a restart", (Tables, "next_number", _same_number), found_by="epochs rise"),
-    _mutation("OpenTask lets everybody in", (fencing, "open_task", _open_without_raising), found_by="fence"),
     _mutation("the sink takes batches of old owners", (Target, "_write", _claim_of_anybody), found_by=_ONCE),
     _mutation("marks are ignored", (marks, "select", _all_new), found_by=_ONCE),
     _mutation("sends of unknown outcome count as done", (source_task.SourceRun, "_answered", _confirm_blindly), found_by=_LOST),
