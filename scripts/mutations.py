@@ -1,0 +1,114 @@
+"""`make mutations`: breaks each invariant on purpose, in a copy, and sees a test fail.
+
+tests/mutations.toml says what is broken where, and which tests must notice. First those tests have to pass as things are; then each
+change is made alone. Exit code 1 when a test passes on broken code, or the text to change is no longer there.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TABLE = ROOT / "tests" / "mutations.toml"
+_SECONDS = 900
+_SOME_FAILED = 1
+"""The exit code of pytest; any other but 0 says that the tests did not run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """One way to break an invariant."""
+
+    invariant: int
+    what: str
+    file: str
+    old: str
+    new: str
+    tests: str
+
+
+def read() -> list[Mutation]:
+    """Return what is to be broken."""
+    return [Mutation(**entry) for entry in tomllib.loads(TABLE.read_text())["mutation"]]
+
+
+def misplaced(mutation: Mutation) -> str:
+    """Return why a mutation can't be made; empty: it can."""
+    count = (ROOT / mutation.file).read_text().count(mutation.old)
+    return "" if count == 1 else f"{mutation.file} has the text {count} times, not once: {mutation.old!r}"
+
+
+def main(argv: Sequence[str]) -> int:
+    """Break, test, tell."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--invariant", type=int, action="append", help="only this one; again for more")
+    wanted = parser.parse_args(argv).invariant
+    mutations = [each for each in read() if not wanted or each.invariant in wanted]
+    wrong = [why for each in mutations if (why := misplaced(each))]
+    if wrong:
+        sys.stderr.write("\n".join(wrong) + "\n")
+        return 1
+    with tempfile.TemporaryDirectory(prefix="rocketconnect-mutations-") as folder:
+        copy = Path(folder) / "copy"
+        _copy_to(copy)
+        missed = sum(not _noticed(copy, mutation) for mutation in mutations)
+    _tell(f"{len(mutations)} mutations, {missed} not noticed")
+    return 1 if missed else 0
+
+
+def _tell(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def _copy_to(copy: Path) -> None:
+    listed = subprocess.run(["/usr/bin/env", "git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    for name in filter(None, listed.split("\0")):
+        target = copy / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, target)
+
+
+def _noticed(copy: Path, mutation: Mutation) -> bool:
+    path = copy / mutation.file
+    whole = path.read_text()
+    began = time.monotonic()
+    healthy, said = _test(copy, mutation.tests)
+    broken = 0
+    if healthy == 0:
+        path.write_text(whole.replace(mutation.old, mutation.new))
+        try:
+            broken, said = _test(copy, mutation.tests)
+        finally:
+            path.write_text(whole)
+    noticed = healthy == 0 and broken == _SOME_FAILED
+    by = next((line.split(" ", 1)[1].split(" - ")[0] for line in said.splitlines() if line.startswith("FAILED")), "")
+    verdict = f"caught by {by}" if noticed else f"NOT CAUGHT (as it is: {healthy}, broken: {broken})\n{said[-2000:]}"
+    _tell(f"invariant {mutation.invariant}: {mutation.what}: {verdict} ({time.monotonic() - began:.0f} s)")
+    return noticed
+
+
+def _test(copy: Path, tests: str) -> tuple[int, str]:
+    paths = f"{copy}:{copy / 'protos'}"
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests.split()],
+        cwd=copy,
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        timeout=_SECONDS,
+        check=False,
+    )
+    return ran.returncode, ran.stdout + ran.stderr
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
