@@ -41,6 +41,7 @@ chaos: setup-tests ## Break a real deployment under load, round after round, and
 .PHONY: simulate
 simulate: setup-tests ## Run the control plane in simulated time under faults, and put bugs in that it must find (SEEDS=20000)
 	@$(VENV)/python -m tests.simulation --seeds $(or $(SEEDS),2000)
+
 .PHONY: mutations
 mutations: setup-tests ## Break each invariant on purpose and see a test fail (ARGS="--invariant 3")
 	@$(VENV)/python -m scripts.mutations $(ARGS)

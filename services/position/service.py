@@ -128,10 +128,18 @@ class PositionService(PositionServiceServicer):
     async def ListPositionSnapshots(
         self, request: pb.ListPositionSnapshotsRequest, context: ServicerContext
     ) -> pb.ListPositionSnapshotsResponse:
-        """Return the ends of revisions that are known."""
+        """Return a page of the ends of revisions that are known."""
+        size = pages.page_size(request.page_size)
         uid = (await self._directory.find(request.connector, connected=self._connected())).uid
+        scope = f"snapshots of {uid}"
+        before = pages.decode_token(scope, request.page_token)
         opened, kept = await asyncio.to_thread(self._store.snapshots, uid)
-        return pb.ListPositionSnapshotsResponse(snapshots=map(wire.snapshot, kept), open_revision=opened)
+        found = [each for each in kept if before is None or each.revision < int(before)]
+        return pb.ListPositionSnapshotsResponse(
+            snapshots=map(wire.snapshot, found[:size]),
+            open_revision=opened,
+            next_page_token=pages.encode_token(scope, str(found[size - 1].revision)) if len(found) > size else "",
+        )
 
     async def RestorePositions(self, request: pb.RestorePositionsRequest, context: ServicerContext) -> pb.RestorePositionsResponse:
         """Move all positions of a stopped connector to where they were when a revision ended."""

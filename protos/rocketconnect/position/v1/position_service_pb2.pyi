@@ -622,16 +622,24 @@ class ListPositionSnapshotsRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     CONNECTOR_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     connector: _builtins.str
     """The name of the connector."""
+    page_size: _builtins.int
+    """At most so many; 0: 100; never more than 1,000."""
+    page_token: _builtins.str
+    """From the answer before."""
     def __init__(
         self,
         *,
         connector: _builtins.str = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["connector", b"connector"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["connector", b"connector", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -645,8 +653,11 @@ class ListPositionSnapshotsResponse(_message.Message):
 
     SNAPSHOTS_FIELD_NUMBER: _builtins.int
     OPEN_REVISION_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     open_revision: _builtins.int
     """The last revision of which a task was opened. Its end, and that of later ones, is where the connector is now. 0: not known."""
+    next_page_token: _builtins.str
+    """Empty: the last page."""
     @_builtins.property
     def snapshots(self) -> _containers.RepeatedCompositeFieldContainer[Global___PositionSnapshot]:
         """The snapshots, the newest first: at most the last 20."""
@@ -656,10 +667,11 @@ class ListPositionSnapshotsResponse(_message.Message):
         *,
         snapshots: _abc.Iterable[Global___PositionSnapshot] | None = ...,
         open_revision: _builtins.int = ...,
+        next_page_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["open_revision", b"open_revision", "snapshots", b"snapshots"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "open_revision", b"open_revision", "snapshots", b"snapshots"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
