@@ -39,7 +39,8 @@ _OPTIONS: list[tuple[str, Any]] = [
     ("grpc.http2.max_pings_without_data", 0),
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.min_reconnect_backoff_ms", 1_000),
-    ("grpc.max_reconnect_backoff_ms", 2_000),
+    # Who was cut off is back within a second or so of the mending: nobody waits long for a service that is there again.
+    ("grpc.max_reconnect_backoff_ms", 1_000),
     # Replicas that were started again elsewhere are found under their name soon.
     ("grpc.dns_min_time_between_resolutions_ms", 2_000),
     ("grpc.max_receive_message_length", 64 * 1024 * 1024),

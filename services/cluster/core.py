@@ -4,8 +4,8 @@ Synchronous, without I/O, clock or randomness of its own: the same events at the
 simulation can run it bit for bit. Times are seconds of one monotonic clock.
 
 How one owner of each task at any time comes about: a unit is given only when nobody holds it; who holds one keeps it until it
-releases it itself, its session ends in good order, its process is replaced, or its lease and the send deadline have passed. The
-lease of a process that is known to be gone ends with it.
+releases it itself, its session ends in good order, its process is replaced, or its lease and the send deadline have passed while
+somebody else lives. The lease of a process that is known to be gone ends with it.
 """
 
 from collections.abc import Sequence
@@ -68,6 +68,9 @@ def heartbeat(state: State, worker_id: str, session: int, now: float) -> None:
         FailedPrecondition: WORKER_FENCED.
     """
     check_session(state, worker_id, session)
+    if not state.leases.is_any_alive(now):
+        # This service was out of reach: where this worker got through again, the others will.
+        _restart_leases(state, now)
     # Also when the lease has ended meanwhile: as long as the worker has not been judged, nothing was taken from it.
     state.leases.renew(worker_id, now)
 
@@ -88,13 +91,20 @@ def _catch_up(state: State, now: float) -> None:
     """Let pass what time alone has brought about since the last step."""
     if now - state.last_step > _AWAY_SECONDS:
         # This process itself was not scheduled; the heartbeats of that time may still wait to be read.
-        state.leases.restart([worker.id for worker in state.tables.workers.values() if not worker.ended], now)
+        _restart_leases(state, now)
     state.last_step = now
+    # While nobody lives who could go on with what they held, nothing is won by judging workers, and they can go on in place when
+    # they are back. But there must be an end for who can't come back, and for what is to be stopped.
     for worker in state.leases.over(now):
-        state.end_worker(worker, now)
+        if state.leases.is_any_alive(now) or state.leases.is_cut(worker) or state.has_revoked(worker):
+            state.end_worker(worker, now)
     for worker in [id_ for id_, at in state.ended_at.items() if now >= at + state.policy.forget_workers_after]:
         state.forget_worker(worker)
     plans.replan_due(state, now)
+
+
+def _restart_leases(state: State, now: float) -> None:
+    state.leases.restart([worker.id for worker in state.tables.workers.values() if not worker.ended], now)
 
 
 def _handle(state: State, event: Event, now: float, random: Random) -> int:

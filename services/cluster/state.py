@@ -112,6 +112,10 @@ class State:
         """Tell the owner of a unit to stop it. It stays the owner until it has released it, or is known to have ended."""
         self.put_unit(replace(unit, revoked=True))
 
+    def has_revoked(self, worker: str) -> bool:
+        """Return whether the worker is to stop anything that it holds."""
+        return any(unit.revoked for unit in self.tables.units.values() if unit.worker == worker)
+
     def free_units_of(self, worker: str) -> list[Unit]:
         """Let nobody own what a worker held; return that as it is now."""
         return [self.take_back(unit) for unit in [unit for unit in self.tables.units.values() if unit.worker == worker]]

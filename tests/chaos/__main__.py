@@ -22,7 +22,7 @@ from tests.chaos.faults import FLEET, UP, Make, on_disk, on_store_of_broker, ove
 from tests.chaos.fleet import BROKERS, SERVICES, Fleet
 from tests.chaos.instance import Instance
 from tests.chaos.ledger import Ledger, Round, table, time_to_recover
-from tests.chaos.load import Load
+from tests.chaos.load import Load, pipelines
 from tests.chaos.network import Network
 from tests.chaos.rounds import Arena
 
@@ -126,7 +126,7 @@ def _run(plan: Plan, book: Ledger, mine: list[Round]) -> None:
                 raise typer.BadParameter(msg, param_hint="--targets, --faults")
             deployment.start()
             api = running.enter_context(Api(deployment.rest))
-            load = Load(folder, out.path, plan.engines, plan.rate)
+            load = Load(folder, out.path, pipelines(folder, plan.engines), plan.rate)
             load.start(api)
             running.callback(load.pause)
             arena = Arena(deployment, load, api, wanted)

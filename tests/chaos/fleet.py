@@ -70,6 +70,11 @@ class Fleet:
             command = partial(tethered, self._on_its_host(service))
             self.processes[service.name] = self._process(service.name, command, {**os.environ, **service.environment})
 
+    @property
+    def name_server(self) -> str:
+        """Of RocketMQ, as this process reaches it."""
+        return self._rocketmq.name_server
+
     def start(self) -> None:
         """Start all, and return when everything answers.
 

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -103,12 +103,12 @@ class Load:
     Args:
         folder: For the files of sources.
         out: For the files of sinks: another one when its disk is to be filled.
-        engines: See `pipelines`.
+        fed: What is fed and written, such as `pipelines`.
         rate: Unkeyed lines a second; keyed ones come at a rate of their own.
     """
 
-    def __init__(self, folder: Path, out: Path, engines: Iterable[str], rate: int) -> None:
-        self.pipelines = pipelines(folder, engines)
+    def __init__(self, folder: Path, out: Path, fed: Sequence[Pipeline], rate: int) -> None:
+        self.pipelines = fed
         self._folder = folder
         self._out = out
         self._each = max(1, round(rate * TICK_SECONDS / FILES))
@@ -165,18 +165,21 @@ class Load:
         now = time.monotonic()
         return {name: now - sink.moved for name, sink in self._sinks.items()}
 
-    def arrived_after(self, tick: int) -> bool:
-        """Whether every sink has from every partition a line that was fed after that tick."""
-        for sink in self._sinks.values():
+    def arrived_after(self, tick: int, *names: str) -> bool:
+        """Whether every sink, or each of these, has from every partition a line that was fed after that tick."""
+        sinks = [self._sinks[name] for name in names or self._sinks]
+        for sink in sinks:
             sink.look()
-        return all(sink.seen.get(partition, -1) > tick for sink in self._sinks.values() for partition in sink.pipeline.partitions)
+        return all(sink.seen.get(partition, -1) > tick for sink in sinks for partition in sink.pipeline.partitions)
 
     def check(self) -> Verdict:
         """Compare everything that is new. Only while paused and drained."""
-        total = Verdict()
-        for sink in self._sinks.values():
-            total += sink.reader.check({partition: self._fed[partition] for partition in sink.pipeline.partitions})
-        return total
+        return sum((self.check_sink(name) for name in self._sinks), Verdict())
+
+    def check_sink(self, name: str) -> Verdict:
+        """Compare what is new in one sink. Only while paused and drained."""
+        sink = self._sinks[name]
+        return sink.reader.check({partition: self._fed[partition] for partition in sink.pipeline.partitions})
 
     def _feed(self) -> None:
         while True:

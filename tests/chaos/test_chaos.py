@@ -7,7 +7,7 @@ import pytest
 from rocketconnect_cli.api import Api
 from tests.chaos.faults import FLEET
 from tests.chaos.fleet import Fleet
-from tests.chaos.load import Load
+from tests.chaos.load import Load, pipelines
 from tests.chaos.rounds import Arena
 
 pytestmark = [pytest.mark.e2e, pytest.mark.rocketmq, pytest.mark.postgres, pytest.mark.slow]
@@ -21,7 +21,7 @@ def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
     try:
         fleet.start()
         with Api(fleet.rest) as api:
-            load = Load(folder, folder, ("native",), 600)
+            load = Load(folder, folder, pipelines(folder, ("native",)), 600)
             load.start(api)
             made = Arena(fleet, load, api, FLEET)
             made.warm_up()

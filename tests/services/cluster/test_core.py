@@ -388,10 +388,42 @@ class TestWorkers:
         running.step(Tick())
         assert running.owners("u1") == before
         running.kill_and_restart()
-        running.pass_time(6.5, beating=False)
+        del running.sessions["b"]
+        running.pass_time(6.5)
         assert running.owners("u1") == before
+        running.pass_time(1)
+        assert set(running.owners("u1").values()) == {"a"}
+
+    def test_workers_that_were_all_out_of_reach_keep_what_they_held_and_the_first_to_be_back_waits_for_the_others(
+        self, running: ClusterOnPaper
+    ) -> None:
+        before, epochs = running.owners("u1"), running.epochs("u1")
+        running.pass_time(60, beating=False)
+        assert running.owners("u1") == before
+        b = running.sessions.pop("b")
+        running.pass_time(4.5)
+        running.sessions["b"] = b
+        running.pass_time(10)
+        assert (running.owners("u1"), running.epochs("u1")) == (before, epochs)
+        running.pass_time(60, beating=False)
+        del running.sessions["b"]
+        running.pass_time(8)
+        assert set(running.owners("u1").values()) == {"a"}
+
+    def test_what_workers_out_of_reach_held_goes_at_once_to_one_that_registers(self, running: ClusterOnPaper) -> None:
+        running.pass_time(60, beating=False)
+        running.sessions.clear()
+        running.register("c")
+        running.pass_time(1)
+        assert set(running.owners("u1").values()) == {"c"}
+
+    def test_a_connector_that_is_to_stop_has_stopped_though_its_workers_are_out_of_reach(
+        self, running: ClusterOnPaper, connector: MakeConnector
+    ) -> None:
+        running.pass_time(60, beating=False)
+        running.connectors(connector(wanted=Wanted.STOPPED))
         running.pass_time(1, beating=False)
-        assert set(running.owners("u1").values()) == {""}
+        assert not any(running.owners("u1").values())
 
     def test_a_worker_whose_session_ended_is_listed_for_a_while_and_then_forgotten(self, running: ClusterOnPaper) -> None:
         del running.sessions["b"]
