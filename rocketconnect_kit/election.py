@@ -46,6 +46,26 @@ _R = TypeVar("_R")
 _log = get_logger(__name__)
 
 
+class Reign:
+    """How long a leader leads, as it counts itself: on its own clock, from before it asked."""
+
+    def __init__(self, *, is_shared: bool) -> None:
+        self._seconds = LEASE_SECONDS if is_shared else FOREVER
+        self.until = -FOREVER
+
+    def holds(self, now: float) -> bool:
+        """Whether it leads: nobody else does in this moment."""
+        return now < self.until
+
+    def renewed(self, asked: float) -> None:
+        """The row was renewed at this leader's wish of then."""
+        self.until = asked + self._seconds
+
+    def end(self) -> None:
+        """It leads no longer."""
+        self.until = -FOREVER
+
+
 class Seat:
     """The leader's row of a service. Methods block.
 
@@ -125,7 +145,7 @@ class Election:
         self._lead = lead
         self._clock = clock
         self._holder = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
-        self._until = -FOREVER
+        self._reign = Reign(is_shared=seat.is_shared)
         self._is_open = False
         self._decided = asyncio.Event()
         self._listeners: list[Listener] = []
@@ -135,7 +155,7 @@ class Election:
     @property
     def leads(self) -> bool:
         """Whether this replica leads and is ready to, by its own clock: nobody else does in this moment."""
-        return self._is_open and self._clock() < self._until
+        return self._is_open and self._reign.holds(self._clock())
 
     def listen(self, listener: Listener) -> None:
         """Have changes told to a listener; also that it does not lead, in the beginning."""
@@ -188,7 +208,7 @@ class Election:
         try:
             await self._hold(term, leading)
         finally:
-            self._until = -FOREVER
+            self._reign.end()
             leading.cancel()
             await self._tell(leads=False)
             # What is still to be written is written here; then the next one may begin.
@@ -210,7 +230,7 @@ class Election:
         """Return when the lease is lost, or what the leader does has ended."""
         renewing = asyncio.create_task(self._keep_renewing(term), name=f"renewals of term {term}")
         try:
-            while not leading.done() and (left := self._until - self._clock()) > 0:
+            while not leading.done() and (left := self._reign.until - self._clock()) > 0:
                 timeout = None if left == FOREVER else left
                 await asyncio.wait([leading, renewing], timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
                 if renewing.done():
@@ -237,7 +257,7 @@ class Election:
         asked = self._clock()
         renewed = await self._in_thread(self._seat.renew, term)
         if renewed:
-            self._until = asked + LEASE_SECONDS if self._seat.is_shared else FOREVER
+            self._reign.renewed(asked)
         return renewed
 
     async def _tell(self, *, leads: bool) -> None:

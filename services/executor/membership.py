@@ -12,6 +12,7 @@ from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
 
 from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.status import decode
+from services.executor.lease import WorkerLease
 
 if TYPE_CHECKING:
     from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceAsyncStub
@@ -66,11 +67,8 @@ class Membership:
         self._confirm = confirm
         self.alone = asyncio.Event()
         self.heard = asyncio.Event()
-        self._heard = 0.0
         self._isolated = False
-        self._until = 0.0
-        self._interval = 1.0
-        self._lease = 5.0
+        self._lease = WorkerLease()
         self.session = 0
         """The session that holds; 0: none."""
         self.offered: frozenset[str] = frozenset()
@@ -79,7 +77,7 @@ class Membership:
     @property
     def holds(self) -> bool:
         """Whether there is a session, and a lease that has not ended."""
-        return self.session != 0 and time.monotonic() < self._until
+        return self.session != 0 and self._lease.holds(time.monotonic())
 
     async def join(self) -> None:
         """Register; tried for ever, since without a cluster service there is nothing else to do. Renews the lease."""
@@ -104,11 +102,11 @@ class Membership:
                 backoff = min(backoff * 2, _LAST_BACKOFF)
                 continue
             self.session, self.offered = answer.session, frozenset(offered)
-            self._interval = answer.heartbeat_interval.ToTimedelta().total_seconds()
-            self._heard = sent
+            interval, lease = answer.heartbeat_interval.ToTimedelta(), answer.lease.ToTimedelta()
+            self._lease.joined(sent, lease.total_seconds(), interval.total_seconds())
             self.alone.clear()
             self.heard.set()
-            self._renewed(sent, answer.lease.ToTimedelta().total_seconds())
+            self._tell_renewed(sent)
             _log.info("registered at the cluster service", worker=identity.worker_id, session=self.session)
             return
 
@@ -119,14 +117,13 @@ class Membership:
         lease ends and the session stays: nothing is sent or written until one of them is back, then everything goes on in place.
         """
         while True:
-            await asyncio.sleep(min(self._interval, self._lease / 4))
-            # The lease counts from here: the answers may be late, and the others count from when they got the question.
+            await asyncio.sleep(self._lease.pause)
             sent = time.monotonic()
-            if sent < self._heard + self._lease / 2:
-                over = await self._beat(sent)
-            else:
+            if self._lease.needs_others(sent):
                 self._note_alone(sent)
                 over, _ = await asyncio.gather(self._beat(sent), self._stand_in(sent))
+            else:
+                over = await self._beat(sent)
             if over:
                 self.session = 0
                 return over
@@ -134,31 +131,32 @@ class Membership:
     async def _beat(self, sent: float) -> str:
         """Renew the lease at the cluster service; return why the session is over, or nothing."""
         request = cluster.HeartbeatRequest(worker_id=self._identity.worker_id, session=self.session)
-        # A call that is stuck leaves half of the lease for other means; when these are used already it may take its time.
-        seconds = self._lease / 2 if self.alone.is_set() else max(self._lease / 4, self._heard + self._lease / 2 - sent)
         try:
-            answer = await self._stub.Heartbeat(request, timeout=seconds)
+            answer = await self._stub.Heartbeat(request, timeout=self._lease.patience(sent))
         except grpc.RpcError as error:
             cause = decode(error)
             if cause.reason == FENCED:
                 return cause.message
             if not self.alone.is_set():
-                _log.warning("heartbeat failed", cause=cause.message, lease_left=round(self._until - time.monotonic(), 2))
+                _log.warning("heartbeat failed", cause=cause.message, lease_left=round(self._lease.until - time.monotonic(), 2))
         else:
             self._note_heard(sent)
-            self._renewed(sent, answer.lease.ToTimedelta().total_seconds())
+            self._lease.answered(sent, answer.lease.ToTimedelta().total_seconds())
+            self._tell_renewed(sent)
         return ""
 
     async def _stand_in(self, sent: float) -> None:
         """Renew the lease with the help of the position service."""
-        if await self._confirm(self._lease):
-            self._renewed(sent, self._lease)
-        elif time.monotonic() >= self._until and not self._isolated:
+        seconds = self._lease.seconds
+        if await self._confirm(seconds):
+            self._lease.confirmed(sent, seconds)
+            self._tell_renewed(sent)
+        elif not self._lease.holds(time.monotonic()) and not self._isolated:
             self._isolated = True
             _log.warning(
                 "no service confirms this worker: nothing is sent or written until one does, except by tasks with "
                 "on.isolation=continue; all processes stay",
-                seconds_alone=round(time.monotonic() - self._heard, 1),
+                seconds_alone=round(time.monotonic() - self._lease.heard, 1),
             )
 
     def _note_alone(self, now: float) -> None:
@@ -167,15 +165,14 @@ class Membership:
             self.alone.set()
             _log.warning(
                 "the cluster service does not answer: the position service is asked to confirm what runs here",
-                seconds_alone=round(now - self._heard, 1),
+                seconds_alone=round(now - self._lease.heard, 1),
             )
 
     def _note_heard(self, sent: float) -> None:
         if self.alone.is_set():
             self.alone.clear()
             self.heard.set()
-            _log.info("the cluster service is back, and the session holds", seconds_alone=round(sent - self._heard, 1))
-        self._heard = sent
+            _log.info("the cluster service is back, and the session holds", seconds_alone=round(sent - self._lease.heard, 1))
 
     async def leave(self) -> None:
         """End the session in good order: everything has been stopped. The cluster gives the tasks to others at once."""
@@ -189,10 +186,8 @@ class Membership:
             # The lease ends by itself; it only takes longer until others go on.
             _log.warning("can't deregister at the cluster service", cause=decode(error).message)
 
-    def _renewed(self, sent: float, lease: float) -> None:
-        self._lease = lease
-        self._until = max(self._until, sent + lease)
-        if self._isolated and self._until > time.monotonic():
+    def _tell_renewed(self, sent: float) -> None:
+        if self._isolated and self._lease.holds(time.monotonic()):
             self._isolated = False
-            _log.info("the lease is confirmed again: everything goes on", seconds_alone=round(sent - self._heard, 1))
-        self._on_lease(self._until)
+            _log.info("the lease is confirmed again: everything goes on", seconds_alone=round(sent - self._lease.heard, 1))
+        self._on_lease(self._lease.until)

@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from rocketconnect_kit import database
-from rocketconnect_kit.election import LEASE_SECONDS, Election, Seat, require_term
+from rocketconnect_kit.election import LEASE_SECONDS, Election, Reign, Seat, require_term
 from rocketconnect_kit.errors import Aborted, Unavailable
 
 TABLE = "CREATE TABLE test_leader (holder VARCHAR, term BIGINT, until DOUBLE PRECISION)"
@@ -117,6 +117,16 @@ async def three(engine: sa.Engine) -> AsyncIterator[list[Replica]]:
 def leader(replicas: list[Replica]) -> Replica:
     [found] = [replica for replica in replicas if replica.leads]
     return found
+
+
+def test_a_leader_counts_from_when_it_asked_until_its_end() -> None:
+    reign = Reign(is_shared=True)
+    assert not reign.holds(0.0)
+    reign.renewed(asked=100.0)
+    assert reign.holds(99.9 + LEASE_SECONDS)
+    assert not reign.holds(100.0 + LEASE_SECONDS)
+    reign.end()
+    assert not reign.holds(100.0)
 
 
 async def test_one_of_several_leads_and_goes_on_leading(three: list[Replica]) -> None:

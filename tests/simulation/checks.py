@@ -31,9 +31,11 @@ class Run(Protocol):
     worker_id: str
     is_running: bool
     paused: bool
+    continues: bool
+    """It needs no lease (on.isolation=continue): while it is cut off from everything it may have two owners."""
 
     def may_write(self) -> bool:
-        """Whether bytes of it may still arrive anywhere: it lives, and its worker's lease and the send deadline hold."""
+        """Whether bytes of it may still arrive anywhere: it has begun and lives, its worker's lease and the send deadline hold."""
 
 
 class Checks:
@@ -79,7 +81,7 @@ class Checks:
     def one_owner(self, run: Run) -> None:
         """Called when a run may write that could not before: nobody else may, and no run of another generation."""
         mine = run.assigned
-        if not run.may_write():
+        if run.continues or not run.may_write():
             return
         for other in self.runs:
             theirs = other.assigned

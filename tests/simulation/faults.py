@@ -1,6 +1,7 @@
 """The faults of a run: what goes wrong, when, drawn from the seed."""
 
 from dataclasses import replace
+from enum import Enum, auto
 from functools import partial
 from random import Random
 from typing import TYPE_CHECKING
@@ -15,9 +16,23 @@ if TYPE_CHECKING:
 
     from tests.simulation.run import Simulation
 
+
+class Profile(Enum):
+    """What goes wrong in a run.
+
+    DEATHS: Processes die and stores are away, but nothing is stopped, cut off or slow.
+    ISOLATION: Above all workers that do not reach the cluster service or anything for long, and leaders that are stopped.
+    """
+
+    MIXED = auto()
+    DEATHS = auto()
+    ISOLATION = auto()
+
+
 POINTS = (
     "cluster: before its write",
     "cluster: between write and answer",
+    "election: a renewal is under way",
     "position: before its write",
     "position: between write and answer",
     "broker: before it stores a send",
@@ -30,8 +45,9 @@ POINTS = (
 )
 """Where a process can be caught, to die or to stop there."""
 
-_SERVICES = ("config", *position.REPLICAS, target.NAME, rocketmq.BROKER, state.NAME, cluster.NAME)
+_SERVICES = ("config", *position.REPLICAS, target.NAME, rocketmq.BROKER, state.NAME, *cluster.REPLICAS)
 _SECONDS = (0.3, 1.0, 2.5, 4.0, 6.0, 8.0, 11.0)
+_LONG_SECONDS = (4.0, 8.0, 14.0, 18.0)
 
 
 class Faults:
@@ -42,15 +58,15 @@ class Faults:
         random: Draws them, apart from the world's own generator.
         seconds: When the last one has happened.
         most: So many at most.
-        only_deaths: Processes die and stores are away, but nothing is stopped, cut off or slow.
+        profile: Which kinds there are.
     """
 
-    def __init__(self, simulation: "Simulation", random: Random, seconds: float, most: int, *, only_deaths: bool) -> None:
+    def __init__(self, simulation: "Simulation", random: Random, seconds: float, most: int, profile: Profile) -> None:
         self._simulation = simulation
         self._world = simulation.world
         self._random = random
         self._end = seconds
-        self._only_deaths = only_deaths
+        self._only_deaths = profile is Profile.DEATHS
         kinds: list[tuple[int, Callable[[], None]]] = [
             (3, self._kill_worker),
             (3, self._kill_host),
@@ -63,7 +79,7 @@ class Faults:
             (1, self._restart_connector),
             (1, self._alter),
         ]
-        if not only_deaths:
+        if profile is not Profile.DEATHS:
             kinds += [
                 (3, self._pause_worker),
                 (3, self._pause_host),
@@ -71,6 +87,8 @@ class Faults:
                 (4, self._cut),
                 (2, self._bad_network),
             ]
+        if profile is Profile.ISOLATION:
+            kinds = [(1, action) for _, action in kinds] + [(9, self._isolate), (5, self._stop_leader), (5, self._replace_worker)]
         weighted = [action for weight, action in kinds for _ in range(weight)]
         for _ in range(random.randint(most // 2, most)):
             simulation.world.at(random.uniform(2.0, seconds), random.choice(weighted))
@@ -103,20 +121,20 @@ class Faults:
     def _process(self, name: str) -> Process | None:
         return self._world.processes.get(name)
 
-    def _kill(self, name: str, kind: str) -> None:
+    def _kill(self, name: str, kind: str, seconds: float | None = None) -> None:
         process = self._process(name)
         if process is not None:
             self._world.fault(kind, name)
             process.kill()
-            self._start_later(name)
+            self._start_later(name, seconds)
 
-    def _start_later(self, name: str) -> None:
+    def _start_later(self, name: str, seconds: float | None = None) -> None:
         """A supervisor, or Kubernetes, starts it again: soon or slowly."""
-        self._world.at(self._world.now + self._random.choice(_SECONDS), partial(self._simulation.start, name))
+        self._world.at(self._world.now + (seconds or self._random.choice(_SECONDS)), partial(self._simulation.start, name))
 
-    def _pause(self, process: Process | None, kind: str) -> None:
+    def _pause(self, process: Process | None, kind: str, seconds: float | None = None) -> None:
         if process is not None:
-            seconds = self._random.choice(_SECONDS)
+            seconds = seconds or self._random.choice(_SECONDS)
             self._world.fault(kind, f"{process.name} for {seconds} s")
             process.pause(seconds)
 
@@ -131,10 +149,15 @@ class Faults:
             return
         whole = self._random.random() < 0.7
         self._world.fault("pause worker" if whole else "pause executor only", f"{worker.name} for {seconds} s")
-        worker.pause(seconds)
         if whole:
-            for host in worker.hosts:  # type: ignore[attr-defined]
-                host.pause(seconds)
+            self._pause_all(worker, seconds)
+        else:
+            worker.pause(seconds)
+
+    def _pause_all(self, worker: Process, seconds: float) -> None:
+        worker.pause(seconds)
+        for host in worker.hosts:  # type: ignore[attr-defined]
+            host.pause(seconds)
 
     def _drain_worker(self) -> None:
         worker = self._process(self._worker())
@@ -193,6 +216,50 @@ class Faults:
         else:
             self._world.fault("cut", f"{one} from {other} for {seconds} s")
             self._world.network.cut(one, other, seconds)
+
+    def _isolate(self) -> None:
+        """A worker, or everybody, is without the cluster service for long; in some cases without the position service too."""
+        world, random, seconds = self._world, self._random, self._random.choice(_LONG_SECONDS)
+        names = [*cluster.REPLICAS, *(position.REPLICAS if random.random() < 0.3 else ())]
+        if random.random() < 0.3:
+            for name in names:
+                self._kill(name, f"kill {name}", seconds)
+            return
+        worker = self._worker()
+        world.fault("isolate", f"{worker} from {', '.join(names)} for {seconds} s")
+        for name in names:
+            world.network.cut(worker, name, seconds)
+
+    def _stop_leader(self) -> None:
+        """The leader of the cluster service is stopped until another one leads, which some worker does not reach."""
+        random, worker, cut_seconds = self._random, self._worker(), self._random.choice(_LONG_SECONDS)
+        seconds, alone = random.uniform(1.5, 6.0), random.random() < 0.5
+
+        def stop(leader: Process) -> None:
+            self._pause(leader, "pause leader", seconds)
+            for name in (*cluster.REPLICAS, *(position.REPLICAS if alone else ())):
+                if name != leader.name:
+                    self._world.network.cut(worker, name, cut_seconds)
+
+        if random.random() < 0.7:
+            self._world.traps["election: a renewal is under way"] = stop
+            return
+        for name in cluster.REPLICAS:
+            process = self._process(name)
+            if isinstance(process, cluster.ClusterServer) and process.election.leads:
+                stop(process)
+
+    def _replace_worker(self) -> None:
+        """A worker dies, comes back soon, and is then stopped."""
+        name, random = self._worker(), self._random
+        self._kill(name, "kill worker", random.choice((0.1, 0.5)))
+
+        def stop() -> None:
+            worker = self._process(name)
+            if worker is not None:
+                self._pause_all(worker, random.choice(_SECONDS))
+
+        self._world.at(self._world.now + random.uniform(0.3, 4.0), stop)
 
     def _bad_network(self) -> None:
         network, seconds = self._world.network, self._random.choice(_SECONDS)

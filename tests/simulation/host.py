@@ -65,6 +65,8 @@ class Host(Process):
         self.stopping = False
         self.fenced = False
         self.paused = assigned.paused
+        self.continues = assigned.config["on.isolation"] == "continue"
+        self.has_begun = False
         self.is_running = False
         self.outcome: End | None = None
         self.known: dict[str, str] = {}
@@ -82,14 +84,15 @@ class Host(Process):
 
     def may_write(self) -> bool:
         """See checks.Run."""
-        return self.alive and self._worker.alive and self.clock() < self._worker.until + SEND_DEADLINE - _DRIFT
+        leased = self.continues or self.clock() < self._worker.lease.until + SEND_DEADLINE - _DRIFT
+        return self.has_begun and self.alive and self._worker.alive and leased
 
     def renew(self, until: float) -> None:
         self.lease_until = max(self.lease_until, until)
 
     @property
     def has_lease(self) -> bool:
-        return self.clock() < self.lease_until
+        return self.continues or self.clock() < self.lease_until
 
     def direct(self, wish: Wish) -> None:
         """Mirrors task.TaskControl."""
@@ -166,7 +169,14 @@ class Host(Process):
                 yield from self.refused(error)
             else:
                 self.known = {each.partition: each.offset for each in opened.positions}
-                return {each.partition: _stored(each) for each in opened.positions}, opened.incarnation
+                wait = opened.wait / 1e6 + SEND_DEADLINE if opened.wait else 0.0
+                return {each.partition: _stored(each) for each in opened.positions}, opened.incarnation, wait
+
+    def wait_out(self, seconds: float) -> Steps:
+        """Wait as long as an older owner may be confirmed; from then on this one may write."""
+        yield from self.sleep(seconds)
+        self.has_begun = True
+        self._checks.one_owner(self)
 
     def store(self, positions: Mapping[str, Stored]) -> Steps:
         """Store positions before anything else happens (mirrors source_start._store and sink_start._store)."""

@@ -17,6 +17,7 @@ class PositionStore:
         self.ledgers: dict[str, Ledger] = {}
         self.away_until = 0.0
         self.commits = 0
+        self.confirmed = 0
 
     def ledger(self, uid: str) -> Ledger:
         return self.ledgers.get(uid) or Ledger(ConnectorRow(uid, 0, 0, carried_clean=True))
@@ -56,6 +57,8 @@ class PositionServer(Process):
                     return self._open(fence)
                 case "commit", (Fence() as fence, tuple(updates), bool(clean)):
                     return self._commit(fence, updates, clean)
+                case "confirm", (tuple(fences), int(lease)):
+                    return self._confirm(fences, lease)
                 case "alter", (str(uid), str(partition), str(offset)):
                     return self._alter(uid, partition, offset)
         except ServiceError as error:
@@ -64,24 +67,39 @@ class PositionServer(Process):
 
     def _open(self, fence: Fence) -> object:
         before = self._store.ledger(fence.connector_uid)
-        effects, opened = fencing.open_task(before, fence)
+        effects, opened = fencing.open_task(before, fence, now=self._now())
         self._write(fence.connector_uid, before, effects)
         self._checks.opened(fence)
         return opened
 
     def _commit(self, fence: Fence, updates: tuple[Update, ...], clean: bool) -> object:
         before = self._store.ledger(fence.connector_uid)
-        effects = fencing.commit(before, fence, updates, clean=clean, now=int(self.world.now * 1e6))
+        effects = fencing.commit(before, fence, updates, clean=clean, now=self._now())
         self._checks.committed(fence, before, fencing.apply(before, effects))
         self._write(fence.connector_uid, before, effects)
         self._store.commits += 1
         return None
 
+    def _confirm(self, fences: tuple[Fence, ...], lease: int) -> tuple[Fence, ...]:
+        """Mirrors service.PositionService.ConfirmEpochs."""
+        all_fenced: list[Fence] = []
+        for uid in dict.fromkeys(fence.connector_uid for fence in fences):
+            before = self._store.ledger(uid)
+            effects, fenced = fencing.confirm(before, [fence for fence in fences if fence.connector_uid == uid], lease, self._now())
+            self._write(uid, before, effects)
+            all_fenced += fenced
+        self._store.confirmed += len(fences) - len(all_fenced)
+        return tuple(all_fenced)
+
+    def _now(self) -> int:
+        """Microseconds on the clock of the database, which is one for all replicas."""
+        return int(self.world.now * 1e6)
+
     def _alter(self, uid: str, partition: str, offset: str) -> object:
         if not self._config.is_stopped(uid):
             return FailedPrecondition("NOT_STOPPED", "stop it first", connector=uid)
         before = self._store.ledger(uid)
-        self._write(uid, before, fencing.alter(before, {partition: offset}, int(self.world.now * 1e6)))
+        self._write(uid, before, fencing.alter(before, {partition: offset}, self._now()))
         self._checks.altered(uid, self._store.ledger(uid).positions[partition])
         self.world.note(f"{uid}: the position of {partition} is set to {offset}")
         return None

@@ -12,7 +12,7 @@ from tests.simulation import cluster, position, rocketmq, state, target
 from tests.simulation.checks import Broken, Checks
 from tests.simulation.cluster import ClusterServer, ClusterStore
 from tests.simulation.config import ConfigServer, ConfigStore
-from tests.simulation.faults import Faults
+from tests.simulation.faults import Faults, Profile
 from tests.simulation.host import Sides
 from tests.simulation.position import PositionServer, PositionStore
 from tests.simulation.rocketmq import Broker, BrokerStore
@@ -60,7 +60,7 @@ class Simulation:
         self.policy = Policy()
         self.checks = Checks(self.world)
         self.config = ConfigStore()
-        self.cluster = ClusterStore()
+        self.cluster = ClusterStore(self.world, self.checks)
         self.positions = PositionStore()
         self.states = StateStore()
         self.broker = BrokerStore()
@@ -69,12 +69,13 @@ class Simulation:
         self.sides = Sides({name: [] for name in partitions}, exactly_once=random.random() < 0.75)
         self.recovered_at = 0.0
         self._keyed = random.random() < 0.5
-        self.only_deaths = random.random() < 0.3
-        for name in ("config", *position.REPLICAS, target.NAME, rocketmq.BROKER, state.NAME, cluster.NAME, *WORKERS):
+        self.profile = random.choices(list(Profile), (55, 25, 20))[0]
+        for name in ("config", *position.REPLICAS, target.NAME, rocketmq.BROKER, state.NAME, *cluster.REPLICAS, *WORKERS):
             self.start(name)
         tasks = str(random.choice((1, 2, len(partitions))))
-        self.config.put(_connector(SOURCE, 1, tasks))
-        self.config.put(_connector(SINK, 2, str(random.choice((1, 2)))))
+        isolation = "continue" if random.random() < 0.25 else "pause"
+        self.config.put(_connector(SOURCE, 1, tasks, isolation))
+        self.config.put(_connector(SINK, 2, str(random.choice((1, 2))), isolation))
         self.world.at(0.5, self._produce)
         self.world.at(1.0, self._look)
 
@@ -94,8 +95,8 @@ class Simulation:
         elif name == state.NAME:
             StateServer(world, self.states, self.policy.timing.lease)
             self.recovered_at = world.now
-        elif name == cluster.NAME:
-            ClusterServer(world, self.cluster, self.policy, self.checks)
+        elif name in cluster.REPLICAS:
+            ClusterServer(world, name, self.cluster, self.policy)
         else:
             Worker(world, name, self.sides, self.checks)
 
@@ -144,12 +145,12 @@ class Simulation:
         """The end: raise what does not hold."""
         produced = {partition: len(keys) for partition, keys in self.sides.produced.items()}
         self.checks.delivered(SOURCE, produced, self.target.records, once=self.sides.exactly_once)
-        if self.only_deaths:
+        if self.profile is Profile.DEATHS:
             self.checks.sent_once(self.broker.queues)
 
 
-def _connector(uid: str, kind: int, tasks: str) -> Connector:
-    return Connector(uid, uid, 1, {"connector.class": uid, "tasks": tasks}, Wanted.RUNNING, kind, 0)
+def _connector(uid: str, kind: int, tasks: str, isolation: str) -> Connector:
+    return Connector(uid, uid, 1, {"connector.class": uid, "tasks": tasks, "on.isolation": isolation}, Wanted.RUNNING, kind, 0)
 
 
 def run(seed: int, mutation: "Mutation | None" = None, *, most_faults: int = 14) -> Result:
@@ -162,7 +163,7 @@ def run(seed: int, mutation: "Mutation | None" = None, *, most_faults: int = 14)
         broken, recovery = "", 0.0
         try:
             random = Random(world.random.random())
-            faults = Faults(simulation, random, FAULT_SECONDS, most_faults, only_deaths=simulation.only_deaths)
+            faults = Faults(simulation, random, FAULT_SECONDS, most_faults, simulation.profile)
             world.run(FAULT_SECONDS)
             faults.end()
             recovery = _recover(simulation)

@@ -1,5 +1,7 @@
 """A sink task in the simulation: the real marks, positions and commits; start, reader and loop are mirrored."""
 
+from collections.abc import Mapping
+
 from rocketconnect_kit.errors import Unavailable
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.sink import QueuePosition
@@ -58,7 +60,9 @@ class SinkRun:
 
     def _begin(self) -> Steps:
         host, spec = self._host, self._spec
-        stored, incarnation = yield from self._own_queues()
+        opened = yield from host.open()
+        yield from host.wait_out(opened[2])
+        stored, incarnation, _ = yield from self._own_queues(opened)
         in_sink = {}
         if host.sides.exactly_once:
             answer = yield from host.insist(target.NAME, "claim", (spec.generation, spec.task, spec.epoch))
@@ -75,11 +79,11 @@ class SinkRun:
         if fresh:
             yield from host.store(fresh)
 
-    def _own_queues(self) -> Steps:
+    def _own_queues(self, opened: tuple[Mapping[str, Stored], int, float]) -> Steps:
         """Mirrors sink_queues.SinkQueues.own."""
         spec, visible = self._spec, [text(queue) for queue in sorted(QUEUES)]
         while True:
-            stored, incarnation = yield from self._host.open()
+            stored, incarnation, _ = opened
             before = stored.get(ROW)
             listed, is_stored = extended(before, spec.generation, [TOPIC], visible)
             resume = {"generation": spec.generation, "queues": list(listed)}
@@ -88,9 +92,10 @@ class SinkRun:
                 if not is_stored:
                     yield from self._host.store({ROW: row})
             except PositionsMoved:
+                opened = yield from self._host.open()
                 continue
             self._queues = [parse(name) for name in listed[spec.task :: spec.tasks]]
-            return stored, incarnation
+            return opened
 
     def _pull(self) -> Steps:
         starts = {queue: self._positions[text(queue)].until for queue in self._queues}

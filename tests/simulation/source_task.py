@@ -67,14 +67,14 @@ class SourceRun:
 
     def _begin(self) -> Steps:
         host, spec = self._host, self._host.assigned
-        positions, incarnation = yield from host.open()
+        positions, incarnation, wait = yield from host.open()
         known = rows(positions)
         queues = next((row.queues[TOPIC] for _, row in sorted(known.items()) if row.revision == spec.revision), QUEUES)
         starts, base = takeover.scan_from(known, spec.key.task, spec.generation)
         ends: dict[MessageQueue, int] = {}
         there: dict[MessageQueue, Mapping[str, tuple[int, Offset]]] = {}
+        yield from host.wait_out(max(wait, SEND_DEADLINE if starts else 0.0))
         if starts:
-            yield from host.sleep(SEND_DEADLINE)
             yield from self._settle()
             passed = {mark_key(self._uid, name): (stored.incarnation, stored.offset) for name, stored in positions.items()}
             for queue, start in sorted(starts.items()):

@@ -9,7 +9,7 @@ from services.cluster.view import AssignmentView
 from services.state import core
 from services.state.core import AssignmentsTold, ConnectorsTold, Reported, States, Track
 from services.state.model import Assignment, Connector, Key, Moment, Report, State, Wanted
-from tests.simulation.cluster import ClusterServer
+from tests.simulation.cluster import REPLICAS, ClusterServer, Stream
 from tests.simulation.world import Process, Reply, Steps, World
 
 NAME = "state"
@@ -43,7 +43,7 @@ class StateServer(Process):
         self._store = store
         self.states = States(lease, store.load())
         store.tracks = self.states.tracks
-        self._stream_of: Process | None = None
+        self._stream: Stream | None = None
         self.spawn(self._follow_config())
         self.spawn(self._follow_cluster())
 
@@ -67,15 +67,20 @@ class StateServer(Process):
             yield 0.3
 
     def _follow_cluster(self) -> Steps:
+        turn = 0
         while True:
-            server = self.world.processes.get("cluster")
-            if isinstance(server, ClusterServer) and server is not self._stream_of:
-                self._stream_of = server
-                watch = partial(server.watch, self, None, 0, self._told)
-                self.world.network.send(self, server, watch, reliable=True)
+            server = self.world.processes.get(REPLICAS[turn])
+            if not isinstance(server, ClusterServer):
+                turn = (turn + 1) % len(REPLICAS)
+            elif self._stream is None or not server.tells(self._stream):
+                self._stream = Stream(self, None, 0, self._told)
+                self.world.network.send(self, server, partial(server.watch, self._stream), reliable=True)
+                turn = turn if server.term else (turn + 1) % len(REPLICAS)
             yield 0.5
 
-    def _told(self, update: Update) -> None:
+    def _told(self, stream: Stream, update: Update) -> None:
+        if stream is not self._stream:
+            return
         told = tuple(_assignment(view) for view in update.assignments)
         event = AssignmentsTold(update.snapshot, told, tuple(Key(*key) for key in update.removed))
         core.step(self.states, event, self.moment())

@@ -10,6 +10,7 @@ from services.cluster.events import Deregister, Register, ReportPlan
 from services.cluster.events import Release as ReleaseEvent
 from services.cluster.model import Key as ClusterKey
 from services.cluster.view import AssignmentView
+from services.executor.lease import WorkerLease
 from services.executor.lifecycle import (
     PLAN,
     Assigned,
@@ -27,14 +28,18 @@ from services.executor.lifecycle import (
     Restarting,
     Start,
 )
+from services.position.domain import Fence
 from services.state.model import Key as StateKey
 from services.state.model import Report, State
+from tests.simulation import cluster, position
 from tests.simulation.checks import Checks
-from tests.simulation.cluster import ClusterServer
+from tests.simulation.cluster import ClusterServer, Stream
 from tests.simulation.host import Host, Sides
-from tests.simulation.world import Process, Steps, Thread, World
+from tests.simulation.replicas import Replicas
+from tests.simulation.world import Future, Process, Steps, Thread, World
 
 PLUGINS = frozenset({"source", "sink"})
+LEASE = 5.0
 _POLICY = Policy(stop=4.0)
 
 
@@ -49,12 +54,14 @@ class Worker(Process):
         self._hosts: dict[int, Host] = {}
         self._plans: dict[int, Thread] = {}
         self._states: dict[Key, tuple[Assigned, State, int]] = {}
-        self._server: ClusterServer | None = None
-        self._lease = 5.0
+        self._cluster = Replicas(self, cluster.REPLICAS)
+        self._positions = Replicas(self, position.REPLICAS)
+        self._stream: Stream | None = None
+        self.lease = WorkerLease()
+        self.alone = False
         self._runs = 0
         self._leaving = False
         self.session = 0
-        self.until = 0.0
         self.on_death.append(self._end_hosts)
         self.spawn(self._be_member())
         self.spawn(self._keep_time())
@@ -79,6 +86,7 @@ class Worker(Process):
                 return
             self.world.note(f"{self.name}: the session is over, everything is stopped")
             self.session = 0
+            self._stream = None
             self._apply(self._lifecycle.fence_all(self.clock()))
             while self._lifecycle.alive:
                 yield 0.05
@@ -89,46 +97,86 @@ class Worker(Process):
         while True:
             sent = self.clock()
             try:
-                session = yield self.world.network.call(self, "cluster", "event", event)
+                session = yield from self._cluster.call("event", event)
             except ServiceError:
                 yield backoff * self.world.random.uniform(0.5, 1.0)
                 backoff = min(backoff * 2, 2.0)
             else:
-                self.session = session
-                self._renewed(sent)
+                self.session, self.alone = session, False
+                self.lease.joined(sent, LEASE, 1.0)
+                self._tell_renewed()
                 return
 
     def _hold(self) -> Steps:
         while True:
             self._watch()
-            yield min(1.0, max(0.0, self.until - self.clock()))
+            yield self.lease.pause
             sent = self.clock()
-            if sent >= self.until:
+            others = Future()
+            if self.lease.needs_others(sent):
+                # With what the cluster service says next it starts with a snapshot.
+                self.alone, self._stream = True, None
+                self.spawn(self._stand_in(sent, others))
+            else:
+                others.set(None)
+            over = yield from self._beat(sent)
+            yield others
+            if over or self.session == 0:
                 return
-            seconds = min(self._lease / 2, self.until - sent)
-            try:
-                self._lease = yield self.world.network.call(self, "cluster", "heartbeat", (self.name, self.session), seconds)
-            except Unavailable:
-                continue
-            except ServiceError:
-                return
-            self._renewed(sent)
 
-    def _renewed(self, sent: float) -> None:
-        self.until = max(self.until, sent + self._lease)
+    def _beat(self, sent: float) -> Steps:
+        args = self.name, self.session
+        try:
+            seconds = yield from self._cluster.call("heartbeat", args, self.lease.patience(sent))
+        except Unavailable:
+            return False
+        except ServiceError:
+            return True
+        self.alone = False
+        self.lease.answered(sent, seconds)
+        self._tell_renewed()
+        return False
+
+    def _stand_in(self, sent: float, done: Future) -> Steps:
+        seconds = self.lease.seconds
+        if (yield from self._confirm(seconds)):
+            self.lease.confirmed(sent, seconds)
+            self._tell_renewed()
+        done.set(None)
+
+    def _confirm(self, seconds: float) -> Steps:
+        """Mirrors Worker._confirm."""
+        held = self._lifecycle.held()
+        if not held:
+            return True
+        fences = tuple(Fence(*one.key, one.generation, one.epoch) for one in held)
+        try:
+            fenced = yield from self._positions.call("confirm", (fences, int(seconds * 1e6)), seconds / 4)
+        except Unavailable:
+            return False
+        keys = [Key(fence.connector_uid, fence.task) for fence in fenced]
+        for key, fence in zip(keys, fenced, strict=True):
+            self._apply(self._lifecycle.refuse(key, fence.epoch, self.clock()))
+        while any(map(self._lifecycle.runs, keys)):
+            yield 0.02
+        self.world.note(f"{self.name}: {len(held) - len(fenced)} of {len(held)} tasks are confirmed")
+        return True
+
+    def _tell_renewed(self) -> None:
         for host in self.hosts:
-            self.world.at(self.world.now + 0.001, partial(host.renew, self.until), host)
+            self.world.at(self.world.now + 0.001, partial(host.renew, self.lease.until), host)
             self._checks.one_owner(host)
 
     def _watch(self) -> None:
-        server = self.world.processes.get("cluster")
-        if isinstance(server, ClusterServer) and (server is not self._server or not server.is_told(self, self.name, self.session)):
-            self._server = server
-            told = partial(self._on_assignments, server, self.session)
-            self.world.network.send(self, server, partial(server.watch, self, self.name, self.session, told), reliable=True)
+        if self.alone or not self.session:
+            return
+        server = self.world.processes.get(self._cluster.name)
+        if isinstance(server, ClusterServer) and (self._stream is None or not server.tells(self._stream)):
+            self._stream = Stream(self, self.name, self.session, self._on_assignments)
+            self.world.network.send(self, server, partial(server.watch, self._stream), reliable=True)
 
-    def _on_assignments(self, server: ClusterServer, session: int, update: Update) -> None:
-        if server is self._server and session == self.session:
+    def _on_assignments(self, stream: Stream, update: Update) -> None:
+        if stream is self._stream:
             assigned = [_assigned(view) for view in update.assignments]
             removed = [Key(*key) for key in update.removed]
             self._apply(self._lifecycle.assign(assigned, removed, self.clock(), snapshot=update.snapshot))
@@ -185,7 +233,7 @@ class Worker(Process):
 
         host.on_death.append(died)
         host.begin()
-        self.world.at(self.world.now + 0.001, partial(host.renew, self.until), host)
+        self.world.at(self.world.now + 0.001, partial(host.renew, self.lease.until), host)
 
     def _ended(self, run: int, end: End) -> None:
         self._hosts.pop(run, None)
@@ -211,7 +259,7 @@ class Worker(Process):
         )
         while session and session == self.session and self._lifecycle.is_wanted(assigned.key, assigned.epoch):
             try:
-                yield self.world.network.call(self, "cluster", "event", event)
+                yield from self._cluster.call("event", event)
             except Unavailable:
                 yield backoff
                 backoff = min(backoff * 2, 2.0)
@@ -233,7 +281,7 @@ class Worker(Process):
         if not self._lifecycle.alive and self.session:
             session, self.session = self.session, 0
             with suppress(ServiceError):  # the lease ends by itself
-                yield self.world.network.call(self, "cluster", "event", Deregister(self.name, session), 2.0)
+                yield from self._cluster.call("event", Deregister(self.name, session), 2.0)
         self.kill()
 
     # Reports.

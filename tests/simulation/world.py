@@ -4,12 +4,13 @@ import hashlib
 import heapq
 from collections import Counter
 from collections.abc import Callable, Generator
+from functools import partial
 from random import Random
 from typing import Any
 
 from rocketconnect_kit.errors import Unavailable
 
-Action = Callable[[], None]
+Action = Callable[[], object]
 Steps = Generator[Any, Any, Any]
 """The code of a thread: yields seconds to sleep or a Future to wait for."""
 
@@ -105,6 +106,8 @@ class Process:
         self.rate = 1.0 + world.random.uniform(-0.002, 0.002)
         self.zero = world.random.uniform(0.0, 1000.0)
         self.on_death: list[Action] = []
+        self.calls: dict[Future, Action] = {}
+        """Calls of this process without an answer yet, and what their clients see of its death."""
         self.backlog: list[Action] = []
         world.processes[name] = self
 
@@ -125,7 +128,7 @@ class Process:
             if self.world.processes.get(self.name) is self:
                 del self.world.processes[self.name]
             self.world.note(f"{self.name} is dead")
-            for action in self.on_death:
+            for action in (*self.on_death, *self.calls.values()):
                 action()
 
     def pause(self, seconds: float) -> None:
@@ -213,14 +216,15 @@ class Network:
         world, answer = self._world, Future()
         process = world.processes.get(server)
 
-        def broken() -> None:
+        def gone() -> None:
             client.after(0.01, lambda: answer.set(Unavailable("UNAVAILABLE", f"{server} is gone")))
 
         if process is None:
-            broken()
+            gone()
             return answer
         client.after(seconds, lambda: answer.set(Unavailable("DEADLINE", f"{server} did not answer")))
-        process.on_death.append(broken)
+        process.calls[answer] = gone
+        answer.then(partial(process.calls.pop, answer, None))
 
         def reply(value: Any) -> None:
             self.send(process, client, lambda: answer.set(value))
