@@ -9,7 +9,7 @@ import typer
 from rocketconnect_cli.api import Api, ApiError, Exit, connector_path
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, err, with_api
 from rocketconnect_cli.shown import CONNECTOR, STORED, Name, show_connector, wanted_state
-from rocketconnect_cli.signed import EtagOption, ReasonOption, signed
+from rocketconnect_cli.signed import EtagOption, ReasonOption, author, signed
 from rocketconnect_cli.states import State, wait_for
 
 WANTING = {"RUNNING": "resume", "PAUSED": "pause", "STOPPED": "stop"}
@@ -65,7 +65,8 @@ def _with_positions(client: Api, name: str, revision: int, timeout: float, reaso
             _want(client, path, wanted_state(before), "the rollback was refused", stopped["etag"])
         raise
     try:
-        client.request("POST", f"{path}/positions:restore", body={"revision": revision}, like={"positions": [{}]})
+        body = {"revision": revision, "author": author()}
+        client.request("POST", f"{path}/positions:restore", body=body, like={"positions": [{}]})
     except ApiError as error:
         detail = (
             f"{name} has the configuration of revision {revision} again and is stopped; its positions were not moved: {error} "

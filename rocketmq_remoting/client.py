@@ -389,7 +389,10 @@ class Client:
         return self._topics.describe(topic)
 
     def create_group(self, group: str) -> None:
-        """Create a consumer group on all brokers, for those that don't create groups on their own."""
+        """Create a consumer group on each broker that has none of this name, for those that don't create groups on their own.
+
+        A group that is there keeps its settings.
+        """
         self._topics.create_group(group)
 
     # --- barrier

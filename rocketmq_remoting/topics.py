@@ -6,7 +6,7 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from rocketmq_remoting.errors import InvalidRequest, NameServersUnavailable, RetriableError, TopicNotFound
+from rocketmq_remoting.errors import GroupNotFound, InvalidRequest, NameServersUnavailable, RetriableError, TopicNotFound
 from rocketmq_remoting.model import Permission
 from rocketmq_remoting.protocol.codes import RequestCode
 from rocketmq_remoting.protocol.requests import Request, check, create_group_request, create_topic_request
@@ -109,7 +109,11 @@ class Topics:
     def create_group(self, group: str) -> None:
         """See `Client.create_group`."""
         for address in self._masters(None).values():
-            self._do(address, create_group_request(group), f"create group {group}")
+            try:
+                request = Request(RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG, {"group": group})
+                self._do(address, request, f"describe group {group}")
+            except GroupNotFound:
+                self._do(address, create_group_request(group), f"create group {group}")
 
     def _do(self, address: str, request: Request, what: str) -> None:
         self._network.call(address, request, lambda frame: check(frame, what), timeout=self._timeout, what=what)

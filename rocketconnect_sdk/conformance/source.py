@@ -19,7 +19,7 @@ import pytest
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import Config, parse
 from rocketconnect_sdk.record import Offset, SourceBatch
-from rocketconnect_sdk.source import Source, SourceTask
+from rocketconnect_sdk.source import Edge, Source, SourceTask
 
 _SAMPLES = 40
 _EMPTY_POLLS = 3
@@ -193,6 +193,29 @@ class SourceSuite:
         self._only_replayable(case)
         (whole,) = read_all(case)
         assert read_all(case, positions={name: records[-1].offset for name, records in whole.items()}) == [{}]
+
+    def test_every_offset_that_it_gave_is_a_place_to_go_on_from(self, case: SourceCase) -> None:
+        """People put back what they have seen; what is no offset is told, under the name of the partition."""
+        (whole,) = read_all(case)
+        for partition, records in whole.items():
+            for seen in _sampled(records):
+                assert list(case.source.check_position(case.parsed, partition, seen.offset)) == []
+            for wrong in ((), (-1,)):
+                problems = list(case.source.check_position(case.parsed, partition, wrong))
+                assert problems, f"{wrong} is taken for an offset"
+                assert all(problem.key == partition and problem.fix for problem in problems)
+
+    def test_from_the_ends_that_it_finds_everything_or_nothing_is_read(self, case: SourceCase) -> None:
+        """A source that can't tell the end of a partition says None; one that can has to be right."""
+        self._only_replayable(case)
+        (whole,) = read_all(case)
+        for edge, expected in ((Edge.EARLIEST, whole), (Edge.LATEST, {})):
+            found = {partition: case.source.find_position(case.parsed, partition, edge) for partition in whole}
+            places = {partition: place for partition, place in found.items() if place is not None}
+            for partition, place in places.items():
+                assert list(case.source.check_position(case.parsed, partition, place)) == []
+            untold = {partition: records for partition, records in whole.items() if partition not in places}
+            assert read_all(case, positions=places) == [{**untold, **expected}]
 
     def test_no_partition_is_in_two_tasks_and_none_is_lost(self, case: SourceCase) -> None:
         """Tasks share the work."""

@@ -1,15 +1,15 @@
 """RocketMQ's own admin tool sees this client."""
 
-import os
-import subprocess
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketmq_remoting import Client, Message, MessageQueue, encode_batch
+from tests.rocketmq_admin import admin_tool
 
 pytestmark = pytest.mark.rocketmq
 
@@ -21,27 +21,7 @@ Admin = Callable[..., str]
 def admin(rocketmq: EmbeddedRocketMQ, tmp_path: Path) -> Admin:
     """Run a command of RocketMQ's admin tool and return what it prints."""
 
-    def run(*command: str) -> str:
-        done = subprocess.run(
-            [
-                "java",
-                f"-Duser.home={tmp_path}",
-                "-cp",
-                f"{rocketmq.jars}/*",
-                "org.apache.rocketmq.tools.command.MQAdminStartup",
-                *command,
-                "-n",
-                rocketmq.name_server,
-            ],
-            env={**os.environ, "ROCKETMQ_HOME": str(tmp_path)},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=True,
-        )
-        return done.stdout
-
-    return run
+    return partial(admin_tool, rocketmq.jars, rocketmq.name_server, tmp_path)
 
 
 def test_consumer_progress_shows_the_lag_of_a_group(rocketmq: EmbeddedRocketMQ, new_topic: TopicMaker, admin: Admin) -> None:

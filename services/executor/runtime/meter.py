@@ -71,7 +71,7 @@ class Meter:
             metrics.rate_in = (metrics.records_in - records_in) / (now - then)
             metrics.rate_out = (metrics.records_out - records_out) / (now - then)
 
-    def say(self, now: float, trouble: str, *, work: bool, gathering: bool = False) -> None:
+    def say(self, now: float, trouble: str, *, work: bool, gathering: bool = False, done: bool = False) -> None:
         """Reports the state of a task that runs.
 
         Args:
@@ -79,11 +79,12 @@ class Meter:
             trouble: What it waits for; empty: nothing.
             work: It has something to do now.
             gathering: Records wait for more before they are written: healthy, not stalled, and not done either.
+            done: There will never be more: it is IDLE at once, not a moment later.
         """
         self._reporter.work(work)
         if trouble:
             self._reporter.state(State.WAITING, trouble)
-        elif work or gathering or now - self._moved_at < _MOVED_LATELY:
+        elif work or gathering or (not done and now - self._moved_at < _MOVED_LATELY):
             self._reporter.state(State.RUNNING)
         else:
             self._reporter.state(State.IDLE)

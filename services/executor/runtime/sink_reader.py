@@ -10,7 +10,7 @@ from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.sink import QueuePosition, SourceMark
 from rocketmq_remoting.batch import DecodedBatch
 from rocketmq_remoting.client import Client
-from rocketmq_remoting.errors import QueueGap, RetriableError, TopicNotFound
+from rocketmq_remoting.errors import GroupNotFound, QueueGap, RetriableError, TopicNotFound
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.stream import PullStream
 from services.executor.runtime import continuity
@@ -168,8 +168,9 @@ class SinkReader:
                 self._gap(reading, gap)
                 found = True
                 continue
-            except (RetriableError, TopicNotFound) as error:
+            except (RetriableError, TopicNotFound, GroupNotFound) as error:
                 # The topic was there when the task began: a broker that comes back has not announced it yet.
+                # The group is registered meanwhile (see group_offsets), or by somebody who may.
                 reading.unsure = True
                 # What was pulled and not taken comes again.
                 reading.stream.seek(reading.position)

@@ -68,6 +68,8 @@ class SinkRun:
         Raises:
             Fenced: somebody else owns the task.
         """
+        # Behind a position that was moved by hand the group stands elsewhere, and a commit may not follow soon.
+        self._group.show({self._queues[name]: position.until for name, position in self._positions.items()})
         self._reader.start()
         try:
             while not self._control.stopping.is_set() and self._failure is None and not self.begins_anew:

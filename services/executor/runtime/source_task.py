@@ -326,7 +326,9 @@ class SourceRun:
         trouble = self._sender.trouble or ("" if self._poll_error is None else _poll_trouble(self._poll_error))
         if not trouble and not working and not self._committer.idle:
             trouble = self._committer.trouble
-        self._meter.say(now, trouble, work=working and not self._task.finished)
+        finished = self._task.finished
+        done = finished and self._sender.idle and self._committer.idle
+        self._meter.say(now, trouble, work=working and not finished, done=done)
 
     def _end(self) -> Outcome:
         """Invariant 1, at the end: what was sent is confirmed, what is confirmed is committed, and a successor need not look."""

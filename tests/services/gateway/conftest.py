@@ -30,7 +30,7 @@ from rocketconnect.state.v1 import state_service_pb2 as state
 from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceServicer, add_StateServiceServicer_to_server
 
 from rocketconnect_kit import database
-from rocketconnect_kit.channel import channel
+from rocketconnect_kit.channel import channel, full_name
 from rocketconnect_kit.errors import FailedPrecondition, NotFound
 from rocketconnect_kit.settings import ServiceSettings
 from rocketconnect_kit.testing import server_for_test
@@ -180,7 +180,7 @@ async def system(tmp_path: Path, executor_service: tuple[str, list[connector_pb2
     async with AsyncExitStack() as stack:
         addresses = {}
         for name, add in adders.items():
-            addresses[f"{name}_address"] = await stack.enter_async_context(server_for_test(_healthy(add)))
+            addresses[f"{name}_address"] = await stack.enter_async_context(server_for_test(await _healthy(name, add)))
         async with channel(addresses["config_address"], ServiceSettings()) as opened:
             report = config.ReportPluginsRequest(worker_id="worker-1", address=executor_service[0], plugins=executor_service[1])
             await ConfigServiceStub(opened).ReportPlugins(report, timeout=5)
@@ -189,11 +189,13 @@ async def system(tmp_path: Path, executor_service: tuple[str, list[connector_pb2
     engine.dispose()
 
 
-def _healthy(add: Any) -> Any:
+async def _healthy(name: str, add: Any) -> Any:
+    servicer = grpc_health.aio.HealthServicer()
+    for service in ("", full_name(name)):
+        await servicer.set(service, health_pb2.HealthCheckResponse.SERVING)
+
     def both(server: grpc.aio.Server) -> None:
         add(server)
-        servicer = grpc_health.HealthServicer()
-        servicer.set("", health_pb2.HealthCheckResponse.SERVING)
         health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
 
     return both

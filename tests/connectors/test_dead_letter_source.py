@@ -1,0 +1,99 @@
+"""Which dead letters are sent again, and in which order, over several queues."""
+
+from collections.abc import Mapping, Sequence
+
+from connectors.dead_letter_source import DeadLetterSource, DeadLetterTask
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.dead_letters import PREFIX
+from rocketconnect_sdk.options import parse
+from rocketconnect_sdk.topics import Message
+
+
+class Topic:
+    """A TopicReader over messages by queue."""
+
+    def __init__(self, queues: Mapping[str, Sequence[Message]]) -> None:
+        self._queues = queues
+
+    def queues(self, topic: str) -> Sequence[str]:
+        return sorted(queue for queue in self._queues if queue.startswith(f"{topic}/"))
+
+    def ends(self, queue: str) -> tuple[int, int]:
+        return 0, len(self._queues[queue])
+
+    def since(self, queue: str, time_ms: int) -> int:
+        return next((each.offset for each in self._queues[queue] if each.stored_ms >= time_ms), self.ends(queue)[1])
+
+    def read(self, queue: str, start: int, until: int, *, tag: str = "") -> tuple[Sequence[Message], int]:
+        # Two at a time, so that pieces end everywhere.
+        to = min(until, start + 2)
+        found = [each for each in self._queues[queue][start:to] if not tag or each.properties.get("TAGS") == tag]
+        return found, to
+
+
+def letter(queue: int, offset: int, stored_ms: int, **more: str) -> Message:
+    notes = {f"{PREFIX}connector.name": "sink", **more}
+    return Message(f"dead/b/{queue}", offset, f"{queue}:{offset}".encode(), notes, stored_ms)
+
+
+LETTERS = {
+    "dead/b/0": [letter(0, 0, 10), letter(0, 1, 40), letter(0, 2, 50), letter(0, 3, 60)],
+    "dead/b/1": [letter(1, 0, 20), letter(1, 1, 30), letter(1, 2, 70)],
+}
+
+
+def task(queues: Mapping[str, Sequence[Message]], positions: Mapping[str, tuple[int, ...]], **more: str) -> DeadLetterTask:
+    config = {
+        "replay.connector": "sink",
+        "replay.topic": "dead",
+        "replay.letters": "b:0:0-4,b:1:0-3",
+        "replay.ends": "b:0:0-4,b:1:0-3",
+        **{key.replace("_", "."): value for key, value in more.items()},
+    }
+    source = DeadLetterSource()
+    made = source.open(parse(source.options, config), {}, TaskContext(topics=Topic(queues)))
+    made.start(positions)
+    return made
+
+
+def sent(made: DeadLetterTask) -> list[str]:
+    found: list[str] = []
+    while (batch := made.poll()) is not None:
+        found += [bytes(value).decode() for value in batch.values if isinstance(value, bytes)]
+    return found
+
+
+def test_letters_of_several_queues_go_in_the_order_in_which_they_were_stored() -> None:
+    assert sent(task(LETTERS, {})) == ["0:0", "1:0", "1:1", "0:1", "0:2", "0:3", "1:2"]
+
+
+def test_from_confirmed_positions_exactly_the_rest_goes() -> None:
+    assert sent(task(LETTERS, {"dead/b/0": (3,), "dead/b/1": (1,)})) == ["1:1", "0:3", "1:2"]
+    done = task(LETTERS, {"dead/b/0": (4,), "dead/b/1": (3,)})
+    assert (sent(done), done.finished) == ([], True)
+
+
+def test_it_is_finished_when_the_last_letter_is_confirmed_not_when_it_is_sent() -> None:
+    made = task(LETTERS, {})
+    sent(made)
+    assert (made.finished, made.remaining()) == (False, 7)
+    made.committed({"dead/b/0": (4,), "dead/b/1": (2,)})
+    assert (made.finished, made.remaining()) == (False, 1)
+    made.committed({"dead/b/1": (3,)})
+    assert (made.finished, made.remaining()) == (True, 0)
+
+
+def test_if_newer_leaves_out_what_a_newer_record_of_its_key_has_overtaken() -> None:
+    origin = {f"{PREFIX}topic": "t", f"{PREFIX}broker": "b", f"{PREFIX}queue": "0"}
+    queues = {
+        "dead/b/0": [
+            letter(0, 0, 10, KEYS="a", **origin, **{f"{PREFIX}offset": "0"}),
+            letter(0, 1, 20, KEYS="b", **origin, **{f"{PREFIX}offset": "1"}),
+            letter(0, 2, 30),
+            letter(0, 3, 40),
+        ],
+        "dead/b/1": LETTERS["dead/b/1"],
+        "t/b/0": [Message("t/b/0", offset, b"", {"KEYS": key}, offset) for offset, key in enumerate("aba")],
+    }
+    assert sent(task(queues, {}, replay_if_newer="true")) == ["0:1", "1:0", "0:2", "1:1", "0:3", "1:2"]
+    assert sent(task(queues, {}))[0] == "0:0"

@@ -1,0 +1,97 @@
+"""What `position ... --restart` says when it breaks off in the middle."""
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import pytest
+
+from rocketconnect_cli import position
+from rocketconnect_cli.api import Api, ApiError, Exit
+
+AWAY = ApiError(Exit.UNAVAILABLE, {"detail": "nobody answers"})
+REFUSED = ApiError(Exit.WRONG, {"detail": "beyond the end"})
+
+
+class Scripted:
+    """Answers as REST would, and fails at one request."""
+
+    def __init__(self, fails_at: str = "", wanted: str = "RUNNING", held: int = 0) -> None:
+        self.fails_at, self.wanted, self.held = fails_at, wanted, held
+        self.asked: list[str] = []
+
+    def request(self, method: str, path: str, **_: Any) -> dict[str, Any]:
+        verb = path.partition(":")[2] or method
+        self.asked.append(verb)
+        if verb == self.fails_at:
+            raise AWAY
+        return {"connector": {"name": "c", "uid": "u", "wantedState": f"WANTED_STATE_{self.wanted}"}}
+
+    def pages(self, *_: Any, **__: Any) -> Iterator[dict[str, Any]]:
+        if self.held:
+            self.held -= 1
+            yield {"connector": "c", "unit": "UNIT_TASK", "workerId": "w", "task": 0}
+        yield {"connector": "other", "unit": "UNIT_TASK", "workerId": "w", "task": 0}
+        yield {"connector": "c", "unit": "UNIT_PLANNING", "workerId": "w"}
+
+
+def broken(api: Scripted, error: BaseException | None = None) -> ApiError:
+    with pytest.raises(ApiError) as raised, position._stopped(cast("Api", api), "c"):
+        if error is not None:
+            raise error
+    return raised.value
+
+
+@pytest.fixture(autouse=True)
+def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(position, "POLL_SECONDS", 0.0)
+
+
+@pytest.mark.parametrize(("wanted", "asked"), [("RUNNING", ["GET", "stop", "resume"]), ("PAUSED", ["GET", "stop", "pause"])])
+def test_a_connector_is_stopped_until_its_tasks_have_ended_and_wanted_as_before_afterwards(wanted: str, asked: list[str]) -> None:
+    api = Scripted(wanted=wanted, held=3)
+    with position._stopped(cast("Api", api), "c"):
+        assert (api.asked, api.held) == (["GET", "stop"], 0)
+    assert api.asked == asked
+
+
+def test_one_that_is_stopped_stays_stopped() -> None:
+    api = Scripted(wanted="STOPPED")
+    with position._stopped(cast("Api", api), "c"):
+        pass
+    assert api.asked == ["GET"]
+
+
+def test_a_stop_that_failed_says_that_it_is_not_known_and_that_nothing_was_changed() -> None:
+    error = broken(Scripted("stop"))
+    assert error.exit_code is Exit.UNAVAILABLE
+    assert str(error).startswith("nobody answers - whether c is wanted STOPPED now is not known, and nothing was changed")
+    assert str(error).endswith("`rocketconnect connector resume c` makes it RUNNING again.")
+
+
+def test_a_refusal_says_that_it_is_stopped_and_that_the_positions_were_not_changed() -> None:
+    error = broken(Scripted(), REFUSED)
+    assert error.exit_code is Exit.WRONG
+    assert "beyond the end - c is wanted STOPPED now, and its positions were not changed" in str(error)
+    assert "`rocketconnect connector resume c`" in str(error)
+
+
+@pytest.mark.parametrize(("error", "cause"), [(AWAY, "nobody answers"), (KeyboardInterrupt(), "interrupted")])
+def test_an_answer_that_did_not_come_says_that_the_positions_are_not_known(error: BaseException, cause: str) -> None:
+    text = str(broken(Scripted(), error))
+    assert f"{cause} - c is wanted STOPPED now, and whether its positions were changed is not known" in text
+    assert "`rocketconnect position get c` shows them" in text
+
+
+def test_a_resume_that_failed_says_that_the_positions_were_changed() -> None:
+    text = str(broken(Scripted("resume")))
+    assert (
+        "c is wanted STOPPED now, and its positions were changed; `rocketconnect connector resume c` makes it RUNNING again" in text
+    )
+
+
+def test_tasks_that_do_not_end_are_named() -> None:
+    now = iter([0.0, position.ENDING_SECONDS + 1])
+    with pytest.raises(ApiError) as raised:
+        position._wait_until_ended(cast("Api", Scripted(held=9)), "c", lambda: next(now))
+    assert raised.value.exit_code is Exit.TIMEOUT
+    assert "task 0 on w" in str(raised.value)
