@@ -5,7 +5,7 @@ leader renews it; who finds it run out takes the next term. Three rules keep two
 
 - a leader counts its lease from the moment before it sent the renewal, on its own monotonic clock, so it ends here before it
   ends there, and a process that was stopped finds its lease over when it runs again;
-- every transaction of the leader asks for its term (`require_term`), so what a former leader still has under way is refused;
+- every transaction of the leader asks for its term (`seat.require_term`), so what a former leader still has under way is refused;
 - who takes a term waits for the transactions of the one before, and reads the store anew.
 
 A SQLite file belongs to one process: who is started last leads at once, and who led before ends.
@@ -19,11 +19,8 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
-import sqlalchemy as sa
-
-from rocketconnect_kit.database import reading, writing
 from rocketconnect_kit.errors import Aborted, ReplicaUnavailable, ServiceError
 from rocketconnect_kit.logs import get_logger
 
@@ -66,66 +63,24 @@ class Reign:
         self.until = -FOREVER
 
 
-class Seat:
-    """The leader's row of a service. Methods block.
+class Seat(Protocol):
+    """The leader's row of a service. Methods block, and raise Unavailable: STORE_UNAVAILABLE."""
 
-    Args:
-        engine: a migrated database with the table `<service>_leader`.
-        service: such as "cluster".
-    """
-
-    def __init__(self, engine: sa.Engine, service: str) -> None:
-        self._engine = engine
-        self._table = _table(service)
-        self.is_shared = engine.dialect.name == "postgresql"
+    @property
+    def is_shared(self) -> bool:
         """Whether there may be other replicas."""
 
     def take(self, holder: str) -> int | None:
-        """Begin the next term and return it; None: somebody leads. On SQLite nobody else can.
+        """Begin the next term and return it; None: somebody leads.
 
         Returns when no transaction of an earlier term runs or can still begin.
         """
-        if self.is_shared and self._is_taken():
-            return None
-        with writing(self._engine) as connection:
-            # Waits for the transactions that have asked for the term (`require_term`); those that come later find another one.
-            row = connection.execute(sa.select(self._table.c.term, self._table.c.until).with_for_update()).one()
-            now = _now(connection)
-            if self.is_shared and row.until > now:
-                return None
-            term = int(row.term) + 1
-            connection.execute(self._table.update().values(holder=holder, term=term, until=now + LEASE_SECONDS))
-        return term
 
     def renew(self, term: int) -> bool:
         """Lead for another lease from now; return whether the term still holds."""
-        with writing(self._engine) as connection:
-            renewed = self._table.update().where(self._table.c.term == term).values(until=_now(connection) + LEASE_SECONDS)
-            return connection.execute(renewed).rowcount == 1
 
     def release(self, term: int) -> None:
         """End the lease of a term, so that the next one leads at once; nothing when the term is over."""
-        with writing(self._engine) as connection:
-            connection.execute(self._table.update().where(self._table.c.term == term).values(until=0.0))
-
-    def _is_taken(self) -> bool:
-        with reading(self._engine) as connection:
-            until = connection.execute(sa.select(self._table.c.until)).scalar_one()
-            return bool(until > _now(connection))
-
-
-def require_term(connection: sa.Connection, service: str, term: int) -> None:
-    """Return if `term` is the present one, which it then stays until the transaction ends. First thing in each that writes.
-
-    Raises:
-        Aborted: TERM_OVER.
-    """
-    table = _table(service)
-    # KEY SHARE: renewals need not wait for a long transaction, who takes the next term does.
-    asked = sa.select(table.c.term).where(table.c.term == term).with_for_update(read=True, key_share=True)
-    if connection.execute(asked).scalar_one_or_none() is None:
-        message = f"another {service} service leads now: it has taken the store over"
-        raise Aborted("TERM_OVER", message)
 
 
 class Election:
@@ -179,7 +134,8 @@ class Election:
             decided.cancel()
             task.cancel()
             await asyncio.wait([task])
-            self._thread.shutdown(wait=False)
+            # What it still has under way ends before the database is closed under it.
+            await asyncio.to_thread(self._thread.shutdown)
 
     async def _campaign(self) -> None:
         while True:
@@ -280,14 +236,3 @@ class Election:
 def not_leading(service: str) -> ReplicaUnavailable:
     """Return the answer of a replica that does not lead."""
     return ReplicaUnavailable("NOT_LEADER", f"this replica of the {service} service does not lead; ask another one")
-
-
-def _table(service: str) -> sa.TableClause:
-    return sa.table(f"{service}_leader", sa.column("holder"), sa.column("term"), sa.column("until"))
-
-
-def _now(connection: sa.Connection) -> float:
-    """Return the seconds since 1970 on the clock of the database."""
-    if connection.dialect.name != "postgresql":
-        return 0.0
-    return float(connection.execute(sa.text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one())

@@ -15,8 +15,9 @@ from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceStub
 
 from rocketconnect_kit import database
 from rocketconnect_kit.channel import channel
-from rocketconnect_kit.election import Election, Seat
+from rocketconnect_kit.election import Election
 from rocketconnect_kit.leader_only import TermServicer
+from rocketconnect_kit.seat import StoredSeat
 from rocketconnect_kit.serve import run, serve
 from rocketconnect_kit.settings import StoreSettings, load
 from rocketconnect_kit.watch import Watch
@@ -98,7 +99,7 @@ async def _main(settings: ClusterSettings) -> int:
                 partial(add_ClusterServiceServicer_to_server, cast("ClusterServiceServicer", servicer)),
                 settings,
                 health={"store": partial(database.check, engine)},
-                election=Election(Seat(engine, "cluster"), lead),
+                election=Election(StoredSeat(engine, "cluster"), lead),
             )
     finally:
         engine.dispose()

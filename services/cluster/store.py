@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from rocketconnect_kit.database import reading, upsert, writing
-from rocketconnect_kit.election import require_term
+from rocketconnect_kit.seat import require_term
 from services.cluster.model import Changes, Connector, Key, Plan, PlanState, Unit, Wanted, Worker
 
 _metadata = sa.MetaData()

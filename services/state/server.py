@@ -16,8 +16,9 @@ from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceServicer, 
 
 from rocketconnect_kit import database
 from rocketconnect_kit.channel import channel
-from rocketconnect_kit.election import Election, Seat
+from rocketconnect_kit.election import Election
 from rocketconnect_kit.leader_only import TermServicer
+from rocketconnect_kit.seat import StoredSeat
 from rocketconnect_kit.serve import run, serve
 from rocketconnect_kit.settings import StoreSettings, load
 from rocketconnect_kit.watch import Watch
@@ -71,7 +72,7 @@ async def _main(settings: StateSettings) -> int:
                 partial(add_StateServiceServicer_to_server, cast("StateServiceServicer", servicer)),
                 settings,
                 health={"store": partial(database.check, engine)},
-                election=Election(Seat(engine, "state"), lead),
+                election=Election(StoredSeat(engine, "state"), lead),
             )
     finally:
         engine.dispose()

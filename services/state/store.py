@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from rocketconnect_kit.database import reading, upsert, writing
-from rocketconnect_kit.election import require_term
+from rocketconnect_kit.seat import require_term
 from services.state.core import Track
 from services.state.model import Assignment, Connector, Key, LogLine, Report, State, Wanted
 from services.state.sightings import Holding, Sighting

@@ -12,8 +12,9 @@ import pytest
 import sqlalchemy as sa
 
 from rocketconnect_kit import database
-from rocketconnect_kit.election import LEASE_SECONDS, Election, Reign, Seat, require_term
+from rocketconnect_kit.election import LEASE_SECONDS, Election, Reign
 from rocketconnect_kit.errors import Aborted, Unavailable
+from rocketconnect_kit.seat import StoredSeat, require_term
 
 TABLE = "CREATE TABLE test_leader (holder VARCHAR, term BIGINT, until DOUBLE PRECISION)"
 ROW = "INSERT INTO test_leader VALUES ('', 0, 0)"
@@ -38,7 +39,7 @@ def prepare(engine: sa.Engine) -> None:
         connection.execute(sa.text(ROW))
 
 
-class Faulty(Seat):
+class Faulty(StoredSeat):
     """A seat whose replica is cut off from the database, at once or for ever, when the test says so."""
 
     away = False
@@ -210,7 +211,7 @@ async def test_a_defect_of_the_leader_ends_the_election(engine: sa.Engine) -> No
 
 
 def test_the_next_term_waits_for_what_the_last_one_writes_and_refuses_what_comes_late(engine: sa.Engine) -> None:
-    seat = Seat(engine, "test")
+    seat = StoredSeat(engine, "test")
     old = seat.take("first")
     assert old is not None
     taken: list[int | None] = []
@@ -229,7 +230,7 @@ def test_the_next_term_waits_for_what_the_last_one_writes_and_refuses_what_comes
 
 
 def test_a_long_write_of_the_leader_does_not_hold_up_its_renewals(engine: sa.Engine) -> None:
-    seat = Seat(engine, "test")
+    seat = StoredSeat(engine, "test")
     term = seat.take("first")
     assert term is not None
     with database.writing(engine) as connection:
@@ -242,7 +243,7 @@ def test_a_long_write_of_the_leader_does_not_hold_up_its_renewals(engine: sa.Eng
 def test_a_replica_that_stops_in_the_middle_of_a_transaction_holds_the_next_term_up_for_two_seconds_at_most(
     engine: sa.Engine,
 ) -> None:
-    seat = Seat(engine, "test")
+    seat = StoredSeat(engine, "test")
     term = seat.take("first")
     assert term is not None
     stopped = engine.connect()

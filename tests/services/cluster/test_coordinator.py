@@ -9,8 +9,8 @@ from random import Random
 import pytest
 
 from rocketconnect_kit import database
-from rocketconnect_kit.election import Seat
 from rocketconnect_kit.errors import Aborted, FailedPrecondition, ServiceError, Unavailable
+from rocketconnect_kit.seat import StoredSeat
 from services.cluster.coordinator import Coordinator
 from services.cluster.events import ConnectorsChanged, Register
 from services.cluster.leases import Timing
@@ -129,7 +129,7 @@ async def test_a_worker_that_is_silent_is_judged_by_time_alone(coordinator: Coor
 
 async def test_it_ends_when_another_process_leads(coordinator: Coordinator, store: UnreliableStore) -> None:
     async with coordinator.running() as deciding:
-        Seat(store._engine, "cluster").take("another process")
+        StoredSeat(store._engine, "cluster").take("another process")
         with pytest.raises(Aborted, match="another cluster service leads now"):
             await asyncio.wait_for(deciding, 5)
 

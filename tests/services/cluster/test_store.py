@@ -6,8 +6,8 @@ from random import Random
 import pytest
 import sqlalchemy as sa
 
-from rocketconnect_kit.election import Seat
 from rocketconnect_kit.errors import Aborted
+from rocketconnect_kit.seat import StoredSeat
 from services.cluster import core
 from services.cluster.events import ConnectorsChanged, Register, ReportPlan
 from services.cluster.model import PLAN, Changes, Connector, Key, Plan, PlanState, Unit, Wanted, Worker
@@ -62,7 +62,7 @@ def test_rows_are_replaced_and_removed_in_one_write(store: ClusterStore) -> None
 
 def test_a_process_whose_term_is_over_writes_nothing_more(store: ClusterStore, engine: sa.Engine) -> None:
     store.write(EVERYTHING)
-    term = Seat(engine, "cluster").take("another process")
+    term = StoredSeat(engine, "cluster").take("another process")
     assert term is not None
     other = ClusterStore(engine, term)
     with pytest.raises(Aborted) as refused:

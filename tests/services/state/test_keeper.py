@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from rocketconnect_kit import database
-from rocketconnect_kit.election import Seat
 from rocketconnect_kit.errors import Aborted, ServiceError, Unavailable
+from rocketconnect_kit.seat import StoredSeat
 from services.state.core import ConnectorsTold, Reported
 from services.state.keeper import Keeper
 from services.state.model import Moment, State
@@ -113,7 +113,7 @@ async def test_lines_of_a_uid_that_was_deleted_and_adopted_are_kept(keeper: Keep
 
 async def test_it_ends_when_another_process_leads(keeper: Keeper, store: UnreliableStore) -> None:
     async with keeper.running() as keeping:
-        Seat(store._engine, "state").take("another process")
+        StoredSeat(store._engine, "state").take("another process")
         with pytest.raises(Aborted, match="another state service leads now"):
             await keeper.report(Reported((report(),)))
         with pytest.raises(Aborted):
