@@ -97,7 +97,7 @@ def _catch_up(state: State, now: float) -> None:
     # they are back. But there must be an end for who can't come back, and for what is to be stopped.
     for worker in state.leases.over(now):
         if state.leases.is_any_alive(now) or state.leases.is_cut(worker) or state.has_revoked(worker):
-            state.end_worker(worker, now)
+            state.judge_worker(worker, now)
     for worker in [id_ for id_, at in state.ended_at.items() if now >= at + state.policy.forget_workers_after]:
         state.forget_worker(worker)
     plans.replan_due(state, now)

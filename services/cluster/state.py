@@ -53,6 +53,9 @@ class State:
         # How long they have run is not stored: to a task that may have run for days its next failure is the first one.
         self.given_at = {unit.key: -FOREVER for unit in tables.units.values() if unit.is_held}
         self.backoffs: dict[Key, Backoff] = {}
+        self.settled: set[Key] = set()
+        """Whose last owner was judged: what it had sent was not under way any more when the unit became free. After a start it is
+        not known of any."""
         holding = {unit.worker for unit in tables.units.values()}
         self.arrivals = Arrivals(policy.rebalance_delay, policy.forget_workers_after, set(tables.workers) - holding)
         self.distributed: tuple[object, ...] | None = None
@@ -87,6 +90,7 @@ class State:
             self._tasks_of.pop(key.connector_uid, None)
         for notes in (self.backoffs, self.reasons, self.given_at):
             notes.pop(key, None)
+        self.settled.discard(key)
         self.unsettled.add(key.connector_uid)
 
     def put_connector(self, connector: Connector) -> None:
@@ -104,6 +108,7 @@ class State:
     def take_back(self, unit: Unit) -> Unit:
         """Let nobody own a unit any more; return it as it is now. Only when its owner surely has stopped it."""
         self.given_at.pop(unit.key, None)
+        self.settled.discard(unit.key)
         free = replace(unit, worker="", revoked=False)
         self.put_unit(free)
         return free
@@ -119,6 +124,12 @@ class State:
     def free_units_of(self, worker: str) -> list[Unit]:
         """Let nobody own what a worker held; return that as it is now."""
         return [self.take_back(unit) for unit in [unit for unit in self.tables.units.values() if unit.worker == worker]]
+
+    def judge_worker(self, worker: str, now: float) -> None:
+        """End the session of a worker whose lease and the send deadline have passed, and free what it held."""
+        held = {unit.key for unit in self.tables.units.values() if unit.worker == worker}
+        self.end_worker(worker, now)
+        self.settled |= held
 
     def end_worker(self, worker: str, now: float) -> None:
         """End the session of a worker that surely does nothing any more, and free what it held."""

@@ -37,6 +37,7 @@ class AssignmentView:
     failures: int
     unowned: Unowned | None
     reason: str
+    settled: bool = False
 
 
 def view_of(state: "State", key: Key) -> AssignmentView | None:
@@ -61,6 +62,7 @@ def view_of(state: "State", key: Key) -> AssignmentView | None:
         failures=unit.failures,
         unowned=unowned,
         reason=reason,
+        settled=unit.is_held and key in state.settled,
     )
 
 

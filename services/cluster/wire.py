@@ -75,6 +75,7 @@ def assignment(view: AssignmentView) -> pb.Assignment:
             connector_pb2.STATE_UNSPECIFIED if view.unowned is None else connector_pb2.State.Value(f"STATE_{view.unowned.value}")
         ),
         failures=view.failures,
+        settled=view.settled,
     )
 
 

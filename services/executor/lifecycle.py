@@ -42,6 +42,7 @@ class Assigned:
     task_config: Mapping[str, str] = field(default_factory=dict)
     paused: bool = False
     revoked: bool = False
+    settled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,7 +342,9 @@ class Lifecycle:
         unit.run = next(self._runs)
         unit.phase, unit.started, unit.deadline = _Phase.RUNNING, now, float("inf")
         self._by_run[unit.run] = unit.assigned.key
-        return Start(unit.run, unit.assigned, unit.restarts)
+        # What a run before has sent may be under way, whatever was known of the owner before.
+        settled = unit.assigned.settled and not unit.restarts
+        return Start(unit.run, replace(unit.assigned, settled=settled), unit.restarts)
 
     def _stop(self, unit: _Unit, now: float) -> Effect:
         if unit.assigned.key.task == PLAN:

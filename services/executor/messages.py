@@ -56,6 +56,7 @@ class StartTask(msgspec.Struct, tag=True, frozen=True):
     config: dict[str, str]
     task_config: dict[str, str]
     paused: bool
+    settled: bool = False
 
 
 class DirectTask(msgspec.Struct, tag=True, frozen=True):

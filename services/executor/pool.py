@@ -255,6 +255,7 @@ def _start_order(run: int, assigned: Assigned) -> StartTask:
         config=dict(assigned.config),
         task_config=dict(assigned.task_config),
         paused=assigned.paused,
+        settled=assigned.settled,
     )
 
 

@@ -36,6 +36,7 @@ def assigned(message: cluster.Assignment) -> Assigned:
         task_config=dict(message.task_config),
         paused=message.paused,
         revoked=message.revoked,
+        settled=message.settled,
     )
 
 

@@ -110,12 +110,16 @@ class Effects:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What a task is told when it opens; `wait` are microseconds for which older owners may still be confirmed."""
+    """What a task is told when it opens.
+
+    `wait` are microseconds for which older owners may still be confirmed. `confirmed`: one was, until then or not long ago.
+    """
 
     positions: tuple[Position, ...]
     clean: bool
     incarnation: int
     wait: int = 0
+    confirmed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

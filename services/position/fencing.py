@@ -11,7 +11,8 @@ Confirmed (invariant 3, while the cluster service is away)
     A worker whose lease nobody else renews may go on for as long as each of its tasks is confirmed. Until when is remembered with
     the task, and who opens it with a newer epoch, or any task in a newer generation (which deals the partitions anew), has to wait
     for it: the rest of the time is told to everybody who opens a task of the connector before it is over, which is simple and
-    never too short. A task may be confirmed before it is opened, since it may be opened at any moment of its lease.
+    never too short. That there was such a time is told for a while after it: what was sent at its end may still be under way.
+    A task may be confirmed before it is opened, since it may be opened at any moment of its lease.
 
 Clean
     True means: the topic holds nothing of the task's partitions beyond their positions, so nothing has to be looked for.
@@ -70,7 +71,9 @@ def open_task(ledger: Ledger, fence: Fence, revision: int = 0, now: int = 0) -> 
     opened = TaskRow(fence.task, fence.generation, fence.epoch, clean=False, open=True, confirmed_until=confirmed_until)
     positions = tuple(sorted(ledger.positions.values(), key=lambda position: position.partition))
     wait = min(max(0, connector.wait_until - now), LONGEST_LEASE)
-    return Effects(connector, (opened,), snapshot=snapshot), Opened(positions, clean, connector.incarnation, wait)
+    # Far longer than anything is under way.
+    confirmed = connector.wait_until > 0 and now - connector.wait_until < LONGEST_LEASE
+    return Effects(connector, (opened,), snapshot=snapshot), Opened(positions, clean, connector.incarnation, wait, confirmed)
 
 
 def confirm(ledger: Ledger, fences: Sequence[Fence], lease: int, now: int) -> tuple[Effects, tuple[Fence, ...]]:

@@ -121,7 +121,9 @@ def changes(moved: Moved) -> list[pb.PositionChange]:
 
 def opened(value: Opened) -> pb.OpenTaskResponse:
     """Return the answer to OpenTask."""
-    response = pb.OpenTaskResponse(positions=map(position, value.positions), clean=value.clean, incarnation=value.incarnation)
+    response = pb.OpenTaskResponse(
+        positions=map(position, value.positions), clean=value.clean, incarnation=value.incarnation, confirmed=value.confirmed
+    )
     response.wait.FromMicroseconds(value.wait)
     return response
 

@@ -18,6 +18,8 @@ from tests.chaos.network import Network, Proxy
 
 LEASE_SECONDS = 7.0
 """A worker's lease and the send deadline after it, by default."""
+TAKEN_OVER_SECONDS = LEASE_SECONDS + 8.0
+"""By then another worker has surely begun, so that what a stopped one goes on with is late."""
 _STOP_SECONDS = 300.0
 
 
@@ -305,7 +307,7 @@ def _pause(target: str, shortest: float, *, whole: bool = False) -> Make:
 
 
 def _failpoint(point: str, number: signal.Signals) -> Make:
-    name, seconds = ("failpoint", 0.0) if number is signal.SIGKILL else ("failpoint-stop", LEASE_SECONDS + 3)
+    name, seconds = ("failpoint", 0.0) if number is signal.SIGKILL else ("failpoint-stop", TAKEN_OVER_SECONDS)
     return lambda deployment, _random: Failpoint(deployment, point, seconds, number, name)
 
 

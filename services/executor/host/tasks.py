@@ -138,4 +138,5 @@ class _Run:
             tasks=order.tasks,
             config=order.config,
             task_config=order.task_config,
+            settled=order.settled,
         )

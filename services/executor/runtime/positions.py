@@ -60,12 +60,14 @@ class Opened:
         wait: Seconds before the first send or write: an older owner may be confirmed for so long (the send deadline included).
         clean: Nothing has to be looked for in the topic.
         incarnation: That partitions without a position start with.
+        confirmed: An older owner was confirmed not long ago, whatever the cluster service knew of its lease.
     """
 
     positions: Mapping[str, Stored]
     wait: float
     clean: bool
     incarnation: int
+    confirmed: bool
 
 
 class PositionClient:
@@ -107,7 +109,7 @@ class PositionClient:
         }
         confirmed = answer.wait.ToTimedelta() / timedelta(seconds=1)
         wait = confirmed + self._send_deadline if confirmed else 0.0
-        return Opened(positions, wait, answer.clean, answer.incarnation)
+        return Opened(positions, wait, answer.clean, answer.incarnation, answer.confirmed)
 
     def commit(self, updates: Mapping[str, Stored], *, clean: bool = False) -> "grpc.Future[wire.CommitPositionsResponse]":
         """Begins to store positions: all or none. See `settled` for how it ended."""

@@ -73,9 +73,7 @@ def _queue_map(around: Surroundings, topics: TopicMaker, known: Mapping[int, Row
 def _look(around: Surroundings, opened: Opened, starts: Mapping[MessageQueue, int]) -> tuple[Found, dict[MessageQueue, int]]:
     """What earlier owners have sent beyond the positions, and the ends of the queues that were read for it."""
     control, client, insist = around.control, around.client, around.attempts.insist
-    # What an older owner wrote last may be on its way for the send deadline.
-    wait = max(opened.wait, around.endpoints.send_deadline if starts else 0.0)
-    if wait_until(time.monotonic() + wait, control.wait):
+    if wait_until(time.monotonic() + _wait(around, opened, starts), control.wait):
         raise Stopped
     if not starts:
         return Found({}, {}), {}
@@ -98,6 +96,16 @@ def _look(around: Surroundings, opened: Opened, starts: Mapping[MessageQueue, in
         there[queue] = {key: place for key, place in tail.there.items() if place > passed.get(key, (-1, ()))}
         ends[queue] = tail.end
     return Found(there, starts), ends
+
+
+def _wait(around: Surroundings, opened: Opened, starts: Mapping[MessageQueue, int]) -> float:
+    """Seconds for which what an older owner wrote last may be on its way (invariant 1: it has to be there when it is looked for).
+
+    The cluster service has waited for it when the lease of that owner had ended (`settled`). It knows nothing of one that the
+    position service has confirmed for longer, and the lease is nothing to one that goes on without.
+    """
+    settled = around.spec.settled and not opened.confirmed and around.config["on.isolation"] == "pause"
+    return opened.wait if settled or not starts else max(opened.wait, around.endpoints.send_deadline)
 
 
 def _store(around: Surroundings, positions: Mapping[str, Stored]) -> None:

@@ -52,6 +52,7 @@ class TaskSpec:
         tasks: How many tasks the plan has.
         config: The configuration as it is stored: references to secrets are not resolved.
         task_config: What the plan gave it.
+        settled: Nothing that earlier owners or runs have sent is under way any more, as far as the cluster service knows.
     """
 
     kind: Kind
@@ -64,6 +65,7 @@ class TaskSpec:
     tasks: int
     config: Mapping[str, str]
     task_config: Mapping[str, str] = field(default_factory=dict)
+    settled: bool = False
 
 
 class Lease:

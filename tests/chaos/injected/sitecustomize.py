@@ -6,6 +6,7 @@ signal: the first process that comes by renames it to NAME.PID and sends the sig
 """
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
@@ -36,7 +37,8 @@ def _hit(point: str) -> None:
         armed.rename(armed.with_name(f"{point}.{os.getpid()}"))
     except (OSError, ValueError):
         return
-    os.kill(os.getpid(), number)
+    # To this very thread: one to the process may be taken by another thread, and this one would go on for a moment.
+    signal.raise_signal(number)
 
 
 def _wrapped(point: str, where: str, function: Callable[..., Any]) -> Callable[..., Any]:

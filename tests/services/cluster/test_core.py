@@ -15,7 +15,7 @@ from services.cluster.events import ConnectorsChanged, Deregister, Register, Rel
 from services.cluster.model import PLAN, Connector, Key, Wanted
 from services.cluster.retry import RetryPolicy
 from services.cluster.state import Policy
-from services.cluster.view import Unowned
+from services.cluster.view import Unowned, view_of
 from tests.services.cluster.paper import ClusterOnPaper
 
 MakeConnector: TypeAlias = Callable[..., Connector]
@@ -29,6 +29,12 @@ def running(cluster: ClusterOnPaper, connector: MakeConnector) -> ClusterOnPaper
     cluster.connectors(connector())
     assert cluster.plan("u1", 3) == 1
     return cluster
+
+
+def settled(cluster: ClusterOnPaper) -> set[int]:
+    """The tasks of u1 whose owner is told that nothing of the one before is under way."""
+    views = {key: view_of(cluster.state, key) for key in cluster.state.tables.units}
+    return {key.task for key, view in views.items() if view is not None and view.settled}
 
 
 class TestPlanning:
@@ -319,6 +325,33 @@ class TestWorkers:
         assert running.owners("u1") == before
         running.pass_time(0.5)
         assert set(running.owners("u1").values()) == {"a"}
+
+    @pytest.mark.parametrize("visible", [False, True])
+    def test_tasks_of_a_worker_that_was_judged_are_settled_and_no_others(self, running: ClusterOnPaper, visible: bool) -> None:
+        moved = {task for task, worker in running.owners("u1").items() if worker == "b"}
+        session = running.sessions.pop("b")
+        if visible:
+            running.answer(WorkerGone("b", session))
+        running.pass_time(8)
+        assert settled(running) == moved
+        running.release("u1", min(moved))
+        running.pass_time(10)
+        assert settled(running) == moved - {min(moved)}, "what was released since then is not"
+        running.register("a")
+        assert set(running.owners("u1").values()) == {"a"}
+        assert settled(running) == set(), "who begins anew under its id was not judged"
+
+    def test_tasks_of_a_worker_that_left_and_all_after_a_start_of_the_service_are_not_settled(
+        self, running: ClusterOnPaper
+    ) -> None:
+        running.register("c")
+        running.deregister("b")
+        assert settled(running) == set()
+        del running.sessions["a"]
+        running.pass_time(8)
+        assert settled(running) != set()
+        running.kill_and_restart()
+        assert settled(running) == set()
 
     def test_what_was_said_of_the_process_before_does_not_touch_the_one_that_has_its_id_now(self, running: ClusterOnPaper) -> None:
         before = running.sessions["b"]

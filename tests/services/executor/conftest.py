@@ -35,6 +35,7 @@ from rocketconnect.state.v1 import state_service_pb2_grpc as state_rpc
 
 from rocketconnect_kit.errors import FailedPrecondition
 from rocketconnect_kit.status import encode
+from tests.services.executor.system import STORES, System
 
 PLUGINS = Path(__file__).parent / "plugins"
 Context = grpc.ServicerContext
@@ -297,6 +298,18 @@ class Executor:
             with contextlib.suppress(ProcessLookupError):  # it is gone: what was wanted
                 os.kill(pid, signal.SIGKILL)
         self.process.wait(10)
+
+
+@pytest.fixture
+def system(tmp_path: Path, rocketmq: Any, free_port: Callable[[], int]) -> Iterator[System]:
+    """The four services with a store, as processes; executors are started by the test."""
+    made = System(tmp_path, rocketmq.name_server, free_port)
+    try:
+        for name in STORES:
+            made.start(name)
+        yield made
+    finally:
+        made.stop()
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """The life cycle of assignments: examples, and everything that may happen in any order."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -136,6 +137,15 @@ def test_a_lost_task_is_started_again_after_a_growing_backoff_under_the_same_epo
         assert (start.assigned, start.restarts) == (assigned(), restarts)
         run = start.run
     assert [0.75 * 0.5 <= waits[0] <= 1.25 * 0.5, waits[1] > waits[0], waits[2] > waits[1]] == [True] * 3
+
+
+def test_only_the_first_run_of_an_assignment_is_settled(lifecycle: Lifecycle) -> None:
+    settled = replace(assigned(), settled=True)
+    run = run_of(effects := given(lifecycle, settled))
+    assert effects == [Start(run, settled, 0)]
+    lifecycle.lost(run, "it died", 1)
+    given(lifecycle, replace(settled, paused=True), 1)
+    assert lifecycle.tick(2) == [Start(run + 1, replace(assigned(), paused=True), 1)]
 
 
 def test_a_task_that_is_lost_too_often_in_a_row_is_released_as_failed(lifecycle: Lifecycle) -> None:

@@ -4,128 +4,22 @@ import json
 import os
 import signal
 import socket
-import subprocess
-import sys
 import time
-import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import grpc
 import psutil
 import pytest
 from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
-from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceStub
-from rocketconnect.config.v1 import config_service_pb2 as config
-from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceStub
 from rocketconnect.connector.v1 import connector_pb2 as connectors
-from rocketconnect.executor.v1 import executor_service_pb2 as pb
-from rocketconnect.executor.v1.executor_service_pb2_grpc import ExecutorServiceStub
 from rocketconnect.position.v1.position_service_pb2 import ListPositionsRequest
 from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceStub
-from rocketconnect.state.v1 import state_service_pb2 as states
-from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceStub
 
-from rocketconnect_kit.status import decode
+from tests.services.executor.system import STORES, System, is_exact, lines
 
 pytestmark = [pytest.mark.rocketmq, pytest.mark.e2e]
-PLUGINS = Path(__file__).parent / "plugins"
-STORES = ("config", "position", "state", "cluster")
-
-
-class System:
-    """The services as processes, on fixed ports."""
-
-    def __init__(self, folder: Path, name_server: str, free_port: Callable[[], int]) -> None:
-        self.folder = folder
-        self.name_server = name_server
-        self.addresses = {name: f"127.0.0.1:{free_port()}" for name in (*STORES, "worker-1", "worker-2")}
-        self.processes: dict[str, subprocess.Popen[bytes]] = {}
-        self.config = ConfigServiceStub(grpc.insecure_channel(self.addresses["config"]))
-        self.states = StateServiceStub(grpc.insecure_channel(self.addresses["state"]))
-        self.cluster = ClusterServiceStub(grpc.insecure_channel(self.addresses["cluster"]))
-
-    def start(self, name: str, **settings: str) -> None:
-        service = name if name in STORES else "executor"
-        own = {
-            "port": self.addresses[name].rpartition(":")[2],
-            "data_dir": str(self.folder),
-            "name_server": self.name_server,
-            **{f"{store}_address": self.addresses[store] for store in STORES},
-            **({"worker_id": name} if service == "executor" else {}),
-            **settings,
-        }
-        environment = {f"ROCKETCONNECT_{key.upper()}": value for key, value in own.items()}
-        with (self.folder / f"{name}.log").open("ab") as log:
-            self.processes[name] = subprocess.Popen(
-                [sys.executable, "-m", f"services.{service}"],
-                env={**os.environ, "PYTHONPATH": str(PLUGINS), **environment},
-                stdout=log,
-                stderr=log,
-            )
-
-    def kill(self, name: str) -> None:
-        self.processes[name].kill()
-        self.processes[name].wait()
-
-    def stop(self) -> None:
-        for process in self.processes.values():
-            process.kill()
-            process.wait()
-
-    def create(self, name: str, **options: str) -> None:
-        given = {key.replace("_", "."): value for key, value in options.items()}
-        request = config.CreateConnectorRequest(name=name, config=given, request_id=str(uuid.uuid4()))
-        deadline = time.monotonic() + 180
-        while True:
-            try:
-                self.config.CreateConnector(request, timeout=60, wait_for_ready=True)
-            except grpc.RpcError as error:
-                if decode(error).code not in ("UNAVAILABLE", "DEADLINE_EXCEEDED") or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.2)
-            else:
-                return
-
-    def state(self, connector: str) -> states.ConnectorState:
-        request = states.GetConnectorStateRequest(connector=connector)
-        answer: states.GetConnectorStateResponse = self.states.GetConnectorState(request, timeout=5, wait_for_ready=True)
-        return answer.state
-
-    def hosts(self, worker: str) -> list[pb.HostProcess]:
-        stub = ExecutorServiceStub(grpc.insecure_channel(self.addresses[worker]))
-        return list(stub.DescribeWorker(pb.DescribeWorkerRequest(), timeout=5).hosts)
-
-    def host_of(self, worker: str, task: str) -> int:
-        return next((int(host.pid) for host in self.hosts(worker) if task in host.tasks), 0)
-
-    def until(self, condition: Callable[[], object], seconds: float = 60) -> None:
-        deadline = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < deadline, f"waited {seconds} s\n{self.said()}"
-            time.sleep(0.05)
-
-    def said(self) -> str:
-        answer = self.states.ListConnectorStates(states.ListConnectorStatesRequest(), timeout=5)
-        logs = [f"{path.name}: {line}" for path in self.folder.glob("*.log") for line in path.read_text().splitlines()[-15:]]
-        return "\n".join([str(answer), *logs])
-
-
-@pytest.fixture
-def system(tmp_path: Path, rocketmq: Any, free_port: Callable[[], int]) -> Iterator[System]:
-    made = System(tmp_path, rocketmq.name_server, free_port)
-    try:
-        for name in STORES:
-            made.start(name)
-        yield made
-    finally:
-        made.stop()
-
-
-def lines(path: Path) -> list[str]:
-    return path.read_text().splitlines() if path.exists() else []
 
 
 def is_state(system: System, connector: str, state: int) -> Callable[[], bool]:
@@ -186,12 +80,6 @@ def moves_for(seconds: float, out: Path) -> None:
         seen = len(lines(out))
         time.sleep(2)
         assert len(lines(out)) > seen, f"nothing moved {end - time.monotonic():.0f} s before the end"
-
-
-def is_exact(out: Path) -> bool:
-    """All so far, once, in order."""
-    there = lines(out)
-    return there == [f"part-0 {number}" for number in range(1, len(there) + 1)]
 
 
 def busy_hosts(system: System) -> set[int]:

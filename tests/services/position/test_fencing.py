@@ -232,6 +232,15 @@ def test_a_task_whose_positions_were_moved_is_not_confirmed_before_it_opens_agai
     assert confirmed(ledger, fence(0, 1, 1), now=1_000)[1] == []
 
 
+def test_that_an_older_owner_was_confirmed_is_told_for_a_while_after_the_wait() -> None:
+    ledger, answer = opened(NEW, 0, 1, 1, now=1_000)
+    assert not answer.confirmed
+    ledger, _ = confirmed(ledger, fence(0, 1, 1), now=1_000)
+    ledger, answer = opened(ledger, 0, 1, 2, now=2_000)
+    assert (answer.wait, answer.confirmed) == (0, True)
+    assert not opened(ledger, 0, 1, 3, now=2_000 + fencing.LONGEST_LEASE)[1].confirmed
+
+
 def test_a_clock_that_was_set_back_makes_nobody_wait_for_ever() -> None:
     ledger, _ = opened(NEW, 0, 1, 1)
     ledger, _ = confirmed(ledger, fence(0, 1, 1), now=10**15)

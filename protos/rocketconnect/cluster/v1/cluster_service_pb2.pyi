@@ -108,6 +108,7 @@ class Assignment(_message.Message):
     REASON_FIELD_NUMBER: _builtins.int
     UNOWNED_STATE_FIELD_NUMBER: _builtins.int
     FAILURES_FIELD_NUMBER: _builtins.int
+    SETTLED_FIELD_NUMBER: _builtins.int
     unit: Global___Unit.ValueType
     """What kind."""
     connector_uid: _builtins.str
@@ -138,6 +139,10 @@ class Assignment(_message.Message):
     """
     failures: _builtins.int
     """How often it failed in a row."""
+    settled: _builtins.bool
+    """Nothing that the owner before has sent is under way any more: its lease, or its process, had ended the send deadline ago. The
+    task need not wait for that again when it runs for the first time. False: not known, so it waits.
+    """
     @_builtins.property
     def config(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """The configuration of the connector, secrets as references."""
@@ -165,10 +170,11 @@ class Assignment(_message.Message):
         reason: _builtins.str = ...,
         unowned_state: _connector_pb2.State.ValueType = ...,
         failures: _builtins.int = ...,
+        settled: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "connector", b"connector", "connector_uid", b"connector_uid", "epoch", b"epoch", "failures", b"failures", "generation", b"generation", "paused", b"paused", "reason", b"reason", "revision", b"revision", "revoked", b"revoked", "task", b"task", "task_config", b"task_config", "type", b"type", "unit", b"unit", "unowned_state", b"unowned_state", "worker_id", b"worker_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "connector", b"connector", "connector_uid", b"connector_uid", "epoch", b"epoch", "failures", b"failures", "generation", b"generation", "paused", b"paused", "reason", b"reason", "revision", b"revision", "revoked", b"revoked", "settled", b"settled", "task", b"task", "task_config", b"task_config", "type", b"type", "unit", b"unit", "unowned_state", b"unowned_state", "worker_id", b"worker_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -94,12 +94,15 @@ class OpenTaskResponse(_message.Message):
     WAIT_FIELD_NUMBER: _builtins.int
     CLEAN_FIELD_NUMBER: _builtins.int
     INCARNATION_FIELD_NUMBER: _builtins.int
+    CONFIRMED_FIELD_NUMBER: _builtins.int
     clean: _builtins.bool
     """The last owner of this task ended with all that it had sent committed, so nothing needs to be looked for in the topic. The
     first time in a plan generation: all tasks before the generation did. False when the same epoch opens again.
     """
     incarnation: _builtins.int
     """The incarnation that partitions without a position start with."""
+    confirmed: _builtins.bool
+    """An older owner was confirmed (ConfirmEpochs) not long ago: it may have sent beyond the lease that the cluster service knew of."""
     @_builtins.property
     def positions(self) -> _containers.RepeatedCompositeFieldContainer[_record_pb2.Position]:
         """All positions of the connector."""
@@ -117,10 +120,11 @@ class OpenTaskResponse(_message.Message):
         wait: _duration_pb2.Duration | None = ...,
         clean: _builtins.bool = ...,
         incarnation: _builtins.int = ...,
+        confirmed: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["wait", b"wait"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["clean", b"clean", "incarnation", b"incarnation", "positions", b"positions", "wait", b"wait"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clean", b"clean", "confirmed", b"confirmed", "incarnation", b"incarnation", "positions", b"positions", "wait", b"wait"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

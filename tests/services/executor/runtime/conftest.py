@@ -9,11 +9,14 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import grpc
 import pytest
+from rocketconnect.position.v1 import position_service_pb2 as wire
+from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceStub
 
 from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketconnect_sdk.loader import catalogue
@@ -171,14 +174,16 @@ class Tasks:
         lease_seconds: float = 600.0,
         spark: "Callable[[], SparkSession] | None" = None,
         task_config: Mapping[str, str] | None = None,
+        settled: bool = False,
+        send_deadline: float = 0.2,
     ) -> Running:
-        spec = self.spec(kind, config, epoch, task, tasks, name, generation)
+        spec = replace(self.spec(kind, config, epoch, task, tasks, name, generation), settled=settled)
         if task_config:
             spec.task_config.update(task_config)  # type: ignore[attr-defined]
         control, lease, reporter = TaskControl(), Lease(), RecordingReporter()
         lease.renew(time.monotonic() + lease_seconds)
         outcomes: list[Outcome] = []
-        endpoints = Endpoints(self.name_servers, self.position, send_deadline=0.2, rocketmq=self.rocketmq)
+        endpoints = Endpoints(self.name_servers, self.position, send_deadline=send_deadline, rocketmq=self.rocketmq)
 
         def run() -> None:
             outcomes.append(run_task(spec, control, lease, reporter, endpoints, spark=spark))
@@ -188,6 +193,14 @@ class Tasks:
         self._running.append(running)
         thread.start()
         return running
+
+    def confirm(self, kind: Kind, *, epoch: int, seconds: float) -> None:
+        """As a worker does for its tasks while the cluster service is away."""
+        fence = wire.TaskFence(connector_uid=f"{kind.name.lower()}-{self.unique}", task=0, generation=1, epoch=epoch)
+        request = wire.ConfirmEpochsRequest(fences=[fence])
+        request.lease.FromNanoseconds(int(seconds * 1e9))
+        with grpc.insecure_channel(self.position) as channel:
+            assert not PositionServiceStub(channel).ConfirmEpochs(request, timeout=5).fenced
 
     def spawn(self, kind: Kind, config: Mapping[str, str], *, epoch: int) -> "subprocess.Popen[bytes]":
         spec = self.spec(kind, config, epoch, 0, 1, "", 1)

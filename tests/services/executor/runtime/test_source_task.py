@@ -56,6 +56,34 @@ def test_a_new_owner_skips_what_its_fenced_predecessor_has_sent_and_not_committe
     assert tasks.bodies() == lines(3_000)
 
 
+@pytest.mark.parametrize(
+    ("settled", "confirmed", "isolation", "waits"),
+    [
+        (True, False, "pause", False),
+        (False, False, "pause", True),
+        (True, True, "pause", True),
+        (True, False, "continue", True),
+    ],
+)
+def test_a_new_owner_waits_for_the_send_deadline_unless_it_is_known_that_nothing_is_under_way(
+    tasks: Tasks, settled: bool, confirmed: bool, isolation: str, waits: bool
+) -> None:
+    config = {"connector.class": "lines", "files": str(tasks.file("a", lines(10))), "on.isolation": isolation}
+    first = tasks.start(Kind.SOURCE, config)
+    first.reporter.wait_for_out(10)
+    first.control.fence()
+    assert first.end().fenced
+    if confirmed:
+        tasks.confirm(Kind.SOURCE, epoch=1, seconds=0.01)
+    deadline = 6.0
+    began = time.monotonic()
+    second = tasks.start(Kind.SOURCE, config, epoch=2, settled=settled, send_deadline=deadline)
+    second.reporter.wait_for_state(State.IDLE)
+    assert (time.monotonic() - began >= deadline) == waits
+    assert second.stop().clean
+    assert tasks.bodies() == lines(10)
+
+
 def test_an_old_owner_is_fenced_at_its_next_commit(tasks: Tasks) -> None:
     file = tasks.file("a", lines(10))
     config = {"connector.class": "lines", "files": str(file)}
