@@ -25,7 +25,8 @@ from rocketconnect_kit.errors import Aborted, ReplicaUnavailable, ServiceError
 from rocketconnect_kit.logs import get_logger
 
 LEASE_SECONDS = 2.5
-"""How long a leader leads after a renewal. Well below a worker's lease, within which the next leader must have answered it."""
+"""How long a leader leads after a renewal, unless told otherwise. With replicas well below a worker's lease, within which the next
+leader must have answered it; a leader without others keeps answering for as long while its database is away."""
 
 RENEW_SECONDS = 0.5
 TRY_SECONDS = 0.25
@@ -44,10 +45,10 @@ _log = get_logger(__name__)
 
 
 class Reign:
-    """How long a leader leads, as it counts itself: on its own clock, from before it asked."""
+    """How long a leader leads, as it counts itself: on its own clock, for so many seconds from before it asked."""
 
-    def __init__(self, *, is_shared: bool) -> None:
-        self._seconds = LEASE_SECONDS if is_shared else FOREVER
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
         self.until = -FOREVER
 
     def holds(self, now: float) -> bool:
@@ -69,6 +70,10 @@ class Seat(Protocol):
     @property
     def is_shared(self) -> bool:
         """Whether there may be other replicas."""
+
+    @property
+    def lease(self) -> float:
+        """For how many seconds this replica leads after a renewal, when there may be others. Each may have its own."""
 
     def take(self, holder: str) -> int | None:
         """Begin the next term and return it; None: somebody leads.
@@ -100,7 +105,7 @@ class Election:
         self._lead = lead
         self._clock = clock
         self._holder = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
-        self._reign = Reign(is_shared=seat.is_shared)
+        self._reign = Reign(seat.lease if seat.is_shared else FOREVER)
         self._is_open = False
         self._decided = asyncio.Event()
         self._listeners: list[Listener] = []

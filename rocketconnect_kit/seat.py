@@ -16,11 +16,13 @@ class StoredSeat:
     Args:
         engine: a migrated database with the table `<service>_leader`.
         service: such as "cluster".
+        lease: for how many seconds this replica leads after a renewal.
     """
 
-    def __init__(self, engine: sa.Engine, service: str) -> None:
+    def __init__(self, engine: sa.Engine, service: str, lease: float = LEASE_SECONDS) -> None:
         self._engine = engine
         self._table = _table(service)
+        self.lease = lease
         self.is_shared = engine.dialect.name == "postgresql"
         """Whether there may be other replicas."""
 
@@ -38,13 +40,13 @@ class StoredSeat:
             if self.is_shared and row.until > now:
                 return None
             term = int(row.term) + 1
-            connection.execute(self._table.update().values(holder=holder, term=term, until=now + LEASE_SECONDS))
+            connection.execute(self._table.update().values(holder=holder, term=term, until=now + self.lease))
         return term
 
     def renew(self, term: int) -> bool:
         """Lead for another lease from now; return whether the term still holds."""
         with writing(self._engine) as connection:
-            renewed = self._table.update().where(self._table.c.term == term).values(until=_now(connection) + LEASE_SECONDS)
+            renewed = self._table.update().where(self._table.c.term == term).values(until=_now(connection) + self.lease)
             return connection.execute(renewed).rowcount == 1
 
     def release(self, term: int) -> None:

@@ -11,6 +11,8 @@ from typing import Annotated, Literal, Self, TypeVar
 from pydantic import AfterValidator, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from rocketconnect_kit.election import LEASE_SECONDS
+
 ENV_PREFIX = "ROCKETCONNECT_"
 
 S = TypeVar("S", bound=BaseSettings)
@@ -79,6 +81,18 @@ class StoreSettings(ServiceSettings):
     def database_url(self, service: str) -> str:
         """Return the URL of the store of `service`; it may hold a password."""
         return self.store_url.get_secret_value() or f"sqlite:///{self.data_dir / service}.db"
+
+
+class ElectedSettings(StoreSettings):
+    """What a service of which one replica leads can be told."""
+
+    leader_lease_seconds: float = Field(
+        default=LEASE_SECONDS,
+        ge=2,
+        le=600,
+        description="how long the leader goes on without reaching PostgreSQL, and how long others wait when it died; with one "
+        "replica longer than a restart of PostgreSQL takes, with several below lease_seconds",
+    )
 
 
 def load(cls: type[S], argv: Sequence[str]) -> S:

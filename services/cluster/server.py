@@ -19,7 +19,7 @@ from rocketconnect_kit.election import Election
 from rocketconnect_kit.leader_only import TermServicer
 from rocketconnect_kit.seat import StoredSeat
 from rocketconnect_kit.serve import run, serve
-from rocketconnect_kit.settings import StoreSettings, load
+from rocketconnect_kit.settings import ElectedSettings, load
 from rocketconnect_kit.watch import Watch
 from services.cluster import wire
 from services.cluster.assignment.strategies import STRATEGIES, StrategyName
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceAsyncStub
 
 
-class ClusterSettings(StoreSettings):
+class ClusterSettings(ElectedSettings):
     """The cluster service: workers, leases, plan generations, the assignment and its epochs."""
 
     heartbeat_seconds: float = Field(default=1.0, gt=0, le=60, description="how often a worker renews its lease")
@@ -99,7 +99,7 @@ async def _main(settings: ClusterSettings) -> int:
                 partial(add_ClusterServiceServicer_to_server, cast("ClusterServiceServicer", servicer)),
                 settings,
                 health={"store": partial(database.check, engine)},
-                election=Election(StoredSeat(engine, "cluster"), lead),
+                election=Election(StoredSeat(engine, "cluster", settings.leader_lease_seconds), lead),
             )
     finally:
         engine.dispose()

@@ -20,7 +20,7 @@ from rocketconnect_kit.election import Election
 from rocketconnect_kit.leader_only import TermServicer
 from rocketconnect_kit.seat import StoredSeat
 from rocketconnect_kit.serve import run, serve
-from rocketconnect_kit.settings import StoreSettings, load
+from rocketconnect_kit.settings import ElectedSettings, load
 from rocketconnect_kit.watch import Watch
 from services.state import wire
 from services.state.keeper import Keeper
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceAsyncStub
 
 
-class StateSettings(StoreSettings):
+class StateSettings(ElectedSettings):
     """The state service: what connectors and tasks really do."""
 
     lease_seconds: float = Field(
@@ -72,7 +72,7 @@ async def _main(settings: StateSettings) -> int:
                 partial(add_StateServiceServicer_to_server, cast("StateServiceServicer", servicer)),
                 settings,
                 health={"store": partial(database.check, engine)},
-                election=Election(StoredSeat(engine, "state"), lead),
+                election=Election(StoredSeat(engine, "state", settings.leader_lease_seconds), lead),
             )
     finally:
         engine.dispose()

@@ -1,6 +1,9 @@
 import asyncio
+import os
 import subprocess
+import sys
 import time
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +99,54 @@ async def test_replicas_take_turns_and_one_that_is_away_is_left_out() -> None:
                 names.add((await stub.GetConnector(pb.GetConnectorRequest(name="x"))).connector.name)
                 await asyncio.sleep(0.01)
     assert names == {"a", "b"}
+
+
+ASKS_BY_NAME = """
+import asyncio, sys
+from rocketconnect.config.v1 import config_service_pb2 as pb
+from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceStub
+from rocketconnect_kit.channel import channel
+from rocketconnect_kit.settings import ServiceSettings
+
+async def main():
+    async with channel(sys.argv[1], ServiceSettings()) as opened:
+        stub = ConfigServiceStub(opened)
+        for _ in sys.stdin:
+            names = set()
+            for _ in range(40):
+                names.add((await stub.GetConnector(pb.GetConnectorRequest(name="x"), timeout=10)).connector.name)
+                await asyncio.sleep(0.01)
+            print(*sorted(names), flush=True)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a mount namespace needs root")
+async def test_a_name_with_several_addresses_leads_to_all_replicas_and_past_one_that_is_gone(tmp_path: Path) -> None:
+    hosts = tmp_path / "hosts"
+    hosts.write_text("127.0.0.1 replicas.test\n127.0.0.2 replicas.test\n")
+    async with AsyncExitStack() as stack:
+        first = await stack.enter_async_context(server_for_test(add(Service("a"))))
+        port = int(first.rpartition(":")[2])
+        second = make_server(CallLimits(30))
+        add(Service("b"))(second)
+        second.add_insecure_port(f"127.0.0.2:{port}")
+        await second.start()
+        command = f"mount --bind {hosts} /etc/hosts && exec {sys.executable} -c '{ASKS_BY_NAME}' replicas.test:{port}"
+        client = await asyncio.create_subprocess_exec(
+            *("unshare", "--mount", "sh", "-c", command), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+        )
+        assert client.stdin is not None
+        assert client.stdout is not None
+        try:
+            for expected in ("a b", "a"):
+                client.stdin.write(b"\n")
+                assert (await asyncio.wait_for(client.stdout.readline(), 60)).decode().strip() == expected
+                await second.stop(0)
+        finally:
+            client.kill()
+            await client.wait()
 
 
 def test_targets() -> None:

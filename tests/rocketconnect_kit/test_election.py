@@ -121,7 +121,7 @@ def leader(replicas: list[Replica]) -> Replica:
 
 
 def test_a_leader_counts_from_when_it_asked_until_its_end() -> None:
-    reign = Reign(is_shared=True)
+    reign = Reign(LEASE_SECONDS)
     assert not reign.holds(0.0)
     reign.renewed(asked=100.0)
     assert reign.holds(99.9 + LEASE_SECONDS)

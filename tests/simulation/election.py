@@ -68,7 +68,7 @@ class Election:
         self._seat = seat
         self._lead = lead
         self._end = end
-        self._reign = Reign(is_shared=True)
+        self._reign = Reign(LEASE_SECONDS)
         self._is_open = False
         self._over = Future()
         process.spawn(self._campaign())

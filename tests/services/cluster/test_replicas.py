@@ -9,13 +9,16 @@ from typing import Any
 
 import grpc
 import pytest
+import sqlalchemy as sa
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from rocketconnect.cluster.v1 import cluster_service_pb2 as pb
 from rocketconnect.cluster.v1 import cluster_service_pb2_grpc as rpc
 
+from rocketconnect_cli.embedded import ports
 from rocketconnect_kit.channel import channel, full_name, sync_channel
 from rocketconnect_kit.settings import ServiceSettings
 from rocketconnect_kit.status import decode
+from tests.chaos.network import Proxy
 from tests.services.cluster.databases import fresh_database
 from tests.services.cluster.processes import service_process
 
@@ -134,3 +137,26 @@ async def test_a_new_leader_gives_a_known_worker_a_full_lease(replicas: Replicas
         assert worker.alive
         left = worker.lease_until.ToNanoseconds() / 1e9 - time.time()
         assert left > LEASE / 2
+
+
+async def test_a_replica_without_others_takes_heartbeats_for_as_long_as_it_is_told_while_the_database_is_away(
+    postgres: str,
+) -> None:
+    url = sa.make_url(fresh_database(postgres))
+    assert url.port is not None
+    proxy = Proxy({("127.0.0.1", port := ports.choose()): ("127.0.0.1", url.port)})
+    store = url.set(port=port).render_as_string(hide_password=False)
+    flags = ("--store-url", store, "--config-address", "127.0.0.1:1", "--leader-lease-seconds", "60")
+    async with (
+        service_process("cluster", *flags) as (_, address),
+        grpc.aio.insecure_channel(address, options=[("grpc.enable_retries", 0)]) as opened,
+    ):
+        stub = rpc.ClusterServiceStub(opened)
+        session = (await stub.RegisterWorker(pb.RegisterWorkerRequest(worker_id="w", address="h:1"), timeout=10)).session
+        proxy.hold()
+        try:
+            for _ in range(8):
+                await asyncio.sleep(0.5)
+                await stub.Heartbeat(pb.HeartbeatRequest(worker_id="w", session=session), timeout=5)
+        finally:
+            proxy.release()
