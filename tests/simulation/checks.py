@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from rocketmq_remoting.model import MessageQueue
-from services.cluster.model import Changes
+from services.cluster.model import Changes, Key
 from services.cluster.tables import Tables
 from services.executor.lifecycle import Assigned
 from services.executor.runtime.marks import Place, mark_key, parse
@@ -48,6 +48,8 @@ class Checks:
         self._generations: dict[str, int] = defaultdict(int)
         self._ended: dict[tuple[str, int, int], float] = {}
         self.runs: dict[Run, None] = {}
+        self.given: list[tuple[float, Key, str]] = []
+        """When which unit was given to which worker."""
         self.altered_to: dict[tuple[str, str], Position] = {}
 
     def broken(self, name: str, what: str) -> Broken:
@@ -66,6 +68,7 @@ class Checks:
             if unit.epoch <= self._highest_epoch:
                 raise self.broken("epochs rise", f"{unit.key} is given under {unit.epoch}, {self._highest_epoch} was there")
             self._highest_epoch = unit.epoch
+            self.given.append((self._world.now, unit.key, unit.worker))
 
     # The workers.
 

@@ -20,6 +20,10 @@ class ConfigStore:
     def change(self, uid: str, **changes: object) -> None:
         self.put(replace(self.connectors[uid], **changes))  # type: ignore[arg-type]
 
+    def delete(self, uid: str) -> None:
+        del self.connectors[uid]
+        self.sequence += 1
+
     def is_stopped(self, uid: str) -> bool:
         return self.connectors[uid].wanted is Wanted.STOPPED
 

@@ -45,6 +45,26 @@ POINTS = (
 )
 """Where a process can be caught, to die or to stop there."""
 
+KINDS = (
+    "kill worker",
+    "pause worker",
+    "drain worker",
+    "kill host",
+    "kill service",
+    "pause service",
+    "cut",
+    "isolate",
+    "stop leader",
+    "store outage",
+    "restart connector",
+    "configure idle",
+    "delete idle",
+    "stop idle",
+    "fail idle",
+    "heal idle",
+)
+"""What a script can say."""
+
 _SERVICES = ("config", *position.REPLICAS, target.NAME, rocketmq.BROKER, state.NAME, *cluster.REPLICAS)
 _SECONDS = (0.3, 1.0, 2.5, 4.0, 6.0, 8.0, 11.0)
 _LONG_SECONDS = (4.0, 8.0, 14.0, 18.0)
@@ -93,6 +113,10 @@ class Faults:
         for _ in range(random.randint(most // 2, most)):
             simulation.world.at(random.uniform(2.0, seconds), random.choice(weighted))
 
+    def inject(self, kind: str) -> None:
+        """Let a fault of one of the KINDS happen now."""
+        getattr(self, f"_{kind.replace(' ', '_')}")()
+
     def end(self) -> None:
         """No more faults: what is stopped goes on, what is dead is started, what is cut off is connected."""
         world = self._world
@@ -105,11 +129,42 @@ class Faults:
 
         for name in (*_SERVICES, *WORKERS):
             self._simulation.start(name)
+        self._simulation.sides.failing.clear()
         given_up = {unit.key.connector_uid for unit in self._simulation.cluster.tables.units.values() if unit.given_up}
         for uid, connector in self._simulation.config.connectors.items():
             # After too many failures in a row a restart is what the user does.
             self._simulation.config.change(uid, wanted=Wanted.RUNNING, restarts=connector.restarts + (uid in given_up))
         world.note("no more faults")
+
+    # A connector with idle tasks.
+
+    def _idle_uid(self) -> str | None:
+        return next((uid for uid in self._simulation.config.connectors if uid.startswith("idle-")), None)
+
+    def _delete_idle(self) -> None:
+        uid = self._idle_uid()
+        if uid is not None:
+            self._world.fault("delete connector", uid)
+            self._simulation.config.delete(uid)
+
+    def _configure_idle(self) -> None:
+        """Create it, or give it another number of tasks, which may be none."""
+        uid, tasks = self._idle_uid(), self._random.randint(0, 5)
+        if uid is None:
+            self._simulation.put_idle(tasks)
+        else:
+            self._want_tasks(uid, tasks)
+
+    def _stop_idle(self) -> None:
+        uid = self._idle_uid()
+        if uid is not None:
+            self._simulation.config.change(uid, wanted=Wanted.STOPPED)
+
+    def _fail_idle(self) -> None:
+        self._simulation.sides.failing.add("idle")
+
+    def _heal_idle(self) -> None:
+        self._simulation.sides.failing.clear()
 
     # Processes.
 
@@ -280,16 +335,16 @@ class Faults:
     # The user.
 
     def _uid(self) -> str:
-        return self._random.choice(sorted(self._simulation.config.connectors))
+        return self._random.choice(("sink", "source"))
 
     def _replan(self) -> None:
-        uid = self._uid()
+        self._want_tasks(self._uid(), self._random.choice((1, 2, 3)))
+
+    def _want_tasks(self, uid: str, tasks: int) -> None:
         connector = self._simulation.config.connectors[uid]
-        tasks = str(self._random.choice((1, 2, 3)))
         self._world.fault("another number of tasks", f"{uid}: {tasks}")
-        self._simulation.config.put(
-            replace(connector, revision=connector.revision + 1, config={**connector.config, "tasks": tasks})
-        )
+        config = {**connector.config, "tasks": str(tasks)}
+        self._simulation.config.put(replace(connector, revision=connector.revision + 1, config=config))
 
     def _pause_connector(self) -> None:
         self._want_for_a_while(Wanted.PAUSED)

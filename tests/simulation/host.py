@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from rocketconnect_kit.errors import ServiceError, Unavailable
-from rocketconnect_sdk.errors import PermanentError
+from rocketconnect_sdk.errors import ConnectorError, PermanentError
 from services.executor.lifecycle import Assigned, End
 from services.executor.runtime.positions import Fenced, PositionsMoved, Stored
 from services.position import fencing
@@ -37,10 +37,12 @@ class Sides:
     Attributes:
         produced: By source partition the keys of its records, whose offsets are 1, 2, ...
         exactly_once: The sink stores positions with the data; otherwise it is at least once.
+        failing: The connectors whose idle tasks fail.
     """
 
     produced: dict[str, list[bytes | None]] = field(default_factory=dict)
     exactly_once: bool = True
+    failing: set[str] = field(default_factory=set)
 
     def plan(self, connector: str, config: Mapping[str, str]) -> tuple[Mapping[str, str], ...]:
         """Split a connector into tasks: a source by its partitions, a sink by queues (which its tasks deal out themselves)."""
@@ -124,22 +126,23 @@ class Host(Process):
 
     def _main(self) -> Steps:
         """Mirrors run._guarded."""
+        from tests.simulation.idle_task import IdleRun
         from tests.simulation.sink_task import SinkRun
         from tests.simulation.source_task import SourceRun
 
         yield self.world.random.choice((0.02, 0.1, 0.5))
-        kind = SourceRun if self.assigned.config["connector.class"] == "source" else SinkRun
+        kinds: dict[str, type[SourceRun | SinkRun | IdleRun]] = {"source": SourceRun, "sink": SinkRun, "idle": IdleRun}
         try:
-            yield from kind(self).run()
+            yield from kinds[self.assigned.config["connector.class"]](self).run()
             self.outcome = End()
         except Stopped:
             self.outcome = End(fenced=self.fenced)
         except Fenced as error:
             self.outcome = End(fenced=True, error=str(error))
-        except PositionsMoved as error:
-            self.outcome = End(failed=True, error=str(error))
         except PermanentError as error:
             self.outcome = End(failed=True, permanent=True, error=str(error))
+        except ConnectorError as error:
+            self.outcome = End(failed=True, error=str(error))
         self.world.note(f"{self.name} has ended {self.assigned.key}: {self.outcome}")
         self.kill()
 

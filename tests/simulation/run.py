@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from services.cluster.model import Connector, Wanted
 from services.cluster.state import Policy
-from services.executor.lifecycle import PLAN
+from services.executor.lifecycle import PLAN, Key
 from tests.simulation import cluster, position, rocketmq, state, target
 from tests.simulation.checks import Broken, Checks
 from tests.simulation.cluster import ClusterServer, ClusterStore
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tests.simulation.mutations import Mutation
 
 WORKERS = ("worker-0", "worker-1", "worker-2")
-SOURCE, SINK = "source", "sink"
+SOURCE, SINK, IDLE = "source", "sink", "idle"
 
 FAULT_SECONDS = 18.0
 """For so long the run has work and faults."""
@@ -54,7 +54,8 @@ class Result:
 class Simulation:
     """The whole system in one world."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, idle: int = 0) -> None:
+        """`idle`: with a connector of so many idle tasks."""
         self.world = World(seed)
         random = self.world.random
         self.policy = Policy()
@@ -76,8 +77,24 @@ class Simulation:
         isolation = "continue" if random.random() < 0.25 else "pause"
         self.config.put(_connector(SOURCE, 1, tasks, isolation))
         self.config.put(_connector(SINK, 2, str(random.choice((1, 2))), isolation))
+        self._idle = 0
+        if idle:
+            self.put_idle(idle)
         self.world.at(0.5, self._produce)
         self.world.at(1.0, self._look)
+
+    def put_idle(self, tasks: int) -> None:
+        """Create another connector with idle tasks."""
+        self._idle += 1
+        self.config.put(_connector(IDLE, 1, str(tasks), "pause", uid=f"{IDLE}-{self._idle}"))
+
+    def running(self) -> dict[Key, str]:
+        """Return which worker runs each task, and may."""
+        return {
+            run.assigned.key: run.worker_id
+            for run in self.checks.runs
+            if run.may_write() and run.assigned.key.task != PLAN and run.is_running and not run.paused
+        }
 
     def start(self, name: str) -> None:
         """Start a process, if it is not there."""
@@ -126,11 +143,9 @@ class Simulation:
 
     def unfinished(self) -> str:
         """What is not as it shall be; empty: nothing."""
-        running = {
-            run.assigned.key
-            for run in self.checks.runs
-            if run.may_write() and run.assigned.key.task != PLAN and run.is_running and not run.paused
-        }
+        running = self.running()
+        if gone := [key for key in running if key.connector_uid not in self.config.connectors]:
+            return f"deleted and still there: {gone}"
         for uid, connector in self.config.connectors.items():
             wanted = {(uid, task) for task in range(int(connector.config["tasks"]))}
             if {tuple(key) for key in running if key.connector_uid == uid} != wanted:
@@ -149,8 +164,9 @@ class Simulation:
             self.checks.sent_once(self.broker.queues)
 
 
-def _connector(uid: str, kind: int, tasks: str, isolation: str) -> Connector:
-    return Connector(uid, uid, 1, {"connector.class": uid, "tasks": tasks, "on.isolation": isolation}, Wanted.RUNNING, kind, 0)
+def _connector(name: str, kind: int, tasks: str, isolation: str, uid: str = "") -> Connector:
+    config = {"connector.class": name, "tasks": tasks, "on.isolation": isolation}
+    return Connector(uid or name, name, 1, config, Wanted.RUNNING, kind, 0)
 
 
 def run(seed: int, mutation: "Mutation | None" = None, *, most_faults: int = 14) -> Result:
@@ -166,7 +182,7 @@ def run(seed: int, mutation: "Mutation | None" = None, *, most_faults: int = 14)
             faults = Faults(simulation, random, FAULT_SECONDS, most_faults, simulation.profile)
             world.run(FAULT_SECONDS)
             faults.end()
-            recovery = _recover(simulation)
+            recovery = recover(simulation)
         except Broken as error:
             broken = str(error)
     return Result(
@@ -184,7 +200,7 @@ def run(seed: int, mutation: "Mutation | None" = None, *, most_faults: int = 14)
     )
 
 
-def _recover(simulation: Simulation) -> float:
+def recover(simulation: Simulation) -> float:
     """Wait until all is well, and return the seconds that it took."""
     world = simulation.world
     began = world.now

@@ -38,7 +38,7 @@ from tests.simulation.host import Host, Sides
 from tests.simulation.replicas import Replicas
 from tests.simulation.world import Future, Process, Steps, Thread, World
 
-PLUGINS = frozenset({"source", "sink"})
+PLUGINS = frozenset({"source", "sink", "idle"})
 LEASE = 5.0
 _POLICY = Policy(stop=4.0)
 

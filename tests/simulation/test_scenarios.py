@@ -1,0 +1,106 @@
+"""What the control plane promises in single cases, and under scripts of faults that hypothesis writes and shortens."""
+
+from collections import Counter
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from services.executor.lifecycle import Key
+from tests.simulation import cluster
+from tests.simulation.faults import KINDS, Faults, Profile
+from tests.simulation.run import FAULT_SECONDS, WORKERS, Simulation, recover
+from tests.simulation.worker import Worker
+
+IDLE_UID = "idle-1"
+
+
+def settled(seed: int) -> Simulation:
+    simulation = Simulation(seed, idle=6)
+    simulation.world.run(15.0)
+    assert {key for key in simulation.running() if key.connector_uid == IDLE_UID} == {Key(IDLE_UID, task) for task in range(6)}
+    return simulation
+
+
+def wait(simulation: Simulation, seconds: float) -> None:
+    simulation.world.run(simulation.world.now + seconds)
+
+
+def of_idle(simulation: Simulation) -> dict[Key, str]:
+    return {key: worker for key, worker in simulation.running().items() if key.connector_uid == IDLE_UID}
+
+
+_SCRIPTS = st.lists(st.tuples(st.sampled_from(KINDS), st.sampled_from([0.0, 0.05, 0.4, 1.5, 4.0, 7.0])), max_size=20)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.integers(0, 2**16), _SCRIPTS)
+def test_whatever_a_script_says_a_task_has_one_owner_and_in_the_end_all_run(seed: int, script: list[tuple[str, float]]) -> None:
+    simulation = Simulation(seed, idle=3)
+    faults = Faults(simulation, Random(seed), 0.0, 0, Profile.MIXED)
+    wait(simulation, 3.0)
+    for kind, seconds in script:
+        faults.inject(kind)
+        wait(simulation, seconds)
+    # The source goes on for so long at least.
+    simulation.world.run(max(simulation.world.now, FAULT_SECONDS))
+    faults.end()
+    recover(simulation)
+    # Tasks move to workers that were gone only when these have stayed for a while.
+    wait(simulation, 30.0)
+    loads = Counter(simulation.running().values())
+    assert max(loads.values(), default=0) - min(loads[worker] for worker in WORKERS) <= 1, simulation.world.story
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_when_a_worker_is_lost_its_tasks_move_within_ten_seconds_and_no_others_do(seed: int) -> None:
+    simulation = settled(seed)
+    before, since = of_idle(simulation), simulation.world.now
+    simulation.world.processes["worker-1"].kill()
+    wait(simulation, 10.0)
+    after = of_idle(simulation)
+    lost = [key for key in before if before[key] == "worker-1"]
+    assert set(after) == set(before)
+    assert [key for key in before if before[key] != after[key]] == lost
+    given_since = [Key(*key) for at, key, _ in simulation.checks.given if at > since and key.connector_uid == IDLE_UID]
+    assert sorted(given_since) == sorted(lost), "each moves once"
+
+
+def test_a_worker_that_is_restarted_by_its_supervisor_has_its_tasks_back_in_two_seconds() -> None:
+    simulation = settled(7)
+    before = of_idle(simulation)
+    simulation.world.processes["worker-0"].kill()
+    wait(simulation, 0.5)
+    simulation.start("worker-0")
+    wait(simulation, 2.0)
+    assert of_idle(simulation) == before
+
+
+def test_all_replicas_of_the_cluster_service_can_be_away_for_long_without_any_task_noticing() -> None:
+    simulation = settled(3)
+    before, since = simulation.running(), simulation.world.now
+    for name in cluster.REPLICAS:
+        simulation.world.processes[name].kill()
+    for _ in range(60):
+        wait(simulation, 0.5)
+        assert simulation.running() == before
+    for name in cluster.REPLICAS:
+        simulation.start(name)
+    wait(simulation, 20.0)
+    assert simulation.running() == before
+    assert not [key for at, key, _ in simulation.checks.given if at > since]
+
+
+def test_a_paused_worker_holds_nothing_when_it_wakes_up_after_its_lease() -> None:
+    simulation = settled(5)
+    worker = simulation.world.processes["worker-0"]
+    assert isinstance(worker, Worker)
+    for process in (worker, *worker.hosts):
+        process.pause(20.0)
+    wait(simulation, 12.0)
+    assert set(of_idle(simulation).values()) == {"worker-1", "worker-2"}
+    assert len(of_idle(simulation)) == 6
+    wait(simulation, 40.0)
+    assert len(of_idle(simulation)) == 6
+    assert "worker-0" in of_idle(simulation).values()
