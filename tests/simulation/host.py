@@ -69,6 +69,8 @@ class Host(Process):
         self.paused = assigned.paused
         self.continues = assigned.config["on.isolation"] == "continue"
         self.has_begun = False
+        self.is_settled = False
+        """Mirrors source_start._wait: what older owners have sent is there, the cluster service has waited for it."""
         self.is_running = False
         self.outcome: End | None = None
         self.known: dict[str, str] = {}
@@ -172,6 +174,7 @@ class Host(Process):
                 yield from self.refused(error)
             else:
                 self.known = {each.partition: each.offset for each in opened.positions}
+                self.is_settled = self.assigned.settled and not opened.confirmed and not self.continues
                 wait = opened.wait / 1e6 + SEND_DEADLINE if opened.wait else 0.0
                 return {each.partition: _stored(each) for each in opened.positions}, opened.incarnation, wait
 

@@ -73,7 +73,7 @@ class SourceRun:
         starts, base = takeover.scan_from(known, spec.key.task, spec.generation)
         ends: dict[MessageQueue, int] = {}
         there: dict[MessageQueue, Mapping[str, tuple[int, Offset]]] = {}
-        yield from host.wait_out(max(wait, SEND_DEADLINE if starts else 0.0))
+        yield from host.wait_out(wait if host.is_settled or not starts else max(wait, SEND_DEADLINE))
         if starts:
             yield from self._settle()
             passed = {mark_key(self._uid, name): (stored.incarnation, stored.offset) for name, stored in positions.items()}

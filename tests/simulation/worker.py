@@ -332,4 +332,5 @@ def _assigned(view: AssignmentView) -> Assigned:
         task_config=view.task_config,
         paused=view.paused,
         revoked=view.revoked,
+        settled=view.settled,
     )
