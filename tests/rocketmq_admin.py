@@ -2,7 +2,11 @@
 
 import os
 import subprocess
+import time
+from collections.abc import Sequence
 from pathlib import Path
+
+from rocketmq_remoting.model import MessageQueue
 
 
 def admin_tool(jars: Path, name_server: str, folder: Path, *command: str) -> str:
@@ -13,7 +17,24 @@ def admin_tool(jars: Path, name_server: str, folder: Path, *command: str) -> str
         env={**os.environ, "ROCKETMQ_HOME": str(folder)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=True,
     )
     return done.stdout
+
+
+def wait_for_progress(jars: Path, name_server: str, folder: Path, group: str, queue: MessageQueue, numbers: Sequence[int]) -> None:
+    """Wait until consumerProgress says so of a queue: broker offset, consumer offset, difference."""
+    # The tool takes seconds to start, and gives up early on a busy machine.
+    deadline = time.monotonic() + 180
+    while True:
+        progress = admin_tool(jars, name_server, folder, "consumerProgress", "-g", group)
+        # topic, broker, queue, broker offset, consumer offset, perhaps a client, difference, ...
+        shown = [
+            [int(word) for word in line.split()[3:] if word.isdecimal()]
+            for line in progress.splitlines()
+            if line.startswith(queue.topic)
+        ]
+        if any(line[:3] == list(numbers) for line in shown):
+            return
+        assert time.monotonic() < deadline, progress

@@ -1,7 +1,6 @@
 """RocketMQ's own admin tool shows how far a sink is: real broker, real positions, the real tool."""
 
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketmq_remoting.batch import encode_batch
 from rocketmq_remoting.model import MessageQueue
 from services.executor.runtime.task import Kind, State
-from tests.rocketmq_admin import admin_tool
+from tests.rocketmq_admin import wait_for_progress
 from tests.services.executor.runtime.conftest import PositionProcess, Tasks
 
 pytestmark = pytest.mark.rocketmq
@@ -29,18 +28,8 @@ def strict_tasks(strict: EmbeddedRocketMQ, positions: PositionProcess, tmp_path:
     made.close()
 
 
-def shown(rocketmq: EmbeddedRocketMQ, folder: Path, queue: MessageQueue, group: str, expected: list[str]) -> None:
-    """Wait until consumerProgress says so: broker offset, consumer offset, difference."""
-    deadline = time.monotonic() + 120
-    lines: list[list[str]] = []
-    while True:
-        progress = admin_tool(rocketmq.jars, rocketmq.name_server, folder, "consumerProgress", "-g", group)
-        lines = [line.split() for line in progress.splitlines() if line.startswith(queue.topic)]
-        # topic, broker, queue, broker offset, consumer offset, client, difference, ...
-        numbers = [numbers for line in lines if (numbers := [part for part in line[3:] if part.isdecimal()])[:2] == expected[:2]]
-        if numbers and expected[2] in numbers[0][2:]:
-            return
-        assert time.monotonic() < deadline, progress
+def shown(rocketmq: EmbeddedRocketMQ, folder: Path, queue: MessageQueue, group: str, numbers: Sequence[int]) -> None:
+    wait_for_progress(rocketmq.jars, rocketmq.name_server, folder, group, queue, numbers)
 
 
 def send(tasks: Tasks, queue: MessageQueue, count: int) -> None:
@@ -60,11 +49,11 @@ def test_consumer_progress_shows_a_sink_from_its_start_and_behind_every_commit(
     # Behind the end nothing is read and nothing is committed.
     first = tasks.start(Kind.SINK, latest)
     first.reporter.wait_for_state(State.IDLE)
-    shown(strict, tmp_path, queue, group, ["10", "10", "0"])
+    shown(strict, tmp_path, queue, group, (10, 10, 0))
     assert first.reporter.metrics.records_out == 0
     send(tasks, queue, 5)
     first.reporter.wait_for_out(5)
-    shown(strict, tmp_path, queue, group, ["15", "15", "0"])
+    shown(strict, tmp_path, queue, group, (15, 15, 0))
     assert first.stop().clean
     send(tasks, queue, 3)
-    shown(strict, tmp_path, queue, group, ["18", "15", "3"])
+    shown(strict, tmp_path, queue, group, (18, 15, 3))
