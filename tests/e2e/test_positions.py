@@ -1,6 +1,7 @@
 """Positions moved by hand, through the command line, the real services, and the real broker: file -> topic -> file."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -11,7 +12,11 @@ from typing import Any
 
 import pytest
 
+from rocketconnect_cli.embedded.jars import rocketmq_jars
+from rocketconnect_cli.signed import AUTHOR_VARIABLE
 from rocketconnect_cli.states import wait_for
+from rocketmq_remoting import Client
+from tests.rocketmq_admin import wait_for_progress
 
 pytestmark = pytest.mark.e2e
 COMMAND = str(Path(sys.executable).with_name("rocketconnect"))
@@ -30,9 +35,10 @@ class Pipeline:
         for connector, config in ((self.source, into), (self.sink, out)):
             instance.api.request("POST", "/v1/connectors", body={"name": connector, "config": config})
 
-    def rc(self, *words: str) -> tuple[int, str, str]:
+    def rc(self, *words: str, author: str = "") -> tuple[int, str, str]:
         command = [COMMAND, *words, "--url", self.instance.url]
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+        said = {**os.environ, AUTHOR_VARIABLE: author}
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False, env=said)
         assert "Traceback" not in answer.stderr
         return answer.returncode, answer.stdout, answer.stderr
 
@@ -179,3 +185,35 @@ def test_a_reset_sink_begins_anew(pipeline: Pipeline) -> None:
     pipeline.until(lambda: len(pipeline.lines()) >= len(seen) + in_topic)
     time.sleep(2)
     assert len(pipeline.lines()) == len(seen) + in_topic
+
+
+def test_consumer_progress_shows_where_a_sink_was_set_to_though_nothing_is_read_there(pipeline: Pipeline, tmp_path: Path) -> None:
+    pipeline.stop(pipeline.sink)
+    seen, name_server = pipeline.lines(), pipeline.instance.ready["nameServer"]
+    with Client(name_server) as client:
+        (queue,) = client.queues("moved")
+        end = client.max_offset(queue) + 1
+        with pipeline.file.open("a") as file:
+            file.write("skipped\n")
+        pipeline.until(lambda: client.max_offset(queue) == end)
+    assert pipeline.rc("position", "set", pipeline.sink, "--to-latest")[0] == 0
+    pipeline.resume(pipeline.sink)
+    wait_for_progress(rocketmq_jars(), name_server, tmp_path, f"connect-{pipeline.sink}", queue, (end, end, 0))
+    assert pipeline.lines() == seen
+
+
+def test_a_rollback_with_positions_delivers_again_what_came_since_and_says_who_did_it(pipeline: Pipeline) -> None:
+    path = f"/v1/connectors/{pipeline.sink}"
+    before = pipeline.instance.api.request("GET", path)["connector"]
+    config = {**before["config"], "errors.log.enable": "false"}
+    after = pipeline.instance.api.request("PUT", path, body={"config": config})["connector"]
+    wait_for(pipeline.instance.api, pipeline.sink, ("RUNNING", "IDLE"), 90, revision=int(after["revision"]))
+    seen = pipeline.lines()
+    pipeline.write("since")
+    words = ("connector", "rollback", pipeline.sink, before["revision"], "--with-positions")
+    code, _, err = pipeline.rc(*words, author="ann")
+    assert code == 0, err
+    pipeline.still([*seen, "since", "since"])
+    assert pipeline.instance.api.request("GET", path)["connector"]["config"] == before["config"]
+    logs = pipeline.rc("connector", "logs", pipeline.sink)[1]
+    assert f"positions restored to the end of revision {before['revision']} by ann" in " ".join(logs.split())
