@@ -63,6 +63,23 @@ class QueuePosition:
         """Positions of one queue in their order: what is lower was before."""
         return self.incarnation, self.era, self.until
 
+    def to_json(self) -> dict[str, Any]:
+        """As a sink can store it: whole, of what JSON knows."""
+        marks = {key: [mark.epoch, mark.incarnation, list(mark.offset)] for key, mark in self.marks.items()}
+        known = {"stored_ms": self.stored_ms, "era": self.era}
+        return {"until": self.until, "incarnation": self.incarnation, "marks": marks, **known}
+
+    @classmethod
+    def from_json(cls, form: Mapping[str, Any]) -> "QueuePosition":
+        """From what `to_json` gave.
+
+        Raises:
+            KeyError, TypeError, ValueError, AttributeError: it is none.
+        """
+        marks = {key: SourceMark(epoch, incarnation, tuple(offset)) for key, (epoch, incarnation, offset) in form["marks"].items()}
+        # What was stored before these two were kept lacks them.
+        return cls(form["until"], form["incarnation"], marks, form.get("stored_ms", 0), form.get("era", 0))
+
 
 @dataclass(frozen=True, slots=True)
 class SinkCommit:

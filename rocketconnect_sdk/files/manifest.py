@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.files.trouble import understood
-from rocketconnect_sdk.sink import QueuePosition, SinkCommit, SourceMark
+from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 
 _KEPT = 16
 _LOCK_SECONDS = 2.0
@@ -70,7 +70,7 @@ class Manifest:
             "generation": self.generation,
             "epochs": {str(task): epoch for task, epoch in self.epochs.items()},
             "tokens": {str(task): token for task, token in self.tokens.items()},
-            "queues": {queue: _position_to_json(position) for queue, position in self.queues.items()},
+            "queues": {queue: position.to_json() for queue, position in self.queues.items()},
             "state": dict(self.state),
         }
 
@@ -87,21 +87,9 @@ def manifest_from_json(form: Mapping[str, Any]) -> Manifest:
         form["generation"],
         {int(task): epoch for task, epoch in form["epochs"].items()},
         {int(task): token for task, token in form["tokens"].items()},
-        {queue: _position_from_json(position) for queue, position in form["queues"].items()},
+        {queue: QueuePosition.from_json(position) for queue, position in form["queues"].items()},
         form["state"],
     )
-
-
-def _position_to_json(position: QueuePosition) -> dict[str, Any]:
-    marks = {key: [mark.epoch, mark.incarnation, list(mark.offset)] for key, mark in position.marks.items()}
-    known = {"stored_ms": position.stored_ms, "era": position.era}
-    return {"until": position.until, "incarnation": position.incarnation, "marks": marks, **known}
-
-
-def _position_from_json(form: Mapping[str, Any]) -> QueuePosition:
-    marks = {key: SourceMark(epoch, incarnation, tuple(offset)) for key, (epoch, incarnation, offset) in form["marks"].items()}
-    # Manifests that were written before these two were kept lack them.
-    return QueuePosition(form["until"], form["incarnation"], marks, form.get("stored_ms", 0), form.get("era", 0))
 
 
 class ManifestLog:
