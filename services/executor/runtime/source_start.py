@@ -73,7 +73,9 @@ def _queue_map(around: Surroundings, topics: TopicMaker, known: Mapping[int, Row
 def _look(around: Surroundings, opened: Opened, starts: Mapping[MessageQueue, int]) -> tuple[Found, dict[MessageQueue, int]]:
     """What earlier owners have sent beyond the positions, and the ends of the queues that were read for it."""
     control, client, insist = around.control, around.client, around.attempts.insist
-    if wait_until(time.monotonic() + _wait(around, opened, starts), control.wait):
+    if wait := _wait(around, opened, starts):
+        around.reporter.state(State.STARTING, f"waits {wait:.3g} s: what an earlier owner has sent last may be on its way")
+    if wait_until(time.monotonic() + wait, control.wait):
         raise Stopped
     if not starts:
         return Found({}, {}), {}
