@@ -5,7 +5,7 @@ import os
 import platform
 import statistics
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 
 from bench import workloads
+from bench.failover import failover as measure_failover
 
 console = Console(soft_wrap=True, highlight=False)
 
@@ -53,13 +54,36 @@ def start(repeats: int, count: int) -> dict[str, Any]:
     return found
 
 
-WORKLOADS: dict[str, Callable[[int, int], dict[str, Any]]] = {"rate": rate, "latency": latency, "start": start}
+def failover(repeats: int, count: int) -> dict[str, Any]:
+    """Two executors, one of which is killed or stopped: how long records stop at a sink, and the parts of that."""
+    del count
+    found = measure_failover(repeats, _tell_failover)
+    summary: dict[str, Any] = {}
+    for name, rounds in found.items():
+        summary[name] = {part: _spread([each[part] for each in rounds]) for part in rounds[0]}
+        told = ", ".join(
+            f"{part} {figure['median']:.1f} s (at most {figure['maximum']:.1f})" for part, figure in summary[name].items()
+        )
+        console.print(f"failover {name:14}  {told}; {len(rounds)} rounds")
+    return {**summary, "runs": found}
+
+
+def _tell_failover(name: str, took: Mapping[str, float]) -> None:
+    console.print(f"    {name:14}  " + ", ".join(f"{part} {seconds:.1f} s" for part, seconds in took.items()))
+
+
+WORKLOADS: dict[str, Callable[[int, int], dict[str, Any]]] = {
+    "rate": rate,
+    "latency": latency,
+    "start": start,
+    "failover": failover,
+}
 
 
 def main(
     names: Annotated[list[str] | None, typer.Argument(help=f"Which of {', '.join(WORKLOADS)}; all by default.")] = None,
     target: Annotated[Path | None, typer.Option("--json", help="Also write the results to this file.")] = None,
-    repeats: Annotated[int, typer.Option(help="Repetitions of the rates.", min=1)] = 3,
+    repeats: Annotated[int, typer.Option(help="Repetitions of the rates, rounds of failover.", min=1)] = 3,
     records: Annotated[int, typer.Option(help="Lines of 100 bytes.", min=1000)] = 1_000_000,
 ) -> None:
     """Measure RocketConnect on this machine."""

@@ -43,12 +43,12 @@ class Instance:
 
 
 @contextmanager
-def instance() -> Iterator[Instance]:
-    """Everything, on free ports, in a temporary folder that is removed afterwards."""
+def instance(*options: str) -> Iterator[Instance]:
+    """Everything, on free ports, in a temporary folder that is removed afterwards; with these options of `rocketconnect up`."""
     folder = Path(tempfile.mkdtemp(prefix="rocketconnect-bench-"))
     begin = time.monotonic()
     try:
-        with running(folder / "data") as ready, Api(str(ready["rest"])) as api:
+        with running(folder / "data", *options) as ready, Api(str(ready["rest"])) as api:
             yield Instance(api, folder, os.getpid(), str(ready["nameServer"]), time.monotonic() - begin)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -67,11 +67,11 @@ def file_to_file(engine: str, count: int, topic_type: str = "normal") -> dict[st
         )
         source, sink = it.folder / "in.txt", it.folder / "out.txt"
         lines.write(source, count)
-        _sink(it, engine, sink, topic_type)
-        _settle(it)
+        create_sink(it, engine, sink, topic_type)
+        settle(it)
         before = costs(it.root)
         begin = time.monotonic()
-        _create(it.api, "source", {**_SOURCE, "topic.type": topic_type, "filename": str(source)})
+        create_source(it, source, topic_type)
         _wait_for_size(it.api, sink, source.stat().st_size)
         seconds = time.monotonic() - begin
         after = costs(it.root)
@@ -103,7 +103,7 @@ def latency(engine: str, rate: float, seconds: float) -> dict[str, Any]:
     with instance() as it:
         source, sink = it.folder / "in.txt", it.folder / "out.txt"
         source.touch()
-        _sink(it, engine, sink, "normal")
+        create_sink(it, engine, sink, "normal")
         _create(it.api, "source", {**_SOURCE, "filename": str(source)})
         wait_for(it.api, "source", ("RUNNING", "IDLE"), LIMIT_SECONDS)
         _one_line(source, sink)  # the first line warms everything up
@@ -144,23 +144,29 @@ def _sink_config(engine: str, target: Path, topic_type: str = "normal") -> dict[
     return config if topic_type == "normal" else {**config, "topic.type": topic_type}
 
 
-def _sink(it: Instance, engine: str, target: Path, topic_type: str) -> None:
-    _create(it.api, "sink", _sink_config(engine, target, topic_type))
-    wait_for(it.api, "sink", ("RUNNING", "IDLE"), LIMIT_SECONDS)
+def create_sink(it: Instance, engine: str, target: Path, topic_type: str = "normal", name: str = "sink") -> None:
+    """A sink of the topic of the source, as far as it is begun."""
+    _create(it.api, name, _sink_config(engine, target, topic_type))
+    wait_for(it.api, name, ("RUNNING", "IDLE"), LIMIT_SECONDS)
+
+
+def create_source(it: Instance, file: Path, topic_type: str = "normal") -> None:
+    """A source that reads a file."""
+    _create(it.api, "source", {**_SOURCE, "topic.type": topic_type, "filename": str(file)})
 
 
 def _create(api: Api, name: str, config: dict[str, str]) -> None:
     api.request("POST", "/v1/connectors", body={"name": name, "config": config})
 
 
-def _settle(it: Instance) -> None:
-    """Waits until what the start has left to do (Spark compiles, the broker deletes the raw topic) is done."""
+def settle(it: Instance, cores: float = QUIET_CORES) -> None:
+    """Waits until what the start has left to do (Spark compiles, the broker deletes a topic) is done: so few cores are used."""
     deadline = time.monotonic() + LIMIT_SECONDS
     while True:
         before, begin = costs(it.root), time.monotonic()
         time.sleep(1.0)
         used = sum(cost.cpu_seconds for cost in spent(before, costs(it.root))) / (time.monotonic() - begin)
-        if used < QUIET_CORES:
+        if used < cores:
             return
         if time.monotonic() > deadline:
             msg = f"the instance did not come to rest within {LIMIT_SECONDS:g} s: it uses {used:.1f} cores"

@@ -75,6 +75,8 @@ def test_a_new_owner_waits_for_the_send_deadline_and_says_so_unless_it_is_known_
     assert first.end().fenced
     if confirmed:
         tasks.confirm(Kind.SOURCE, epoch=1, seconds=0.01)
+        # That is over when the next one opens.
+        time.sleep(0.2)
     second = tasks.start(Kind.SOURCE, config, epoch=2, settled=settled, send_deadline=600)
     if waits:
         second.reporter.wait_for(lambda: any("waits 600 s" in trace for _, trace in second.reporter.states))
