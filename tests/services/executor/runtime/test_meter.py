@@ -1,5 +1,5 @@
 from services.executor.runtime.meter import Meter
-from services.executor.runtime.task import SourcePosition, TaskMetrics
+from services.executor.runtime.task import SourcePosition, State, TaskMetrics
 from tests.services.executor.runtime.conftest import RecordingReporter
 
 
@@ -34,3 +34,12 @@ def test_an_offset_that_no_metric_can_hold_is_cut() -> None:
     made, metrics = meter()
     made.committed({"high": (10**30,), "low": (-(10**30),), "none": ()})
     assert [at.offset for at in metrics.source_positions] == [2**63 - 1, -(2**63) + 1]
+
+
+def test_a_source_that_is_done_is_idle_at_once_and_one_that_rests_a_moment_later() -> None:
+    reporter = RecordingReporter()
+    made = Meter(reporter, 0.0)
+    made.moved(10.0, 1, 1)
+    made.say(11.0, "", work=False)
+    made.say(11.0, "", work=False, done=True)
+    assert [state for state, _ in reporter.states] == [State.RUNNING, State.IDLE]
