@@ -19,6 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "tests" / "mutations.toml"
 _SECONDS = 900
+_HANGS = -1
 _SOME_FAILED = 1
 """The exit code of pytest; any other but 0 says that the tests did not run."""
 
@@ -98,15 +99,18 @@ def _noticed(copy: Path, mutation: Mutation) -> bool:
 
 def _test(copy: Path, tests: str) -> tuple[int, str]:
     paths = f"{copy}:{copy / 'protos'}"
-    ran = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests.split()],
-        cwd=copy,
-        env={**os.environ, "PYTHONPATH": paths},
-        capture_output=True,
-        text=True,
-        timeout=_SECONDS,
-        check=False,
-    )
+    try:
+        ran = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests.split()],
+            cwd=copy,
+            env={**os.environ, "PYTHONPATH": paths},
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return _HANGS, f"the tests did not end within {_SECONDS} s"
     return ran.returncode, ran.stdout + ran.stderr
 
 

@@ -206,7 +206,7 @@ HISTORIC = (
         found_by="positions go forward",
         seed=421,
     ),
-    _mutation("a task runs on two workers", (State, "revoke", _revoke_at_once), found_by=_OWNERS, seed=19),
+    _mutation("a task runs on two workers", (State, "revoke", _revoke_at_once), found_by=_OWNERS, seed=109),
     _mutation(
         "only one queue's offset is kept", (sink_positions, "after", _after_of_one_queue), found_by=f"{_ONCE} | {_LOST}", seed=2
     ),
