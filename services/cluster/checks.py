@@ -18,8 +18,8 @@ _ADDRESS = re.compile(r"[!-~]{1,512}")
 _SHOWN = 100
 
 
-def check_register(event: Register) -> None:
-    """Return if a worker can join as it says.
+def check_register(event: Register, send_deadline: float) -> None:
+    """Return if a worker can join as it says; `send_deadline` is how long the sends of a lost worker are waited for, seconds.
 
     Raises:
         InvalidArgument: WORKER_INVALID.
@@ -36,6 +36,11 @@ def check_register(event: Register) -> None:
         problems.append(FieldProblem("labels", str(len(event.labels)), "are too many", f"use at most {MAXIMUM_LABELS}"))
     if not 1 <= event.weight <= MAXIMUM_WEIGHT:
         problems.append(FieldProblem("weight", str(event.weight), "is no weight", f"use 1 to {MAXIMUM_WEIGHT}"))
+    if event.send_deadline > send_deadline:
+        # A task of it would run elsewhere while its last send is under way.
+        reason = f"is longer than the {send_deadline:g}s that the cluster service waits for the sends of a lost worker"
+        fix = "give both the same ROCKETCONNECT_SEND_DEADLINE_SECONDS"
+        problems.append(FieldProblem("send_deadline", f"{event.send_deadline:g}s", reason, fix))
     _refuse("WORKER_INVALID", problems)
 
 

@@ -18,6 +18,7 @@ class Register:
     labels: Mapping[str, str]
     plugins: frozenset[str]
     weight: int = 1
+    send_deadline: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

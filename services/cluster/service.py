@@ -34,7 +34,7 @@ class ClusterService(ClusterServiceServicer):
     async def RegisterWorker(self, request: pb.RegisterWorkerRequest, context: ServicerContext) -> pb.RegisterWorkerResponse:
         """Give a worker a session."""
         event = wire.register(request)
-        checks.check_register(event)
+        checks.check_register(event, self._timing.send_deadline)
         session = await self._coordinator.submit(event)
         lease, interval = wire.duration(self._timing.lease), wire.duration(self._timing.heartbeat_interval)
         return pb.RegisterWorkerResponse(session=session, lease=lease, heartbeat_interval=interval)

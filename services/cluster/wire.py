@@ -23,7 +23,9 @@ def register(request: pb.RegisterWorkerRequest) -> Register:
     """Return the event of a request."""
     # An executor that knows of no weight says none.
     weight = request.weight or 1
-    return Register(request.worker_id, request.address, dict(request.labels), frozenset(request.plugins), weight)
+    send_deadline = request.send_deadline.ToTimedelta().total_seconds()
+    plugins = frozenset(request.plugins)
+    return Register(request.worker_id, request.address, dict(request.labels), plugins, weight, send_deadline)
 
 
 def release(request: pb.ReleaseAssignmentRequest) -> Release:

@@ -29,12 +29,21 @@ _log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who a worker is: its id, where it is reached, what connectors can ask for, and how much it takes compared with others."""
+    """Who a worker is.
+
+    Attributes:
+        worker_id: Its id.
+        address: Where it is reached.
+        labels: What connectors can ask for.
+        weight: How much it takes compared with others.
+        send_deadline: Seconds for which a send of it may be under way.
+    """
 
     worker_id: str
     address: str
     labels: Mapping[str, str]
     weight: int = 1
+    send_deadline: float = 0.0
 
 
 class Membership:
@@ -91,6 +100,7 @@ class Membership:
                 plugins=offered,
                 weight=identity.weight,
             )
+            request.send_deadline.FromNanoseconds(int(identity.send_deadline * 1e9))
             sent = time.monotonic()
             try:
                 answer = await self._stub.RegisterWorker(request, timeout=_CALL_SECONDS)

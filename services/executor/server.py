@@ -94,7 +94,9 @@ class _Executor:
         """Begin to work; the executor service answers at this address."""
         settings = self._settings
         labels = parse_labels(settings.labels)
-        identity = Identity(settings.worker_at(address), settings.reached_at(address), labels, settings.weight)
+        identity = Identity(
+            settings.worker_at(address), settings.reached_at(address), labels, settings.weight, settings.send_deadline_seconds
+        )
         worker = self._worker = Worker(
             identity,
             ClusterServiceStub(self._channels["cluster"]),

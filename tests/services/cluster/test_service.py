@@ -143,8 +143,20 @@ async def test_the_stream_of_a_silent_worker_ends_when_it_is_judged(client: Clie
     for _ in range(8):
         await asyncio.sleep(0.2)
         await client.call("Heartbeat", pb.HeartbeatRequest(worker_id="a", session=session))
-    with pytest.raises(FailedPrecondition, match="has ended"):
-        await client.next_of(watch)
+    # While nobody at all is heard, nobody is judged.
+    other = await client.register("b")
+
+    async def beat() -> None:
+        while True:
+            await client.call("Heartbeat", pb.HeartbeatRequest(worker_id="b", session=other))
+            await asyncio.sleep(0.2)
+
+    beating = asyncio.create_task(beat())
+    try:
+        with pytest.raises(FailedPrecondition, match="has ended"):
+            await client.next_of(watch)
+    finally:
+        beating.cancel()
 
 
 async def test_what_is_not_held_is_fenced(client: Client, connector: Callable[..., Connector]) -> None:
@@ -246,3 +258,12 @@ async def test_a_weight_that_is_none_is_refused(client: Client) -> None:
     for weight in (-1, 101):
         with pytest.raises(InvalidArgument, match="use 1 to 100"):
             await client.register("a", weight=weight)
+
+
+async def test_a_worker_whose_sends_may_last_longer_than_is_waited_for_is_refused(client: Client) -> None:
+    within, longer = pb.RegisterWorkerRequest().send_deadline, pb.RegisterWorkerRequest().send_deadline
+    within.FromMilliseconds(1)
+    longer.FromSeconds(3600)
+    with pytest.raises(InvalidArgument, match="ROCKETCONNECT_SEND_DEADLINE_SECONDS"):
+        await client.register("a", send_deadline=longer)
+    await client.register("a", send_deadline=within)

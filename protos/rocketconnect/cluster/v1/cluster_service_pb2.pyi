@@ -211,6 +211,7 @@ class RegisterWorkerRequest(_message.Message):
     LABELS_FIELD_NUMBER: _builtins.int
     PLUGINS_FIELD_NUMBER: _builtins.int
     WEIGHT_FIELD_NUMBER: _builtins.int
+    SEND_DEADLINE_FIELD_NUMBER: _builtins.int
     worker_id: _builtins.str
     """Unique among the workers; stays the same when a worker is started again."""
     address: _builtins.str
@@ -225,6 +226,12 @@ class RegisterWorkerRequest(_message.Message):
     def plugins(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Names of the connector plugins that it offers, aliases included."""
 
+    @_builtins.property
+    def send_deadline(self) -> _duration_pb2.Duration:
+        """How long a send of it may still be under way when its lease has ended: no longer than the cluster service waits for that. Unset:
+        not said.
+        """
+
     def __init__(
         self,
         *,
@@ -233,10 +240,11 @@ class RegisterWorkerRequest(_message.Message):
         labels: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         plugins: _abc.Iterable[_builtins.str] | None = ...,
         weight: _builtins.int = ...,
+        send_deadline: _duration_pb2.Duration | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["send_deadline", b"send_deadline"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "labels", b"labels", "plugins", b"plugins", "weight", b"weight", "worker_id", b"worker_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "labels", b"labels", "plugins", b"plugins", "send_deadline", b"send_deadline", "weight", b"weight", "worker_id", b"worker_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
