@@ -103,7 +103,8 @@ class Membership:
             request.send_deadline.FromNanoseconds(int(identity.send_deadline * 1e9))
             sent = time.monotonic()
             try:
-                answer = await self._stub.RegisterWorker(request, timeout=_CALL_SECONDS)
+                # When everything is started at once, it goes as soon as the cluster service can be reached.
+                answer = await self._stub.RegisterWorker(request, timeout=_CALL_SECONDS, wait_for_ready=True)
             except grpc.RpcError as error:
                 if not told:
                     _log.warning("can't register at the cluster service, trying on", cause=decode(error).message)

@@ -25,7 +25,7 @@ class SlowCluster:
         self.beats = beats
         self.asked: list[float] = []
 
-    async def RegisterWorker(self, _request: object, *, timeout: float) -> cluster.RegisterWorkerResponse:  # noqa: ASYNC109
+    async def RegisterWorker(self, _request: object, *, timeout: float, wait_for_ready: bool) -> cluster.RegisterWorkerResponse:  # noqa: ASYNC109
         del timeout
         return cluster.RegisterWorkerResponse(session=1, lease=Duration(seconds=2), heartbeat_interval=Duration(nanos=50_000_000))
 
