@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
-from rocketconnect_cli.api import Api
+from rocketconnect_cli.api import Api, ApiError
 from rocketconnect_cli.embedded import EmbeddedRocketMQ, ports
 from rocketconnect_cli.embedded.rocketmq import BROKER, NAME_SERVER
 from rocketconnect_cli.states import counter, get_state, wait_for
@@ -166,7 +166,14 @@ def test_two_executors_share_the_tasks_of_a_connector(tmp_path: Path, start: Sta
     with Api(ready["rest"]) as api:
         config = {"connector.class": "file_source", "topic": "shared", "filename": str(tmp_path / "*.log"), "max.tasks": "2"}
         api.request("POST", "/v1/connectors", body={"name": "in", "config": config})
-        wait_until(lambda: sum(counter(task, "recordsOut") for task in get_state(api, "in")["tasks"]) == 40)
+
+        def all_sent() -> bool:
+            try:
+                return sum(counter(task, "recordsOut") for task in get_state(api, "in")["tasks"]) == 40
+            except ApiError:  # the state service has not heard of it yet
+                return False
+
+        wait_until(all_sent)
         tasks = get_state(api, "in")["tasks"]
         workers = {task["task"]: task["workerId"] for task in tasks}
         command = [COMMAND, "cluster", "--output", "json", "--url", ready["rest"]]
