@@ -10,15 +10,14 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
 
-from rocketconnect_kit.channel import channel
 from rocketconnect_kit.errors import DeadlineExceeded, ServiceError, Unavailable
+from rocketconnect_kit.in_turn import Channels
 from rocketconnect_kit.settings import ServiceSettings
 from rocketconnect_kit.status import decode
 
 PACKAGES = ("executor", "deadletter")
 """The areas of the API that executors serve: the second part of their proto packages."""
 
-_MAXIMUM_CHANNELS = 64
 _MAXIMUM_TRIES = 3
 
 
@@ -37,17 +36,15 @@ class Executors:
         workers: Callable[[], Awaitable[Sequence[cluster.Worker]]],
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._settings = settings
         self._workers = workers
         self._monotonic = monotonic
-        self._channels: dict[str, grpc.aio.Channel] = {}
+        self._channels = Channels(settings)
         self._known: Sequence[str] = ()
         self._answered = ""
 
     async def close(self) -> None:
         """Close all channels."""
-        while self._channels:
-            await self._channels.popitem()[1].close()
+        await self._channels.close()
 
     async def unary(self, method: MethodDescriptor, request: Message, seconds: float, *, reads: bool) -> Message:
         """Return the answer of the first executor that gives one.
@@ -97,13 +94,7 @@ class Executors:
         return sorted(self._known, key=lambda address: address != self._answered)
 
     async def _ask(self, address: str, method: MethodDescriptor, request: Message, seconds: float) -> Message:
-        opened = self._channels.pop(address, None)
-        if opened is None:
-            # Without retries: the next executor is the retry.
-            opened = channel(address, self._settings, retry=False)
-        self._channels[address] = opened
-        if len(self._channels) > _MAXIMUM_CHANNELS:
-            await self._channels.pop(next(iter(self._channels))).close()
+        opened = await self._channels.to(address)
         call = opened.unary_unary(
             f"/{method.containing_service.full_name}/{method.name}",
             request_serializer=type(request).SerializeToString,

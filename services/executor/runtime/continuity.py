@@ -8,6 +8,7 @@ from rocketconnect_sdk.sink import QueuePosition
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.errors import QueueGap
 from rocketmq_remoting.model import MessageQueue, PullStatus
+from services.executor.runtime.queues import text
 
 
 def find_gap(client: Client, queue: MessageQueue, until: int, stored_ms: int) -> QueueGap | None:
@@ -42,8 +43,7 @@ def find_gap(client: Client, queue: MessageQueue, until: int, stored_ms: int) ->
 
 def refusal(gap: QueueGap) -> str:
     """For people: on.gap=fail, and what to do about it."""
-    queue = f"{gap.queue.topic}/{gap.queue.broker}/{gap.queue.queue_id}"
-    return f"{gap}: set on.gap=skip, or move the position of {queue}, to accept the loss"
+    return f"{gap}: set on.gap=skip, or move the position of {text(gap.queue)}, to accept the loss"
 
 
 def behind(position: QueuePosition, gap: QueueGap) -> QueuePosition:

@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any, cast
 
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit, SourceMark
 from services.executor.runtime.parts import Part
@@ -29,20 +28,14 @@ def merged(marks: Mapping[str, SourceMark], moved: Mapping[str, SourceMark]) -> 
 
 def to_stored(position: QueuePosition) -> Stored:
     """For the position service."""
-    marks = {key: [mark.epoch, mark.incarnation, list(mark.offset)] for key, mark in position.marks.items()}
-    return Stored((position.until,), position.incarnation, {"marks": marks, "stored_ms": position.stored_ms, "era": position.era})
+    form = position.to_json()
+    return Stored((form.pop("until"),), form.pop("incarnation"), form)
 
 
 def from_stored(stored: Stored) -> QueuePosition:
     """From the position service; what was set by hand has no marks."""
-    marks = cast("Mapping[str, Any]", stored.resume.get("marks", {}))
-    return QueuePosition(
-        stored.offset[0],
-        stored.incarnation,
-        {key: SourceMark(epoch, incarnation, tuple(offset)) for key, (epoch, incarnation, offset) in marks.items()},
-        cast("int", stored.resume.get("stored_ms", 0)),
-        cast("int", stored.resume.get("era", 0)),
-    )
+    form = {"marks": {}, **stored.resume, "until": stored.offset[0], "incarnation": stored.incarnation}
+    return QueuePosition.from_json(form)
 
 
 def choose(service: QueuePosition | None, sink: QueuePosition | None, incarnation: int) -> QueuePosition | None:

@@ -6,7 +6,7 @@ are added to a topic are taken up while the tasks go on.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import cast
 
@@ -61,9 +61,9 @@ class SinkQueues:
             # Reading says so.
             return False
         visible = {text(queue) for queue in queues}
-        return not visible <= set(self._listed) or not set(self._share(sorted(visible))) <= self._own
+        return not visible <= set(self._listed) or not set(self._share(visible)) <= self._own
 
-    def _share(self, visible: Sequence[str]) -> list[str]:
+    def _share(self, visible: Collection[str]) -> list[str]:
         spec = self._around.spec
         there = set(visible)
         return [name for name in self._listed[spec.task :: spec.tasks] if name in there]
@@ -97,5 +97,6 @@ def extended(stored: Stored | None, generation: int, topics: Sequence[str], visi
     before = [] if stored is None else list(cast("Sequence[str]", stored.resume.get("queues", ())))
     same = stored is not None and stored.resume.get("generation") == generation
     known = before if same else [name for name in before if parse(name).topic in topics]
-    new = [name for name in visible if name not in set(known)]
+    listed = set(known)
+    new = [name for name in visible if name not in listed]
     return [*known, *new], same and not new

@@ -10,7 +10,7 @@ from rocketconnect_sdk.source import SourceTask
 from rocketmq_remoting.model import MessageQueue
 from services.executor.runtime.attempts import Stopped
 from services.executor.runtime.marks import mark_key
-from services.executor.runtime.positions import Opened, Stored
+from services.executor.runtime.positions import Opened
 from services.executor.runtime.queues import read_tail, settle, wait_until
 from services.executor.runtime.source_task import SourceRun
 from services.executor.runtime.surroundings import Surroundings
@@ -37,7 +37,7 @@ def begin(around: Surroundings, task: SourceTask, context: TaskContext) -> Sourc
     for queue in (queue for queues in queue_map.values() for queue in queues if queue not in ends):
         ends[queue] = insist("asking for the ends of the queues", partial(around.client.max_offset, queue))
     row = Row(spec.generation, spec.revision, queue_map, {**ends, **found.held()}, base)
-    insist("storing where the task begins", partial(_store, around, {row_name(spec.task): row.stored(spec.epoch)}))
+    insist("storing where the task begins", partial(around.positions.store, {row_name(spec.task): row.stored(spec.epoch)}))
     positions = _source_positions(opened)
     insist("starting the source", partial(task.start, positions))
     return SourceRun(around, task, context, opened=opened, found=found, row=row, ends=ends, topics=topics)
@@ -108,7 +108,3 @@ def _wait(around: Surroundings, opened: Opened, starts: Mapping[MessageQueue, in
     """
     settled = around.spec.settled and not opened.confirmed and around.config["on.isolation"] == "pause"
     return opened.wait if settled or not starts else max(opened.wait, around.endpoints.send_deadline)
-
-
-def _store(around: Surroundings, positions: Mapping[str, Stored]) -> None:
-    around.positions.store(positions)
