@@ -85,7 +85,11 @@ def replan_due(state: State, now: float) -> None:
 def settle(state: State) -> None:
     """Bring the units of every connector that changed in line with what it wants."""
     while state.unsettled:
-        _settle_connector(state, state.unsettled.pop())
+        # Sorted: the same events have the same effects, in the same order, in every process.
+        uids = sorted(state.unsettled)
+        state.unsettled.clear()
+        for uid in uids:
+            _settle_connector(state, uid)
 
 
 def _settle_connector(state: State, uid: str) -> None:

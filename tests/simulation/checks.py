@@ -43,6 +43,7 @@ class Checks:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self._told: set[str] = set()
         self._highest_epoch = 0
         self._epochs: dict[tuple[str, int], int] = {}
         self._generations: dict[str, int] = defaultdict(int)
@@ -53,7 +54,11 @@ class Checks:
         self.altered_to: dict[tuple[str, str], Position] = {}
 
     def broken(self, name: str, what: str) -> Broken:
-        self._world.note(f"BROKEN {name}: {what}")
+        note = f"BROKEN {name}: {what}"
+        if note not in self._told:
+            # What has not come right yet is looked at again and again.
+            self._told.add(note)
+            self._world.note(note)
         return Broken(f"{name}: {what}")
 
     # The cluster service.

@@ -283,6 +283,12 @@ STANDING_IN = (
 
 TOPIC = (
     _mutation("a new owner does not look", (takeover, "scan_from", _no_floors), found_by=_TOPIC, seed=23),
+    _mutation(
+        "an end before everything found was read again counts as clean",
+        (takeover.Found, "held", lambda _found: {}),
+        found_by=_TOPIC,
+        seed=1231,
+    ),
     _mutation("an unclean end counts as clean", (fencing, "commit", _unclean_end), found_by=_TOPIC, seed=23),
     _mutation("a send is repeated without a look", (source_task.SourceRun, "_find_out", _blind), found_by=_TOPIC, seed=11),
 )

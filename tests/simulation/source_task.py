@@ -179,7 +179,7 @@ class SourceRun:
         if host.fenced:
             raise Fenced
         yield from self._pump()
-        clean = not any(lane.busy for lane in self._lanes.values()) and not self._progress.in_flight
+        clean = not any(lane.busy for lane in self._lanes.values()) and not self._progress.in_flight and not self._found.held()
         self._put(clean=clean)
         yield from self._committer.flush(max(0.0, until - host.clock()), clean=clean)
 

@@ -341,7 +341,8 @@ class SourceRun:
         if self._control.fenced:
             raise Fenced(FENCED)
         self._move()
-        clean = self._sender.idle and not self._progress.in_flight
+        # What a predecessor has sent and this one has not read again is still to be skipped, by whoever reads it.
+        clean = self._sender.idle and not self._progress.in_flight and not self._found.held()
         self._put(time.monotonic(), clean=clean)
         stored = self._committer.flush(until, clean=clean)
         if self._error is not None:

@@ -56,6 +56,24 @@ def test_a_new_owner_skips_what_its_fenced_predecessor_has_sent_and_not_committe
     assert tasks.bodies() == lines(3_000)
 
 
+def test_an_owner_that_ends_before_it_has_read_again_what_was_sent_leaves_it_to_the_next_one_to_skip(tasks: Tasks) -> None:
+    """It was paused from its start to its end."""
+    config = {"connector.class": "lines", "files": str(tasks.file("a", lines(3_000))), "batch.records": "100"}
+    first = tasks.start(Kind.SOURCE, config)
+    first.reporter.wait_for_out(3_000)
+    first.control.fence()
+    assert first.end().fenced
+    second = tasks.start(Kind.SOURCE, config, epoch=2)
+    # It looks into the topic for half a second at least before it would read.
+    second.control.pause()
+    second.reporter.wait_for_state(State.PAUSED)
+    assert not second.stop().clean
+    third = tasks.start(Kind.SOURCE, config, epoch=3)
+    third.reporter.wait_for_state(State.IDLE)
+    assert third.stop().clean
+    assert tasks.bodies() == lines(3_000)
+
+
 @pytest.mark.parametrize(
     ("settled", "confirmed", "isolation", "waits"),
     [

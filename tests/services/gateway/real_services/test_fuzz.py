@@ -53,7 +53,9 @@ async def test_no_request_ends_in_a_500_or_shows_a_traceback(real: tuple[httpx.A
     async def send(request: tuple[str, str, bytes, dict[str, str]]) -> None:
         method, path, body, headers = request
         answer = await rest.request(method, path, content=body, headers=headers)
-        assert answer.status_code < 500, (request, answer.text)
+        # No executor is there that could look at dead letters: only that may be said so.
+        without_executor = answer.status_code == 503 and answer.json().get("reason") == "NO_EXECUTOR"
+        assert answer.status_code < 500 or without_executor, (request, answer.text)
         assert "Traceback" not in answer.text
         if answer.status_code >= 400 and method != "HEAD":
             problem: dict[str, Any] = answer.json()

@@ -106,7 +106,7 @@ async def test_life_of_a_connector_over_v1(real: tuple[httpx.AsyncClient, Any]) 
         return bool((await rest.get("/v1/connectors/src/state")).json()["state"]["state"] == "STATE_STOPPED")
 
     await until(has_stopped)
-    assert (await rest.post("/v1/connectors/src/positions:reset")).json() == {"count": "0"}
+    assert (await rest.post("/v1/connectors/src/positions:reset")).json() == {"count": "0", "changes": []}
     deleted = await rest.delete("/v1/connectors/src", params={"etag": made["etag"]})
     assert (deleted.status_code, deleted.json()["reason"]) == (409, "ETAG_MISMATCH")
     assert (await rest.delete("/v1/connectors/src")).status_code == 200
