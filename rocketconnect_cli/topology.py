@@ -116,6 +116,6 @@ def services(
             service("executor", port, f"executor-{number}", worker_id=f"worker-{number}", spark_warm="true", drain_seconds=drain)
             for number, port in enumerate(ports.executors, 1)
         ),
-        service("gateway", ports.rest, host=host),
+        service("gateway", ports.rest, host=host, await_executor="true"),
         service("exporter", ports.metrics, host=host, gateway_address=f"{gateway}:{ports.rest}"),
     ]

@@ -19,6 +19,7 @@ from rocketconnect_kit.logs import get_logger
 from services.gateway.access import Access
 from services.gateway.answers import problem_answer
 from services.gateway.bodies import LIMIT_BYTES
+from services.gateway.opening import Opening
 from services.gateway.problems import RETRY_AFTER_SECONDS, Problem, Refused, malformed, of_service_error
 from services.gateway.routing import Call, Render, RouteTable
 
@@ -67,8 +68,9 @@ class _Progress:
 class Gateway:
     """The ASGI application over a table of routes. For any number of requests at once."""
 
-    def __init__(self, table: RouteTable, access: Access) -> None:
+    def __init__(self, table: RouteTable, access: Access, opening: Opening) -> None:
         self._table = table
+        self._opening = opening
         self._access = access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -119,6 +121,8 @@ class Gateway:
             self._access.check_origin(request.headers.get("origin"), request.headers.get("sec-fetch-site"), host)
         query = _query(request.scope["query_string"])
         body = await _body(request)
+        if not match.route.is_probe:
+            await self._opening.check()
         content_type = request.headers.get("content-type", "")
         author = _text(request, AUTHOR_HEADER) or (request.client.host if request.client else "")
         response = await match.route.handle(Call(match.path, query, body, content_type, author, _text(request, REASON_HEADER)))

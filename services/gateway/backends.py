@@ -43,7 +43,7 @@ class Backends:
         self._read_seconds = read_seconds
         self._write_seconds = write_seconds
         self._channels = {name: channel(getattr(settings, f"{name}_address"), settings, service=name) for name in SERVICES}
-        self._executors = executors.Executors(settings, self._workers)
+        self._executors = executors.Executors(settings, self.workers)
         self._watches: set[grpc.aio.UnaryStreamCall[Message, Message]] = set()
 
     async def close(self) -> None:
@@ -130,7 +130,8 @@ class Backends:
         said = await asyncio.gather(*(self._probe(name) for name in SERVICES))
         return dict(zip(SERVICES, said, strict=True))
 
-    async def _workers(self) -> Sequence[cluster.Worker]:
+    async def workers(self) -> Sequence[cluster.Worker]:
+        """Return all workers, living and dead; raises as `unary` does."""
         request = cluster.ListWorkersRequest()
         return [worker async for page in self.pages(_LIST_WORKERS, request, cluster.ListWorkersResponse) for worker in page.workers]
 

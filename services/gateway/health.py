@@ -22,5 +22,5 @@ def routes(backends: Backends) -> Iterator[Route]:
         headers = {"Cache-Control": "no-store"} | ({} if well else {"Retry-After": str(RETRY_AFTER_SECONDS)})
         return json_answer(200 if well else 503, {"ready": well, "services": said}, headers=headers)
 
-    yield Route("GET", "/healthz", alive, problem_answer, changes=False, summary="this process answers")
-    yield Route("GET", "/readyz", ready, problem_answer, changes=False, summary="the services behind it are well")
+    yield Route("GET", "/healthz", alive, problem_answer, changes=False, summary="this process answers", is_probe=True)
+    yield Route("GET", "/readyz", ready, problem_answer, changes=False, summary="the services behind it are well", is_probe=True)

@@ -49,6 +49,7 @@ class Route:
         changes: It changes something: refused to pages of other sites.
         streams: Its answer has no end of its own.
         summary: One sentence for people.
+        is_probe: It asks how this process is, so it is answered at any time.
     """
 
     method: str
@@ -58,6 +59,7 @@ class Route:
     changes: bool
     streams: bool = False
     summary: str = ""
+    is_probe: bool = False
 
     @property
     def methods(self) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from services.gateway.app import Gateway
 from services.gateway.backends import Backends
 from services.gateway.compat import routes as compat
 from services.gateway.compat.connectors import Connectors
+from services.gateway.opening import Opening
 from services.gateway.routing import RouteTable
 from services.gateway.settings import GatewaySettings, listed
 
@@ -63,7 +64,8 @@ def gateway(settings: GatewaySettings, backends: Backends) -> Gateway:
     """Return the application with all its routes."""
     originals = list(compat.routes(Connectors(backends), status=settings.compat_status, changing_gets=settings.compat_get))
     table = RouteTable([*v1.routes(backends), *health.routes(backends), *originals, *pages.routes(originals)])
-    return Gateway(table, Access(settings.host, listed(settings.allowed_hosts), listed(settings.allowed_origins)))
+    access = Access(settings.host, listed(settings.allowed_hosts), listed(settings.allowed_origins))
+    return Gateway(table, access, Opening(backends, waits=settings.await_executor))
 
 
 class _Server(uvicorn.Server):

@@ -18,6 +18,9 @@ class GatewaySettings(ServiceSettings):
         default="truth", description="the HTTP status of RocketMQ Connect's paths: truth, or 200 always (the body tells)"
     )
     compat_get: bool = Field(default=True, description="answer the GET requests of RocketMQ Connect's paths that change something")
+    await_executor: bool = Field(
+        default=False, description="refuse every request with 503 until the first executor has joined, as `rocketconnect up` does"
+    )
     allowed_hosts: str = Field(
         default="",
         description="names, separated by commas, that requests may be addressed to besides localhost and the own address",

@@ -116,6 +116,10 @@ class States:
             raise NotFound("CONNECTOR_NOT_FOUND", f"Connector[{name}] does not exist", connector=name)
         return self._by_name[name]
 
+    def is_told(self, uid: str) -> bool:
+        """Return whether the config service has told of a connector."""
+        return uid in self.tracks and self.tracks[uid].connector is not None
+
     def view(self, name: str, now: Moment) -> ConnectorView:
         """Return what a connector shows.
 

@@ -25,6 +25,7 @@ from rocketconnect_kit.watch import Watch
 from services.state import wire
 from services.state.keeper import Keeper
 from services.state.model import Moment
+from services.state.newcomers import Newcomers
 from services.state.service import StateService
 from services.state.store import StateStore
 
@@ -100,5 +101,5 @@ async def _lead(
         lambda message: keeper.tell(wire.assignments_told(message)),
     )
     async with keeper.running() as keeping, connectors, assignments:
-        with servicer.term(StateService(keeper)):
+        with servicer.term(StateService(keeper, Newcomers(keeper, configs))):
             yield keeping

@@ -13,6 +13,7 @@ from rocketconnect_kit.interception import ServicerContext
 from services.state import checks, wire
 from services.state.keeper import Keeper
 from services.state.model import LogLine
+from services.state.newcomers import Newcomers
 
 DEFAULT_INTERVAL = 0.5
 SHORTEST_INTERVAL = 0.05
@@ -25,8 +26,9 @@ _RECHECK_SECONDS = 1.0
 class StateService(StateServiceServicer):
     """See state_service.proto for what each RPC promises. Errors of the domain pass through to the kit's interceptor."""
 
-    def __init__(self, keeper: Keeper) -> None:
+    def __init__(self, keeper: Keeper, newcomers: Newcomers) -> None:
         self._keeper = keeper
+        self._newcomers = newcomers
 
     async def ReportTasks(self, request: pb.ReportTasksRequest, context: ServicerContext) -> pb.ReportTasksResponse:
         """Take what a worker says of its tasks."""
@@ -38,6 +40,7 @@ class StateService(StateServiceServicer):
         self, request: pb.GetConnectorStateRequest, context: ServicerContext
     ) -> pb.GetConnectorStateResponse:
         """Return what a connector shows."""
+        await self._newcomers.uid(request.connector)
         return pb.GetConnectorStateResponse(state=self._state(request.connector))
 
     async def ListConnectorStates(
@@ -55,7 +58,7 @@ class StateService(StateServiceServicer):
     ) -> AsyncIterator[pb.WatchConnectorStateResponse]:
         """Tell what a connector shows, and again when that has changed; ends with NOT_FOUND when it is deleted."""
         interval = _interval(request)
-        uid = self._keeper.states.uid(request.connector)
+        uid = await self._newcomers.uid(request.connector)
         told: pb.ConnectorState | None = None
         async with self._keeper.listening(uid) as changed:
             while True:
@@ -73,7 +76,7 @@ class StateService(StateServiceServicer):
     async def ListTaskLogs(self, request: pb.ListTaskLogsRequest, context: ServicerContext) -> pb.ListTaskLogsResponse:
         """Return the newest lines, or those that came after a page that was answered before."""
         size = pages.page_size(request.page_size)
-        uid = self._keeper.states.uid(request.connector)
+        uid = await self._newcomers.uid(request.connector)
         scope = f"logs of {uid}"
         token = pages.decode_token(scope, request.page_token)
         lines = self._keeper.states.tracks[uid].lines

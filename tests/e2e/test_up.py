@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
-from rocketconnect_cli.api import Api, ApiError
+from rocketconnect_cli.api import Api
 from rocketconnect_cli.embedded import EmbeddedRocketMQ, ports
 from rocketconnect_cli.embedded.rocketmq import BROKER, NAME_SERVER
 from rocketconnect_cli.states import counter, get_state, wait_for
@@ -168,10 +168,7 @@ def test_two_executors_share_the_tasks_of_a_connector(tmp_path: Path, start: Sta
         api.request("POST", "/v1/connectors", body={"name": "in", "config": config})
 
         def all_sent() -> bool:
-            try:
-                return sum(counter(task, "recordsOut") for task in get_state(api, "in")["tasks"]) == 40
-            except ApiError:  # the state service has not heard of it yet
-                return False
+            return sum(counter(task, "recordsOut") for task in get_state(api, "in")["tasks"]) == 40
 
         wait_until(all_sent)
         tasks = get_state(api, "in")["tasks"]

@@ -39,6 +39,23 @@ async def test_gets_that_change_something_can_be_switched_off(system: Any, servi
         assert (await rest.get("/connectors/list")).json()["body"]["src"]["info"]["config"] == CONFIG
 
 
+async def test_a_gateway_that_awaits_an_executor_refuses_all_but_probes_until_one_has_joined(system: Any, serving: Serving) -> None:
+    for worker in system.workers.workers:
+        worker.alive = False
+    async with serving(system.settings(await_executor=True)) as rest:
+        for answer in (
+            await rest.post("/v1/connectors", json={"name": "src", "config": CONFIG}),
+            await rest.get("/connectors/list"),
+        ):
+            assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+            assert "no executor has joined yet" in answer.text
+        assert (await rest.get("/healthz")).status_code == (await rest.get("/readyz")).status_code == 200
+        system.workers.workers[2].alive = True
+        assert (await rest.post("/connectors/src", json=CONFIG)).status_code == 200
+        system.workers.workers[2].alive = False
+        assert list((await rest.get("/connectors/list")).json()["body"]) == ["src"]
+
+
 async def test_head_changes_nothing(rest: httpx.AsyncClient) -> None:
     await rest.post("/connectors/src", json=CONFIG)
     assert (await rest.head("/connectors/src/stop")).status_code == 405

@@ -9,17 +9,26 @@ from typing import Any
 
 import grpc
 import pytest
+from rocketconnect.config.v1 import config_service_pb2 as config_pb
+from rocketconnect.config.v1.config_service_pb2_grpc import (
+    ConfigServiceServicer,
+    ConfigServiceStub,
+    add_ConfigServiceServicer_to_server,
+)
 from rocketconnect.connector.v1 import connector_pb2
 from rocketconnect.state.v1 import state_service_pb2 as pb
 from rocketconnect.state.v1 import state_service_pb2_grpc as rpc
 
 from rocketconnect_kit import database
-from rocketconnect_kit.errors import InvalidArgument, NotFound
+from rocketconnect_kit.errors import InvalidArgument, NotFound, Unavailable
+from rocketconnect_kit.interception import ServicerContext
 from rocketconnect_kit.status import decode
 from rocketconnect_kit.testing import serve_for_test
+from services.state import newcomers
 from services.state.core import AssignmentsTold, ConnectorsTold
 from services.state.keeper import Keeper
 from services.state.model import Key, Moment
+from services.state.newcomers import Newcomers
 from services.state.service import StateService
 from services.state.store import StateStore
 from tests.services.state.things import assignment, connector
@@ -28,12 +37,32 @@ LEASE = 1.0
 RUNNING = connector_pb2.STATE_RUNNING
 
 
+class Configs(ConfigServiceServicer):
+    """What the config service has; it tells of it when the test does."""
+
+    def __init__(self) -> None:
+        self.uids: dict[str, str] = {}
+        self.is_away = False
+        self.asked = asyncio.Event()
+
+    async def GetConnector(
+        self, request: config_pb.GetConnectorRequest, context: ServicerContext
+    ) -> config_pb.GetConnectorResponse:
+        self.asked.set()
+        if self.is_away:
+            raise Unavailable("STORE_UNAVAILABLE", "no database")
+        if request.name not in self.uids:
+            raise NotFound("CONNECTOR_NOT_FOUND", "in other words", connector=request.name)
+        return config_pb.GetConnectorResponse(connector=connector_pb2.Connector(name=request.name, uid=self.uids[request.name]))
+
+
 class Client:
     """A stub whose errors come out as domain errors, and the keeper behind the service."""
 
-    def __init__(self, stub: "rpc.StateServiceAsyncStub", keeper: Keeper) -> None:
+    def __init__(self, stub: "rpc.StateServiceAsyncStub", keeper: Keeper, configs: "Configs") -> None:
         self.stub = stub
         self.keeper = keeper
+        self.configs = configs
 
     async def call(self, method: str, request: Any) -> Any:
         try:
@@ -72,11 +101,19 @@ def log(message: str) -> pb.TaskLog:
 async def client(tmp_path: Path) -> AsyncIterator[Client]:
     engine = await database.open_store(f"sqlite:///{tmp_path}/state.db", "state")
     keeper = Keeper(StateStore(engine, 0), LEASE, lambda: Moment(time.monotonic(), time.time()))
-    service = StateService(keeper)
-    async with keeper.running(), serve_for_test(lambda s: rpc.add_StateServiceServicer_to_server(service, s)) as channel:
+    configs = Configs()
+    async with (
+        keeper.running(),
+        serve_for_test(lambda s: add_ConfigServiceServicer_to_server(configs, s)) as to_config,
+        serve_for_test(
+            lambda s: rpc.add_StateServiceServicer_to_server(
+                StateService(keeper, Newcomers(keeper, ConfigServiceStub(to_config))), s
+            )
+        ) as channel,
+    ):
         keeper.tell(ConnectorsTold(snapshot=True, connectors=(connector(),)))
         keeper.tell(AssignmentsTold(snapshot=True, assignments=(assignment(0), assignment(1, epoch=11))))
-        yield Client(rpc.StateServiceStub(channel), keeper)
+        yield Client(rpc.StateServiceStub(channel), keeper, configs)
     engine.dispose()
 
 
@@ -99,6 +136,29 @@ async def test_an_unknown_name_is_not_found_in_the_words_of_the_contract(client:
         with pytest.raises(NotFound) as missing:
             await client.call(method, request)
         assert (missing.value.reason, missing.value.message) == ("CONNECTOR_NOT_FOUND", "Connector[x] does not exist")
+
+
+async def test_a_connector_that_was_created_a_moment_ago_is_shown_as_soon_as_it_is_told_of(client: Client) -> None:
+    client.configs.uids["name-u7"] = "u7"
+    asking = asyncio.create_task(client.state("name-u7"))
+    await client.configs.asked.wait()
+    client.keeper.tell(ConnectorsTold(snapshot=False, connectors=(connector("u8"),)))
+    client.keeper.tell(ConnectorsTold(snapshot=False, connectors=(connector("u7"),)))
+    assert (await asking).connector_uid == "u7"
+    assert await client.logs(name="name-u8")
+
+
+@pytest.mark.parametrize(("is_away", "why"), [(True, "does not answer"), (False, "does not tell of it")])
+async def test_a_name_of_which_nothing_sure_is_known_is_not_called_unknown(
+    client: Client, monkeypatch: pytest.MonkeyPatch, is_away: bool, why: str
+) -> None:
+    monkeypatch.setattr(newcomers, "SETTLE_SECONDS", 0.3)
+    client.configs.uids["new"], client.configs.is_away = "u7", is_away
+    with pytest.raises(Unavailable, match=why) as unknown:
+        await client.state("new")
+    assert unknown.value.reason == "CONFIG_UNAVAILABLE"
+    client.keeper.tell(AssignmentsTold(snapshot=True))
+    assert (await client.state()).connector_uid == "u1"
 
 
 async def test_states_are_listed_by_name_a_page_at_a_time(client: Client) -> None:

@@ -1,0 +1,36 @@
+"""Whether this gateway may answer yet. One that is started together with its executors would otherwise refuse what they offer."""
+
+from rocketconnect.config.v1 import config_service_pb2 as config
+
+from services.gateway.backends import Backends
+from services.gateway.problems import Problem, Refused
+
+_LIST_PLUGINS = config.DESCRIPTOR.services_by_name["ConfigService"].methods_by_name["ListPlugins"]
+
+
+class Opening:
+    """Refuses until an executor lives and has said what it offers; from then on never again. For any number of requests at once.
+
+    Args:
+        backends: Ask the services.
+        waits: False: it is open from the start.
+    """
+
+    def __init__(self, backends: Backends, *, waits: bool) -> None:
+        self._backends = backends
+        self._is_open = not waits
+
+    async def check(self) -> None:
+        """Return when requests may be answered.
+
+        Raises:
+            Refused: 503 STARTING.
+            ServiceError: a service that would know does not answer.
+        """
+        if self._is_open:
+            return
+        offers = await self._backends.ask(_LIST_PLUGINS, config.ListPluginsRequest(page_size=1), config.ListPluginsResponse)
+        self._is_open = bool(offers.plugins) and any(worker.alive for worker in await self._backends.workers())
+        if not self._is_open:
+            detail = "no executor has joined yet, so nothing can be created or checked; try again in a moment"
+            raise Refused(Problem(503, "STARTING", detail, headers={"Retry-After": "1"}))
