@@ -73,7 +73,8 @@ class Fault(Protocol):
         """End it; called again it does nothing."""
 
 
-GROUPS = {"executors": ("executor",), "control-plane": STORES}
+AWAY_SECONDS = 60.0
+GROUPS = {"executors": ("executor",), "control-plane": STORES, **{f"every-{service}": (service,) for service in STORES}}
 """All processes of these roles are hit at once."""
 
 
@@ -301,6 +302,10 @@ def _kill(target: str, longest: float, *, whole: bool = False) -> Make:
     return lambda deployment, random: Kill(deployment, random, target, random.uniform(0, longest), whole, name=name)
 
 
+def _away(target: str) -> Make:
+    return lambda deployment, random: Kill(deployment, random, target, AWAY_SECONDS, name="away")
+
+
 def _pause(target: str, shortest: float, *, whole: bool = False) -> Make:
     name = "pause-all" if whole else "pause"
     return lambda deployment, random: Pause(deployment, random, target, shortest + random.uniform(0, 4), whole, name=name)
@@ -323,6 +328,7 @@ FLEET: dict[tuple[str, str], Make] = {
     **{(host, "pause"): _pause(host, LEASE_SECONDS) for host in ("native-host", "spark-driver", "spark-java")},
     **{(service, "kill"): _kill(service, 6) for service in (*STORES, "gateway")},
     **{(service, "pause"): _pause(service, 4) for service in (*STORES, "gateway")},
+    **{(f"every-{service}", "away"): _away(f"every-{service}") for service in STORES},
     ("postgres", "kill"): _kill("postgres", 6),
     ("postgres", "pause"): _pause("postgres", 4, whole=True),
     ("broker", "kill"): _kill("broker", 6),

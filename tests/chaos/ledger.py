@@ -12,7 +12,7 @@ from rich.table import Table
 
 from tests.chaos.oracle import Verdict
 
-DEATHS = ("kill", "kill-all", "failpoint", "restart")
+DEATHS = ("kill", "kill-all", "failpoint", "restart", "away")
 """Faults after which what was hit, or another in its place, has to begin anew."""
 
 
