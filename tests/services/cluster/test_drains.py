@@ -6,8 +6,10 @@ from collections.abc import Callable
 import pytest
 
 from rocketconnect_kit.errors import FailedPrecondition, NotFound
+from services.cluster.assignment.strategies import STRATEGIES, StrategyName
 from services.cluster.events import Drain, Undrain
 from services.cluster.model import Connector
+from services.cluster.state import Policy
 from tests.services.cluster.paper import ClusterOnPaper
 
 
@@ -66,6 +68,28 @@ def test_a_drain_lasts_through_restarts_of_the_service_and_of_the_worker_until_i
     while running.release_revoked():
         pass
     assert Counter(running.owners("u1").values()) == {"a": 4, "b": 4}
+
+
+@pytest.mark.parametrize(("strategy", "gets_back"), [("consistent_hash", True), ("sticky", False)])
+def test_after_an_undrain_a_worker_has_what_its_strategy_gives_it(
+    connector: Callable[..., Connector], strategy: StrategyName, gets_back: bool
+) -> None:
+    cluster = ClusterOnPaper(Policy(strategy=STRATEGIES[strategy]))
+    cluster.register("a")
+    cluster.register("b")
+    cluster.connectors(connector())
+    cluster.plan("u1", 8)
+    before, kept = held_by(cluster, "b"), held_by(cluster, "a")
+    assert before
+    cluster.answer(Drain("b"))
+    while cluster.release_revoked():
+        pass
+    assert held_by(cluster, "a") == before | kept
+    cluster.answer(Undrain("b"))
+    cluster.pass_time(1)
+    while cluster.release_revoked():
+        pass
+    assert held_by(cluster, "b") == (before if gets_back else set())
 
 
 def test_a_drained_worker_that_has_left_is_listed_until_it_is_undrained_and_then_forgotten(running: ClusterOnPaper) -> None:
