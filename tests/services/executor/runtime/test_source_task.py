@@ -56,13 +56,19 @@ def test_a_new_owner_skips_what_its_fenced_predecessor_has_sent_and_not_committe
     assert tasks.bodies() == lines(3_000)
 
 
-def test_an_owner_that_ends_before_it_has_read_again_what_was_sent_leaves_it_to_the_next_one_to_skip(tasks: Tasks) -> None:
-    """It was paused from its start to its end."""
-    config = {"connector.class": "lines", "files": str(tasks.file("a", lines(3_000))), "batch.records": "100"}
+def test_an_owner_that_ends_before_it_has_read_again_what_was_sent_leaves_it_to_the_next_one_to_skip(
+    tasks: Tasks, positions: PositionProcess
+) -> None:
+    """The first one can't commit what it sends; the second one is paused from its start to its end."""
+    config = {"connector.class": "lines", "files": str(tasks.file("a", [])), "batch.records": "100"}
     first = tasks.start(Kind.SOURCE, config)
+    first.reporter.wait_for_state(State.IDLE)
+    positions.stop()
+    tasks.file("a", lines(3_000))
     first.reporter.wait_for_out(3_000)
     first.control.fence()
     assert first.end().fenced
+    positions.start()
     second = tasks.start(Kind.SOURCE, config, epoch=2)
     # It looks into the topic for half a second at least before it would read.
     second.control.pause()
@@ -71,6 +77,7 @@ def test_an_owner_that_ends_before_it_has_read_again_what_was_sent_leaves_it_to_
     third = tasks.start(Kind.SOURCE, config, epoch=3)
     third.reporter.wait_for_state(State.IDLE)
     assert third.stop().clean
+    assert third.reporter.metrics.duplicates_skipped == 3_000
     assert tasks.bodies() == lines(3_000)
 
 
