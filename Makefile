@@ -31,7 +31,7 @@ test: setup-tests lint types proto-check ## Set up and check everything: lint, t
 	@$(VENV)/python -m pytest $(ARGS)
 
 .PHONY: bench
-bench: setup ## Measure throughput, latency and start-up (ARGS=--help)
+bench: setup ## Measure rates, latency, growth and start-up, beside Kafka Connect; results and plots in bench/results/ (ARGS=--help)
 	@$(VENV)/python -m bench $(ARGS)
 
 .PHONY: chaos
@@ -80,6 +80,6 @@ lock: ## Pin the Python packages again (UPGRADE=--upgrade for newer ones)
 	"$$tool/bin/"$(COMPILE) pyproject.toml --extra dev --extra demo --output-file requirements.lock; \
 	"$$tool/bin/"$(COMPILE) --group build --constraint requirements.lock --output-file requirements-build.lock
 
-.PHONY: pin-rocketmq
-pin-rocketmq: ## Pin RocketMQ's jars again, after a change of ROCKETMQ_VERSION
-	@$(VENV)/python -m scripts.pin_rocketmq
+.PHONY: pin-jars
+pin-jars: ## Pin the jars of RocketMQ and of the benchmark's Kafka again, after a change of a version (ARGS=kafka)
+	@$(VENV)/python -m scripts.pin_jars $(ARGS)

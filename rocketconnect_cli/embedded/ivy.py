@@ -118,7 +118,7 @@ def module(dependencies: Sequence[str]) -> str:
     return "\n".join(
         [
             '<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">',
-            '<info organisation="rocketconnect" module="rocketmq"/>',
+            '<info organisation="rocketconnect" module="jars"/>',
             "<dependencies>",
             *dependencies,
             "</dependencies></ivy-module>",

@@ -1,4 +1,4 @@
-"""RocketMQ's jars: resolved once by their coordinates, checked against the committed list, then cached for the user."""
+"""Jars of a system: resolved once by their coordinates, checked against a committed list, then cached for the user."""
 
 import fcntl
 import hashlib
@@ -7,7 +7,9 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from rocketconnect_cli.embedded.errors import JarsUnavailable
@@ -16,30 +18,70 @@ from rocketconnect_cli.embedded.java import find_java
 
 ROCKETMQ_VERSION = "5.5.0"
 JARS_VARIABLE = "ROCKETCONNECT_ROCKETMQ_JARS"
-_PINNED = f"rocketmq-{ROCKETMQ_VERSION}.jars"
-_NEEDED = ("rocketmq-namesrv-*.jar", "rocketmq-broker-*.jar")
 _LOCK_DEADLINE_SECONDS = 900
 
 OnProgress = Callable[[int, int], None]
 """Called with the number of jars that are there and the number wanted."""
 
 
+@dataclass(frozen=True, slots=True)
+class JarSet:
+    """Jars that run a system together.
+
+    Attributes:
+        title: The system and its version, for people.
+        listing: The committed list; its name without `.jars` is the folder in the cache.
+        size: How much there is to download, for people.
+        variable: The environment variable that names a folder to use instead.
+        needed: Patterns of files without which such a folder is of no use.
+    """
+
+    title: str
+    listing: Traversable
+    size: str
+    variable: str
+    needed: tuple[str, ...]
+
+    @property
+    def pinned(self) -> dict[Coordinates, str]:
+        """The coordinates of each jar and the SHA-256 of its content."""
+        lines = self.listing.read_text(encoding="utf-8").splitlines()
+        pairs = (line.split() for line in lines if not line.startswith("#"))
+        return {Coordinates(*coordinates.split(":")): digest for coordinates, digest in pairs}
+
+
+ROCKETMQ = JarSet(
+    f"RocketMQ {ROCKETMQ_VERSION}",
+    files(__package__) / f"rocketmq-{ROCKETMQ_VERSION}.jars",
+    "90 MB",
+    JARS_VARIABLE,
+    ("rocketmq-namesrv-*.jar", "rocketmq-broker-*.jar"),
+)
+
+
 def rocketmq_jars(on_progress: OnProgress = lambda _done, _total: None, environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the folder with RocketMQ's jars; download it first when it is not in the cache.
+    """Return the folder with RocketMQ's jars, as jars_of() does."""
+    return jars_of(ROCKETMQ, on_progress, environment)
+
+
+def jars_of(
+    wanted: JarSet, on_progress: OnProgress = lambda _done, _total: None, environment: Mapping[str, str] = os.environ
+) -> Path:
+    """Return the folder with these jars; download them first when they are not in the cache.
 
     Safe to call from several processes at once: one downloads, the others wait for it. A download that was interrupted
     is continued by the next call. Raises JarsUnavailable, whose text says what to do.
     """
-    if given := environment.get(JARS_VARIABLE):
-        return _given(Path(given))
-    folder = cache_folder(environment) / f"rocketmq-{ROCKETMQ_VERSION}"
-    pinned = pinned_jars()
+    if given := environment.get(wanted.variable):
+        return _given(wanted, Path(given))
+    folder = cache_folder(environment) / wanted.listing.name.removesuffix(".jars")
+    pinned = wanted.pinned
     if _complete(folder, pinned):
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _only_one(folder.with_suffix(folder.suffix + ".lock")):
         if not _complete(folder, pinned):
-            _fill(folder, pinned, on_progress)
+            _fill(wanted, folder, pinned, on_progress)
     return folder
 
 
@@ -50,23 +92,18 @@ def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
     return (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "rocketconnect"
 
 
-def pinned_jars() -> dict[Coordinates, str]:
-    """Return the committed list: the coordinates of each jar and the SHA-256 of its content."""
-    lines = (files(__package__) / _PINNED).read_text(encoding="utf-8").splitlines()
-    pairs = (line.split() for line in lines if not line.startswith("#"))
-    return {Coordinates(*coordinates.split(":")): digest for coordinates, digest in pairs}
-
-
 def sha256(path: Path) -> str:
     """Return the SHA-256 of a file in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _given(folder: Path) -> Path:
-    missing = [pattern for pattern in _NEEDED if not any(folder.glob(pattern))]
+def _given(wanted: JarSet, folder: Path) -> Path:
+    missing = [pattern for pattern in wanted.needed if not any(folder.glob(pattern))]
     if missing:
-        message = f"{JARS_VARIABLE}={folder}: no {' and no '.join(missing)} there; it must name a folder with RocketMQ's jars"
+        message = (
+            f"{wanted.variable}={folder}: no {' and no '.join(missing)} there; it must name a folder with the jars of {wanted.title}"
+        )
         raise JarsUnavailable(message)
     return folder
 
@@ -76,7 +113,7 @@ def _complete(folder: Path, pinned: Mapping[Coordinates, str]) -> bool:
     return folder.is_dir() and {jar.file_name for jar in pinned} <= {file.name for file in folder.iterdir()}
 
 
-def _fill(folder: Path, pinned: Mapping[Coordinates, str], on_progress: OnProgress) -> None:
+def _fill(wanted: JarSet, folder: Path, pinned: Mapping[Coordinates, str], on_progress: OnProgress) -> None:
     work = folder.with_suffix(folder.suffix + ".partial")
     done = sum(1 for _ in work.glob("cache/**/*.jar"))
     on_progress(done, len(pinned))
@@ -90,26 +127,26 @@ def _fill(folder: Path, pinned: Mapping[Coordinates, str], on_progress: OnProgre
         fetched = download(pinned, work, java=find_java(), on_jar=one_more)
     except JarsUnavailable as err:
         message = (
-            f"RocketMQ {ROCKETMQ_VERSION} could not be downloaded ({len(pinned)} jars, 90 MB, listed in "
-            f"rocketconnect_cli/embedded/{_PINNED}). Run this again with access to a Maven repository "
+            f"{wanted.title} could not be downloaded ({len(pinned)} jars, {wanted.size}, listed in "
+            f"{wanted.listing}). Run this again with access to a Maven repository "
             f"(a mirror: {REPOSITORY_VARIABLE}=URL), or put the jars into a folder by hand and set "
-            f"{JARS_VARIABLE}=FOLDER. The download said:\n{err}"
+            f"{wanted.variable}=FOLDER. The download said:\n{err}"
         )
         raise JarsUnavailable(message) from err
-    _verify(fetched, pinned, work)
+    _verify(wanted, fetched, work)
     if folder.exists():
         shutil.rmtree(folder)
     fetched.rename(folder)
     shutil.rmtree(work)
 
 
-def _verify(fetched: Path, pinned: Mapping[Coordinates, str], work: Path) -> None:
-    wrong = [str(jar) for jar, digest in pinned.items() if sha256(fetched / jar.file_name) != digest]
+def _verify(wanted: JarSet, fetched: Path, work: Path) -> None:
+    wrong = [str(jar) for jar, digest in wanted.pinned.items() if sha256(fetched / jar.file_name) != digest]
     if wrong:
         # Nothing of it may be used by the next run.
         shutil.rmtree(work)
         message = (
-            f"the repository served other content than RocketMQ {ROCKETMQ_VERSION} had when it was pinned, for "
+            f"the repository served other content than {wanted.title} had when it was pinned, for "
             f"{', '.join(wrong)}: nothing was kept; check the repository or proxy, then run this again"
         )
         raise JarsUnavailable(message)

@@ -26,7 +26,7 @@ class Repository:
 
     def __init__(self, folder: Path) -> None:
         source = jars.rocketmq_jars()
-        for jar in jars.pinned_jars():
+        for jar in jars.ROCKETMQ.pinned:
             path = self.path(folder, jar.file_name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.symlink_to(source / jar.file_name)
@@ -43,7 +43,7 @@ class Repository:
 
     @staticmethod
     def path(folder: Path, file_name: str) -> Path:
-        (jar,) = (jar for jar in jars.pinned_jars() if jar.file_name == file_name)
+        (jar,) = (jar for jar in jars.ROCKETMQ.pinned if jar.file_name == file_name)
         return folder / jar.group.replace(".", "/") / jar.name / jar.version / file_name
 
     def downloads(self) -> int:
@@ -73,7 +73,7 @@ def _folder(cache: Path) -> Path:
 
 
 def _is_complete(cache: Path) -> bool:
-    pinned = jars.pinned_jars()
+    pinned = jars.ROCKETMQ.pinned
     return {jar.file_name: digest for jar, digest in pinned.items()} == {
         file.name: jars.sha256(file) for file in _folder(cache).iterdir()
     }
@@ -95,7 +95,7 @@ def test_a_killed_download_is_continued_and_two_at_once_share_one(repository: Re
             assert filling.returncode == 0, shown
     assert _is_complete(cache)
     # The one that was under way at the kill is fetched again, and perhaps its successor.
-    assert repository.downloads() <= len(jars.pinned_jars()) + 2
+    assert repository.downloads() <= len(jars.ROCKETMQ.pinned) + 2
     assert not list(cache.glob("rocketconnect/*.partial"))
 
 
@@ -142,7 +142,7 @@ def test_the_cache_folder_follows_the_xdg_specification() -> None:
 
 
 def test_the_pinned_list_is_whole() -> None:
-    pinned = jars.pinned_jars()
+    pinned = jars.ROCKETMQ.pinned
     names = {jar.name for jar in pinned}
     assert {"rocketmq-namesrv", "rocketmq-broker", "rocketmq-proxy", "rocketmq-tools", "rocketmq-client", "guava"} <= names
     assert len({jar.file_name for jar in pinned}) == len(pinned)

@@ -1,7 +1,7 @@
 """How fast can this broker be: bare send and pull of the same messages at once, with nothing else in the way.
 
-Two processes, one that sends (one batch under way for each queue, as order demands) and one that pulls. Run it with
-`python bench/rocketmq_raw.py --name-server HOST:PORT`.
+Two processes, one that sends (one batch under way for each queue, as order demands) and one that pulls. With any broker:
+`python -m bench.raw --name-server HOST:PORT`.
 """
 
 from __future__ import annotations

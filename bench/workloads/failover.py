@@ -5,58 +5,51 @@ or the Spark sink; the clock runs until a line that was appended after the fault
 which would start a killed executor again at once, is stopped meanwhile.
 """
 
+import itertools
 import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
 
-from bench import workloads
-from bench.workloads import BenchFailed, Instance
-from rocketconnect_cli.states import DONE, get_state, state_name, wait_for
+from bench.instance import ENGINES, Instance, instance, sink_config, source_config
+from bench.workload import BenchFailed, Options, Sample, Workload
+from rocketconnect_cli.states import DONE, get_state, state_name
 
 FAULTS = {"killed": signal.SIGKILL, "stopped": signal.SIGSTOP}
 VICTIMS = {"source": "native", "native": "native", "spark": "spark"}
 """Connectors whose owner is hit, and the sink at which records are waited for."""
+SHOWN = ("given_s", "runs_s", "flows_s")
 LIMIT_SECONDS = 120.0
 LINE_SECONDS = 0.05
 POLL_SECONDS = 0.02
 
 
-def failover(rounds: int, told: Callable[[str, Mapping[str, float]], None]) -> dict[str, list[dict[str, float]]]:
-    """The seconds of each round, by who was hit and how; each round is told as soon as it is over.
+def run(options: Options) -> Iterator[Sample]:
+    """The seconds of each round, by who was hit and how.
 
-    They count from the fault until another executor holds the task (`given`), until it runs there (`runs`), and until records flow
-    (`flows`).
-
-    Raises:
-        BenchFailed: nothing flowed any more, or lines are missing, doubled or out of order in the end.
+    They count from the fault until another executor holds the task (`given_s`), until it runs there (`runs_s`), and until records
+    flow (`flows_s`).
     """
-    found: dict[str, list[dict[str, float]]] = {f"{victim} {fault}": [] for victim in VICTIMS for fault in FAULTS}
-    with workloads.instance("--executors", "2") as it:
-        source, sinks = it.folder / "in.txt", {name: it.folder / f"{name}.txt" for name in workloads.ENGINES}
+    with instance("--executors", "2") as it:
+        source, sinks = it.folder / "in.txt", {name: it.folder / f"{name}.txt" for name in ENGINES}
         source.touch()
         for engine, target in sinks.items():
-            workloads.create_sink(it, engine, target, name=engine)
-        workloads.create_source(it, source)
-        wait_for(it.api, "source", DONE, LIMIT_SECONDS)
+            it.create_running(engine, sink_config(engine, target, "bench"))
+        it.create_running("source", source_config(source, "bench"))
         with _fed(source) as fed:
-            for _ in range(rounds):
-                for victim, sink in VICTIMS.items():
-                    for fault, sent in FAULTS.items():
-                        _wait_until_whole(it, fed, list(sinks.values()))
-                        took = _round(it, victim, sent, fed, sinks[sink])
-                        found[f"{victim} {fault}"].append(took)
-                        told(f"{victim} {fault}", took)
+            for _ in range(options.repeats):
+                for (victim, sink), (fault, sent) in itertools.product(VICTIMS.items(), FAULTS.items()):
+                    _wait_until_whole(it, fed, list(sinks.values()))
+                    yield Sample(f"{victim} {fault}", _round(it, victim, sent, fed, sinks[sink]))
             _wait_until_whole(it, fed, list(sinks.values()))
         count = fed()
         for target in sinks.values():
             _check(target, count)
-    return found
 
 
 def _round(it: Instance, victim: str, sent: signal.Signals, fed: Callable[[], int], sink: Path) -> dict[str, float]:
@@ -74,15 +67,15 @@ def _round(it: Instance, victim: str, sent: signal.Signals, fed: Callable[[], in
         for process in hit[:1] if sent is signal.SIGKILL else hit:
             process.send_signal(sent)
         took: dict[str, float] = {}
-        while "flows" not in took:
+        while "flows_s" not in took:
             now = time.monotonic() - begin
             task = _task(it, victim)
             if task.get("workerId") not in (before["workerId"], "", None):
-                took.setdefault("given", now)
+                took.setdefault("given_s", now)
                 if state_name(task) in DONE:
-                    took.setdefault("runs", now)
+                    took.setdefault("runs_s", now)
             if _last_line(sink) > last:
-                took["flows"] = now
+                took["flows_s"] = now
             if now > LIMIT_SECONDS:
                 msg = f"{victim}: nothing flowed for {LIMIT_SECONDS:g} s: {task}"
                 raise BenchFailed(msg)
@@ -92,7 +85,7 @@ def _round(it: Instance, victim: str, sent: signal.Signals, fed: Callable[[], in
             if process.is_running():
                 process.resume()
         supervisor.resume()
-    return {part: took.get(part, took["flows"]) for part in ("given", "runs", "flows")}
+    return {part: took.get(part, took["flows_s"]) for part in SHOWN}
 
 
 def _task(it: Instance, connector: str) -> dict[str, object]:
@@ -140,7 +133,7 @@ def _wait_until_whole(it: Instance, fed: Callable[[], int], sinks: Collection[Pa
             raise BenchFailed(msg)
         time.sleep(0.5)
     # A driver that has just come up still compiles.
-    workloads.settle(it, 1.0)
+    it.settle(1.0)
 
 
 def _lives(it: Instance) -> bool:
@@ -164,3 +157,6 @@ def _check(path: Path, count: int) -> None:
     if there != list(range(1, len(there) + 1)):
         msg = f"{path.name}: {len(there)} lines of {count} are not those that were fed, once and in order"
         raise BenchFailed(msg)
+
+
+WORKLOAD = Workload("An executor is killed or stopped, until records flow again", run, SHOWN, SHOWN[-1:], usual=False)

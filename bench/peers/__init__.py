@@ -1,0 +1,1 @@
+"""Other systems that do the same work, on the same machine and data."""

@@ -1,0 +1,17 @@
+"""The workloads by name, one module each."""
+
+from collections.abc import Mapping
+
+from bench.workload import Workload
+from bench.workloads import failover, files, latency, peers, sizes, start
+
+WORKLOADS: Mapping[str, Workload] = {
+    "files": files.WORKLOAD,
+    "peers": peers.WORKLOAD,
+    "latency": latency.WORKLOAD,
+    "records": sizes.RECORDS,
+    "growth": sizes.GROWTH,
+    "queues": sizes.QUEUE_COUNTS,
+    "start": start.WORKLOAD,
+    "failover": failover.WORKLOAD,
+}
