@@ -101,9 +101,8 @@ def sha256(path: Path) -> str:
 def _given(wanted: JarSet, folder: Path) -> Path:
     missing = [pattern for pattern in wanted.needed if not any(folder.glob(pattern))]
     if missing:
-        message = (
-            f"{wanted.variable}={folder}: no {' and no '.join(missing)} there; it must name a folder with the jars of {wanted.title}"
-        )
+        found = f"no {' and no '.join(missing)} there"
+        message = f"{wanted.variable}={folder}: {found}; it must name a folder with the jars of {wanted.title}"
         raise JarsUnavailable(message)
     return folder
 
