@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from bench.workload import Workload
-from bench.workloads import failover, files, latency, peers, sizes, start
+from bench.workloads import assignment, commits, control, failover, files, latency, peers, sizes, start
 
 WORKLOADS: Mapping[str, Workload] = {
     "files": files.WORKLOAD,
@@ -13,5 +13,8 @@ WORKLOADS: Mapping[str, Workload] = {
     "growth": sizes.GROWTH,
     "queues": sizes.QUEUE_COUNTS,
     "start": start.WORKLOAD,
+    "assignment": assignment.WORKLOAD,
+    "control": control.WORKLOAD,
+    "commits": commits.WORKLOAD,
     "failover": failover.WORKLOAD,
 }
