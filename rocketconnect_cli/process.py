@@ -1,5 +1,6 @@
 """One supervised child process: started, started again when it dies, stopped."""
 
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -35,6 +36,8 @@ class Process:
     is_closed: Callable[[], bool] = lambda: False
     ending: str = "end"
     starts: int = 0
+    failures: int = 0
+    """How often in a row it has ended soon after its start and by itself: SIGKILL comes from somebody else."""
     _process: subprocess.Popen[bytes] | None = None
     _started: float = 0.0
     _backoff: float = FIRST_BACKOFF
@@ -75,6 +78,7 @@ class Process:
         if code is None:
             return None
         if not self._start_after:
+            self.failures = self._failures_after(code, now - self._started)
             self._backoff = FIRST_BACKOFF if now - self._started > HEALTHY_SECONDS else min(self._backoff * 2, LONGEST_BACKOFF)
             self._start_after = now + self._backoff
             return code
@@ -82,6 +86,11 @@ class Process:
             self._start_after = 0.0
             self.start()
         return None
+
+    def _failures_after(self, code: int, lived: float) -> int:
+        if lived > HEALTHY_SECONDS:
+            return 0
+        return self.failures if code == -signal.SIGKILL else self.failures + 1
 
     def terminate(self) -> None:
         """Asks it to end."""

@@ -28,6 +28,9 @@ from rocketconnect_cli.supervisor import Supervisor
 
 NEEDED = ("grpc", "msgspec", "pyspark", "sqlalchemy", "starlette", "uvicorn", "structlog")
 START_SECONDS = 120.0
+"""How long after the last start of a process everything has to answer."""
+MOST_FAILURES = 4
+"""So often a process may end right after its start before it is given up."""
 LOG_TAIL_BYTES = 4000
 
 
@@ -215,11 +218,14 @@ class _Instance:
 
     def _await_ready(self, supervisor: Supervisor, chosen: topology.Ports) -> bool:
         """True when everything answers, False when the end was asked for before."""
-        deadline = time.monotonic() + START_SECONDS
+        starts, deadline = 0, 0.0
         with httpx.Client(base_url=f"http://{self._reachable}:{chosen.rest}", timeout=2.0) as client:
             while not supervisor.stopping:
                 supervisor.look_after()
-                broken = [process for process in supervisor.processes if process.starts > 5]
+                if starts < (starts := sum(process.starts for process in supervisor.processes)):
+                    # Whatever was ended by somebody gets the whole time again.
+                    deadline = time.monotonic() + START_SECONDS
+                broken = [process for process in supervisor.processes if process.failures > MOST_FAILURES]
                 if broken or time.monotonic() > deadline:
                     raise StartFailed(self._why(broken))
                 if self._broker_ready() and _ready(client, len(chosen.executors)):

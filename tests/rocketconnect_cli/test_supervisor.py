@@ -45,6 +45,7 @@ def test_a_killed_process_is_started_again_and_told_about(tmp_path: Path) -> Non
             supervisor.look_after()
         assert process.pid not in (None, first)
         assert process.starts == 2
+        assert process.failures == 0
         assert said == [f"one was ended by signal 9; starting it again (its log: {tmp_path / 'one.log'})"]
     finally:
         supervisor.stop()
@@ -59,6 +60,7 @@ def test_a_process_that_ends_at_once_is_started_again_ever_more_slowly(tmp_path:
         supervisor.look_after()
     supervisor.stop()
     assert 2 <= process.starts <= 4
+    assert process.starts - 1 <= process.failures <= process.starts
 
 
 def test_stages_stop_one_after_the_other(tmp_path: Path) -> None:

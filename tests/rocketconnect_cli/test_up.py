@@ -1,7 +1,10 @@
 """`rocketconnect up`: what it chooses before it starts anything."""
 
 import importlib
+import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,8 @@ from rocketconnect_cli.main import app
 
 # The command of that name hides the module in the package.
 up = importlib.import_module("rocketconnect_cli.up")
+
+_RUN = "from rocketconnect_cli.main import main; main()"
 
 
 class Chosen(Exception):
@@ -53,3 +58,14 @@ def test_metrics_get_another_port_when_theirs_is_taken(metrics_of: Any, monkeypa
         second = metrics_of()
     assert second != first
     assert metrics_of("--rest-port", str(second)) != second
+
+
+def test_a_service_that_does_not_stay_up_is_given_up_with_the_end_of_its_log(tmp_path: Path) -> None:
+    words = ("up", "--data", str(tmp_path), "--namesrv", "127.0.0.1:1", "--rest-port", "0")
+    environment = {**os.environ, "ROCKETCONNECT_COMPAT_STATUS": "perhaps"}
+    command = [sys.executable, "-c", _RUN, *words]
+    ended = subprocess.run(command, env=environment, check=False, capture_output=True, text=True, timeout=180)
+    assert ended.returncode == 1
+    assert "gateway does not stay up. Its log" in ended.stderr
+    assert "compat-status" in ended.stderr.partition("ends:")[2]
+    assert "Traceback" not in ended.stderr
