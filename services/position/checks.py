@@ -39,6 +39,14 @@ def confirm_problems(fences: Sequence[Fence], lease: int) -> list[FieldProblem]:
     return [*problems, *(problem for fence in fences[:MAXIMUM_FENCES] for problem in fence_problems(fence))]
 
 
+def send_deadline_problems(send_deadline: int) -> list[FieldProblem]:
+    """Return what is wrong with a send deadline of so many microseconds."""
+    if 0 <= send_deadline <= LONGEST_LEASE:
+        return []
+    seconds, most = send_deadline / 1_000_000, LONGEST_LEASE // 1_000_000
+    return [FieldProblem("send_deadline", f"{seconds:g} s", "is no send deadline", f"give 0 to {most} s")]
+
+
 def fence_problems(fence: Fence) -> list[FieldProblem]:
     """Return what is wrong with who speaks."""
     problems = []

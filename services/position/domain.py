@@ -112,14 +112,13 @@ class Effects:
 class Opened:
     """What a task is told when it opens.
 
-    `wait` are microseconds for which older owners may still be confirmed. `confirmed`: one was, until then or not long ago.
+    `wait` are microseconds for which older owners may still be confirmed, or what they sent last may be under way.
     """
 
     positions: tuple[Position, ...]
     clean: bool
     incarnation: int
     wait: int = 0
-    confirmed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

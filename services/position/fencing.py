@@ -10,8 +10,8 @@ The fence (invariant 3)
 Confirmed (invariant 3, while the cluster service is away)
     A worker whose lease nobody else renews may go on for as long as each of its tasks is confirmed. Until when is remembered with
     the task, and who opens it with a newer epoch, or any task in a newer generation (which deals the partitions anew), has to wait
-    for it: the rest of the time is told to everybody who opens a task of the connector before it is over, which is simple and
-    never too short. That there was such a time is told for a while after it: what was sent at its end may still be under way.
+    for it, and for as long as what was sent at its end may be under way: the rest of the time is told to everybody who opens a
+    task of the connector before it is over, which is simple and never too short.
     A task may be confirmed before it is opened, since it may be opened at any moment of its lease.
 
 Clean
@@ -44,8 +44,10 @@ LONGEST_LEASE = 600_000_000
 """Microseconds: nobody is confirmed, and hence waited for, any longer, whatever the clocks say."""
 
 
-def open_task(ledger: Ledger, fence: Fence, revision: int = 0, now: int = 0) -> tuple[Effects, Opened]:
+def open_task(ledger: Ledger, fence: Fence, revision: int = 0, now: int = 0, send_deadline: int = 0) -> tuple[Effects, Opened]:
     """Raise the fence of a task, whose plan is of a revision (0: not known). The ledger holds all tasks and positions.
+
+    Who was confirmed is waited for until then, and for `send_deadline` microseconds more.
 
     Raises:
         FailedPrecondition: FENCED when a newer generation or epoch was opened before.
@@ -70,10 +72,8 @@ def open_task(ledger: Ledger, fence: Fence, revision: int = 0, now: int = 0) -> 
     confirmed_until = row.confirmed_until if row is not None and same_owner else 0
     opened = TaskRow(fence.task, fence.generation, fence.epoch, clean=False, open=True, confirmed_until=confirmed_until)
     positions = tuple(sorted(ledger.positions.values(), key=lambda position: position.partition))
-    wait = min(max(0, connector.wait_until - now), LONGEST_LEASE)
-    # Far longer than anything is under way.
-    confirmed = connector.wait_until > 0 and now - connector.wait_until < LONGEST_LEASE
-    return Effects(connector, (opened,), snapshot=snapshot), Opened(positions, clean, connector.incarnation, wait, confirmed)
+    wait = max(0, min(connector.wait_until - now, LONGEST_LEASE) + send_deadline) if connector.wait_until else 0
+    return Effects(connector, (opened,), snapshot=snapshot), Opened(positions, clean, connector.incarnation, wait)
 
 
 def confirm(ledger: Ledger, fences: Sequence[Fence], lease: int, now: int) -> tuple[Effects, tuple[Fence, ...]]:

@@ -54,14 +54,14 @@ class PositionService(PositionServiceServicer):
 
     async def OpenTask(self, request: pb.OpenTaskRequest, context: ServicerContext) -> pb.OpenTaskResponse:
         """Raise the fence and return all positions."""
-        fence = wire.fence(request.fence)
-        opened = await asyncio.wrap_future(self._store.open_task(fence, max(0, request.revision)))
+        fence, revision, send_deadline = wire.opening(request)
+        opened = await asyncio.wrap_future(self._store.open_task(fence, revision, send_deadline))
         _log.info(
             "task opened",
             uid=fence.connector_uid,
             task=fence.task,
             generation=fence.generation,
-            revision=request.revision,
+            revision=revision,
             epoch=fence.epoch,
             clean=opened.clean,
             wait_seconds=opened.wait / 1_000_000,

@@ -117,11 +117,11 @@ class PositionStore:
         self._now = now
         self._writer: GroupWriter[_Change, Any] = GroupWriter(self._store_group)
 
-    def open_task(self, fence: Fence, revision: int = 0) -> "Future[Opened]":
+    def open_task(self, fence: Fence, revision: int = 0, send_deadline: int = 0) -> "Future[Opened]":
         """Raise the fence of a task and return the positions (see `fencing.open_task`)."""
 
         def decide(ledger: Ledger, clock: Clock) -> tuple[Effects, Opened]:
-            return fencing.open_task(ledger, fence, revision, clock())
+            return fencing.open_task(ledger, fence, revision, clock(), send_deadline)
 
         return self._writer.submit(_Change(fence.connector_uid, decide))
 

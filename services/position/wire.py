@@ -14,15 +14,15 @@ from services.position.fencing import NONE
 from services.position.snapshots import moves
 
 
-def fence(message: pb.TaskFence) -> Fence:
-    """Return who speaks.
+def opening(request: pb.OpenTaskRequest) -> tuple[Fence, int, int]:
+    """Return who opens, the revision of its plan, and the send deadline in microseconds.
 
     Raises:
         InvalidArgument: POSITION_INVALID with all that is wrong with it.
     """
-    value = _fence(message)
-    checks.refuse(checks.fence_problems(value))
-    return value
+    value, send_deadline = _fence(request.fence), request.send_deadline.ToMicroseconds()
+    checks.refuse([*checks.fence_problems(value), *checks.send_deadline_problems(send_deadline)])
+    return value, max(0, request.revision), send_deadline
 
 
 def confirmed(request: pb.ConfirmEpochsRequest) -> tuple[dict[str, list[Fence]], int]:
@@ -121,9 +121,7 @@ def changes(moved: Moved) -> list[pb.PositionChange]:
 
 def opened(value: Opened) -> pb.OpenTaskResponse:
     """Return the answer to OpenTask."""
-    response = pb.OpenTaskResponse(
-        positions=map(position, value.positions), clean=value.clean, incarnation=value.incarnation, confirmed=value.confirmed
-    )
+    response = pb.OpenTaskResponse(positions=map(position, value.positions), clean=value.clean, incarnation=value.incarnation)
     response.wait.FromMicroseconds(value.wait)
     return response
 

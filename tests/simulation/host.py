@@ -49,7 +49,7 @@ class Sides:
         tasks = int(config["tasks"])
         partitions = sorted(self.produced)
         if config["connector.class"] == "source":
-            return tuple({"partitions": ",".join(partitions[task::tasks])} for task in range(tasks))
+            return tuple({"partitions": ",".join(partitions[task::tasks]), "tasks": str(tasks)} for task in range(tasks))
         return tuple({"tasks": str(tasks)} for _ in range(tasks))
 
 
@@ -169,14 +169,13 @@ class Host(Process):
             if self.stopping:
                 raise Stopped
             try:
-                opened: Opened = yield self.position_call("open", self.fence)
+                opened: Opened = yield self.position_call("open", (self.fence, int(SEND_DEADLINE * 1e6)))
             except ServiceError as error:
                 yield from self.refused(error)
             else:
                 self.known = {each.partition: each.offset for each in opened.positions}
-                self.is_settled = self.assigned.settled and not opened.confirmed and not self.continues
-                wait = opened.wait / 1e6 + SEND_DEADLINE if opened.wait else 0.0
-                return {each.partition: _stored(each) for each in opened.positions}, opened.incarnation, wait
+                self.is_settled = self.assigned.settled and not self.continues
+                return {each.partition: _stored(each) for each in opened.positions}, opened.incarnation, opened.wait / 1e6
 
     def wait_out(self, seconds: float) -> Steps:
         """Wait as long as an older owner may be confirmed; from then on this one may write."""

@@ -115,6 +115,10 @@ def _no_floors(known: Mapping[int, Any], task: int, generation: int) -> tuple[di
     return {}, {}
 
 
+def _floors_only(known: Mapping[int, takeover.Row], generation: int) -> list[takeover.Floors]:
+    return [row.floors for row in known.values() if row.generation < generation]
+
+
 def _all_new(raws: list[bytes], seen: Mapping[str, Any]) -> tuple[None, dict[str, Any]]:
     return None, marks.behind(raws)
 
@@ -240,10 +244,16 @@ def _confirmed_and_forgotten(ledger: Ledger, fences: Sequence[Fence], lease: int
 _confirm = fencing.confirm
 
 
-def _open_without_wait(ledger: Ledger, fence: Fence, revision: int = 0, now: int = 0) -> tuple[Effects, Opened]:
+def _open_without_wait(ledger: Ledger, fence: Fence, **_more: int) -> tuple[Effects, Opened]:
     """A new owner is not told, or does not heed, that it has to wait."""
-    effects, opened = _open(ledger, fence, revision, now)
+    effects, opened = _open(ledger, fence)
     return effects, replace(opened, wait=0)
+
+
+def _open_without_deadline(ledger: Ledger, fence: Fence, *, now: int, send_deadline: int) -> tuple[Effects, Opened]:
+    """Once nobody is confirmed any more, what was sent at the end of that is forgotten."""
+    effects, opened = _open(ledger, fence, now=now, send_deadline=send_deadline)
+    return effects, opened if opened.wait > send_deadline else replace(opened, wait=0)
 
 
 _open = fencing.open_task
@@ -268,6 +278,12 @@ STANDING_IN = (
     _mutation("a confirmation is not remembered", (fencing, "confirm", _confirmed_and_forgotten), found_by=_OWNERS, seed=33),
     _mutation("a new owner ignores the wait", (fencing, "open_task", _open_without_wait), found_by=_OWNERS, seed=33),
     _mutation(
+        "only the lease of who was confirmed is waited for",
+        (fencing, "open_task", _open_without_deadline),
+        found_by=_OWNERS,
+        seed=2857,
+    ),
+    _mutation(
         "fenced tasks are not stopped before the lease is extended",
         (Lifecycle, "refuse", lambda *_: []),
         (Lifecycle, "runs", lambda *_: False),
@@ -288,6 +304,12 @@ TOPIC = (
         (takeover.Found, "held", lambda _found: {}),
         found_by=_TOPIC,
         seed=1231,
+    ),
+    _mutation(
+        "what a task that never began should have looked for is forgotten",
+        (takeover, "_left_by", _floors_only),
+        found_by=_TOPIC,
+        seed=10237,
     ),
     _mutation("an unclean end counts as clean", (fencing, "commit", _unclean_end), found_by=_TOPIC, seed=23),
     _mutation("a send is repeated without a look", (source_task.SourceRun, "_find_out", _blind), found_by=_TOPIC, seed=11),

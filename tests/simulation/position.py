@@ -53,8 +53,8 @@ class PositionServer(Process):
     def _answer(self, method: str, args: object) -> object:
         try:
             match method, args:
-                case "open", Fence() as fence:
-                    return self._open(fence)
+                case "open", (Fence() as fence, int(send_deadline)):
+                    return self._open(fence, send_deadline)
                 case "commit", (Fence() as fence, tuple(updates), bool(clean)):
                     return self._commit(fence, updates, clean)
                 case "confirm", (tuple(fences), int(lease)):
@@ -65,9 +65,9 @@ class PositionServer(Process):
             return error
         raise AssertionError(method)
 
-    def _open(self, fence: Fence) -> object:
+    def _open(self, fence: Fence, send_deadline: int) -> object:
         before = self._store.ledger(fence.connector_uid)
-        effects, opened = fencing.open_task(before, fence, now=self._now())
+        effects, opened = fencing.open_task(before, fence, now=self._now(), send_deadline=send_deadline)
         self._write(fence.connector_uid, before, effects)
         self._checks.opened(fence)
         return opened

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rocketconnect_sdk.record import Offset
 from rocketmq_remoting.model import MessageQueue
@@ -84,7 +84,9 @@ class SourceRun:
             if queue not in ends:
                 ends[queue] = yield from host.insist(BROKER, "end", queue)
         self._found = Found(there, starts)
-        self._row = Row(spec.generation, spec.revision, {TOPIC: queues}, {**ends, **self._found.held()}, base)
+        self._row = Row(
+            spec.generation, spec.revision, {TOPIC: queues}, {**ends, **self._found.held()}, base, int(spec.task_config["tasks"])
+        )
         yield from host.store({row_name(spec.key.task): self._row.stored(spec.epoch)})
         self._progress = Progress({name: stored.incarnation for name, stored in positions.items()}, incarnation)
         for partition in self._partitions:
@@ -167,7 +169,7 @@ class SourceRun:
         if moved or clean:
             spec = self._host.assigned
             floors = {} if clean else self._progress.floors(self._found.held())
-            row = Row(spec.generation, spec.revision, self._row.queues, floors, self._row.base)
+            row = replace(self._row, floors=floors)
             self._committer.put({**moved, row_name(spec.key.task): row.stored(spec.epoch)})
 
     def _end(self) -> Steps:

@@ -45,7 +45,7 @@ class DirectRun:
         self._committer = Committer(around.positions, _COMMIT_SECONDS, around.control.wake, self._stored)
         self._limit = RateLimit(around.config["max.rate.records"], around.config["max.rate.bytes"], time.monotonic)
         context.batch_records, context.batch_bytes = self._limit.piece(context.batch_records, context.batch_bytes)
-        self._opened = Opened({}, 0.0, clean=True, incarnation=0, confirmed=False)
+        self._opened = Opened({}, 0.0, clean=True, incarnation=0)
         self._positions: dict[str, QueuePosition] = {}
         self._letters = SinkDeadLetters(around, (), context.max_record_bytes, InSource())
         self._failure: Exception | None = None

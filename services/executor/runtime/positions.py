@@ -57,17 +57,15 @@ class Opened:
 
     Attributes:
         positions: Of the connector, by partition.
-        wait: Seconds before the first send or write: an older owner may be confirmed for so long (the send deadline included).
+        wait: Seconds before the first send or write: an older owner may be confirmed, or what it sent last under way, for so long.
         clean: Nothing has to be looked for in the topic.
         incarnation: That partitions without a position start with.
-        confirmed: An older owner was confirmed not long ago, whatever the cluster service knew of its lease.
     """
 
     positions: Mapping[str, Stored]
     wait: float
     clean: bool
     incarnation: int
-    confirmed: bool
 
 
 class PositionClient:
@@ -83,7 +81,7 @@ class PositionClient:
         settings = ServiceSettings.model_validate(
             {"tls_ca": endpoints.tls_ca, "tls_cert": endpoints.tls_cert, "tls_key": endpoints.tls_key}
         )
-        self._send_deadline = endpoints.send_deadline
+        self._send_deadline = timedelta(seconds=endpoints.send_deadline)
         self._channel = sync_channel(endpoints.position_address, settings, service="position")
         self._stub = PositionServiceStub(self._channel)
         self._revision = spec.revision
@@ -99,6 +97,7 @@ class PositionClient:
         """
         with _errors():
             request = wire.OpenTaskRequest(fence=self._fence, revision=self._revision)
+            request.send_deadline.FromTimedelta(self._send_deadline)
             answer = self._stub.OpenTask(request, timeout=_CALL_SECONDS)
         self._known = {position.partition: position.offset for position in answer.positions}
         positions = {
@@ -107,9 +106,7 @@ class PositionClient:
             )
             for position in answer.positions
         }
-        confirmed = answer.wait.ToTimedelta() / timedelta(seconds=1)
-        wait = confirmed + self._send_deadline if confirmed else 0.0
-        return Opened(positions, wait, answer.clean, answer.incarnation, answer.confirmed)
+        return Opened(positions, answer.wait.ToTimedelta() / timedelta(seconds=1), answer.clean, answer.incarnation)
 
     def commit(self, updates: Mapping[str, Stored], *, clean: bool = False) -> "grpc.Future[wire.CommitPositionsResponse]":
         """Begins to store positions: all or none. See `settled` for how it ended."""

@@ -36,7 +36,7 @@ def begin(around: Surroundings, task: SourceTask, context: TaskContext) -> Sourc
     found, ends = _look(around, opened, starts)
     for queue in (queue for queues in queue_map.values() for queue in queues if queue not in ends):
         ends[queue] = insist("asking for the ends of the queues", partial(around.client.max_offset, queue))
-    row = Row(spec.generation, spec.revision, queue_map, {**ends, **found.held()}, base)
+    row = Row(spec.generation, spec.revision, queue_map, {**ends, **found.held()}, base, spec.tasks)
     insist("storing where the task begins", partial(around.positions.store, {row_name(spec.task): row.stored(spec.epoch)}))
     positions = _source_positions(opened)
     insist("starting the source", partial(task.start, positions))
@@ -104,7 +104,7 @@ def _wait(around: Surroundings, opened: Opened, starts: Mapping[MessageQueue, in
     """Seconds for which what an older owner wrote last may be on its way (invariant 1: it has to be there when it is looked for).
 
     The cluster service has waited for it when the lease of that owner had ended (`settled`). It knows nothing of one that the
-    position service has confirmed for longer, and the lease is nothing to one that goes on without.
+    position service has confirmed for longer, which is waited for in any case; the lease is nothing to one that goes on without.
     """
-    settled = around.spec.settled and not opened.confirmed and around.config["on.isolation"] == "pause"
+    settled = around.spec.settled and around.config["on.isolation"] == "pause"
     return opened.wait if settled or not starts else max(opened.wait, around.endpoints.send_deadline)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from rocketconnect_sdk.context import TaskContext
@@ -278,7 +279,7 @@ class SourceRun:
 
     def _own_row(self, *, clean: bool = False) -> Stored:
         floors = {} if clean else self._progress.floors(self._found.held())
-        row = Row(self._row.generation, self._row.revision, self._map, floors, self._row.base)
+        row = replace(self._row, queues=self._map, floors=floors)
         return row.stored(self._around.spec.epoch)
 
     def _stored(self, positions: Mapping[str, Stored]) -> None:

@@ -31,6 +31,7 @@ class Row:
         queues: The queues of each topic that it knows, sorted: the queue map.
         floors: For each queue the offset from which on messages above the positions can be. None left: it ended clean.
         base: The lowest floors of the generations before.
+        tasks: How many tasks the plan has. 0: not known.
     """
 
     generation: int
@@ -38,6 +39,7 @@ class Row:
     queues: Mapping[str, tuple[MessageQueue, ...]] = field(default_factory=dict)
     floors: Floors = field(default_factory=dict)
     base: Floors = field(default_factory=dict)
+    tasks: int = 0
 
     def stored(self, epoch: int) -> Stored:
         """As a position."""
@@ -47,6 +49,7 @@ class Row:
             "queues": {topic: [queue_names.text(queue) for queue in queues] for topic, queues in self.queues.items()},
             "floors": {queue_names.text(queue): offset for queue, offset in self.floors.items()},
             "base": {queue_names.text(queue): offset for queue, offset in self.base.items()},
+            "tasks": self.tasks,
         }
         return Stored((epoch,), 0, resume)
 
@@ -59,6 +62,7 @@ class Row:
             {topic: tuple(map(queue_names.parse, names)) for topic, names in resume["queues"].items()},
             {queue_names.parse(name): offset for name, offset in resume["floors"].items()},
             {queue_names.parse(name): offset for name, offset in resume["base"].items()},
+            resume.get("tasks", 0),
         )
 
 
@@ -89,8 +93,20 @@ def scan_from(known: Mapping[int, Row], task: int, generation: int) -> tuple[dic
     if own is not None and own.generation == generation:
         return dict(own.floors), dict(own.base)
     # The first owner in this generation: whoever of the older ones held its partitions did not say where it was last.
-    base = lowest([row.floors if row.generation < generation else row.base for row in known.values()])
+    base = lowest([*_left_by(known, generation), *(row.base for row in known.values() if row.generation == generation)])
     return dict(base), base
+
+
+def _left_by(known: Mapping[int, Row], generation: int) -> list[Floors]:
+    """What the generations before left to be looked for."""
+    older = [row for row in known.values() if row.generation < generation]
+    newest = max((row.generation for row in older), default=0)
+    last = [row for row in older if row.generation == newest]
+    if last and 0 < last[0].tasks <= len(last):
+        # All of its tasks have begun: what was before them is theirs.
+        return [row.floors for row in last]
+    # One that never began has left what it should have looked for.
+    return [*(row.floors for row in older), *(row.base for row in last)]
 
 
 class Found:

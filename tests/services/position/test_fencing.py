@@ -13,8 +13,8 @@ def fence(task: int, generation: int, epoch: int) -> Fence:
     return Fence("c", task, generation, epoch)
 
 
-def opened(ledger: Ledger, task: int, generation: int, epoch: int, now: int = 0) -> tuple[Ledger, Opened]:
-    effects, answer = fencing.open_task(ledger, fence(task, generation, epoch), now=now)
+def opened(ledger: Ledger, task: int, generation: int, epoch: int, now: int = 0, deadline: int = 0) -> tuple[Ledger, Opened]:
+    effects, answer = fencing.open_task(ledger, fence(task, generation, epoch), now=now, send_deadline=deadline)
     return fencing.apply(ledger, effects), answer
 
 
@@ -232,13 +232,13 @@ def test_a_task_whose_positions_were_moved_is_not_confirmed_before_it_opens_agai
     assert confirmed(ledger, fence(0, 1, 1), now=1_000)[1] == []
 
 
-def test_that_an_older_owner_was_confirmed_is_told_for_a_while_after_the_wait() -> None:
-    ledger, answer = opened(NEW, 0, 1, 1, now=1_000)
-    assert not answer.confirmed
-    ledger, _ = confirmed(ledger, fence(0, 1, 1), now=1_000)
-    ledger, answer = opened(ledger, 0, 1, 2, now=2_000)
-    assert (answer.wait, answer.confirmed) == (0, True)
-    assert not opened(ledger, 0, 1, 3, now=2_000 + fencing.LONGEST_LEASE)[1].confirmed
+def test_what_one_who_was_confirmed_has_sent_last_is_waited_for_as_well() -> None:
+    ledger, answer = opened(NEW, 0, 1, 1, now=1_000, deadline=40)
+    assert answer.wait == 0
+    ledger, _ = confirmed(ledger, fence(0, 1, 1), now=1_000, lease=100)
+    for epoch, now, wait in ((2, 1_000, 140), (3, 1_100, 40), (4, 1_130, 10), (5, 1_140, 0), (6, 9_000, 0)):
+        ledger, answer = opened(ledger, 0, 1, epoch, now=now, deadline=40)
+        assert answer.wait == wait
 
 
 def test_a_clock_that_was_set_back_makes_nobody_wait_for_ever() -> None:

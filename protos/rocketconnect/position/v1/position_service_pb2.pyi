@@ -64,21 +64,27 @@ class OpenTaskRequest(_message.Message):
 
     FENCE_FIELD_NUMBER: _builtins.int
     REVISION_FIELD_NUMBER: _builtins.int
+    SEND_DEADLINE_FIELD_NUMBER: _builtins.int
     revision: _builtins.int
     """The revision of the configuration that its plan is of. 0: not known."""
     @_builtins.property
     def fence(self) -> Global___TaskFence:
         """Who opens."""
 
+    @_builtins.property
+    def send_deadline(self) -> _duration_pb2.Duration:
+        """How long after the end of its lease what an owner has sent or written last may still arrive."""
+
     def __init__(
         self,
         *,
         fence: Global___TaskFence | None = ...,
         revision: _builtins.int = ...,
+        send_deadline: _duration_pb2.Duration | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["fence", b"fence"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["fence", b"fence", "send_deadline", b"send_deadline"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["fence", b"fence", "revision", b"revision"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["fence", b"fence", "revision", b"revision", "send_deadline", b"send_deadline"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -94,23 +100,20 @@ class OpenTaskResponse(_message.Message):
     WAIT_FIELD_NUMBER: _builtins.int
     CLEAN_FIELD_NUMBER: _builtins.int
     INCARNATION_FIELD_NUMBER: _builtins.int
-    CONFIRMED_FIELD_NUMBER: _builtins.int
     clean: _builtins.bool
     """The last owner of this task ended with all that it had sent committed, so nothing needs to be looked for in the topic. The
     first time in a plan generation: all tasks before the generation did. False when the same epoch opens again.
     """
     incarnation: _builtins.int
     """The incarnation that partitions without a position start with."""
-    confirmed: _builtins.bool
-    """An older owner was confirmed (ConfirmEpochs) not long ago: it may have sent beyond the lease that the cluster service knew of."""
     @_builtins.property
     def positions(self) -> _containers.RepeatedCompositeFieldContainer[_record_pb2.Position]:
         """All positions of the connector."""
 
     @_builtins.property
     def wait(self) -> _duration_pb2.Duration:
-        """How long older owners of what it reads or writes may still be confirmed (ConfirmEpochs). When it is more than 0 the caller
-        waits so long, and then for the send deadline, before it first sends or writes.
+        """How long to wait before the first send or write: older owners of what it reads or writes may still be confirmed
+        (ConfirmEpochs), or what they have sent last may still arrive (send_deadline).
         """
 
     def __init__(
@@ -120,11 +123,10 @@ class OpenTaskResponse(_message.Message):
         wait: _duration_pb2.Duration | None = ...,
         clean: _builtins.bool = ...,
         incarnation: _builtins.int = ...,
-        confirmed: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["wait", b"wait"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["clean", b"clean", "confirmed", b"confirmed", "incarnation", b"incarnation", "positions", b"positions", "wait", b"wait"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clean", b"clean", "incarnation", b"incarnation", "positions", b"positions", "wait", b"wait"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

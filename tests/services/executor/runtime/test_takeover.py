@@ -143,7 +143,7 @@ def test_however_often_owners_die_every_record_is_in_its_queue_once_and_in_order
 
 
 def test_a_row_survives_being_stored() -> None:
-    row = Row(3, 2, {"t": tuple(QUEUES)}, {QUEUES[0]: 5}, {QUEUES[1]: 4})
+    row = Row(3, 2, {"t": tuple(QUEUES)}, {QUEUES[0]: 5}, {QUEUES[1]: 4}, 7)
     assert Row.parse(row.stored(9).resume) == row
     assert rows({"~task/4": row.stored(9), "file": Stored((1,))}) == {4: row}
 
@@ -160,3 +160,22 @@ def test_the_first_owner_of_a_generation_looks_from_the_lowest_floor_of_all_task
     known[0] = Row(2, 1, {}, {QUEUES[0]: 50}, base)
     assert scan_from(known, 1, 2) == (base, base)
     assert scan_from(known, 0, 2) == ({QUEUES[0]: 50}, base)
+
+
+def test_what_a_task_that_never_began_should_have_looked_for_is_looked_for_in_the_next_generation() -> None:
+    known = {0: Row(1, 1, {}, {QUEUES[0]: 4, QUEUES[1]: 9}, tasks=1)}
+    starts, base = scan_from(known, 0, 2)
+    # Only the first of two tasks begins.
+    known[0] = Row(2, 1, {}, {QUEUES[0]: 50}, base, tasks=2)
+    assert scan_from(known, 0, 3) == (starts, starts)
+    known[0] = Row(3, 1, {}, {QUEUES[0]: 60}, starts, tasks=1)
+    assert scan_from(known, 0, 4)[0] == {QUEUES[0]: 60}
+
+
+def test_when_all_tasks_of_a_generation_have_begun_nobody_looks_for_what_was_before_it() -> None:
+    known = {
+        0: Row(2, 1, {}, {QUEUES[0]: 50}, {QUEUES[0]: 4}, tasks=2),
+        1: Row(2, 1, {}, {}, {QUEUES[0]: 4}, tasks=2),
+        2: Row(1, 1, {}, {QUEUES[0]: 3}, tasks=3),
+    }
+    assert scan_from(known, 0, 3)[0] == {QUEUES[0]: 50}
