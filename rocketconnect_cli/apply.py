@@ -110,7 +110,7 @@ def _apply(client: Api, steps: Sequence[Step], apply_set: str, reason: str, *, q
         except ApiError as error:
             left = ", ".join(each.name for each in todo[len(done) :])
             before = ", ".join(each.name for each, _connector in done) or "nothing"
-            detail = f"{step.name}: {error} Changed before: {before}; not changed: {left}. Apply again to go on."
+            detail = f"{step.name}: {str(error).rstrip('.')}. Changed before: {before}; not changed: {left}. Apply again to go on."
             raise ApiError(error.exit_code, {**error.problem, "detail": detail}) from None
         done.append((step, connector))
         if not quiet:

@@ -14,8 +14,8 @@ from rocketconnect_kit.status import remote_errors
 from services.config.domain import ConnectorType, Worker
 from services.config.wire import connector_type
 
-VALIDATE_SECONDS = 10.0
-"""How long one executor may take to check a configuration."""
+VALIDATE_SECONDS = 30.0
+"""How long one executor may take to check a configuration: on a machine that is busy a plugin alone loads for seconds."""
 
 RELOAD_SECONDS = 30.0
 """How long one executor may take to look for its plugins again."""

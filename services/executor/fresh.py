@@ -87,7 +87,10 @@ class FreshHosts:
                 async with asyncio.timeout(seconds):
                     return await answer
             except TimeoutError as error:
-                msg = f"the plugin did not answer in {seconds:g} s, and its process was ended"
+                msg = (
+                    f"the plugin did not answer in {seconds:.0f} s, and its process was ended: the machine may be too busy, or a "
+                    "system that the plugin asks does not answer; try again"
+                )
                 raise PluginLate(msg) from error
             finally:
                 # Also when the caller gave up: nothing of the plugin stays behind.
