@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf
 from pathlib import Path
 
 from rocketconnect_sdk.context import TaskContext
@@ -24,7 +25,7 @@ from rocketconnect_sdk.sink import (
 from rocketconnect_sdk.source import Plan
 
 _SMALL = 1 << 20
-"""So many bytes go with the receipt; more are staged in a file."""
+"""So many bytes go with a receipt to another process; more are staged in a file."""
 
 _FORMS: Mapping[str, tuple[Callable[[Sequence[object]], bytes], Callable[[object], bytes]]] = {
     "text": (text_lines, text_line),
@@ -92,11 +93,16 @@ class FileLinesTask(RecordSinkTask):
 
 
 class LineWriter(SinkWriter):
-    """Makes lines: a few go with the receipt, many into a staged file."""
+    """Makes lines. They go with the receipt; in another process only a few do, and many into a staged file."""
 
-    def __init__(self, form: str, staged: Path) -> None:
+    def __init__(self, form: str, staged: Path, most: float = inf) -> None:
         self._form = form
         self._staged = staged
+        self._most = most
+
+    def __reduce__(self) -> tuple[type["LineWriter"], tuple[str, Path, int]]:
+        """What is made of it elsewhere."""
+        return LineWriter, (self._form, self._staged, _SMALL)
 
     def stage(self, batch: SinkBatch, part: str) -> Receipt:
         """The lines of a batch. See SinkWriter."""
@@ -112,7 +118,7 @@ class LineWriter(SinkWriter):
                 except RecordError as error:
                     refused[index] = str(error)
             data = b"".join(lines)
-        receipt = data if len(data) <= _SMALL else self._stage(data, part)
+        receipt = data if len(data) <= self._most else self._stage(data, part)
         if refused:
             raise RecordRefused(refused, receipt)
         return receipt

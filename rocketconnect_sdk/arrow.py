@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from rocketconnect_sdk.compact import Texts
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.record import Offset, Rejected, SinkBatch, SourceBatch
 from rocketconnect_sdk.schema import DATE, DECIMAL, TIMESTAMP, Field, Schema, Type, decimal
@@ -169,6 +170,8 @@ def to_array(values: Sequence[object], schema: Schema | None) -> pa.Array:
         RecordError: a value does not fit the schema.
     """
     try:
+        if isinstance(values, Texts) and (schema is None or to_arrow_type(schema) == pa.string()):
+            return pa.array(values.utf8, pa.binary()).view(pa.string())
         if schema is not None:
             return pa.array(values, to_arrow_type(schema))
         kinds = set(map(type, values)) - {type(None)}

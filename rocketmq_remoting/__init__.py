@@ -57,6 +57,7 @@ from rocketmq_remoting.model import (
     TopicConfig,
     TopicRoute,
 )
+from rocketmq_remoting.numbered import NumberedProperties
 from rocketmq_remoting.pending import Pending
 from rocketmq_remoting.protocol.properties import decode_properties, encode_properties
 from rocketmq_remoting.sending import encode_messages
@@ -91,6 +92,7 @@ __all__ = [
     "NoPermission",
     "NotConfirmed",
     "NotSent",
+    "NumberedProperties",
     "OutcomeUnknown",
     "Pending",
     "PendingPull",

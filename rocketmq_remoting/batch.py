@@ -14,6 +14,7 @@ from itertools import compress as compress_columns
 from typing import TYPE_CHECKING
 
 from rocketmq_remoting.errors import InvalidMessage, MessageTooLarge
+from rocketmq_remoting.numbered import NumberedProperties, concat_properties
 from rocketmq_remoting.protocol.compression import COMPRESSED_FLAG, compress
 from rocketmq_remoting.protocol.properties import KEYS, MAX_PROPERTIES_BYTES, TAGS, decode_properties
 
@@ -30,6 +31,11 @@ BATCH_OVERHEAD_BYTES = _BATCH_HEAD.size + _PROPERTIES_LENGTH.size
 MAX_BATCH_MESSAGES = 32_767
 # A broker's default `maxMessageSize`, which bounds a whole batch.
 MAX_BATCH_BYTES = 4 << 20
+
+# Ends the name of a property.
+_NAME_END = b"\x01"
+# The length of a larger one may hold that byte, too.
+_SMALL_MESSAGE = 255
 
 IPV6_BORN_FLAG = 1 << 4
 IPV6_STORE_FLAG = 1 << 5
@@ -48,6 +54,19 @@ class EncodedBatch:
     payload: bytes
     count: int
     sys_flag: int = 0
+
+    @classmethod
+    def concat(cls, batches: Sequence[EncodedBatch]) -> EncodedBatch:
+        """Join batches whose bodies are compressed alike; at least one.
+
+        Raises:
+            MessageTooLarge: over 32,767 messages.
+        """
+        if len(batches) == 1:
+            return batches[0]
+        count = sum(batch.count for batch in batches)
+        _check_count(count)
+        return cls(b"".join([batch.payload for batch in batches]), count, batches[0].sys_flag)
 
 
 def encode_batch(
@@ -71,15 +90,18 @@ def encode_batch(
     """
     if not bodies:
         raise InvalidMessage("a batch needs at least one message")
-    if len(bodies) > MAX_BATCH_MESSAGES:
-        msg = f"a batch of {len(bodies)} messages: RocketMQ takes {MAX_BATCH_MESSAGES} at most, split it"
-        raise MessageTooLarge(msg)
+    _check_count(len(bodies))
     sys_flag = 0
     if compression is not None:
         bodies = [compress(body, compression) for body in bodies]
         sys_flag = COMPRESSED_FLAG | compression.value
     if isinstance(properties, bytes):
         payload = _encode_same_properties(bodies, properties)
+    elif len(bodies) != len(properties):
+        msg = f"{len(bodies)} bodies and {len(properties)} properties: give as many, or one for all"
+        raise InvalidMessage(msg)
+    elif isinstance(properties, NumberedProperties):
+        payload = _encode_numbered(bodies, properties)
     else:
         payload = _encode_own_properties(bodies, properties)
     if len(payload) > max_bytes:
@@ -91,30 +113,73 @@ def encode_batch(
     return EncodedBatch(payload, len(bodies), sys_flag)
 
 
+class _Heads(dict[int, bytes]):
+    """What stands between two bodies, by the length of the second: a look-up is cheaper than packing five numbers."""
+
+    def __init__(self, before: bytes, overhead: int) -> None:
+        self._before = before
+        self._overhead = overhead
+
+    def __missing__(self, length: int) -> bytes:
+        head = self[length] = self._before + _BATCH_HEAD.pack(length + self._overhead, 0, 0, 0, length)
+        return head
+
+
 def _encode_same_properties(bodies: Sequence[bytes], properties: bytes) -> bytes:
     _check_properties(len(properties))
     tail = _PROPERTIES_LENGTH.pack(len(properties)) + properties
-    overhead = _BATCH_HEAD.size + len(tail)
-    pack = _BATCH_HEAD.pack
-    parts: list[bytes] = []
-    append = parts.append
-    # Real data repeats lengths, and a look-up is cheaper than packing five numbers.
-    heads: dict[int, bytes] = {}
-    for body in bodies:
-        size = len(body)
-        head = heads.get(size)
-        if head is None:
-            head = heads[size] = pack(size + overhead, 0, 0, 0, size)
-        append(head)
-        append(body)
-        append(tail)
+    heads = _Heads(tail, BATCH_OVERHEAD_BYTES + len(properties))
+    parts = [tail] * (2 * len(bodies) + 1)
+    parts[0:-1:2] = map(heads.__getitem__, map(len, bodies))
+    parts[1::2] = bodies
+    parts[0] = parts[0][len(tail) :]
     return b"".join(parts)
 
 
+def _encode_numbered(bodies: Sequence[bytes], properties: NumberedProperties) -> bytes:
+    _check_properties(properties.length)
+    tail = properties.tail
+    heads = _Heads(tail, BATCH_OVERHEAD_BYTES + properties.length)
+    # Columns are laid into each other; nothing here is done for a single message.
+    parts = [_PROPERTIES_LENGTH.pack(properties.length) + properties.head] * (4 * len(bodies) + 1)
+    parts[0:-1:4] = map(heads.__getitem__, map(len, bodies))
+    parts[1::4] = bodies
+    parts[3::4] = properties.digits
+    parts[0] = parts[0][len(tail) :]
+    parts[-1] = tail
+    return b"".join(parts)
+
+
+def decode_numbered(unit: bytes, count: int) -> tuple[list[bytes], NumberedProperties] | None:
+    """Undo `encode_batch` for small messages of one property each that differ in its last number; None: they are others.
+
+    Args:
+        unit: the encoded messages.
+        count: how many there are.
+
+    Raises:
+        struct.error: it is cut short.
+    """
+    if len(unit) > _SMALL_MESSAGE * count:
+        return None
+    size, *_, length = _BATCH_HEAD.unpack_from(unit)
+    first = unit[length + BATCH_OVERHEAD_BYTES : size]
+    name, separator, value = first.partition(_NAME_END)
+    # Searching for a single byte is much quicker than to go from length to length.
+    pieces = unit.split(_NAME_END)
+    if not separator or length < 0 or len(pieces) != count + 1:
+        return None
+    properties = NumberedProperties.like(first, pieces[1:], len(name) + 1)
+    if properties is None:
+        return None
+    begin, end = len(value) + _BATCH_HEAD.size, -len(name) - _PROPERTIES_LENGTH.size
+    bodies = [piece[begin:end] for piece in pieces[:-1]]
+    bodies[0] = pieces[0][_BATCH_HEAD.size : end]
+    # A guess so far. Encoded they are the same bytes, so these are the messages.
+    return (bodies, properties) if _encode_numbered(bodies, properties) == unit else None
+
+
 def _encode_own_properties(bodies: Sequence[bytes], properties: Sequence[bytes]) -> bytes:
-    if len(bodies) != len(properties):
-        msg = f"{len(bodies)} bodies and {len(properties)} properties: give as many, or one for all"
-        raise InvalidMessage(msg)
     _check_properties(max(map(len, properties)))
     pack = _BATCH_HEAD.pack
     pack_length = _PROPERTIES_LENGTH.pack
@@ -128,6 +193,12 @@ def _encode_own_properties(bodies: Sequence[bytes], properties: Sequence[bytes])
         append(pack_length(length))
         append(own)
     return b"".join(parts)
+
+
+def _check_count(count: int) -> None:
+    if count > MAX_BATCH_MESSAGES:
+        msg = f"a batch of {count} messages: RocketMQ takes {MAX_BATCH_MESSAGES} at most, split it"
+        raise MessageTooLarge(msg)
 
 
 def _check_properties(length: int) -> None:
@@ -165,7 +236,7 @@ class DecodedBatch:
         queue: MessageQueue,
         bodies: list[bytes],
         offsets: list[int],
-        raw_properties: list[bytes],
+        raw_properties: Sequence[bytes],
         store_timestamps_ms: list[int],
         sources: list[Source],
         units: int,
@@ -193,7 +264,7 @@ class DecodedBatch:
             batches[0].queue,
             [body for batch in batches for body in batch.bodies],
             [offset for batch in batches for offset in batch.offsets],
-            [raw for batch in batches for raw in batch.raw_properties],
+            concat_properties([batch.raw_properties for batch in batches]),
             [time for batch in batches for time in batch.store_timestamps_ms],
             [source for batch in batches for source in batch._sources],  # noqa: SLF001
             sum(batch.units for batch in batches),

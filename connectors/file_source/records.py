@@ -7,10 +7,10 @@ from hashlib import sha256
 from itertools import accumulate, compress, count
 from operator import add
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
+from rocketconnect_sdk.compact import Numbers, Texts
 from rocketconnect_sdk.record import Offset, Rejected
 from rocketconnect_sdk.schema import STRING, Schema
 
@@ -36,7 +36,7 @@ class Cut:
     """
 
     values: Sequence[object]
-    offsets: list[Offset]
+    offsets: Sequence[Offset]
     used: int
     keys: Sequence[object] | None = None
 
@@ -57,7 +57,7 @@ def too_long(first: bytes, length: int, digest: str, limit: int) -> Rejected:
 
 def located(cut: Cut, path: Path) -> Sequence[object]:
     """The values of a cut; those that could not be read say in which file, and between which bytes of its content, they stand."""
-    if Rejected not in set(map(type, cut.values)):
+    if isinstance(cut.values, Texts) or Rejected not in set(map(type, cut.values)):
         return cut.values
     pairs = zip(cut.values, cut.offsets, strict=True)
     return [_located(value, offset, path) if isinstance(value, Rejected) else value for value, offset in pairs]
@@ -129,7 +129,7 @@ class Lines:
 
     block: bytes
     parts: list[bytes]
-    offsets: list[Offset]
+    offsets: Sequence[Offset]
     used: int
 
 
@@ -141,10 +141,10 @@ def whole_lines(data: bytes, at: int, *, last: bool) -> Lines | None:
         return None
     block = data[:end]
     parts = block.split(b"\n")
-    # Each ends one byte behind its newline; zip makes the tuples.
-    offsets: list[Offset] = list(zip(map(add, accumulate(map(len, parts)), count(at + 1)), strict=False))
+    # Each ends one byte behind its newline.
+    offsets: Sequence[Offset] = Numbers(list(map(add, accumulate(map(len, parts)), count(at + 1))))
     if unterminated:
-        offsets[-1] = (at + end, 1)
+        offsets = [*offsets[:-1], (at + end, 1)]
     return Lines(block, parts, offsets, end if unterminated else end + 1)
 
 
@@ -158,15 +158,17 @@ class Text(Format):
         lines = whole_lines(data, at, last=last)
         if lines is None:
             return NOTHING
-        values: list[Any]
+        parts = lines.parts
+        values: Sequence[object]
         try:
-            values = lines.block.decode().split("\n")
+            # Whole lines: a newline is never a part of another character.
+            lines.block.isascii() or lines.block.decode()
+            values = Texts(parts if b"\r" not in lines.block else [part.removesuffix(b"\r") for part in parts])
         except UnicodeDecodeError:
-            values = list(map(self.decode, lines.parts))
+            texts = map(self.decode, parts)
+            values = [text.removesuffix("\r") if isinstance(text, str) else text for text in texts]
         if len(lines.block) > self.limit:
-            values = [self._within(value, part) for value, part in zip(values, lines.parts, strict=True)]
-        if b"\r" in lines.block:
-            values = [value.removesuffix("\r") if isinstance(value, str) else value for value in values]
+            values = [self._within(value, part) for value, part in zip(values, parts, strict=True)]
         return Cut(values, lines.offsets, lines.used)
 
     def _within(self, value: object, part: bytes) -> object:

@@ -49,7 +49,7 @@ class Converter(ABC):
         encode = self.encode
         return [encode(value, schema) for value in values]
 
-    def decode_many(self, data: Sequence[bytes]) -> tuple[list[object], Schema | None]:
+    def decode_many(self, data: Sequence[bytes]) -> tuple[Sequence[object], Schema | None]:
         """Decode for each of them, at once, when all have the same schema.
 
         Raises:

@@ -91,7 +91,7 @@ class JsonConverter(Converter):
         schema, values = self._readers.of(bytes(envelope.schema), lambda: self._reader(bytes(envelope.schema)))
         return values.decode(envelope.payload), schema
 
-    def decode_many(self, data: Sequence[bytes]) -> tuple[list[object], Schema | None]:
+    def decode_many(self, data: Sequence[bytes]) -> tuple[Sequence[object], Schema | None]:
         """The same values as decode."""
         if not self._enveloped or not data:
             return self._untyped.decode_many(data, 0, None), None

@@ -4,11 +4,13 @@ import codecs
 import json
 from collections.abc import Sequence
 
+from rocketconnect_sdk.compact import Texts
 from rocketconnect_sdk.converters.base import Converter
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.schema import BYTES, STRING, Schema
 
+_UTF8 = "utf-8"
 _ENCODING_FIX = "Name a text encoding, such as utf-8, iso-8859-1 or gb18030."
 
 
@@ -57,15 +59,19 @@ class StringConverter(Converter):
 
     def encode_many(self, values: Sequence[object], schema: Schema | None) -> list[bytes]:
         """The same bytes as encode."""
+        if isinstance(values, Texts) and self._written == _UTF8:
+            return values.utf8
         try:
             return [value.encode(self._written) for value in values]  # type: ignore[attr-defined]  # mostly str; else below
         except (AttributeError, UnicodeEncodeError):
             return super().encode_many(values, schema)
 
-    def decode_many(self, data: Sequence[bytes]) -> tuple[list[object], Schema | None]:
+    def decode_many(self, data: Sequence[bytes]) -> tuple[Sequence[object], Schema | None]:
         """The same values as decode."""
         try:
             encoding = self._read
+            if encoding == _UTF8:
+                return Texts.of(data), STRING
             return [item.decode(encoding) for item in data], STRING
         except UnicodeDecodeError as error:
             msg = f"some bytes are not {self._read}: {error.reason} at byte {error.start}"
@@ -106,6 +112,10 @@ class BytesConverter(Converter):
                 raise RecordError(msg) from None
         msg = f"a {type(value).__name__} is neither bytes nor text; use another converter, such as json"
         raise RecordError(msg)
+
+    def encode_many(self, values: Sequence[object], schema: Schema | None) -> list[bytes]:
+        """The same bytes as encode."""
+        return values.utf8 if isinstance(values, Texts) else super().encode_many(values, schema)
 
     def decode(self, data: bytes) -> tuple[object, Schema | None]:
         """The bytes themselves."""

@@ -5,6 +5,7 @@ from math import isfinite
 
 import msgspec
 
+from rocketconnect_sdk.compact import Texts
 from rocketconnect_sdk.errors import RecordError
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode
@@ -19,6 +20,8 @@ def text_lines(values: Sequence[object]) -> bytes:
     """
     if not values:
         return b""
+    if isinstance(values, Texts):
+        return b"\n".join(values.utf8) + b"\n"
     try:
         return ("\n".join(values) + "\n").encode()  # type: ignore[arg-type]  # mostly str; else below
     except (TypeError, UnicodeEncodeError):

@@ -9,14 +9,18 @@ On a batch topic one stored message is a unit: its body holds many messages in t
 
 from __future__ import annotations
 
+import re
 import struct
 from typing import TYPE_CHECKING
 
-from rocketmq_remoting.batch import IPV6_BORN_FLAG, IPV6_STORE_FLAG, DecodedBatch, Source
+from rocketmq_remoting.batch import IPV6_BORN_FLAG, IPV6_STORE_FLAG, DecodedBatch, Source, decode_numbered
 from rocketmq_remoting.errors import ProtocolError
+from rocketmq_remoting.numbered import concat_properties
 from rocketmq_remoting.protocol.compression import COMPRESSED_FLAG, compression_of, decompress
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rocketmq_remoting.model import MessageQueue
 
 MAGIC_V1 = 0xDAA320A7
@@ -31,6 +35,7 @@ _SIZE_AND_MAGIC = struct.Struct(">iI")
 _INT = struct.Struct(">i")
 _LONG = struct.Struct(">q")
 _UNUSUAL = COMPRESSED_FLAG | IPV6_BORN_FLAG | IPV6_STORE_FLAG | NEED_UNWRAP_FLAG | INNER_BATCH_FLAG
+_INNER_COUNT = re.compile(rb"(?:\A|\x02)INNER_NUM\x01(\d{1,5})\x02")
 _BORN_HOST_AT = 48
 _IPV6_EXTRA = 12
 
@@ -52,7 +57,7 @@ def decode_stored(queue: MessageQueue, buffer: bytes) -> DecodedBatch:
         queue,
         columns.bodies,
         columns.offsets,
-        columns.properties,
+        concat_properties([*columns.before, columns.properties]),
         columns.times,
         [Source(buffer, columns.positions)] if columns.positions else [],
         columns.units,
@@ -60,13 +65,15 @@ def decode_stored(queue: MessageQueue, buffer: bytes) -> DecodedBatch:
 
 
 class _Columns:
-    __slots__ = ("bodies", "buffer", "offsets", "positions", "properties", "times", "units")
+    __slots__ = ("before", "bodies", "buffer", "offsets", "positions", "properties", "times", "units")
 
     def __init__(self, buffer: bytes) -> None:
         self.buffer = buffer
         self.bodies: list[bytes] = []
         self.offsets: list[int] = []
         self.properties: list[bytes] = []
+        # The properties of messages before those.
+        self.before: list[Sequence[bytes]] = []
         self.times: list[int] = []
         self.positions: list[int] = []
         self.units = 0
@@ -130,7 +137,7 @@ class _Columns:
         if sys_flag & COMPRESSED_FLAG:
             body = decompress(body, compression_of(sys_flag))
         if sys_flag & NEED_UNWRAP_FLAG and sys_flag & INNER_BATCH_FLAG:
-            self._unwrap(body, offset, stored, at)
+            self._unwrap(body, buffer[properties_at:after], offset, stored, at)
         else:
             self.bodies.append(body)
             self.offsets.append(offset)
@@ -140,11 +147,27 @@ class _Columns:
         self.units += 1
         return after
 
-    def _unwrap(self, unit: bytes, base: int, stored: int, position: int) -> None:
+    def _unwrap(self, unit: bytes, raw_properties: bytes, base: int, stored: int, position: int) -> None:
         """Read the messages of a unit; the first one's offset is `base`."""
+        before = len(self.bodies)
+        inner = _INNER_COUNT.search(raw_properties)
+        numbered = decode_numbered(unit, int(inner[1])) if inner is not None else None
+        if numbered is None:
+            self._walk(unit, position)
+        else:
+            bodies, properties = numbered
+            self.bodies += bodies
+            self.before += (self.properties[:], properties)
+            self.properties.clear()
+        count = len(self.bodies) - before
+        self.offsets.extend(range(base, base + count))
+        self.times.extend([stored] * count)
+        self.positions.extend([position] * count)
+
+    def _walk(self, unit: bytes, position: int) -> None:
+        """Read the messages of a unit one by one."""
         unpack = _INNER.unpack_from
         add_body, add_properties = self.bodies.append, self.properties.append
-        before = len(self.bodies)
         at = 0
         end = len(unit)
         while at < end:
@@ -156,10 +179,6 @@ class _Columns:
             add_body(unit[at + 20 : properties_at - 2])
             add_properties(unit[properties_at:after])
             at = after
-        count = len(self.bodies) - before
-        self.offsets.extend(range(base, base + count))
-        self.times.extend([stored] * count)
-        self.positions.extend([position] * count)
 
 
 def _contradiction(at: int) -> ProtocolError:

@@ -1,14 +1,16 @@
+import pickle
 from pathlib import Path
 
 import pytest
 
 from connectors.file_lines import FileLines
 from connectors.file_sink import FileSink
+from rocketconnect_sdk.compact import Texts
 from rocketconnect_sdk.conformance import SinkCase, SinkSuite
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import SinkBatch
-from rocketconnect_sdk.sink import QueuePosition, SinkCommit
+from rocketconnect_sdk.sink import QueuePosition, SinkCommit, SinkWriter
 
 
 class TestConformance(SinkSuite):
@@ -18,13 +20,14 @@ class TestConformance(SinkSuite):
         return SinkCase(FileLines(), {"filename": str(path)}, lambda: path.read_text().splitlines(), directory=tmp_path)
 
 
-def test_large_batches_are_staged_in_files_that_go_with_the_batch(tmp_path: Path) -> None:
+def test_large_batches_of_another_process_are_staged_in_files_that_go_with_the_batch(tmp_path: Path) -> None:
     path = tmp_path / "out.txt"
     sink = FileLines()
     task = sink.open(parse(sink.options, {"filename": str(path), "format": "jsonlines"}), {}, TaskContext())
     task.start()
     batch = SinkBatch("t/b/0", "t", ["x" * 100] * 50_000, range(50_000))
-    receipts = [task.writer().stage(batch, f"part-{number}") for number in range(2)]
+    writer: SinkWriter = pickle.loads(pickle.dumps(task.writer()))
+    receipts = [writer.stage(batch, f"part-{number}") for number in range(2)]
     staged = tmp_path / ".out.txt.rocketconnect" / "staged"
     assert sorted(file.name for file in staged.iterdir()) == ["part-0", "part-1"]
     task.abort(receipts[:1])
@@ -33,6 +36,15 @@ def test_large_batches_are_staged_in_files_that_go_with_the_batch(tmp_path: Path
     )
     assert list(staged.iterdir()) == []
     assert path.read_text() == f'"{"x" * 100}"\n' * 50_000
+
+
+def test_in_one_process_a_large_batch_needs_no_file(tmp_path: Path) -> None:
+    sink = FileLines()
+    task = sink.open(parse(sink.options, {"filename": str(tmp_path / "out.txt")}), {}, TaskContext())
+    task.start()
+    values = Texts.of([b"x" * 100] * 50_000)
+    assert task.writer().stage(SinkBatch("t/b/0", "t", values, range(50_000)), "part") == (b"x" * 100 + b"\n") * 50_000
+    assert list((tmp_path / ".out.txt.rocketconnect" / "staged").iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["out.txt", "./out.txt", "../out.txt", "~/out.txt"])

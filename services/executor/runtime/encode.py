@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from rocketconnect_sdk.compact import Texts
 from rocketconnect_sdk.converters import Converter
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.record import NO_HEADERS, Offset, Rejected, SourceBatch
@@ -227,7 +228,7 @@ def _convert(
     converter: Converter, source: object, values: Sequence[object], schema: Schema | None, failures: dict[int, Failure]
 ) -> list[bytes]:
     """The bytes of each value; empty for None and for those that are added to the failures."""
-    if Rejected not in set(map(type, values)) and None not in values:
+    if isinstance(values, Texts) or (Rejected not in set(map(type, values)) and None not in values):
         try:
             return converter.encode_many(values, schema)
         except RecordError:
@@ -266,7 +267,7 @@ def _extras(
     """The encoded properties of each record besides RCPOS; None: no record has any."""
     if batch.properties is not None:
         return [_encoded(index, properties, bodies, failures) for index, properties in enumerate(batch.properties)]
-    tombstones = None in batch.values
+    tombstones = not isinstance(batch.values, Texts) and None in batch.values
     if keys is None and batch.headers is None and batch.timestamps_ms is None and not tombstones:
         return None
     extras = []

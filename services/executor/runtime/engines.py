@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from rocketconnect_sdk.compact import Texts
 from rocketconnect_sdk.errors import RecordRefused
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.sink import Receipt, RecordSinkTask, SinkCommit, SinkWriter
@@ -107,7 +108,7 @@ def _join(batches: Sequence[SinkBatch]) -> SinkBatch:
     return SinkBatch(
         first.queue,
         first.topic,
-        [value for batch in batches for value in batch.values],
+        _values(batches),
         [offset for batch in batches for offset in batch.offsets],
         _optional([batch.keys for batch in batches], batches),
         None if first.timestamps_ms is None else [time for batch in batches for time in batch.timestamps_ms or ()],
@@ -115,6 +116,13 @@ def _join(batches: Sequence[SinkBatch]) -> SinkBatch:
         next((batch.schema for batch in batches if batch.schema is not None), None),
         sum(batch.size for batch in batches),
     )
+
+
+def _values(batches: Sequence[SinkBatch]) -> Sequence[object]:
+    texts = [batch.values for batch in batches if isinstance(batch.values, Texts)]
+    if len(texts) == len(batches):
+        return Texts([text for column in texts for text in column.utf8])
+    return [value for batch in batches for value in batch.values]
 
 
 def _optional(columns: Sequence[Sequence[object] | None], batches: Sequence[SinkBatch]) -> list[object] | None:

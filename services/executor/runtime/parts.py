@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from rocketconnect_sdk.converters import Converter
 from rocketconnect_sdk.errors import RecordError
@@ -15,11 +15,14 @@ from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import SourceMark
 from rocketmq_remoting.batch import DecodedBatch
+from rocketmq_remoting.numbered import NumberedProperties
 from rocketmq_remoting.protocol.properties import UNIQUE_KEY, decode_properties
 from services.executor.runtime.encode import EXTENSION, KEY_BASE64, TIMESTAMP, TOMBSTONE
 from services.executor.runtime.failures import ErrorPolicy, Failure, RecordFailed, Stage
 from services.executor.runtime.marks import PROPERTY, behind
 from services.executor.runtime.queues import text
+
+T = TypeVar("T")
 
 _INTERNAL = frozenset({PROPERTY, TIMESTAMP, TOMBSTONE, KEY_BASE64})
 _INTERNAL_PREFIX = "connect-replay-"
@@ -135,20 +138,20 @@ class Decoder:
             bad = {}
         parts = []
         for first, last, schema in _same_schema(schemas, bad, stop):
-            indexes = [i for i in range(first, last) if i not in bad] if bad else range(first, last)
+            good = [i for i in range(first, last) if i not in bad] if bad else range(first, last)
             records = SinkBatch(
                 queue,
                 batch.queue.topic,
-                [values[i] for i in indexes] if bad else values[first:last],
-                [offsets[i] for i in indexes] if bad else offsets[first:last],
-                None if columns.keys is None else [columns.keys[i] for i in indexes],
-                None if columns.times is None else [columns.times[i] for i in indexes],
-                None if columns.headers is None else [columns.headers[i] for i in indexes],
+                _pick(values, good),
+                _pick(offsets, good),
+                None if columns.keys is None else _pick(columns.keys, good),
+                None if columns.times is None else _pick(columns.times, good),
+                None if columns.headers is None else _pick(columns.headers, good),
                 schema,
-                sum(map(len, bodies)) if last - first == len(bodies) else sum(len(bodies[i]) for i in indexes),
+                sum(map(len, _pick(bodies, good))),
             )
             failed = [BadRecord(queue, offsets[i], _whole(bad[i], bodies[i]), raws[i]) for i in range(first, last) if i in bad]
-            part = Part(queue, start, until, {}, records, len(indexes) + len(failed), 0, failed, now)
+            part = Part(queue, start, until, {}, records, len(records) + len(failed), 0, failed, now)
             if self._wanted.array is not None:
                 part.array = arrays.get((first, last)) or self._wanted.array(records.values, schema)
             parts.append(part)
@@ -226,7 +229,7 @@ class Decoder:
         return None
 
     def _columns(self, raws: Sequence[bytes], stored: Sequence[int], message_id: Callable[[int], str]) -> "_Columns":
-        joined = b"".join(raws)
+        joined = raws.joined() if isinstance(raws, NumberedProperties) and raws else b"".join(raws)
         wanted = self._wanted
         keyed = wanted.keys and (b"KEYS\x01" in joined or KEY_BASE64.encode() in joined)
         timed = wanted.timestamps and TIMESTAMP.encode() in joined
@@ -312,6 +315,12 @@ def _same_schema(
         held = schemas[index]
     ranges.append((first, stop, held))
     return ranges
+
+
+def _pick(column: Sequence[T], which: Sequence[int]) -> Sequence[T]:
+    if len(which) == len(column):
+        return column
+    return column[which.start : which.stop] if isinstance(which, range) else [column[index] for index in which]
 
 
 def _stored_before(batch: DecodedBatch, until: int) -> int:

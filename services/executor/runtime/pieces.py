@@ -4,10 +4,13 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
+from operator import add
 
 from rocketconnect_sdk.record import Offset
-from rocketmq_remoting.batch import BATCH_OVERHEAD_BYTES
+from rocketmq_remoting.batch import BATCH_OVERHEAD_BYTES, EncodedBatch, encode_batch
 from rocketmq_remoting.model import MessageQueue
+from rocketmq_remoting.numbered import lengths
 from services.executor.runtime.positions import Stored
 
 
@@ -61,11 +64,22 @@ class Piece:
     found_from: int | None = None
     size: int = field(init=False)
     values: int = field(init=False)
+    _encoded: EncodedBatch | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         """Counts it."""
         self.values = sum(map(len, self.bodies))
-        self.size = self.values + sum(map(len, self.properties)) + BATCH_OVERHEAD_BYTES * len(self.bodies)
+        self.size = self.values + sum(lengths(self.properties)) + BATCH_OVERHEAD_BYTES * len(self.bodies)
+
+    def encoded(self) -> EncodedBatch:
+        """Its messages as they are sent; made once.
+
+        Raises:
+            InvalidMessage: they are too large or too many for one send.
+        """
+        if self._encoded is None:
+            self._encoded = encode_batch(self.bodies, self.properties)
+        return self._encoded
 
     def __len__(self) -> int:
         """How many messages."""
@@ -89,15 +103,14 @@ class Piece:
         """Cut so that each has at most so many bytes (or one message) and so many messages; see `part`."""
         if self.size <= size and len(self) <= count:
             return [self]
+        # Where each message ends.
+        ends = list(accumulate(map(add, map(len, self.bodies), map(BATCH_OVERHEAD_BYTES.__add__, lengths(self.properties)))))
         parts = []
         start = held = 0
-        for index, (body, properties) in enumerate(zip(self.bodies, self.properties, strict=True)):
-            length = len(body) + len(properties) + BATCH_OVERHEAD_BYTES
-            if index > start and (held + length > size or index - start >= count):
-                parts.append(self.part(start, index))
-                start, held = index, 0
-            held += length
-        parts.append(self.part(start, len(self)))
+        while start < len(self):
+            stop = min(max(bisect_right(ends, held + size), start + 1), start + count)
+            parts.append(self.part(start, stop))
+            start, held = stop, ends[stop - 1]
         return parts
 
     def up_to(self, mark: Offset) -> int:

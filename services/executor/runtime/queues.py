@@ -9,7 +9,7 @@ from rocketmq_remoting.client import Client
 from rocketmq_remoting.errors import QueueGap
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.stream import PullStream
-from services.executor.runtime.marks import runs
+from services.executor.runtime.marks import highest, runs
 
 BROKER_SETTLES = 0.5
 """Seconds: a broker that answers has by then worked off, or refused, whatever reached it before (it refuses requests that waited
@@ -85,7 +85,7 @@ def read_tail(client: Client, queue: MessageQueue, start: int, uid: str, stoppin
                 continue
             for run in runs(batch.raw_properties) if batch is not None else ():
                 if run.offsets is not None and run.key.startswith(own):
-                    place = (run.incarnation, max(run.offsets))
+                    place = (run.incarnation, highest(run.offsets))
                     there[run.key] = max(place, there.get(run.key, place))
     return Tail(there, max(end, 0) if start <= end else end, gap or _lost(queue, start, end))
 

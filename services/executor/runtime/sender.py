@@ -3,10 +3,11 @@
 import time
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from rocketconnect_sdk.errors import SystemAway
-from rocketmq_remoting.batch import encode_batch
+from rocketmq_remoting.batch import EncodedBatch
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.errors import (
     InvalidMessage,
@@ -150,6 +151,8 @@ class Sender:
                     self._send(lane, events)
                 elif not lane.flying:
                     del self._busy[lane.queue]
+            if lane.pending is not None and lane.waiting:
+                self._prepare(lane.waiting[0])
         for event in events:
             self.buffered -= event.piece.size
         return events
@@ -192,10 +195,7 @@ class Sender:
             return
         pieces = self._take(lane)
         try:
-            batch = encode_batch(
-                [body for piece in pieces for body in piece.bodies],
-                [properties for piece in pieces for properties in piece.properties],
-            )
+            batch = EncodedBatch.concat([piece.encoded() for piece in pieces])
             # Invariant 4: the only send under way for this queue. Invariant 8: no byte is written when the lease is over.
             lane.pending = self._client.send_batch_async(lane.queue, batch, _ANSWER_SECONDS, not_after=self._lease.until)
         except RocketMQError as error:
@@ -203,6 +203,12 @@ class Sender:
             return
         lane.flying, lane.sent_at = pieces, now
         lane.pending.add_done_callback(self._wake)
+
+    def _prepare(self, piece: Piece) -> None:
+        """Encodes what is sent next, while the broker works on what it has."""
+        with suppress(InvalidMessage):
+            # Raised again where it is sent.
+            piece.encoded()
 
     def _wake(self, _pending: object) -> None:
         self._control.wake()

@@ -79,6 +79,25 @@ def test_the_message_id_is_the_brokers_address_and_the_place_in_its_log() -> Non
 
 
 @given(
+    bodies=st.lists(st.binary(max_size=30) | st.just(b"RCPOS\x01u|1|p|0|17\x02"), min_size=1, max_size=20),
+    numbers=st.lists(st.integers(10, 99) | st.integers(8, 11), min_size=20, max_size=20),
+    more=st.sampled_from([b"", b"KEYS\x01k\x02", b"x\x01y\x02"]),
+    said=st.sampled_from([None, 0, 1]),
+)
+def test_a_unit_is_unwrapped_the_same_whether_its_properties_are_alike_or_not_and_whatever_it_says_of_its_count(
+    bodies: list[bytes], numbers: list[int], more: bytes, said: int | None
+) -> None:
+    properties = [b"RCPOS\x01u|1|p|0|%d\x02" % number + more for number in numbers[: len(bodies)]]
+    of_unit = b"" if said is None else b"UNIQ_KEY\x01K\x02INNER_NUM\x01%d\x02" % (len(bodies) + said)
+    unit = Stored(encode_batch(bodies, properties).payload, 5, of_unit, UNIT).encode()
+    plain = Stored(b"after", 5 + len(bodies), b"a\x01b\x02").encode()
+    batch = decode_stored(QUEUE, plain + unit + plain + unit)
+    assert batch.bodies == [b"after", *bodies] * 2
+    assert list(batch.raw_properties) == [b"a\x01b\x02", *properties] * 2
+    assert list(decode_stored(QUEUE, unit + unit).raw_properties) == properties * 2
+
+
+@given(
     bodies=st.lists(st.binary(max_size=30), min_size=1, max_size=20),
     base=st.integers(0, 1 << 40),
     properties=st.dictionaries(st.sampled_from("abc"), st.sampled_from(["1", "ü"])),

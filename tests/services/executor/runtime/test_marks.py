@@ -3,9 +3,11 @@ import re
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from rocketconnect_sdk.compact import Numbers
 from rocketconnect_sdk.record import Offset
 from rocketconnect_sdk.sink import SourceMark
-from services.executor.runtime.marks import Place, Run, Stamper, mark_key, parse, partition_id, runs, select
+from rocketmq_remoting.numbered import NumberedProperties
+from services.executor.runtime.marks import Place, Run, Stamper, highest, mark_key, parse, partition_id, runs, select
 
 partitions = st.text(st.characters(blacklist_categories=["Cs", "Cc"]), min_size=1, max_size=50)
 numbers = st.integers(0, 2**62)
@@ -46,6 +48,29 @@ def test_what_is_stamped_is_what_is_parsed(epoch: int, partition: str, incarnati
     assert [parse(stamp) for stamp in stamps] == [
         Place(mark_key("c-1", partition), epoch, incarnation, offset) for offset in given_offsets
     ]
+
+
+@given(st.lists(numbers, min_size=1, max_size=20))
+def test_numbers_are_stamped_as_offsets_of_one_integer_are(integers: list[int]) -> None:
+    stamper = Stamper("c-1", 7, "p", 2)
+    assert list(stamper.stamp(Numbers(integers))) == stamper.stamp([(integer,) for integer in integers])
+
+
+@given(st.lists(st.integers(100, 999), min_size=1, max_size=20), st.integers(0, 1000), tails)
+def test_what_is_held_as_numbers_is_selected_as_message_by_message(integers: list[int], before: int, tail: bytes) -> None:
+    stamps = [stamp + tail for stamp in Stamper("u", 1, "p", 0).stamp([(integer,) for integer in integers])]
+    marks = {"u/p": SourceMark(1, 0, (before,))}
+    single: dict[str, SourceMark] = dict(marks)
+    expected = []
+    for index, stamp in enumerate(stamps):
+        kept, moved = select([stamp], single)
+        expected += [index] if kept is None else []
+        single |= moved
+    for form in (stamps, NumberedProperties.of(stamps) or stamps):
+        kept, moved = select(form, marks)
+        assert (list(range(len(stamps))) if kept is None else kept) == expected
+        assert marks | moved == single
+        assert [highest(run.offsets) for run in runs(form) if run.offsets is not None] == [(max(integers),)]
 
 
 @given(messages())
