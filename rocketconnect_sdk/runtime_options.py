@@ -159,7 +159,7 @@ _TOPIC = (
     Option("topic.queues", "Queues of a topic that is created.", Kind.INT, "8", minimum=1, maximum=1024),
     Option(
         "topic.type",
-        "What a topic becomes that is created: normal, or batch (units of many messages; faster, without tags and filters).",
+        "What a topic becomes that is created: normal, or batch (units of many messages; faster, without filters by tag or SQL).",
         default="normal",
         choices=("normal", "batch"),
     ),

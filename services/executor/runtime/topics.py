@@ -57,11 +57,11 @@ class TopicMaker:
             writable: Those that can be written to, instead of those that can be read.
             queues: How many a topic that is made has; None: as configured.
             read_queues: How many of them can be read; None: all.
-            plain: A topic that is made is of the normal type, and made whatever the configuration says: a dead-letter topic.
+            plain: It has to be of the normal type, and is made whatever the configuration says: a dead-letter topic.
             broker: A topic that is made is on this one; None: on all.
 
         Raises:
-            PermanentError: there is no such topic and it is not to be made, or RocketMQ refuses to make it.
+            PermanentError: there is no such topic and it is not to be made, RocketMQ refuses to make it, or its type is wrong.
             RetriableError, SystemAway: of RocketMQ: for now.
         """
         if not self.client.topic_exists(topic):
@@ -70,12 +70,24 @@ class TopicMaker:
                 msg = f"topic {topic} is on its broker, and is not announced yet: RocketMQ announces it within 30 s"
                 raise SystemAway(msg)
             self._make(topic, queues or self.queues, read_queues, plain=plain, broker=broker)
+        elif plain:
+            self._refuse_batch(topic)
         found = self.client.queues(topic, writable=writable)
         if not found:
             what = "written to" if writable else "read"
             msg = f"topic {topic} has no queue that can be {what}: give it the permission, for instance with RocketMQ's mqadmin"
             raise PermanentError(msg)
         return found
+
+    def _refuse_batch(self, topic: str) -> None:
+        try:
+            topic_type = self.client.topic_config(topic).topic_type
+        except NoPermission:
+            # Whoever may not ask may still send.
+            return
+        if topic_type == "batch":
+            msg = f"topic {topic} is a batch topic, which has no tags, by which corrected dead letters are known: name another one"
+            raise PermanentError(msg)
 
     def _make(self, topic: str, queues: int, read_queues: int | None, *, plain: bool, broker: str | None) -> None:
         if not self.auto_create and not plain:

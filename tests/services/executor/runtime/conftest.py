@@ -141,8 +141,11 @@ class Running:
 class Tasks:
     """Starts tasks of one test: topic, uids and names are its own."""
 
-    def __init__(self, name_servers: str, position: str, tmp_path: Path, rocketmq: RocketMQAccess = OPEN) -> None:
+    def __init__(
+        self, name_servers: str, position: str, tmp_path: Path, rocketmq: RocketMQAccess = OPEN, topic_type: str = "normal"
+    ) -> None:
         self.name_servers = name_servers
+        self.topic_type = topic_type
         self.rocketmq = rocketmq
         self.position = position
         self.path = tmp_path
@@ -154,10 +157,18 @@ class Tasks:
         self._running: list[Running] = []
         self._processes: list[subprocess.Popen[bytes]] = []
 
+    def create_topic(self, queues: int) -> None:
+        """Makes the topic, of the type that the test is about."""
+        self.client.create_topic(self.topic, queues=queues, topic_type=self.topic_type)
+
     def spec(
         self, kind: Kind, config: Mapping[str, str], epoch: int, task: int, tasks: int, name: str, generation: int
     ) -> TaskSpec:
-        kinds = {Kind.SOURCE: {"topic": self.topic}, Kind.SINK: {"topics": self.topic, "engine": "native"}, Kind.DIRECT: {}}
+        kinds = {
+            Kind.SOURCE: {"topic": self.topic, "topic.type": self.topic_type},
+            Kind.SINK: {"topics": self.topic, "topic.type": self.topic_type, "engine": "native"},
+            Kind.DIRECT: {},
+        }
         name = name or kind.name.lower()
         return TaskSpec(kind, name, f"{name}-{self.unique}", 1, generation, task, epoch, tasks, {**kinds[kind], **config}, {})
 
@@ -270,9 +281,15 @@ def plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     catalogue.cache_clear()
 
 
+TOPIC_TYPES = pytest.mark.parametrize("tasks", ["normal", "batch"], indirect=True)
+"""For tests about what the messages of both types of topics have to do alike."""
+
+
 @pytest.fixture
-def tasks(rocketmq: EmbeddedRocketMQ, positions: PositionProcess, tmp_path: Path, plugins: None) -> Iterator[Tasks]:
-    made = Tasks(rocketmq.name_server, positions.address, tmp_path)
+def tasks(
+    rocketmq: EmbeddedRocketMQ, positions: PositionProcess, tmp_path: Path, plugins: None, request: pytest.FixtureRequest
+) -> Iterator[Tasks]:
+    made = Tasks(rocketmq.name_server, positions.address, tmp_path, topic_type=getattr(request, "param", "normal"))
     yield made
     made.close()
 

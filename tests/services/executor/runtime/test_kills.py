@@ -13,10 +13,15 @@ pytestmark = [pytest.mark.rocketmq, pytest.mark.slow]
 FILES, LINES, KILLS = 3, 4_000, 10
 
 
-@pytest.mark.parametrize("keyed", [False, True], ids=["partitions", "keys"])
+@pytest.mark.parametrize(
+    ("tasks", "keyed"),
+    [("normal", False), ("normal", True), ("batch", True)],
+    ids=["partitions", "keys", "batch-topic"],
+    indirect=["tasks"],
+)
 def test_source_and_sink_killed_at_random_moments_lose_and_double_nothing_in_topic_and_sink(tasks: Tasks, keyed: bool) -> None:
     chance = random.Random(7)
-    tasks.client.create_topic(tasks.topic, queues=4)
+    tasks.create_topic(4)
     wanted: dict[str, list[str]] = {
         name: [f"k{number % 17} {name} {number}" for number in range(LINES)] for name in map(str, range(FILES))
     }

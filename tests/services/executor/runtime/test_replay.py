@@ -26,7 +26,7 @@ class Sink:
         self.file = tasks.path / "t.db"
         self.dead = f"dead-{tasks.unique}"
         self.uid = f"sink-{tasks.unique}"
-        tasks.client.create_topic(tasks.topic, queues=1)
+        tasks.create_topic(1)
         (self.queue,) = tasks.client.queues(tasks.topic)
         self.config = {
             "connector.class": "table",

@@ -13,7 +13,7 @@ from rocketmq_remoting.model import Message, MessageQueue
 from services.executor.runtime.marks import Stamper
 from services.executor.runtime.queues import text
 from services.executor.runtime.task import Kind, SourcePosition, State
-from tests.services.executor.runtime.conftest import PositionProcess, Tasks, rows
+from tests.services.executor.runtime.conftest import TOPIC_TYPES, PositionProcess, Tasks, rows
 
 pytestmark = pytest.mark.rocketmq
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.rocketmq
 def produce(tasks: Tasks, bodies: Sequence[str], queue: int = 0, properties: dict[str, str] | None = None) -> MessageQueue:
     """Messages of a producer that is no connector."""
     if not tasks.client.topic_exists(tasks.topic):
-        tasks.client.create_topic(tasks.topic, queues=2)
+        tasks.create_topic(2)
     target = tasks.client.queues(tasks.topic)[queue]
     tasks.client.send_batch(target, [Message(body.encode(), properties=properties or {}) for body in bodies], 10)
     return target
@@ -36,6 +36,7 @@ def values(count: int, start: int = 0) -> list[str]:
     return [f"value {number}" for number in range(start, start + count)]
 
 
+@TOPIC_TYPES
 def test_messages_of_any_producer_arrive_once_and_in_order_of_their_queue(tasks: Tasks) -> None:
     produce(tasks, values(300))
     file = tasks.path / "t.db"
@@ -49,6 +50,7 @@ def test_messages_of_any_producer_arrive_once_and_in_order_of_their_queue(tasks:
     assert rows(file) == values(500)
 
 
+@TOPIC_TYPES
 def test_after_a_stop_it_goes_on_where_it_was_and_the_group_shows_it(tasks: Tasks) -> None:
     queue = produce(tasks, values(100))
     file = tasks.path / "log"
@@ -85,8 +87,9 @@ def test_positions_stored_with_the_data_win_over_those_of_the_service(tasks: Tas
     assert rows(file) == values(25)
 
 
+@TOPIC_TYPES
 def test_doubles_of_a_connector_are_dropped_also_after_a_restart(tasks: Tasks) -> None:
-    tasks.client.create_topic(tasks.topic, queues=1)
+    tasks.create_topic(1)
     queue = tasks.client.queues(tasks.topic)[0]
     stamper = Stamper("c", 1, "p", 0)
 
@@ -111,6 +114,22 @@ def test_doubles_of_a_connector_are_dropped_also_after_a_restart(tasks: Tasks) -
     assert rows(file) == [str(number) for number in range(1, 20)]
 
 
+@TOPIC_TYPES
+def test_a_position_within_what_was_sent_at_once_is_gone_on_from_exactly(tasks: Tasks) -> None:
+    """On a batch topic what was sent at once is stored as one unit, and read as one though it begins below the position."""
+    produce(tasks, [*values(40), "? bad", *values(59, 41)])
+    file = tasks.path / "log"
+    table = {"connector.class": "table", "file": str(file)}
+    first = tasks.start(Kind.SINK, table).end()
+    assert first.failed
+    assert rows(file) == values(40)
+    second = tasks.start(Kind.SINK, {**table, "errors.tolerance": "all"}, epoch=2)
+    second.reporter.wait_for_out(59)
+    assert second.reporter.metrics.records_in == 60
+    assert second.stop().clean
+    assert rows(file) == [*values(40), *values(59, 41)]
+
+
 def test_two_tasks_share_the_queues(tasks: Tasks) -> None:
     produce(tasks, ["zero"], queue=0)
     produce(tasks, ["one"], queue=1)
@@ -123,7 +142,7 @@ def test_two_tasks_share_the_queues(tasks: Tasks) -> None:
 
 
 def test_messages_that_cannot_be_converted_end_the_task_at_that_message(tasks: Tasks) -> None:
-    tasks.client.create_topic(tasks.topic, queues=1)
+    tasks.create_topic(1)
     queue = tasks.client.queues(tasks.topic)[0]
     tasks.client.send_batch(queue, [Message(body) for body in (b"good", b"\xff\xfe", b"behind")], 10)
     file = tasks.path / "t.db"
@@ -136,8 +155,9 @@ def test_messages_that_cannot_be_converted_end_the_task_at_that_message(tasks: T
     assert rows(file) == ["good"]
 
 
+@TOPIC_TYPES
 def test_bad_messages_and_refused_records_become_dead_letters(tasks: Tasks) -> None:
-    tasks.client.create_topic(tasks.topic, queues=1)
+    tasks.create_topic(1)
     queue = tasks.client.queues(tasks.topic)[0]
     tasks.client.send_batch(queue, [Message(body) for body in (b"good", b"\xff\xfe", b"? who", b"behind")], 10)
     file, dead = tasks.path / "t.db", f"dead-{tasks.unique}"
@@ -195,9 +215,10 @@ def test_a_refused_record_ends_the_task_behind_all_that_is_before_it(tasks: Task
     assert sorted(rows(file)) == sorted(["good", "behind", *values(5)])
 
 
+@TOPIC_TYPES
 @pytest.mark.parametrize("bad", [b"? who", b"\xff\xfe"])
 def test_doubles_behind_a_record_that_ended_the_task_are_still_known_as_doubles(tasks: Tasks, bad: bytes) -> None:
-    tasks.client.create_topic(tasks.topic, queues=1)
+    tasks.create_topic(1)
     queue = tasks.client.queues(tasks.topic)[0]
     stamps = Stamper("c", 1, "p", 0).stamp([(number,) for number in range(3)])
     places = [stamp.decode().removeprefix("RCPOS\x01").removesuffix("\x02") for stamp in stamps]
@@ -217,7 +238,7 @@ def test_doubles_behind_a_record_that_ended_the_task_are_still_known_as_doubles(
 
 
 def test_dead_letters_are_there_before_the_sink_is_past_their_records_and_once_however_often_it_tries(tasks: Tasks) -> None:
-    tasks.client.create_topic(tasks.topic, queues=1)
+    tasks.create_topic(1)
     queue = tasks.client.queues(tasks.topic)[0]
     tasks.client.send_batch(queue, [Message(body) for body in (b"good", b"\xff\xfe", b"? who")], 10)
     file, dead = tasks.path / "t.db", f"dead-{tasks.unique}"
@@ -240,8 +261,9 @@ def test_dead_letters_are_there_before_the_sink_is_past_their_records_and_once_h
     assert len(_raw(tasks, dead)) == 2
 
 
+@TOPIC_TYPES
 def test_the_dead_letter_of_a_refused_record_has_the_bytes_of_its_message(tasks: Tasks) -> None:
-    tasks.client.create_topic(tasks.topic, queues=1)
+    tasks.create_topic(1)
     queue = tasks.client.queues(tasks.topic)[0]
     schema = '{"type": "string", "optional": false}'
     bodies = [f'{{"schema": {schema},  "payload": "{text}"}}'.encode() for text in ("good", "? one", "? two")]
@@ -266,7 +288,7 @@ def test_the_dead_letter_of_a_refused_record_has_the_bytes_of_its_message(tasks:
 def test_the_dead_letter_of_a_message_that_can_not_be_converted_keeps_its_properties_and_its_body_though_its_key_is_bad(
     tasks: Tasks,
 ) -> None:
-    tasks.client.create_topic(tasks.topic, queues=1)
+    tasks.create_topic(1)
     queue = tasks.client.queues(tasks.topic)[0]
     tasks.client.send_batch(queue, [Message(b"value", keys="no number", properties={"own": "p"})], 10)
     file, dead = tasks.path / "t.db", f"dead-{tasks.unique}"
@@ -286,7 +308,7 @@ def test_the_dead_letter_of_a_message_that_can_not_be_converted_keeps_its_proper
 
 def test_what_was_left_out_is_not_read_again_after_a_restart(tasks: Tasks) -> None:
     """Its dead letters would be doubled, and once retention has taken it, it would look like a gap."""
-    tasks.client.create_topic(tasks.topic, queues=1)
+    tasks.create_topic(1)
     queue = tasks.client.queues(tasks.topic)[0]
     tasks.client.send_batch(queue, [Message(b"good")], 10)
     file, dead = tasks.path / "t.db", f"dead-{tasks.unique}"
@@ -335,6 +357,7 @@ def test_a_target_that_stays_busy_fails_the_task_after_the_retry_timeout(tasks: 
     assert running.reporter.metrics.errors == running.reporter.metrics.retries + 1
 
 
+@TOPIC_TYPES
 def test_a_gap_ends_the_task_and_is_passed_only_when_the_user_says_so(tasks: Tasks) -> None:
     """The topic is made anew, so the stored position is above its end."""
     produce(tasks, values(10))
@@ -359,6 +382,7 @@ def test_a_gap_ends_the_task_and_is_passed_only_when_the_user_says_so(tasks: Tas
     assert logged(file) == [*values(10), *values(5, 100)]
 
 
+@TOPIC_TYPES
 @pytest.mark.parametrize("running", [True, False], ids=["while it runs", "while nobody looks"])
 def test_a_topic_made_anew_is_a_gap_though_its_offsets_reach_beyond_the_position(tasks: Tasks, running: bool) -> None:
     """Invariant 5: the position is an offset of the new topic too, but other messages stand before it."""

@@ -8,7 +8,7 @@ import pytest
 from connectors.file_source.task import FileSourceTask
 from rocketconnect_sdk.record import SourceBatch
 from services.executor.runtime.task import Kind, State
-from tests.services.executor.runtime.conftest import PositionProcess, Tasks
+from tests.services.executor.runtime.conftest import TOPIC_TYPES, PositionProcess, Tasks
 
 pytestmark = pytest.mark.rocketmq
 
@@ -17,6 +17,7 @@ def lines(count: int, start: int = 0) -> list[str]:
     return [f"line {number}" for number in range(start, start + count)]
 
 
+@TOPIC_TYPES
 def test_all_lines_arrive_once_and_in_order_and_the_task_becomes_idle_and_ends_clean(tasks: Tasks) -> None:
     file = tasks.file("a", lines(5_000))
     running = tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(file)})
@@ -24,6 +25,7 @@ def test_all_lines_arrive_once_and_in_order_and_the_task_becomes_idle_and_ends_c
     running.reporter.wait_for_state(State.IDLE)
     assert running.stop().clean
     assert tasks.bodies() == lines(5_000)
+    assert tasks.client.topic_config(tasks.topic).topic_type == tasks.topic_type
     assert running.reporter.metrics.records_in == 5_000
     assert State.RUNNING in [state for state, _ in running.reporter.states]
 
@@ -42,6 +44,7 @@ def test_after_a_clean_stop_it_goes_on_where_it_was(tasks: Tasks) -> None:
     assert second.reporter.metrics.duplicates_skipped == 0
 
 
+@TOPIC_TYPES
 def test_a_new_owner_skips_what_its_fenced_predecessor_has_sent_and_not_committed(tasks: Tasks) -> None:
     """The first one is cut off from the position service after its start: it goes on sending, and can't commit."""
     file = tasks.file("a", lines(3_000))
@@ -126,6 +129,7 @@ def test_an_old_owner_is_fenced_at_its_next_commit(tasks: Tasks) -> None:
     assert set(tasks.bodies()) == set(lines(20))
 
 
+@TOPIC_TYPES
 def test_records_with_a_key_keep_their_order_in_one_queue(tasks: Tasks) -> None:
     keyed = [f"k{number % 7} {number}" for number in range(2_000)]
     file = tasks.file("a", keyed)
@@ -172,6 +176,7 @@ def test_a_bad_record_is_skipped_and_counted_when_errors_are_tolerated(tasks: Ta
     assert running.reporter.metrics.records_skipped == 2
 
 
+@TOPIC_TYPES
 def test_a_bad_record_becomes_a_dead_letter_with_its_reason_and_place(tasks: Tasks) -> None:
     long = "! " + "x" * 100
     file = tasks.file("a", [*lines(3), long, *lines(3, 3)])
@@ -223,6 +228,7 @@ def test_a_value_larger_than_a_message_goes_the_way_of_bad_records(tasks: Tasks)
     assert 4_000_000 < len(body) < 4 << 20
 
 
+@TOPIC_TYPES
 def test_empty_lines_and_large_values_pass_as_they_are(tasks: Tasks) -> None:
     large = "y" * 4_000_000
     file = tasks.file("a", ["", "a", "", large, ""])
@@ -349,20 +355,6 @@ def test_a_topic_that_is_missing_and_must_not_be_made_is_named_with_the_fix(task
     assert outcome.permanent
     assert tasks.topic in outcome.error
     assert "topic.auto.create=true" in outcome.error
-
-
-def test_a_batch_topic_holds_the_same_lines(tasks: Tasks) -> None:
-    file = tasks.file("a", lines(3_000))
-    config = {"connector.class": "lines", "files": str(file), "topic.type": "batch"}
-    first = tasks.start(Kind.SOURCE, config)
-    first.reporter.wait_for(lambda: first.reporter.metrics.records_out == 3_000)
-    first.control.fence()
-    first.end()
-    second = tasks.start(Kind.SOURCE, config, epoch=2)
-    second.reporter.wait_for_state(State.IDLE)
-    assert second.stop().clean
-    assert tasks.bodies() == lines(3_000)
-    assert tasks.client.topic_config(tasks.topic).topic_type == "batch"
 
 
 def test_a_new_plan_finds_what_the_tasks_of_the_old_one_have_left(tasks: Tasks) -> None:

@@ -13,7 +13,7 @@ from rocketmq_remoting.protocol.requests import Request
 from services.executor.runtime.attempts import Attempts
 from services.executor.runtime.failures import ErrorPolicy
 from services.executor.runtime.surroundings import Surroundings
-from services.executor.runtime.task import TaskControl
+from services.executor.runtime.task import Kind, TaskControl
 from services.executor.runtime.topics import TopicMaker, clusters, dead_letter_queues
 from tests.services.executor.runtime.conftest import RecordingReporter, Tasks
 
@@ -63,3 +63,12 @@ def test_a_topic_that_is_not_announced_yet_is_waited_for_and_neither_made_again_
         time.sleep(0.2)
     for maker in makers:
         assert len(maker.find(tasks.topic, writable=True)) == 3
+
+
+def test_a_batch_topic_is_refused_for_dead_letters_because_corrections_would_not_be_found_in_it(tasks: Tasks) -> None:
+    dead = f"dead-{tasks.unique}"
+    tasks.client.create_topic(dead, queues=1, topic_type="batch")
+    config = {"connector.class": "table", "file": str(tasks.path / "t.db"), "errors.deadletterqueue.topic.name": dead}
+    outcome = tasks.start(Kind.SINK, {**config, "errors.tolerance": "all"}).end()
+    assert outcome.permanent
+    assert f"topic {dead} is a batch topic" in outcome.error
