@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 
 from bench.workload import Workload
-from bench.workloads import assignment, commits, control, failover, files, latency, peers, sizes, start
+from bench.workloads import assignment, commits, control, failover, files, flights, latency, peers, sizes, start
 
 WORKLOADS: Mapping[str, Workload] = {
     "files": files.WORKLOAD,
     "peers": peers.WORKLOAD,
+    "flights": flights.WORKLOAD,
     "latency": latency.WORKLOAD,
     "records": sizes.RECORDS,
     "growth": sizes.GROWTH,

@@ -46,8 +46,7 @@ def run(options: Options) -> Iterator[Sample]:
     with _plane() as plane, Api(plane.url) as api:
         before = 0
         for connectors in CONNECTORS:
-            made = _grow(plane, api, before, connectors)
-            yield Sample("connectors created, and all tasks running", made, size=connectors)
+            yield _grow(plane, api, before, connectors)
             for _ in range(options.repeats):
                 meter = Meter(plane.roots)
                 time.sleep(IDLE_SECONDS)
@@ -93,8 +92,8 @@ def _running(command: list[str], log: Path, environment: Mapping[str, str]) -> I
             process.kill()
 
 
-def _grow(plane: _Plane, api: Api, before: int, connectors: int) -> dict[str, float]:
-    begin = time.monotonic()
+def _grow(plane: _Plane, api: Api, before: int, connectors: int) -> Sample:
+    meter = Meter(plane.roots)
 
     def create(numbers: range) -> None:
         with Api(plane.url) as own:
@@ -104,9 +103,10 @@ def _grow(plane: _Plane, api: Api, before: int, connectors: int) -> dict[str, fl
 
     with ThreadPoolExecutor(CALLERS) as pool:
         list(pool.map(create, [range(before + caller, connectors, CALLERS) for caller in range(CALLERS)]))
-    created = time.monotonic() - begin
+    created = meter.seconds
     _until(lambda: _idle(api) == connectors, f"the tasks of {connectors} connectors do not run")
-    return {"created_per_s": (connectors - before) / created, "all_running_s": time.monotonic() - begin}
+    figures = {"created_per_s": (connectors - before) / created, "all_running_s": meter.seconds}
+    return Sample("connectors created, and all tasks running", figures, meter.costs(), connectors)
 
 
 def _idle(api: Api) -> int:
