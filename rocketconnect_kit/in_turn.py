@@ -13,6 +13,7 @@ from rocketconnect_kit.settings import ServiceSettings
 T = TypeVar("T")
 
 _MAXIMUM_CHANNELS = 64
+_TOLD = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Peer:
 
 
 class NobodyAnswers(Exception):
-    """None of the peers could answer; the message tells what each of them said."""
+    """None of the peers could answer; the message tells what the first of them said, and how many more there are."""
 
 
 class Channels:
@@ -65,7 +66,9 @@ async def ask_in_turn(peers: Sequence[Peer], ask: Callable[[Peer], Awaitable[T]]
             if not _means_silence(error):
                 raise
             silent.append(f"{peer.id} at {peer.address}: {error.message}")
-    raise NobodyAnswers("; ".join(silent))
+    # An error travels in a header, which has room for some thousand characters.
+    more = [f"and {len(silent) - _TOLD} more"] if len(silent) > _TOLD else []
+    raise NobodyAnswers("; ".join([*silent[:_TOLD], *more]))
 
 
 def _means_silence(error: ServiceError) -> bool:
