@@ -1,6 +1,8 @@
 """What a connector asks of a worker."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
 
 from services.cluster.assignment.model import Candidate, Demand
 from services.cluster.model import Key
@@ -14,9 +16,13 @@ def demand_of(key: Key, config: Mapping[str, str], last: str = "") -> Demand:
 
     `worker.labels` is a list such as `spark=3.5,zone=a`; a part without "=" asks for that label with an empty value.
     """
-    parts = [part.partition("=") for part in config.get(LABELS_OPTION, "").split(",") if part.strip()]
-    labels = {name.strip(): value.strip() for name, _, value in parts}
-    return Demand(key, config.get(PLUGIN_OPTION, ""), labels, last)
+    return Demand(key, config.get(PLUGIN_OPTION, ""), _labels(config.get(LABELS_OPTION, "")), last)
+
+
+@lru_cache(maxsize=1024)
+def _labels(text: str) -> Mapping[str, str]:
+    parts = [part.partition("=") for part in text.split(",") if part.strip()]
+    return MappingProxyType({name.strip(): value.strip() for name, _, value in parts})
 
 
 def why_nobody(demand: Demand, workers: Sequence[Candidate], drained: Sequence[Candidate] = ()) -> str:

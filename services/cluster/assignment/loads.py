@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from services.cluster.assignment.levels import Levels
 from services.cluster.assignment.model import Candidate, Demand, Move
 from services.cluster.model import PLAN, Key
 
@@ -15,7 +16,7 @@ class Loads:
 
     def __init__(self, workers: Sequence[Candidate], demands: Sequence[Demand], current: Mapping[Key, str]) -> None:
         self.workers = {worker.id: worker for worker in sorted(workers, key=lambda worker: worker.id)}
-        self.demands = {demand.key: demand for demand in sorted(demands, key=lambda demand: demand.key)}
+        self.demands = {demand.key: demand for demand in demands}
         self.held: dict[str, set[Key]] = {worker: set() for worker in self.workers}
         """The tasks of each worker, without PLANs."""
         self.owner: dict[Key, str] = {}
@@ -24,6 +25,9 @@ class Loads:
         self._plans: Counter[str] = Counter()
         self._of_connector: Counter[tuple[str, str]] = Counter()
         self._capable: dict[tuple[str, frozenset[tuple[str, str]]], tuple[str, ...]] = {}
+        self._levels: dict[tuple[bool, tuple[str, ...]], Levels] = {}
+        """The loads that workers would have with one more unit, a PLAN or not, of those that can take it."""
+        self._levels_of: dict[str, list[tuple[bool, Levels]]] = {worker: [] for worker in self.workers}
         self._free: list[Demand] = []
         for key, demand in self.demands.items():
             worker = current.get(key)
@@ -57,7 +61,13 @@ class Loads:
 
         Among equals the one that had it last, then the one with the fewest of its connector.
         """
-        return min(self.capable(demand), key=lambda worker: self._rank(demand, worker))
+        emptiest = self._levels_for(demand).emptiest()
+        if demand.last in emptiest:
+            return demand.last
+        uid = demand.key.connector_uid
+        # Few workers have anything of the connector: mostly it is the first.
+        free_of_it = next((worker for worker in emptiest if not self.crowd(uid, worker)), None)
+        return free_of_it or min(emptiest, key=lambda worker: (self.crowd(uid, worker), worker))
 
     def load(self, worker: str, more: int = 0) -> float:
         """Return the tasks of a worker, and so many more, for each unit of its weight."""
@@ -82,15 +92,24 @@ class Loads:
     def moves(self) -> list[Move]:
         """Return what has to be done to get here."""
         current = self._current
-        return [Move(key, current.get(key), worker) for key, worker in sorted(self.owner.items()) if current.get(key) != worker]
+        return sorted(Move(key, current.get(key), worker) for key, worker in self.owner.items() if current.get(key) != worker)
 
     def tasks_of(self, workers: Iterable[str]) -> list[Demand]:
         """Return the tasks that the workers have."""
         return [self.demands[key] for worker in workers for key in self.held[worker]]
 
-    def _rank(self, demand: Demand, worker: str) -> tuple[float, bool, int, str]:
-        plans = self._plans[worker] if demand.key.task == PLAN else 0
-        return self.load(worker, 1 + plans), worker != demand.last, self.crowd(demand.key.connector_uid, worker), worker
+    def _levels_for(self, demand: Demand) -> Levels:
+        is_plan, capable = demand.key.task == PLAN, self.capable(demand)
+        found = self._levels.get((is_plan, capable))
+        if found is None:
+            found = self._levels[is_plan, capable] = Levels({worker: self._next_load(worker, is_plan) for worker in capable})
+            for worker in capable:
+                self._levels_of[worker].append((is_plan, found))
+        return found
+
+    def _next_load(self, worker: str, is_plan: bool) -> float:
+        """Return the load with one more; PLANs, which are short, count for each other alone."""
+        return self.load(worker, 1 + (self._plans[worker] if is_plan else 0))
 
     def _count(self, key: Key, worker: str, change: int) -> None:
         self._of_connector[worker, key.connector_uid] += change
@@ -100,3 +119,5 @@ class Loads:
             self.held[worker].add(key)
         else:
             self.held[worker].discard(key)
+        for is_plan, levels in self._levels_of[worker]:
+            levels.change(worker, self._next_load(worker, is_plan))
