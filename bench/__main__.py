@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -35,6 +36,8 @@ def main(
     if unknown:
         console.print(f"there is no workload {', '.join(unknown)}; there are {', '.join(WORKLOADS)}", style="red")
         raise typer.Exit(2)
+    # What runs is stopped in good order, then.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     out.mkdir(parents=True, exist_ok=True)
     load = os.getloadavg()[0]
     found: dict[str, list[Sample]] = {}

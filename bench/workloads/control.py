@@ -1,4 +1,4 @@
-"""The control plane with up to 10,000 connectors: its real services, with 100 workers on paper that hold 20,000 tasks."""
+"""The control plane with many connectors: its real services, with 100 workers on paper that hold two tasks of each."""
 
 import os
 import random
@@ -25,7 +25,8 @@ from rocketconnect_cli.embedded import ports
 from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_cli.states import State, state_name
 
-CONNECTORS = (100, 1_000, 10_000)
+CONNECTORS = (100, 1_000)
+"""`--rows` adds a last one."""
 WORKERS = 100
 CALLERS = 8
 PAGE = 100
@@ -45,7 +46,7 @@ def run(options: Options) -> Iterator[Sample]:
     """Ever more connectors on the same services; at each number, what is asked for is asked for again and again."""
     with _plane() as plane, Api(plane.url) as api:
         before = 0
-        for connectors in CONNECTORS:
+        for connectors in (*CONNECTORS, *([options.rows] if options.rows else ())):
             yield _grow(plane, api, before, connectors)
             for _ in range(options.repeats):
                 meter = Meter(plane.roots)
