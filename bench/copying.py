@@ -36,15 +36,21 @@ class Copied:
 
     def figures(self) -> Mapping[str, float]:
         """Rates of the whole time, of the time in which rows flow, and what a million rows costs."""
-        flowing = (self.size - self.first_size) / self.size * self.rows
         return {
             "rows_per_s": self.rows / self.seconds,
-            # A file of which all came at once did not flow.
-            "flowing_rows_per_s": flowing / max(self.seconds - self.first_seconds, POLL_SECONDS),
             "mb_per_s": self.size / self.seconds / 1e6,
             "first_row_s": self.first_seconds,
+            **self._flowing(),
             **per_million(self.costs, self.rows),
         }
+
+    def _flowing(self) -> Mapping[str, float]:
+        rest = self.size - self.first_size
+        if rest < self.size / 2:
+            # Most of it came at once: it is not known since when it flowed.
+            return {}
+        speed = rest / max(self.seconds - self.first_seconds, POLL_SECONDS)
+        return {"flowing_rows_per_s": speed / self.size * self.rows, "flowing_mb_per_s": speed / 1e6}
 
 
 def copy(

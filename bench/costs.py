@@ -77,7 +77,7 @@ def per_million(costs: Iterable[Cost], rows: int) -> Mapping[str, float]:
     }
 
 
-def cores_used(roots: Collection[int], seconds: float = 1.0) -> float:
+def cores_used(roots: Collection[int], seconds: float = 0.5) -> float:
     """How many cores these processes and all below them use, measured for so long."""
     meter = Meter(roots)
     time.sleep(seconds)

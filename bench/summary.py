@@ -55,7 +55,8 @@ def cases(samples: Sequence[Sample]) -> list[Case]:
         grouped[sample.case, sample.size].append(sample)
     found = []
     for (name, size), group in grouped.items():
-        figures = {figure: Spread.of([sample.figures[figure] for sample in group]) for figure in group[0].figures}
+        names = dict.fromkeys(figure for sample in group for figure in sample.figures)
+        figures = {figure: Spread.of([s.figures[figure] for s in group if figure in s.figures]) for figure in names}
         found.append(Case(name, size, len(group), figures, _processes(group)))
     return found
 

@@ -26,9 +26,9 @@ from rocketconnect_kit.settings import ServiceSettings
 if TYPE_CHECKING:
     from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceAsyncStub
 
-SECONDS = 3.0
+SECONDS = 2.0
 CONNECTORS = 8
-SHAPES = ((1, 1), (64, 1), (64, 8), (8, 500))
+SHAPES = ((1, 1), (64, 1), (8, 500))
 """Callers, and partitions in each of their commits."""
 
 

@@ -10,7 +10,7 @@ from bench.openloop import Delays, drive
 from bench.workload import BenchFailed, Options, Sample, Workload
 
 RATE = 1_000.0
-LINES = 5_000
+LINES = 4_000
 WARMING_LINES = 2_000
 
 

@@ -9,7 +9,7 @@ from bench.copying import Copied, copy
 from bench.instance import ENGINES, TOPIC_TYPES, folder, instance, settle
 from bench.peers.kafka import KafkaConnect, kafka_connect, sink_config, source_config
 from bench.workload import Options, Sample, Workload
-from bench.workloads.files import ROWS, move
+from bench.workloads.files import ROWS, move, of_limit, raw, raw_figures
 
 CASES = tuple(itertools.product(ENGINES, TOPIC_TYPES))
 _runs = itertools.count(1)
@@ -25,22 +25,22 @@ def run(options: Options) -> Iterator[Sample]:
         _move(kafka, place, source, rows)
         move(it, [source], rows, "native")
         for _ in range(options.repeats):
+            limits = {topic_type: raw(it, topic_type, rows) for topic_type in TOPIC_TYPES}
+            for topic_type, limit in limits.items():
+                yield Sample(f"RocketMQ's broker alone, {topic_type} topic", raw_figures(limit))
             theirs = _move(kafka, place, source, rows)
             yield Sample("Kafka Connect", theirs.figures(), theirs.costs)
             for engine, topic_type in CASES:
                 ours = move(it, [source], rows, engine, topic_type)
-                yield Sample(
-                    f"RocketConnect, {engine}, {topic_type} topic", {**ours.figures(), **_against(ours, theirs)}, ours.costs
-                )
+                figures = {**ours.figures(), **_against(ours, theirs), **of_limit(ours, limits[topic_type])}
+                yield Sample(f"RocketConnect, {engine}, {topic_type} topic", figures, ours.costs)
 
 
 def _against(ours: Copied, theirs: Copied) -> dict[str, float]:
     """How many times as fast, over the whole time and while rows flow; above 1 is ours."""
     a, b = ours.figures(), theirs.figures()
-    return {
-        "times_kafka_connect": a["rows_per_s"] / b["rows_per_s"],
-        "flowing_times_kafka_connect": a["flowing_rows_per_s"] / b["flowing_rows_per_s"],
-    }
+    named = {"rows_per_s": "times_kafka_connect", "flowing_rows_per_s": "flowing_times_kafka_connect"}
+    return {name: a[figure] / b[figure] for figure, name in named.items() if figure in a and figure in b}
 
 
 def _move(kafka: KafkaConnect, place: Path, source: Path, rows: int) -> Copied:
@@ -62,6 +62,7 @@ WORKLOAD = Workload(
         "flowing_rows_per_s",
         "times_kafka_connect",
         "flowing_times_kafka_connect",
+        "of_raw_limit",
         "own_cpu_s_per_million",
         "cpu_s_per_million",
         "own_peak_mib",

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench import lines
-from bench.instance import TOPIC_TYPES, Instance, instance
+from bench.instance import Instance, instance
 from bench.workload import Options, Sample, Workload
 from bench.workloads.files import move, raw, raw_figures
 
-WIDTHS = (100, 1_000, 10_000, 100_000, 1_000_000)
+WIDTHS = (100, 1_000, 30_000, 1_000_000)
 BYTES = 50_000_000
 FILES = (10_000_000, 100_000_000, 400_000_000)
 """Bytes; `--rows` puts another last one in, of so many lines of 100 bytes."""
@@ -17,17 +17,16 @@ QUEUES_ROWS = 400_000
 
 
 def run_records(options: Options) -> Iterator[Sample]:
-    """The same bytes in ever larger records, natively, on both types of topic, each beside what the broker alone does."""
+    """The same bytes in ever larger records, natively, on a batch topic, each beside what the broker alone does."""
     with instance() as it:
         for width in WIDTHS:
             rows = max(1, (options.rows or BYTES // 100) * 100 // width)
             source = _written(it, f"{width}.txt", rows, width)
             for _ in range(options.repeats):
-                for topic_type in TOPIC_TYPES:
-                    limit = raw(it, topic_type, rows, width)
-                    yield Sample(f"the broker alone, {topic_type} topic", raw_figures(limit), size=width)
-                    moved = move(it, [source], rows, "native", topic_type)
-                    yield Sample(f"native, {topic_type} topic", moved.figures(), moved.costs, width)
+                limit = raw(it, "batch", rows, width)
+                yield Sample("the broker alone, batch topic", raw_figures(limit), size=width)
+                moved = move(it, [source], rows, "native", "batch")
+                yield Sample("native, batch topic", moved.figures(), moved.costs, width)
             source.unlink()
 
 
@@ -56,8 +55,6 @@ def run_queues(options: Options) -> Iterator[Sample]:
             for number, source in enumerate(sources):
                 lines.write(source, share, first=number * share)
             for _ in range(options.repeats):
-                limit = raw(it, "normal", rows, queues=queues)
-                yield Sample("the broker alone, normal topic", raw_figures(limit), size=queues)
                 moved = move(it, sources, share * queues, "native", queues=queues, tasks=queues)
                 yield Sample("native, normal topic", moved.figures(), moved.costs, queues)
 
@@ -68,8 +65,8 @@ def _written(it: Instance, name: str, rows: int, width: int = lines.WIDTH) -> Pa
     return path
 
 
-_SHOWN = ("rows_per_s", "mb_per_s", "flowing_rows_per_s", "own_cpu_s_per_million", "own_peak_mib", "peak_mib")
-_PLOTTED = ("mb_per_s", "own_peak_mib")
+_SHOWN = ("rows_per_s", "mb_per_s", "flowing_mb_per_s", "own_cpu_s_per_million", "own_peak_mib", "peak_mib")
+_PLOTTED = ("flowing_mb_per_s", "own_peak_mib")
 RECORDS = Workload("50 MB in records of 100 bytes to 1 MB, file -> topic -> file", run_records, _SHOWN, _PLOTTED, "bytes a record")
 GROWTH = Workload(
     "Files of 10 to 400 MB in lines of 100 bytes, file -> topic -> file", run_growth, _SHOWN, _PLOTTED, "bytes of the file"

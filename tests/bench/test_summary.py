@@ -51,3 +51,8 @@ def test_a_plot_is_drawn_of_what_is_plotted(tmp_path: Path) -> None:
     assert target is not None
     assert target.read_bytes().startswith(b"\x89PNG")
     assert plot(tmp_path, "none", Workload("none", lambda _: iter(()), ("mb_per_s",)), cases(SAMPLES)) is None
+
+
+def test_a_figure_that_some_repetitions_do_not_have_is_that_of_the_others() -> None:
+    [case] = cases([Sample("spark", {"rows_per_s": 1.0}), Sample("spark", {"rows_per_s": 2.0, "flowing_rows_per_s": 5.0})])
+    assert case.figures["flowing_rows_per_s"] == Spread(5.0, 5.0, 5.0)
