@@ -14,7 +14,7 @@ from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, 
 from rocketconnect_cli.rollback import rollback
 from rocketconnect_cli.shown import CONNECTOR, STORED, Name, show_connector, wanted_state
 from rocketconnect_cli.signed import EtagOption, ReasonOption, signed
-from rocketconnect_cli.states import DONE, State, counter, get_state, lag, state_name, wait_for
+from rocketconnect_cli.states import DONE, State, counter, get_state, lag, rate, state_name, wait_for
 
 app = typer.Typer(no_args_is_help=True, help="Create, watch and change connectors.")
 
@@ -243,13 +243,14 @@ def _state_table(state: dict[str, Any], now: datetime) -> list[Table | str]:
     tasks = state.get("tasks", [])
 
     def cells(task: dict[str, Any]) -> tuple[object, ...]:
-        rate = task.get("metrics", {}).get("rateOut", 0)
-        moved = counter(task, "recordsIn"), counter(task, "recordsOut"), f"{rate:,.0f}"
-        problems = lag(task), counter(task, "errors"), task.get("restarts", 0)
+        speed, behind = rate(task), lag(task)
+        moved = counter(task, "recordsIn"), counter(task, "recordsOut"), "-" if speed is None else f"{speed:,.0f}"
+        problems = "-" if behind is None else behind, counter(task, "errors"), task.get("restarts", 0)
         since = age(task.get("since", ""), now)
         return task.get("task", 0), state_name(task), task.get("workerId", "-"), since, *moved, *problems
 
-    first = ("*", state_name(state), state.get("workerId", "-"), "", "", "", "", "", "", "")
+    # Who planned it does not run it; while it is being planned, the trace says by whom.
+    first = ("*", state_name(state), *[""] * (len(columns) - 2))
     traces = {f"task {task.get('task', 0)}": task.get("trace", "") for task in tasks}
     # The connector's is mostly that of one of its tasks.
     whole = state.get("trace", "")

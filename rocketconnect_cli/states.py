@@ -27,6 +27,8 @@ class State(StrEnum):
 
 
 DONE = (State.RUNNING, State.IDLE)
+UNDER_WAY = (*DONE, State.WAITING, State.STALLED, State.PAUSED)
+"""A task in one of these measures its rates and its lag; in any other nobody does."""
 
 
 def state_name(item: dict[str, Any]) -> str:
@@ -44,9 +46,17 @@ def counter(task: dict[str, Any], field: str) -> int:
     return int(task.get("metrics", {}).get(field, 0))
 
 
-def lag(task: dict[str, Any]) -> int:
-    """How many messages a sink task is behind, over all its queues."""
-    return sum(int(queue.get("messages", 0)) for queue in task.get("metrics", {}).get("lags", []))
+def lag(task: dict[str, Any]) -> int | None:
+    """How many messages a sink task is behind, over all its queues; None as long as it has not said so in this run."""
+    queues = task.get("metrics", {}).get("lags", [])
+    if not queues or state_name(task) not in UNDER_WAY:
+        return None
+    return sum(int(queue.get("messages", 0)) for queue in queues)
+
+
+def rate(task: dict[str, Any]) -> float | None:
+    """Records a second that a task moves; None while nobody measures it."""
+    return float(task.get("metrics", {}).get("rateOut", 0)) if state_name(task) in UNDER_WAY else None
 
 
 def wait_for(

@@ -34,6 +34,14 @@ _GAUGES: Mapping[str, tuple[str, str]] = {
     "buffered_bytes": ("buffered_bytes", "Bytes held between two stages now."),
     "batch_seconds_max": ("batch_duration_max_seconds", "The longest batch since the task was started."),
 }
+_UNDER_WAY = {
+    connectors.STATE_RUNNING,
+    connectors.STATE_IDLE,
+    connectors.STATE_WAITING,
+    connectors.STATE_STALLED,
+    connectors.STATE_PAUSED,
+}
+"""In these a task says how far it is from the end; in any other there is no such sample."""
 _STATES = {number: name.removeprefix("STATE_") for name, number in connectors.State.items() if number}
 
 
@@ -156,7 +164,7 @@ def _of_ends(tasks: _Tasks) -> Iterator[Metric]:
         for queue in task.metrics.lags:
             lag.add_metric([*labels, queue.queue], queue.messages)
             position.add_metric([*labels, queue.queue], queue.position)
-        if connector.type == connectors.CONNECTOR_TYPE_SOURCE:
+        if connector.type == connectors.CONNECTOR_TYPE_SOURCE and task.state in _UNDER_WAY:
             remaining.add_metric(labels, task.metrics.source_remaining)
     yield from (lag, position, remaining, at)
 

@@ -22,6 +22,8 @@ _WANTED = {
 }
 _STATES = {connector_pb2.State.Value(f"STATE_{state}"): state for state in State}
 _NUMBERS = {state: number for number, state in _STATES.items()}
+_UNDER_WAY = {State.RUNNING, State.IDLE, State.WAITING, State.STALLED, State.PAUSED}
+"""The states of a task that looks at its queues and says what it finds."""
 
 
 def connectors_told(message: config_pb.WatchConnectorsResponse) -> ConnectorsTold:
@@ -101,10 +103,22 @@ def _task_state(view: TaskView) -> pb.TaskState:
         generation=view.generation,
         since=timestamp(view.since) if view.since is not None else None,
         last_progress=timestamp(view.last_progress) if view.last_progress is not None else None,
-        metrics=pb.TaskMetrics.FromString(view.metrics),
+        metrics=_metrics(view),
         restarts=view.restarts,
         config=view.config,
     )
+
+
+def _metrics(view: TaskView) -> pb.TaskMetrics:
+    metrics = pb.TaskMetrics.FromString(view.metrics)
+    if view.state not in _UNDER_WAY:
+        # What was measured a moment ago is not true any more when nobody measures: no lag is shown then, not that of the last run.
+        metrics.ClearField("rate_in")
+        metrics.ClearField("rate_out")
+        metrics.ClearField("buffered_bytes")
+        metrics.ClearField("lags")
+        metrics.ClearField("source_remaining")
+    return metrics
 
 
 def _connector(message: connector_pb2.Connector) -> Connector:

@@ -273,6 +273,31 @@ def test_why_is_told_in_full_below_the_table_and_since_is_an_age(rest_factory: A
     assert f"{why}\nTraceback\n" == f"task 0: {TRACE}\n"
 
 
+@pytest.mark.parametrize(
+    ("state", "lags", "shown"),
+    [
+        ("RUNNING", [{"queue": "t/b/0", "messages": "7"}, {"queue": "t/b/1"}], ["12", "7"]),
+        ("IDLE", [{"queue": "t/b/0"}], ["12", "0"]),
+        ("RUNNING", [], ["12", "-"]),
+        ("STARTING", [{"queue": "t/b/0"}], ["-", "-"]),
+        ("UNASSIGNED", [{"queue": "t/b/0"}], ["-", "-"]),
+        ("FAILED", [{"queue": "t/b/0"}], ["-", "-"]),
+    ],
+)
+def test_lag_and_rate_are_shown_when_the_task_has_said_them_and_never_as_0_before(
+    rest_factory: Any, state: str, lags: list[object], shown: list[str]
+) -> None:
+    task = {"task": 0, "state": f"STATE_{state}", "workerId": "w", "metrics": {"rateOut": 12, "lags": lags}}
+    rest = rest_factory(200, {"state": {"state": "STATE_RUNNING", "tasks": [task]}})
+    row = run(rest.url, "connector", "status", "a").stdout.splitlines()[2].split()
+    assert row[6:8] == shown
+
+
+def test_the_row_of_the_connector_names_no_worker_for_who_planned_it_does_not_run_it(rest_factory: Any) -> None:
+    rest = rest_factory(200, {"state": {"state": "STATE_RUNNING", "workerId": "worker-9", "tasks": []}})
+    assert "worker-9" not in run(rest.url, "connector", "status", "a").stdout
+
+
 def test_a_list_tells_the_whole_first_line_of_why(rest_factory: Any) -> None:
     rest = rest_factory(200, {"connectors": [STATE], "states": [STATE], "nextPageToken": ""})
     result = run(rest.url, "connector", "list")

@@ -1,5 +1,6 @@
 from collections.abc import Iterable
 
+import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 from prometheus_client.core import Metric
 from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
@@ -75,7 +76,9 @@ def test_batch_times_are_a_histogram_with_their_sum_and_count() -> None:
 def test_sink_shows_lag_and_position_by_queue_and_source_its_positions_and_what_remains() -> None:
     positions = [s.SourcePosition(partition="/a#1", offset=100), s.SourcePosition(partition="/b#2", offset=7)]
     metrics = s.TaskMetrics(source_remaining=42, source_positions=positions)
-    source = s.ConnectorState(connector="in", type=c.CONNECTOR_TYPE_SOURCE, tasks=[s.TaskState(task=0, metrics=metrics)])
+    source = s.ConnectorState(
+        connector="in", type=c.CONNECTOR_TYPE_SOURCE, tasks=[s.TaskState(task=0, state=c.STATE_RUNNING, metrics=metrics)]
+    )
     found = samples(families.of_states([sink(), source]))
     assert found["rocketconnect_sink_lag_messages", "out", "t/broker-a/0", "0"] == 7
     assert found["rocketconnect_sink_position", "out", "t/broker-a/0", "0"] == 93
@@ -83,6 +86,16 @@ def test_sink_shows_lag_and_position_by_queue_and_source_its_positions_and_what_
     assert found["rocketconnect_source_position", "in", "/a#1", "0"] == 100
     assert found["rocketconnect_source_position", "in", "/b#2", "0"] == 7
     assert ("rocketconnect_source_remaining", "out", "0") not in found
+
+
+@pytest.mark.parametrize("state", [c.STATE_STARTING, c.STATE_UNASSIGNED, c.STATE_RESTARTING, c.STATE_FAILED, c.STATE_STOPPED])
+def test_of_a_task_that_does_not_run_nothing_says_that_it_is_at_the_end(state: "c.State.ValueType") -> None:
+    tasks = [s.TaskState(task=0, state=state, metrics=s.TaskMetrics(records_in=7))]
+    source = s.ConnectorState(connector="in", type=c.CONNECTOR_TYPE_SOURCE, tasks=tasks)
+    behind = s.ConnectorState(connector="out", type=c.CONNECTOR_TYPE_SINK, tasks=tasks)
+    found = {key[0] for key in samples(families.of_states([source, behind]))}
+    assert "rocketconnect_task_records_in_total" in found
+    assert found.isdisjoint({"rocketconnect_source_remaining", "rocketconnect_sink_lag_messages"})
 
 
 def test_planning_has_a_state_and_no_counters() -> None:

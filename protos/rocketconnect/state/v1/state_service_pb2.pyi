@@ -488,7 +488,9 @@ class TaskState(_message.Message):
 
     @_builtins.property
     def metrics(self) -> Global___TaskMetrics:
-        """Its counters."""
+        """Its counters. Rates, buffered bytes, lags and the distance to the end of a source are there while it runs, is idle, paused or
+        stalled, or waits: in any other state nobody measures them.
+        """
 
     @_builtins.property
     def config(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
