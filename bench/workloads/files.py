@@ -79,7 +79,7 @@ def move(
 
 
 WORKLOAD = Workload(
-    "1,000,000 lines of 100 bytes, file -> topic -> file",
+    "Lines of 100 bytes, file -> topic -> file",
     run,
     ("rows_per_s", "flowing_rows_per_s", "own_cpu_s_per_million", "cpu_s_per_million", "own_peak_mib", "of_raw_limit"),
     ("rows_per_s",),

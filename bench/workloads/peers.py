@@ -55,7 +55,7 @@ def _move(kafka: KafkaConnect, place: Path, source: Path, rows: int) -> Copied:
 
 
 WORKLOAD = Workload(
-    "1,000,000 lines of 100 bytes, file -> topic -> file, beside Kafka Connect",
+    "Lines of 100 bytes, file -> topic -> file, beside Kafka Connect",
     run,
     (
         "rows_per_s",

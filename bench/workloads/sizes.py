@@ -67,10 +67,12 @@ def _written(it: Instance, name: str, rows: int, width: int = lines.WIDTH) -> Pa
 
 _SHOWN = ("rows_per_s", "mb_per_s", "flowing_mb_per_s", "own_cpu_s_per_million", "own_peak_mib", "peak_mib")
 _PLOTTED = ("flowing_mb_per_s", "own_peak_mib")
-RECORDS = Workload("50 MB in records of 100 bytes to 1 MB, file -> topic -> file", run_records, _SHOWN, _PLOTTED, "bytes a record")
+RECORDS = Workload(
+    "The same bytes in records of 100 bytes to 1 MB, file -> topic -> file", run_records, _SHOWN, _PLOTTED, "bytes a record"
+)
 GROWTH = Workload(
-    "Files of 10 to 400 MB in lines of 100 bytes, file -> topic -> file", run_growth, _SHOWN, _PLOTTED, "bytes of the file"
+    "Ever larger files of lines of 100 bytes, file -> topic -> file", run_growth, _SHOWN, _PLOTTED, "bytes of the file"
 )
 QUEUE_COUNTS = Workload(
-    "400,000 lines of 100 bytes from 1 to 8 files over as many queues and tasks", run_queues, _SHOWN, _PLOTTED, "queues"
+    "The same lines of 100 bytes from 1 to 8 files over as many queues and tasks", run_queues, _SHOWN, _PLOTTED, "queues"
 )
