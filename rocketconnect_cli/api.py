@@ -24,6 +24,7 @@ class Exit(IntEnum):
     UNAVAILABLE = 5  # nobody answers, or a service behind the gateway is away
     TIMEOUT = 6  # it may still come true
     CHANGES = 7  # only with --exit-code: something is different
+    INTERRUPTED = 130  # Ctrl-C
 
 
 _EXIT_OF_STATUS = {400: Exit.WRONG, 404: Exit.NOT_FOUND, 409: Exit.CONFLICT, 412: Exit.CONFLICT, 413: Exit.WRONG, 422: Exit.WRONG}
@@ -80,6 +81,8 @@ def connector_path(name: str) -> str:
 class Api:
     """Speaks to one gateway. Not for several threads at once.
 
+    Ctrl-C within its `with` block becomes an ApiError that says what has become of the orders, the requests that change something.
+
     Raises:
         ApiError: UNAVAILABLE, when the URL is none.
     """
@@ -90,14 +93,29 @@ class Api:
             self._client = httpx.Client(base_url=self.url, timeout=TIMEOUT_SECONDS, headers={"Accept": "application/json"})
         except (httpx.InvalidURL, UnicodeError) as error:
             raise self._no_url(error) from None
+        self._taken = 0
+        self._ordering = False
 
     def __enter__(self) -> Self:
         """Itself."""
         return self
 
-    def __exit__(self, *_: object) -> None:
-        """Closes the connections."""
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Closes the connections.
+
+        Raises:
+            ApiError: INTERRUPTED, in the place of a KeyboardInterrupt.
+        """
         self._client.close()
+        if kind is KeyboardInterrupt:
+            raise ApiError(Exit.INTERRUPTED, {"detail": f"interrupted: {self._orders()}"}) from None
+
+    def _orders(self) -> str:
+        before = f"{self._taken} order{'s were' if self._taken > 1 else ' was'} taken and will be carried out"
+        if self._ordering:
+            sent = "an order had gone out, and whether it was taken is not known: look before you give it again"
+            return f"{sent}; before it, {before}" if self._taken else sent
+        return before if self._taken else "nothing was changed"
 
     def request(
         self,
@@ -120,6 +138,7 @@ class Api:
         Raises:
             ApiError: with the exit code and what to do.
         """
+        self._ordering = _is_order(method, path, body)
         try:
             answer = self._client.request(method, path, json=body, params=query)
         except httpx.TimeoutException:
@@ -132,6 +151,8 @@ class Api:
                 f"nothing answers at {self.url} ({error}). Start it with `rocketconnect up`, or give --url or ROCKETCONNECT_URL."
             )
             raise ApiError(Exit.UNAVAILABLE, {"detail": detail}) from None
+        self._taken += self._ordering and answer.is_success
+        self._ordering = False
         document = _json(answer)
         if not _is_like(document, (like or {}) if answer.is_success else _PROBLEM):
             raise self._stranger(path, answer)
@@ -168,6 +189,12 @@ class Api:
             "Another server may listen there: give RocketConnect's address with --url or ROCKETCONNECT_URL."
         )
         return ApiError(Exit.UNAVAILABLE, {"detail": detail})
+
+
+def _is_order(method: str, path: str, body: object) -> bool:
+    """Whether a request changes something."""
+    asks = method == "GET" or path.endswith(":validate")
+    return not asks and not (isinstance(body, Mapping) and body.get("dryRun"))
 
 
 def _json(answer: httpx.Response) -> Any:

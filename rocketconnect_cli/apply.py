@@ -14,7 +14,7 @@ from rocketconnect_cli.documents import Problem
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, err, out, with_api
 from rocketconnect_cli.plan import Action, Step, plan
 from rocketconnect_cli.rollback import WANTING
-from rocketconnect_cli.shown import STORED, wanted_state
+from rocketconnect_cli.shown import STORED, bring_back, wanted_state
 from rocketconnect_cli.signed import ReasonOption, signed
 from rocketconnect_cli.states import DONE, State, wait_for
 
@@ -140,7 +140,7 @@ def _carry_out(client: Api, step: Step, apply_set: str, reason: str) -> dict[str
 
 def _told(step: Step, connector: dict[str, Any]) -> str:
     if step.action is Action.DELETE:
-        return f"{step.name} deleted (its revisions and positions stay: uid {connector['uid']})"
+        return f"{step.name} deleted; {bring_back(step.name, connector['uid'])}"
     return f"{step.name} {step.action}d: revision {connector['revision']}, wanted {wanted_state(connector)}"
 
 

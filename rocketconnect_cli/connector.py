@@ -12,7 +12,16 @@ from rocketconnect_cli import configuration, history
 from rocketconnect_cli.api import Api, Exit, checked_name, connector_path
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, table_of, with_api, without_prefix
 from rocketconnect_cli.rollback import rollback
-from rocketconnect_cli.shown import CONNECTOR, STORED, Name, show_connector, wanted_state
+from rocketconnect_cli.shown import (
+    CONNECTOR,
+    STORED,
+    Name,
+    bring_back,
+    changed_or_same,
+    instant,
+    show_connector,
+    wanted_state,
+)
 from rocketconnect_cli.signed import EtagOption, ReasonOption, signed
 from rocketconnect_cli.states import DONE, State, counter, get_state, lag, rate, state_name, wait_for
 
@@ -22,6 +31,8 @@ FORMS = "A JSON object (flat, or what `get -o json` prints) or a .properties fil
 File = Annotated[Path | None, typer.Option("--file", "-f", help=f"{FORMS}.")]
 Pairs = Annotated[list[str] | None, typer.Option("--set", "-s", help="KEY=VALUE; again for more.")]
 FOLLOW_SECONDS = 0.5
+SPEAKING = ("position",)
+"""The services that have something to say of a connector as a whole: that somebody moved its positions."""
 UNITS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 
 
@@ -32,16 +43,24 @@ def create(
     file: File = None,
     pairs: Pairs = None,
     paused: Annotated[bool, typer.Option("--paused", help="Create it paused.")] = False,
+    adopt_uid: Annotated[
+        str,
+        typer.Option(
+            metavar="UID",
+            help="Bring back the deleted connector with this uid: its positions, and without -f and -s its last configuration.",
+        ),
+    ] = "",
     request_id: Annotated[str, typer.Option(help="The same id again is the same create.")] = "",
     reason: ReasonOption = "",
     url: UrlOption = URL,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Check a configuration and create a connector."""
-    config = configuration.read(file, pairs or [])
+    """Check a configuration and create a connector, or bring a deleted one back."""
+    given = configuration.read(file, pairs or []) if file or pairs or not adopt_uid else None
     wanted = "WANTED_STATE_PAUSED" if paused else "WANTED_STATE_RUNNING"
-    body = {"name": checked_name(name), "config": config, "requestId": request_id, "wantedState": wanted, **signed(reason)}
+    asked = {"name": checked_name(name), "requestId": request_id, "adoptUid": adopt_uid, "wantedState": wanted, **signed(reason)}
     with api(url) as client:
+        body = {**asked, "config": history.last_config(client, name, adopt_uid) if given is None else given}
         show_connector(client.request("POST", "/v1/connectors", body=body, like=CONNECTOR)["connector"], output)
 
 
@@ -72,7 +91,7 @@ def update(
         else:
             config = configuration.changed(replacing, [], unset)
         body = {"config": config, **signed(reason, etag)}
-        show_connector(client.request("PUT", path, body=body, like=CONNECTOR)["connector"], output)
+        show_connector(changed_or_same(client, name, lambda: client.request("PUT", path, body=body, like=CONNECTOR)), output)
 
 
 @app.command(name="list")
@@ -146,10 +165,10 @@ def stop(
 def delete(
     name: Name, reason: ReasonOption = "", etag: EtagOption = "", url: UrlOption = URL, output: OutputOption = Output.TABLE
 ) -> None:
-    """Remove a connector; its revisions stay."""
+    """Remove a connector; its revisions and positions stay, and `create --adopt-uid` brings it back."""
     with api(url) as client:
         connector = client.request("DELETE", connector_path(name), query=signed(reason, etag), like=CONNECTOR)["connector"]
-    emit(output, connector, lambda: f"{name} deleted (uid {connector['uid']})")
+    emit(output, connector, lambda: f"{name} deleted; {bring_back(name, connector['uid'])}")
 
 
 app.command()(rollback)
@@ -212,11 +231,18 @@ def logs(
 
 def _print_logs(client: Api, name: str, query: dict[str, str | int], output: Output) -> str:
     answer = client.request("GET", f"{connector_path(name)}/logs", query=query, like={"logs": [{}], "nextPageToken": ""})
-    for line in answer["logs"]:
-        task = "plan" if line.get("task", 0) < 0 else f"task {line.get('task', 0)}"
-        text = f"{line.get('time', '')} {line.get('level', ''):7} {task} {line.get('workerId', '')}: {line.get('message', '')}"
+    # What a worker says late, because it was stopped or could not reach anybody, stands where it belongs.
+    for line in sorted(answer["logs"], key=lambda line: instant(line.get("time", ""))):
+        text = f"{line.get('time', '')} {line.get('level', ''):7} {_speaker(line)}: {line.get('message', '')}"
         emit(output, line, lambda text=text: text)  # type: ignore[misc]
     return str(answer["nextPageToken"])
+
+
+def _speaker(line: dict[str, Any]) -> str:
+    task, worker = line.get("task", 0), line.get("workerId", "")
+    if task < 0:
+        return f"{worker} service" if worker in SPEAKING else f"plan {worker}"
+    return f"task {task} {worker}".rstrip()
 
 
 def _order(url: str, name: str, verb: str, body: dict[str, str], output: Output) -> None:

@@ -33,8 +33,8 @@ def history(name: Name, url: UrlOption = URL, output: OutputOption = Output.TABL
 @with_api
 def diff(
     name: Name,
-    old: Annotated[int | None, typer.Argument(metavar="[REV", help="Default: the one before the newest.")] = None,
-    new: Annotated[int | None, typer.Argument(metavar="[REV]]", help="Default: the newest.")] = None,
+    old: Annotated[int | None, typer.Argument(metavar="[OLD]", help="A revision. Default: the one before the newest.")] = None,
+    new: Annotated[int | None, typer.Argument(metavar="[NEW]", help="A revision. Default: the newest.")] = None,
     exit_code: Annotated[
         bool, typer.Option("--exit-code", help=f"Exit with {int(Exit.CHANGES)} when something is different.")
     ] = False,
@@ -61,6 +61,19 @@ def diff(
     emit(output, document, lambda: [heading, *lines])
     if changes and exit_code:
         raise typer.Exit(int(Exit.CHANGES))
+
+
+def last_config(client: Api, name: str, uid: str) -> dict[str, str]:
+    """The last configuration of a connector that had this name and uid.
+
+    Raises:
+        ApiError: NOT_FOUND, when there is none.
+    """
+    for row in client.pages(f"{connector_path(name)}/revisions", "revisions", {"connectorUid": ""}):
+        if row["connectorUid"] == uid:
+            return dict(row.get("config", {}))
+    detail = f"no connector {name!r} had the uid {uid!r}: `rocketconnect connector revisions {name}` shows the uids there were"
+    raise ApiError(Exit.NOT_FOUND, {"detail": detail})
 
 
 def _revisions(client: Api, name: str) -> list[Row]:

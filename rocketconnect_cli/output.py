@@ -92,6 +92,10 @@ def with_api(command: Callable[P, R]) -> Callable[P, R]:
                 # Each service that is asked has its own words for it.
                 detail = f"there is no connector {kwargs['name']!r}; `rocketconnect connector list` shows those there are"
                 error = ApiError(error.exit_code, {**error.problem, "detail": detail})
+            elif error.problem.get("reason") == "REVISION_NOT_FOUND" and "revision" in kwargs:
+                name, number = kwargs["name"], kwargs["revision"]
+                detail = f"{name} has no revision {number}; `rocketconnect connector revisions {name}` shows those there are"
+                error = ApiError(error.exit_code, {**error.problem, "detail": detail})
             if kwargs.get("output") is Output.JSON:
                 sys.stdout.write(json.dumps({"error": error.problem}) + "\n")
             show_error(error)

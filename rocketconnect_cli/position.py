@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,7 +29,7 @@ from rocketconnect_cli.output import (
     without_prefix,
 )
 from rocketconnect_cli.shown import Name, local_time
-from rocketconnect_cli.signed import author
+from rocketconnect_cli.signed import author, signed
 from rocketconnect_cli.states import POLL_SECONDS
 
 app = typer.Typer(no_args_is_help=True, help="Show and move where a connector is in each source partition or queue.")
@@ -48,6 +49,8 @@ ENDING_SECONDS = 120.0
 _NUMBER = re.compile(r"-?\d+", re.ASCII)
 _CHANGES = {"changes": [{"partition": ""}]}
 _CONNECTOR = {"connector": {"name": "", "uid": "", "wantedState": ""}}
+_COMMANDS = {"alter": "set", "reset": "reset", "import": "import"}
+_LONGEST_REASON = 300
 _RESUMING = {"RUNNING": "resume", "PAUSED": "pause"}
 
 
@@ -215,14 +218,22 @@ def _move(
         else:
             # Whatever is wrong with it is found before anything is stopped.
             move(True)
-            with _stopped(client, name):
+            with _stopped(client, name, _why(verb, body)):
                 answer = move(False)
     emit(output, answer, lambda: _changes_table(answer, dry_run=dry_run))
 
 
+def _why(verb: str, body: Mapping[str, Any]) -> str:
+    """The reason of the stop and of what follows it, for the history of the connector."""
+    told = [f"{each['partition']}={each['offset']}" for each in body.get("positions", [])] if verb == "alter" else []
+    more = [f"to {body[key]}" for key in ("toTime", "to") if body.get(key)]
+    moved = textwrap.shorten(", ".join([*told, *more]), _LONGEST_REASON, placeholder=" ...")
+    return f"position {_COMMANDS[verb]} --restart" + (f": {moved}" if moved else "")
+
+
 @contextmanager
-def _stopped(client: Api, name: str) -> Iterator[None]:
-    """Stops a connector and waits until its tasks have ended; afterwards it is wanted as before.
+def _stopped(client: Api, name: str, why: str) -> Iterator[None]:
+    """Stops a connector and waits until its tasks have ended; afterwards it is wanted as before. Both is signed, with the reason.
 
     Raises:
         ApiError: with the state in which things are, and how to go on.
@@ -234,7 +245,7 @@ def _stopped(client: Api, name: str) -> Iterator[None]:
     did = "nothing was changed"
     try:
         if back:
-            client.request("POST", f"{path}:stop", body={}, like=_CONNECTOR)
+            client.request("POST", f"{path}:stop", body=signed(why), like=_CONNECTOR)
             now = f"{name} is wanted STOPPED now"
         _wait_until_ended(client, name)
         did = f"whether its positions were changed is not known (`rocketconnect position get {name}` shows them)"
@@ -246,9 +257,9 @@ def _stopped(client: Api, name: str) -> Iterator[None]:
             raise
         did = "its positions were changed"
         if back:
-            client.request("POST", f"{path}:{back}", body={}, like=_CONNECTOR)
+            client.request("POST", f"{path}:{back}", body=signed(why), like=_CONNECTOR)
     except (ApiError, KeyboardInterrupt) as error:
-        cause = error if isinstance(error, ApiError) else ApiError(Exit.FAILED, {"detail": "interrupted"})
+        cause = error if isinstance(error, ApiError) else ApiError(Exit.INTERRUPTED, {"detail": "interrupted"})
         then = f"; `rocketconnect connector {back} {name}` makes it {wanted} again" if back else ""
         raise ApiError(cause.exit_code, {**cause.problem, "detail": f"{cause} - {now}, and {did}{then}."}) from None
 

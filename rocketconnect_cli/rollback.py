@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
+from itertools import islice
 from typing import Annotated, Any
 
 import typer
 
 from rocketconnect_cli.api import Api, ApiError, Exit, connector_path
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, err, with_api
-from rocketconnect_cli.shown import CONNECTOR, STORED, Name, show_connector, wanted_state
+from rocketconnect_cli.shown import CONNECTOR, STORED, Name, bring_back, changed_or_same, show_connector, wanted_state
 from rocketconnect_cli.signed import EtagOption, ReasonOption, author, signed
 from rocketconnect_cli.states import State, wait_for
 
@@ -35,12 +36,27 @@ def rollback(
 ) -> None:
     """Make an earlier configuration the next revision; positions stay where they are unless --with-positions is given."""
     with api(url) as client:
-        if with_positions:
-            connector = _with_positions(client, name, revision, timeout, reason, etag)
-        else:
-            body = {"revision": revision, **signed(reason, etag)}
-            connector = client.request("POST", f"{connector_path(name)}:rollback", body=body, like=CONNECTOR)["connector"]
+        try:
+            if with_positions:
+                connector = _with_positions(client, name, revision, timeout, reason, etag)
+            else:
+                path, body = f"{connector_path(name)}:rollback", {"revision": revision, **signed(reason, etag)}
+                connector = changed_or_same(client, name, lambda: client.request("POST", path, body=body, like=CONNECTOR))
+        except ApiError as error:
+            raise _or_deleted(client, name, error) from None
         show_connector(connector, output)
+
+
+def _or_deleted(client: Api, name: str, error: ApiError) -> ApiError:
+    """The error, or how to bring the connector back when it was deleted."""
+    if error.problem.get("reason") != "CONNECTOR_NOT_FOUND":
+        return error
+    with suppress(ApiError):
+        revisions = client.pages(f"{connector_path(name)}/revisions", "revisions", {"connectorUid": ""})
+        for revision in islice(revisions, 1):
+            detail = f"{name} was deleted; {bring_back(name, revision['connectorUid'])}, then roll it back"
+            return ApiError(error.exit_code, {"detail": detail})
+    return error
 
 
 def _with_positions(client: Api, name: str, revision: int, timeout: float, reason: str, etag: str) -> dict[str, Any]:

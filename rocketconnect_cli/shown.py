@@ -1,13 +1,15 @@
 """Connectors and their history as the command line shows them."""
 
-from collections.abc import Iterator
-from datetime import datetime
+import shlex
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
-from rocketconnect_cli.output import Output, emit, table_of, without_prefix
+from rocketconnect_cli.api import Api, ApiError, connector_path
+from rocketconnect_cli.output import Output, emit, err, table_of, without_prefix
 
 Name = Annotated[str, typer.Argument(help="The name of the connector.")]
 CONNECTOR = {"connector": {"name": "", "uid": "", "wantedState": ""}}
@@ -40,6 +42,28 @@ def wanted_state(connector: dict[str, Any]) -> str:
     return without_prefix(connector.get("wantedState"), "WANTED_STATE_")
 
 
+def changed_or_same(client: Api, name: str, change: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The connector after a change of its configuration. When that is the one it has, nothing is to be done, and that is said.
+
+    Raises:
+        ApiError: the change was refused for another reason.
+    """
+    try:
+        return dict(change()["connector"])
+    except ApiError as error:
+        if error.problem.get("reason") != "SAME_CONFIG":
+            raise
+    err.print(f"{name} is unchanged: it has this configuration already", markup=False)
+    return dict(client.request("GET", connector_path(name), like=CONNECTOR)["connector"])
+
+
+def bring_back(name: str, uid: str) -> str:
+    """How to bring a deleted connector back, for people."""
+    return (
+        f"`rocketconnect connector create {shlex.quote(name)} --adopt-uid {uid}` brings it back, with its positions and revisions"
+    )
+
+
 def who(change: dict[str, Any]) -> str:
     """Who made a change: "alice", or "alice via gateway" when only the gateway has proved its name."""
     author, behalf = change.get("author", ""), change.get("onBehalfOf", "")
@@ -47,5 +71,13 @@ def who(change: dict[str, Any]) -> str:
 
 
 def local_time(text: str) -> str:
-    """A time of the API in the zone of the reader."""
-    return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M:%S") if text else "-"
+    """A time of the API in the zone of the reader, which it names."""
+    if not text:
+        return "-"
+    shown = datetime.fromisoformat(text).astimezone().isoformat(" ", "seconds")
+    return f"{shown.removesuffix('+00:00')}Z" if shown.endswith("+00:00") else shown
+
+
+def instant(text: str) -> datetime:
+    """A time of the API, to sort by; one that is not told is before all."""
+    return datetime.fromisoformat(text) if text else datetime.min.replace(tzinfo=UTC)

@@ -2,6 +2,7 @@
 
 import json
 import socket
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,7 +15,9 @@ from rocketconnect.connector.v1 import connector_pb2
 from typer.testing import CliRunner, Result
 
 from rocketconnect_cli import connector, output
-from rocketconnect_cli.main import app
+from rocketconnect_cli.api import Api, ApiError, Exit
+from rocketconnect_cli.commands import app
+from rocketconnect_cli.shown import local_time
 from rocketconnect_cli.signed import signed
 from rocketconnect_cli.states import State
 
@@ -60,9 +63,8 @@ def test_whatever_a_name_holds_it_is_one_segment_of_the_one_path_that_is_asked(r
     result = run(rest.url, "connector", verb, name, *VERBS[verb])
     words = f"Error: there is no connector {name!r}; `rocketconnect connector list` shows those there are\n"
     assert (result.exit_code, result.stderr) == (3, words)
-    (asked,) = rest.asked
-    segment = asked.partition("/v1/connectors/")[2].partition("?")[0].partition("/")[0].partition(":")[0]
-    assert unquote(segment) == name
+    paths = [asked.partition("/v1/connectors/")[2].partition("?")[0] for asked in rest.asked]
+    assert {unquote(path.partition("/")[0].partition(":")[0]) for path in paths} == {name}
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "\udcff"])
@@ -214,6 +216,154 @@ def test_an_update_with_a_file_replaces_the_whole_configuration(rest_factory: An
     assert run(rest.url, "connector", "update", "a", "-f", str(file), "-s", "max.tasks=2", "-m", "why").exit_code == 0
     assert rest.asked == ["PUT /v1/connectors/a"]
     assert json.loads(rest.sent[0]) == {"config": {"connector.class": "file_sink", "max.tasks": "2"}, **SIGNED}
+
+
+SAME = {"detail": "connector 'a' has this configuration already; nothing was written", "reason": "SAME_CONFIG", "problems": []}
+
+
+@pytest.mark.parametrize("words", [("update", "a", "-s", "topics=t"), ("rollback", "a", "1")])
+def test_the_configuration_that_is_there_already_is_unchanged_and_no_failure(
+    rest_factory: Any, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    rest = rest_factory(200, {"connector": STORED})
+    asks = Api.request
+
+    def refused(self: Api, method: str, path: str, **more: Any) -> dict[str, Any]:
+        if method == "GET":
+            return asks(self, method, path, **more)
+        raise ApiError(Exit.CONFLICT, SAME)
+
+    monkeypatch.setattr(Api, "request", refused)
+    result = run(rest.url, "connector", *words, "-o", "json")
+    assert (result.exit_code, json.loads(result.stdout)) == (0, STORED)
+    assert result.stderr == "a is unchanged: it has this configuration already\n"
+
+
+REVISIONS = [
+    {"revision": "3", "connectorUid": "u2", "config": {"connector.class": "new"}},
+    {"revision": "2", "connectorUid": "u", "config": STORED["config"]},
+    {"revision": "1", "connectorUid": "u", "config": {"connector.class": "old"}},
+]
+
+
+def test_a_deleted_connector_is_brought_back_with_its_last_configuration(rest_factory: Any) -> None:
+    rest = rest_factory(200, {"connector": STORED, "revisions": REVISIONS, "nextPageToken": ""})
+    assert run(rest.url, "connector", "create", "a", "--adopt-uid", "u").exit_code == 0
+    sent = json.loads(rest.sent[-1])
+    assert (sent["adoptUid"], sent["config"]) == ("u", STORED["config"])
+
+
+def test_a_deleted_connector_is_brought_back_with_another_configuration(rest_factory: Any) -> None:
+    rest = rest_factory(200, {"connector": STORED})
+    assert run(rest.url, "connector", "create", "a", "--adopt-uid", "u", *CONFIG).exit_code == 0
+    sent = json.loads(rest.sent[-1])
+    assert (len(rest.sent), sent["adoptUid"], sent["config"]) == (1, "u", {"connector.class": "file_sink"})
+
+
+def test_a_uid_that_the_name_never_had_is_not_adopted(rest_factory: Any) -> None:
+    rest = rest_factory(200, {"revisions": REVISIONS, "nextPageToken": ""})
+    result = run(rest.url, "connector", "create", "a", "--adopt-uid", "x")
+    assert (result.exit_code, len(rest.asked)) == (3, 1)
+    assert "`rocketconnect connector revisions a`" in result.stderr
+
+
+BACK = "`rocketconnect connector create a --adopt-uid u` brings it back, with its positions and revisions"
+
+
+def test_a_delete_says_how_to_bring_the_connector_back(rest_factory: Any) -> None:
+    rest = rest_factory(200, {"connector": STORED})
+    assert run(rest.url, "connector", "delete", "a").stdout == f"a deleted; {BACK}\n"
+
+
+@pytest.mark.parametrize("more", [(), ("--with-positions",)])
+def test_a_rollback_of_a_deleted_connector_says_how_to_bring_it_back(
+    rest_factory: Any, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
+) -> None:
+    rest = rest_factory(404, NOT_FOUND)
+    monkeypatch.setattr(Api, "pages", lambda *_, **__: iter(REVISIONS[1:]))
+    result = run(rest.url, "connector", "rollback", "a", "1", *more)
+    assert (result.exit_code, result.stderr) == (3, f"Error: a was deleted; {BACK}, then roll it back\n")
+
+
+def test_a_revision_that_is_not_there_comes_with_the_command_that_lists_them(rest_factory: Any) -> None:
+    rest = rest_factory(404, {"detail": "list its revisions", "reason": "REVISION_NOT_FOUND", "problems": []})
+    result = run(rest.url, "connector", "rollback", "a", "99")
+    words = "Error: a has no revision 99; `rocketconnect connector revisions a` shows those there are\n"
+    assert (result.exit_code, result.stderr) == (3, words)
+
+
+@pytest.mark.parametrize(("words", "named"), [(("x",), "[OLD]"), (("1", "x"), "[NEW]")])
+def test_a_word_that_is_no_revision_is_told_by_what_it_stands_for(words: tuple[str, ...], named: str) -> None:
+    assert f"Invalid value for '{named}'" in run("http://127.0.0.1:1", "connector", "diff", "a", *words).stderr
+
+
+LINES = [
+    {"time": "2026-01-01T10:00:02Z", "level": "INFO", "task": 0, "workerId": "w2", "message": "starts"},
+    {"time": "2026-01-01T10:00:01.5Z", "level": "INFO", "task": 0, "workerId": "w1", "message": "stopped"},
+    {"time": "2026-01-01T10:00:03Z", "level": "INFO", "task": -1, "workerId": "w1", "message": "planned"},
+    {"time": "2026-01-01T10:00:04Z", "level": "INFO", "task": -1, "workerId": "position", "message": "positions moved"},
+    {"time": "2026-01-01T10:00:05Z", "level": "WARNING", "task": 1, "message": "w1 was lost"},
+]
+
+
+def test_log_lines_stand_in_the_order_of_time_and_say_who_speaks(rest_factory: Any) -> None:
+    rest = rest_factory(200, {"logs": LINES, "nextPageToken": ""})
+    assert [line.split(None, 1)[1] for line in run(rest.url, "connector", "logs", "a").stdout.splitlines()] == [
+        "INFO    task 0 w1: stopped",
+        "INFO    task 0 w2: starts",
+        "INFO    plan w1: planned",
+        "INFO    position service: positions moved",
+        "WARNING task 1: w1 was lost",
+    ]
+
+
+@pytest.mark.parametrize(("zone", "shown"), [("UTC", "2026-01-01 10:00:00Z"), ("Europe/Berlin", "2026-01-01 11:00:00+01:00")])
+def test_a_time_in_a_table_names_its_zone(monkeypatch: pytest.MonkeyPatch, zone: str, shown: str) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        assert local_time("2026-01-01T10:00:00.123456Z") == shown
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+class Interrupted(httpx.BaseTransport):
+    """Takes some requests, then Ctrl-C comes while the next is under way."""
+
+    def __init__(self, taken: int) -> None:
+        self.left = taken
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if not self.left:
+            raise KeyboardInterrupt
+        self.left -= 1
+        return httpx.Response(
+            200, json={"worker": {"workerId": "w", "drained": True, "tasks": 3}, "connector": STORED, "problems": []}
+        )
+
+
+UNKNOWN = "an order had gone out, and whether it was taken is not known: look before you give it again"
+
+
+@pytest.mark.parametrize(
+    ("taken", "words", "told"),
+    [
+        (0, ("connector", "get", "a"), "nothing was changed"),
+        (0, ("connector", "validate", *CONFIG), "nothing was changed"),
+        (0, ("connector", "update", "a", *CONFIG), "nothing was changed"),
+        (0, ("connector", "create", "a", *CONFIG), UNKNOWN),
+        (1, ("connector", "update", "a", "-s", "x=y"), UNKNOWN),
+        (1, ("worker", "drain", "w"), "1 order was taken and will be carried out"),
+    ],
+)
+def test_a_command_that_is_interrupted_says_in_one_line_whether_an_order_had_gone_out(
+    monkeypatch: pytest.MonkeyPatch, taken: int, words: tuple[str, ...], told: str
+) -> None:
+    client = httpx.Client(base_url="http://rest", transport=Interrupted(taken))
+    monkeypatch.setattr(httpx, "Client", lambda **_: client)
+    result = run("http://rest", *words)
+    assert (result.exit_code, result.stderr.splitlines()[-1]) == (130, f"Error: interrupted: {told}")
 
 
 def test_an_update_of_nothing_is_refused_before_anything_is_asked(rest_factory: Any) -> None:

@@ -1,7 +1,9 @@
 """The command itself."""
 
 import importlib
+import importlib.abc
 import runpy
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -9,9 +11,32 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from rocketconnect_cli.main import app
+from rocketconnect_cli.api import Exit
+from rocketconnect_cli.commands import app
+from rocketconnect_cli.main import main
 from rocketconnect_cli.topology import SERVICES
 from rocketconnect_sdk.version import __version__
+
+
+class _PressingCtrlC(importlib.abc.MetaPathFinder):
+    """Ctrl-C comes while the commands are imported."""
+
+    def find_spec(self, fullname: str, *_: object) -> None:
+        if fullname == "rocketconnect_cli.commands":
+            raise KeyboardInterrupt
+
+
+def test_ctrl_c_while_it_still_loads_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.delitem(sys.modules, "rocketconnect_cli.commands")
+    monkeypatch.setattr(sys, "meta_path", [_PressingCtrlC(), *sys.meta_path])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert (ended.value.code, capsys.readouterr().err) == (Exit.INTERRUPTED, "Interrupted: nothing was changed.\n")
+
+
+def test_the_entry_point_itself_imports_none_of_the_rest() -> None:
+    code = "import sys, rocketconnect_cli.main; print({'typer', 'httpx', 'rich', 'yaml'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "set()\n"
 
 
 def test_it_tells_its_version() -> None:

@@ -18,10 +18,12 @@ class Scripted:
     def __init__(self, fails_at: str = "", wanted: str = "RUNNING", held: int = 0) -> None:
         self.fails_at, self.wanted, self.held = fails_at, wanted, held
         self.asked: list[str] = []
+        self.bodies: dict[str, Any] = {}
 
-    def request(self, method: str, path: str, **_: Any) -> dict[str, Any]:
+    def request(self, method: str, path: str, *, body: object = None, **_: Any) -> dict[str, Any]:
         verb = path.partition(":")[2] or method
         self.asked.append(verb)
+        self.bodies[verb] = body
         if verb == self.fails_at:
             raise AWAY
         return {"connector": {"name": "c", "uid": "u", "wantedState": f"WANTED_STATE_{self.wanted}"}}
@@ -35,7 +37,7 @@ class Scripted:
 
 
 def broken(api: Scripted, error: BaseException | None = None) -> ApiError:
-    with pytest.raises(ApiError) as raised, position._stopped(cast("Api", api), "c"):
+    with pytest.raises(ApiError) as raised, position._stopped(cast("Api", api), "c", "why"):
         if error is not None:
             raise error
     return raised.value
@@ -49,14 +51,36 @@ def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("wanted", "asked"), [("RUNNING", ["GET", "stop", "resume"]), ("PAUSED", ["GET", "stop", "pause"])])
 def test_a_connector_is_stopped_until_its_tasks_have_ended_and_wanted_as_before_afterwards(wanted: str, asked: list[str]) -> None:
     api = Scripted(wanted=wanted, held=3)
-    with position._stopped(cast("Api", api), "c"):
+    with position._stopped(cast("Api", api), "c", "why"):
         assert (api.asked, api.held) == (["GET", "stop"], 0)
     assert api.asked == asked
 
 
+def test_the_stop_and_the_resume_say_who_and_what_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROCKETCONNECT_AUTHOR", "alice")
+    api = Scripted()
+    with position._stopped(cast("Api", api), "c", position._why("reset", {})):
+        pass
+    said = {"author": "alice", "reason": "position reset --restart"}
+    assert api.bodies == {"GET": None, "stop": said, "resume": said}
+
+
+@pytest.mark.parametrize(
+    ("verb", "body", "why"),
+    [
+        ("alter", {"positions": [{"partition": "t/b/0", "offset": "[1]"}]}, "position set --restart: t/b/0=[1]"),
+        ("alter", {"toTime": "2026-01-31T10:00:00Z"}, "position set --restart: to 2026-01-31T10:00:00Z"),
+        ("alter", {"to": "EDGE_LATEST", "partitions": []}, "position set --restart: to EDGE_LATEST"),
+        ("import", {"positions": [{"partition": "t/b/0", "offset": "[1]"}]}, "position import --restart"),
+    ],
+)
+def test_the_history_tells_what_a_connector_was_stopped_for(verb: str, body: Any, why: str) -> None:
+    assert position._why(verb, body) == why
+
+
 def test_one_that_is_stopped_stays_stopped() -> None:
     api = Scripted(wanted="STOPPED")
-    with position._stopped(cast("Api", api), "c"):
+    with position._stopped(cast("Api", api), "c", "why"):
         pass
     assert api.asked == ["GET"]
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from rocketconnect_cli.commands import app
 from rocketconnect_cli.embedded import ports
-from rocketconnect_cli.main import app
 
 # The command of that name hides the module in the package.
 up = importlib.import_module("rocketconnect_cli.up")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from rocketconnect_cli.main import app
+from rocketconnect_cli.commands import app
 
 HELD = {"workerId": "w:1", "address": "h:1", "alive": True, "tasks": 3, "weight": 2, "labels": {"zone": "a"}, "drained": True}
 EMPTY = {**HELD, "tasks": 0}

@@ -12,7 +12,7 @@ from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceS
 from rocketconnect.record.v1 import record_pb2
 from typer.testing import CliRunner, Result
 
-from rocketconnect_cli.main import app
+from rocketconnect_cli.commands import app
 from rocketconnect_kit.channel import channel
 from rocketconnect_kit.settings import ServiceSettings
 
