@@ -1,4 +1,4 @@
-"""Encoded properties of many messages that differ in one number only: held without an object for each message."""
+"""Encoded properties of many messages that differ in one number within a value: held without an object for each message."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class NumberedProperties(Sequence[bytes]):
 
     @classmethod
     def like(cls, first: bytes, places: Sequence[bytes], at: int = 0) -> NumberedProperties | None:
-        """Return what the properties are if they all are like the first one but for its last number; None: they can't be.
+        """Return what the properties are if all are like the first one but for its last number, in a value; None: they can't be.
 
         Args:
             first: the first one.
@@ -39,7 +39,7 @@ class NumberedProperties(Sequence[bytes]):
             at: how many of the first bytes of the properties are left out in `places`.
         """
         found = _LAST_NUMBER.search(first)
-        if found is None or found.start() < at:
+        if found is None or found.start() < at or first.rfind(b"\x01", 0, found.start()) <= first.rfind(b"\x02", 0, found.start()):
             return None
         begin, end = found.start() - at, found.end(1) - at
         digits = [place[begin:end] for place in places]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,7 +10,7 @@ from rocketmq_remoting import NumberedProperties, encode_batch
 from rocketmq_remoting.batch import decode_numbered
 from rocketmq_remoting.numbered import concat_properties, lengths
 
-heads = st.sampled_from([b"", b"a\x01", b"RCPOS\x01u1|2|p|", b"\x01\x01", b"a\x01b\x02c\x01"])
+heads = st.sampled_from([b"a\x01", b"RCPOS\x01u1|2|p|", b"\x01\x01", b"a\x01b\x02c\x01"])
 tails = st.sampled_from([b"", b"\x02", b"\x02a\x01b\x02", b"x"])
 two_digits = st.lists(st.integers(10, 99), min_size=1, max_size=20)
 
@@ -35,6 +36,11 @@ def test_what_differs_in_its_last_number_is_held_short_and_is_the_same_sequence(
 def test_anything_else_is_not_held_short(each: list[bytes]) -> None:
     held = NumberedProperties.of(each)
     assert held is None or list(held) == each
+
+
+@pytest.mark.parametrize("head", [b"", b"name", b"a\x01b\x02name"])
+def test_a_number_in_a_name_is_not_held_short_because_then_names_differ(head: bytes) -> None:
+    assert NumberedProperties.of([head + b"64\x01v\x02", head + b"65\x01v\x02"]) is None
 
 
 @given(st.lists(st.tuples(heads, two_digits, tails), min_size=1, max_size=4))

@@ -1,6 +1,7 @@
 """How a sink task writes a batch: natively, or with Spark."""
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Protocol
 
 from rocketconnect_sdk.compact import Texts
@@ -109,9 +110,9 @@ def _join(batches: Sequence[SinkBatch]) -> SinkBatch:
         first.queue,
         first.topic,
         _values(batches),
-        [offset for batch in batches for offset in batch.offsets],
+        list(chain.from_iterable(batch.offsets for batch in batches)),
         _optional([batch.keys for batch in batches], batches),
-        None if first.timestamps_ms is None else [time for batch in batches for time in batch.timestamps_ms or ()],
+        None if first.timestamps_ms is None else list(chain.from_iterable(batch.timestamps_ms or () for batch in batches)),
         None if first.headers is None else [headers for batch in batches for headers in batch.headers or ()],
         next((batch.schema for batch in batches if batch.schema is not None), None),
         sum(batch.size for batch in batches),
@@ -121,7 +122,7 @@ def _join(batches: Sequence[SinkBatch]) -> SinkBatch:
 def _values(batches: Sequence[SinkBatch]) -> Sequence[object]:
     texts = [batch.values for batch in batches if isinstance(batch.values, Texts)]
     if len(texts) == len(batches):
-        return Texts([text for column in texts for text in column.utf8])
+        return Texts(list(chain.from_iterable(column.utf8 for column in texts)))
     return [value for batch in batches for value in batch.values]
 
 

@@ -229,7 +229,8 @@ class Decoder:
         return None
 
     def _columns(self, raws: Sequence[bytes], stored: Sequence[int], message_id: Callable[[int], str]) -> "_Columns":
-        joined = raws.joined() if isinstance(raws, NumberedProperties) and raws else b"".join(raws)
+        # Where they differ in a number only, all have the same names.
+        joined = raws[0] if isinstance(raws, NumberedProperties) else b"".join(raws)
         wanted = self._wanted
         keyed = wanted.keys and (b"KEYS\x01" in joined or KEY_BASE64.encode() in joined)
         timed = wanted.timestamps and TIMESTAMP.encode() in joined

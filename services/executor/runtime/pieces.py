@@ -4,8 +4,7 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
-from operator import add
+from math import ceil
 
 from rocketconnect_sdk.record import Offset
 from rocketmq_remoting.batch import BATCH_OVERHEAD_BYTES, EncodedBatch, encode_batch
@@ -101,17 +100,12 @@ class Piece:
 
     def split(self, size: int, count: int) -> list["Piece"]:
         """Cut so that each has at most so many bytes (or one message) and so many messages; see `part`."""
-        if self.size <= size and len(self) <= count:
+        if len(self) <= 1 or (self.size <= size and len(self) <= count):
             return [self]
-        # Where each message ends.
-        ends = list(accumulate(map(add, map(len, self.bodies), map(BATCH_OVERHEAD_BYTES.__add__, lengths(self.properties)))))
-        parts = []
-        start = held = 0
-        while start < len(self):
-            stop = min(max(bisect_right(ends, held + size), start + 1), start + count)
-            parts.append(self.part(start, stop))
-            start, held = stop, ends[stop - 1]
-        return parts
+        # Of as many messages each; what is still too large is cut again.
+        step = len(self) // max(2, ceil(self.size / size), ceil(len(self) / count)) or 1
+        parts = [self.part(start, start + step) for start in range(0, len(self), step)]
+        return [small for part in parts for small in part.split(size, count)]
 
     def up_to(self, mark: Offset) -> int:
         """How many of its first messages are not above a mark."""
