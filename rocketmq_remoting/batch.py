@@ -34,8 +34,6 @@ MAX_BATCH_BYTES = 4 << 20
 
 # Ends the name of a property.
 _NAME_END = b"\x01"
-# The length of a larger one may hold that byte, too.
-_SMALL_MESSAGE = 255
 
 IPV6_BORN_FLAG = 1 << 4
 IPV6_STORE_FLAG = 1 << 5
@@ -151,7 +149,7 @@ def _encode_numbered(bodies: Sequence[bytes], properties: NumberedProperties) ->
 
 
 def decode_numbered(unit: bytes, count: int) -> tuple[list[bytes], NumberedProperties] | None:
-    """Undo `encode_batch` for small messages of one property each that differ in its last number; None: they are others.
+    """Undo `encode_batch` for messages of one property each that differ in its last number; None: they are others.
 
     Args:
         unit: the encoded messages.
@@ -160,21 +158,19 @@ def decode_numbered(unit: bytes, count: int) -> tuple[list[bytes], NumberedPrope
     Raises:
         struct.error: it is cut short.
     """
-    if len(unit) > _SMALL_MESSAGE * count:
-        return None
     size, *_, length = _BATCH_HEAD.unpack_from(unit)
     first = unit[length + BATCH_OVERHEAD_BYTES : size]
-    name, separator, value = first.partition(_NAME_END)
-    # Searching for a single byte is much quicker than to go from length to length.
-    pieces = unit.split(_NAME_END)
-    if not separator or length < 0 or len(pieces) != count + 1:
+    name, equals, value = first.partition(_NAME_END)
+    # What stands between each body and its value. Searching is quicker than going from length to length.
+    pieces = unit.split(unit[length + _BATCH_HEAD.size : length + BATCH_OVERHEAD_BYTES] + name + equals) if length >= 0 else []
+    if len(pieces) != count + 1:
         return None
     properties = NumberedProperties.like(first, pieces[1:], len(name) + 1)
     if properties is None:
         return None
-    begin, end = len(value) + _BATCH_HEAD.size, -len(name) - _PROPERTIES_LENGTH.size
-    bodies = [piece[begin:end] for piece in pieces[:-1]]
-    bodies[0] = pieces[0][_BATCH_HEAD.size : end]
+    begin = len(value) + _BATCH_HEAD.size
+    bodies = [piece[begin:] for piece in pieces[:-1]]
+    bodies[0] = pieces[0][_BATCH_HEAD.size :]
     # A guess so far. Encoded they are the same bytes, so these are the messages.
     return (bodies, properties) if _encode_numbered(bodies, properties) == unit else None
 

@@ -65,9 +65,9 @@ def test_a_batch_is_the_same_bytes_and_is_read_back_or_left_to_others(
     assert decode_numbered(batch.payload, len(bodies) + 1) is None
 
 
-def test_small_messages_with_one_property_are_read_back_short() -> None:
-    numbers = range(1_000, 1_100)
-    bodies = [b"line %d" % number for number in numbers]
+def test_messages_of_any_size_with_one_property_are_read_back_short() -> None:
+    numbers = range(1_000, 3_000)
+    bodies = [b"\x01" * (number - 1_000) for number in numbers]
     read = decode_numbered(encode_batch(bodies, _each(b"RCPOS\x01u|1|p|0|", numbers, b"\x02")).payload, len(bodies))
     assert read is not None
     assert read[0] == bodies
