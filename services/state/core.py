@@ -8,7 +8,7 @@ from typing import TypeAlias
 from rocketconnect_kit.errors import NotFound
 from services.state.derive import derive_connector, derive_task
 from services.state.model import PLAN, Assignment, Connector, ConnectorView, Key, LogLine, Moment, Refused, Report, TaskView
-from services.state.sightings import Holding, Sighting, hold, see
+from services.state.sightings import Holding, Sighting, hold, see, why_moved
 
 LOG_LINES = 1000
 """Invariant 7: so many of the newest log lines are kept of each connector."""
@@ -230,7 +230,12 @@ def _hold(states: States, assignment: Assignment, now: Moment) -> None:
         # One that is being stopped comes without its configuration when a newer plan holds; what it had stays true.
         assignment = replace(assignment, config=assignment.config or before.assignment.config)
     seen = track.sightings.get(task)
-    track.holdings[task] = hold(before, assignment, seen.report if seen is not None else None, now)
+    reported = seen.report if seen is not None else None
+    moved = why_moved(before, assignment, reported) if task != PLAN else ""
+    if moved:
+        level = "WARNING" if assignment.settled else "INFO"
+        _write_line(states, uid, LogLine(0, now.wall, level, moved, task, worker=""), now)
+    track.holdings[task] = hold(before, assignment, reported, now)
     states.unsaved_tasks.add(assignment.key)
     if task == PLAN and assignment.worker and track.planner != assignment.worker:
         track.planner = assignment.worker

@@ -75,6 +75,8 @@ class Assignment:
     unowned: State
     reason: str
     failures: int
+    settled: bool = False
+    """Its owner before was lost."""
 
 
 @dataclass(frozen=True, slots=True)

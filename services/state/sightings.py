@@ -62,6 +62,30 @@ def hold(before: Holding | None, assignment: Assignment, reported: Report | None
     return Holding(assignment, before.at if same_owner else now, restarts, failed)
 
 
+def why_moved(before: Holding | None, assignment: Assignment, reported: Report | None) -> str:
+    """Return why a task starts again under another epoch, for people; empty: it does not, or it failed and that is told already.
+
+    Args:
+        before: What was known of the same task.
+        assignment: What is told.
+        reported: The last report of the task.
+    """
+    worker = assignment.worker
+    if before is None or not worker or assignment.epoch == before.assignment.epoch:
+        return ""
+    if assignment.generation != before.assignment.generation:
+        return ""
+    told = reported.worker if reported is not None and reported.epoch == before.assignment.epoch else ""
+    owner = before.assignment.worker or told
+    if not owner:
+        return ""
+    if assignment.settled:
+        return f"{owner} was lost; " + ("it is back and starts the task again" if owner == worker else f"{worker} takes it over")
+    if owner != worker:
+        return f"moves from {owner} to {worker}"
+    return "" if assignment.failures or before.assignment.revoked else f"{owner} has joined anew and starts the task again"
+
+
 def see(before: Sighting | None, report: Report, now: Moment) -> Sighting:
     """Return the sighting after a report.
 

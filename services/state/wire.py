@@ -139,6 +139,7 @@ def _assignment(message: cluster_pb.Assignment) -> Assignment:
         unowned=_STATES.get(message.unowned_state, State.UNASSIGNED),
         reason=message.reason,
         failures=message.failures,
+        settled=message.settled,
     )
 
 

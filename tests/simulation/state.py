@@ -98,4 +98,5 @@ def _assignment(view: AssignmentView) -> Assignment:
         State(view.unowned.value) if view.unowned is not None else State.UNASSIGNED,
         view.reason,
         view.failures,
+        view.settled,
     )

@@ -134,7 +134,7 @@ class DirectRun:
         part = self._part(batch, before, now)
         self._metrics.duplicates_skipped += part.doubles
         commit = commit_of(self._around.spec, {name: before}, [part])
-        ready = Gate(self._around, self._letters, part.bad, _place, None)
+        ready = Gate(self._around, self._letters, part.bad, _place, lambda _: "", None)
 
         def write() -> Sequence[BadRecord]:
             with ready:

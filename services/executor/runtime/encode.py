@@ -13,7 +13,7 @@ from rocketconnect_sdk.schema import Schema
 from rocketmq_remoting.errors import RocketMQError
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import decode_properties, encode_properties
-from services.executor.runtime.failures import ErrorPolicy, Failure, RecordFailed, Stage, dead_letter, place_of, written
+from services.executor.runtime.failures import ErrorPolicy, Failure, RecordFailed, Stage, beyond, dead_letter, place_of, written
 from services.executor.runtime.marks import Stamper, mark_key
 from services.executor.runtime.pieces import Piece, ReadBatch
 from services.executor.runtime.queue_map import deal, queue_of_partition
@@ -115,7 +115,8 @@ class Encoder:
         """How many records go on: those before the first bad one that the policy does not let pass, or all."""
         for index in sorted(failures):
             try:
-                self._target.policy.check(failures[index], place_of(batch.partition, batch.offsets[index]))
+                partition, offset = batch.partition, batch.offsets[index]
+                self._target.policy.check(failures[index], place_of(partition, offset), beyond(partition, offset))
             except RecordFailed as error:
                 # Invariant 5: nothing behind it moves; what is before it is sent and committed first.
                 for later in [other for other in failures if other >= index]:

@@ -6,6 +6,7 @@ Dead letters have the properties that RocketMQ Connect gives them, by the same n
 import hashlib
 import json
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -129,6 +130,12 @@ def place_of(partition: str, offset: Offset) -> str:
     return f"source partition {partition}, record before offset {written(offset)}"
 
 
+def beyond(partition: str, offset: Offset) -> str:
+    """A position as `rocketconnect position set` takes it."""
+    numbers = ",".join(map(str, offset))
+    return f"{partition}={numbers if len(offset) == 1 else f'[{numbers}]'}"
+
+
 class RecordFailed(Exception):
     """errors.tolerance=none: the task is FAILED at this record, and nothing behind it moves."""
 
@@ -143,6 +150,7 @@ class ErrorPolicy:
         properties: Dead letters carry the reason as properties.
         log: Each bad record is logged.
         log_values: With its first bytes.
+        connector: The name of the connector, for what people are told to do.
     """
 
     tolerant: bool
@@ -150,16 +158,18 @@ class ErrorPolicy:
     properties: bool
     log: bool
     log_values: bool
+    connector: str = "NAME"
 
     @classmethod
-    def of(cls, config: Config) -> "ErrorPolicy":
-        """The policy of a configuration."""
+    def of(cls, config: Config, connector: str) -> "ErrorPolicy":
+        """The policy of the configuration of a connector."""
         return cls(
             config["errors.tolerance"] == "all",
             config["errors.deadletterqueue.topic.name"] or "",
             config["errors.deadletterqueue.context.properties.enable"],
             config["errors.log.enable"],
             config["errors.log.include.messages"],
+            connector,
         )
 
     def describe(self, failure: Failure, place: str) -> str:
@@ -168,15 +178,24 @@ class ErrorPolicy:
         shown = f": {failure.original[:200]!r}" if self.log_values else ""
         return f"{place}: {failure.stage.value}: {failure.error}: {failure.message}; {goes}{shown}"
 
-    def check(self, failure: Failure, place: str) -> None:
+    def check(self, failure: Failure, place: str, skipping: str = "") -> None:
         """Passes when the record may be left out.
 
+        Args:
+            failure: Why it cannot go on.
+            place: Where it stands, for people.
+            skipping: What `position set` is to be told to leave out this record alone, see `beyond`; empty: it can't.
+
         Raises:
-            RecordFailed: it may not.
+            RecordFailed: it may not; the text says what to do.
         """
-        if not self.tolerant:
-            msg = f"{place}: {failure.stage.value}: {failure.error}: {failure.message}. {failure.advice or _ADVICE}"
-            raise RecordFailed(msg)
+        if self.tolerant:
+            return
+        msg = f"{place}: {failure.stage.value}: {failure.error}: {failure.message}. {failure.advice or _ADVICE}"
+        if skipping:
+            command = f"rocketconnect position set {self.connector} {shlex.quote(skipping)} --restart"
+            msg += f". To leave out this record alone: `{command}`"
+        raise RecordFailed(msg)
 
 
 def dead_letter(

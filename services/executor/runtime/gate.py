@@ -23,6 +23,7 @@ class Gate:
         letters: Where bad records go.
         bad: Those that are known before anything is written.
         place: Names the place of a record, for people.
+        skipping: What `position set` is to be told to leave out a record alone; empty: it can't.
         until: See Attempts.insist.
     """
 
@@ -32,12 +33,14 @@ class Gate:
         letters: SinkDeadLetters,
         bad: Sequence[BadRecord],
         place: Callable[[BadRecord], str],
+        skipping: Callable[[BadRecord], str],
         until: float | None,
     ) -> None:
         self._around = around
         self._letters = letters
         self._bad = bad
         self._place = place
+        self._skipping = skipping
         self._until = until
         self._gone: set[tuple[str, int]] = set()
         self._changing = False
@@ -62,7 +65,7 @@ class Gate:
         """
         for record in refused:
             try:
-                self._around.policy.check(record.failure, self._place(record))
+                self._around.policy.check(record.failure, self._place(record), self._skipping(record))
             except RecordFailed as error:
                 raise Refused(str(error), refused) from None
         # Invariant 5: the dead letter comes first. With the batch the target stores a position behind the record.

@@ -18,7 +18,7 @@ from rocketmq_remoting.batch import DecodedBatch
 from rocketmq_remoting.numbered import NumberedProperties
 from rocketmq_remoting.protocol.properties import UNIQUE_KEY, decode_properties
 from services.executor.runtime.encode import EXTENSION, KEY_BASE64, TIMESTAMP, TOMBSTONE
-from services.executor.runtime.failures import ErrorPolicy, Failure, RecordFailed, Stage
+from services.executor.runtime.failures import ErrorPolicy, Failure, RecordFailed, Stage, beyond
 from services.executor.runtime.marks import PROPERTY, behind
 from services.executor.runtime.queues import text
 
@@ -223,7 +223,8 @@ class Decoder:
     def _first_error(self, queue: str, offsets: Sequence[int], bad: Mapping[int, Failure]) -> RecordFailed | None:
         for index in sorted(bad):
             try:
-                self._policy.check(bad[index], f"queue {queue}, offset {offsets[index]}")
+                offset = offsets[index]
+                self._policy.check(bad[index], f"queue {queue}, offset {offset}", beyond(queue, (offset + 1,)))
             except RecordFailed as error:
                 return error
         return None

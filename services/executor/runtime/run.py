@@ -16,7 +16,7 @@ from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.sink import DataFrameSink, RecordSink, Sink, SinkTask
 from rocketconnect_sdk.source import Source
 from services.executor.host.secrets import hide, resolve
-from services.executor.runtime.attempts import Attempts, Stopped
+from services.executor.runtime.attempts import FENCED, Attempts, Stopped
 from services.executor.runtime.direct_task import DirectRun
 from services.executor.runtime.engines import Engine, NativeEngine
 from services.executor.runtime.failures import ErrorPolicy
@@ -57,11 +57,17 @@ def run(
         reporter.log("ERROR", outcome.error)
         reporter.state(State.FAILED, outcome.error)
     else:
-        reporter.log(
-            "INFO", "stopped; all that it moved is committed" if outcome.clean else f"stopped: {outcome.error or 'fenced'}"
-        )
+        reporter.log("INFO", f"stopped{_how(outcome)}")
         reporter.state(State.STOPPED, outcome.error)
     return outcome
+
+
+def _how(outcome: Outcome) -> str:
+    if outcome.clean:
+        return "; all that it moved is committed"
+    if outcome.error or outcome.fenced:
+        return f": {outcome.error or FENCED}"
+    return " before all that it moved was committed; who goes on finds out what was"
 
 
 def _guarded(
@@ -113,7 +119,7 @@ def _run(
         context.topics = held.enter_context(closing(RocketMQTopics(client)))
         positions = PositionClient(endpoints, spec)
         held.callback(positions.close)
-        policy = ErrorPolicy.of(config)
+        policy = ErrorPolicy.of(config, spec.connector)
         lease = lease if config["on.isolation"] == "pause" else _without_end()
         around = Surroundings(spec, control, lease, reporter, endpoints, config, client, positions, attempts, policy)
         if direct:

@@ -12,7 +12,7 @@ from rocketconnect_sdk.source import SourceTask
 from rocketmq_remoting.model import MessageQueue
 from services.executor.runtime.attempts import FENCED, GaveUp
 from services.executor.runtime.encode import Encoder, Target
-from services.executor.runtime.failures import Failure, RecordFailed, Stage, place_of
+from services.executor.runtime.failures import Failure, RecordFailed, Stage, beyond, place_of
 from services.executor.runtime.meter import Meter
 from services.executor.runtime.outcomes import failed
 from services.executor.runtime.pieces import Piece, Progress
@@ -243,7 +243,7 @@ class SourceRun:
         failure = Failure.of_value(Stage.SEND, event.error, piece.bodies[0], self._around.client)
         where = place_of(piece.batch.partition, piece.offsets[0])
         try:
-            self._policy.check(failure, where)
+            self._policy.check(failure, where, beyond(piece.batch.partition, piece.offsets[0]))
         except RecordFailed as error:
             self._error = error
         if piece.dead:

@@ -55,6 +55,51 @@ class TestOldEpochs:
         assert states.task().trace == "disk full\nfailed for good"
 
 
+class TestMoves:
+    """The log of a connector says why a task starts again at another worker, or anew at the same one."""
+
+    def lines(self, states: StatesOnPaper) -> list[tuple[str, str]]:
+        return [(line.level, line.message) for line in states.states.tracks["u1"].lines if line.worker == ""]
+
+    @pytest.mark.parametrize("told_between", [True, False])
+    def test_the_loss_of_its_worker_is_told_with_who_takes_it_over(self, states: StatesOnPaper, told_between: bool) -> None:
+        states.want(connector())
+        states.assign(assignment())
+        states.report(report())
+        if told_between:
+            states.assign(assignment(worker=""))
+        states.assign(assignment(worker="w2", epoch=11, settled=True))
+        assert self.lines(states) == [("WARNING", "w1 was lost; w2 takes it over")]
+        states.assign(assignment(worker="w2", epoch=11, settled=True, revoked=True))
+        states.assign(assignment(worker="w1", epoch=12))
+        assert self.lines(states)[1:] == [("INFO", "moves from w2 to w1")]
+
+    def test_a_worker_that_comes_back_is_told(self, states: StatesOnPaper) -> None:
+        states.want(connector())
+        states.assign(assignment())
+        states.assign(assignment(epoch=11))
+        states.assign(assignment(epoch=12, settled=True))
+        assert self.lines(states) == [
+            ("INFO", "w1 has joined anew and starts the task again"),
+            ("WARNING", "w1 was lost; it is back and starts the task again"),
+        ]
+
+    def test_the_first_start_a_new_plan_a_failure_and_planning_are_no_moves(self, states: StatesOnPaper) -> None:
+        states.want(connector())
+        states.assign(assignment(), assignment(PLAN))
+        states.assign(assignment(worker="", unowned=State.RESTARTING, failures=1), assignment(PLAN, worker="w2", epoch=11))
+        states.assign(assignment(epoch=12, failures=1))
+        states.assign(assignment(worker="w2", epoch=13, generation=2))
+        assert self.lines(states) == []
+
+    def test_what_the_cluster_service_tells_again_is_not_told_twice(self, states: StatesOnPaper) -> None:
+        states.want(connector())
+        states.assign(assignment())
+        for _ in range(2):
+            states.assign(assignment(worker="w2", epoch=11, settled=True), snapshot=True)
+        assert len(self.lines(states)) == 1
+
+
 class TestConnectors:
     def test_one_that_was_deleted_disappears(self, states: StatesOnPaper) -> None:
         states.want(connector("u1"), connector("u2"), connector("u3"))

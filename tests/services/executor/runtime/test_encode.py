@@ -85,6 +85,7 @@ def test_without_tolerance_nothing_behind_the_bad_record_is_in_the_pieces() -> N
     assert [piece.bodies for piece in encoded.pieces] == [[b"a"]]
     assert (encoded.batch.end, encoded.count, encoded.failures) == ((1,), 1, {})
     assert "it is bad" in str(encoded.error)
+    assert "`rocketconnect position set NAME p=2 --restart`" in str(encoded.error)
     first = encode(batch([BAD, "c"]), tolerant=False)
     assert (first.pieces, first.count) == ([], 0)
 

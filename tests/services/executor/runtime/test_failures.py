@@ -6,7 +6,7 @@ from rocketconnect_sdk.dead_letters import PREFIX
 from rocketconnect_sdk.record import Rejected
 from rocketmq_remoting.protocol.properties import MAX_PROPERTIES_BYTES, encode_properties
 from services.executor.host.secrets import remember
-from services.executor.runtime.failures import ErrorPolicy, Failure, RecordFailed, Stage, dead_letter, place_of
+from services.executor.runtime.failures import ErrorPolicy, Failure, RecordFailed, Stage, beyond, dead_letter, place_of
 
 texts = st.text(max_size=200)
 
@@ -104,6 +104,20 @@ def test_a_policy_without_tolerance_names_the_place_and_the_way_out() -> None:
     failure = Failure.of_value(Stage.CONVERT, ValueError("not text"), b"\xff", object)
     with pytest.raises(RecordFailed, match=r"here: convert: ValueError: not text.*errors.tolerance=all"):
         policy.check(failure, "here")
+
+
+@pytest.mark.parametrize(
+    ("partition", "offset", "written"),
+    [("t/b/0", (18,), "t/b/0=18"), ("/a b.txt", (7,), "'/a b.txt=7'"), ("p", (1, 2), "'p=[1,2]'")],
+)
+def test_a_policy_without_tolerance_names_the_command_that_leaves_out_this_record_alone(
+    partition: str, offset: tuple[int, ...], written: str
+) -> None:
+    policy = ErrorPolicy(tolerant=False, dead_letter_topic="", properties=True, log=True, log_values=False, connector="out")
+    failure = Failure.of_value(Stage.CONVERT, ValueError("not text"), b"\xff", object)
+    with pytest.raises(RecordFailed) as failed:
+        policy.check(failure, "here", beyond(partition, offset))
+    assert str(failed.value).endswith(f". To leave out this record alone: `rocketconnect position set out {written} --restart`")
 
 
 def test_what_the_source_advises_stands_in_the_place_of_the_general_advice() -> None:

@@ -76,6 +76,7 @@ def test_without_tolerance_the_part_ends_before_the_first_bad_message() -> None:
     (part,) = decode(pulled([b"a", b"x", b"c"]), value=_first_byte(), tolerant=False)
     assert (part.records.values, part.until, part.bad, part.marks) == (["a"], 101, [], {})
     assert "offset 101" in str(part.error)
+    assert "`rocketconnect position set NAME t/b/3=102 --restart`" in str(part.error)
     (first,) = decode(pulled([b"x", b"c"]), value=_first_byte(), tolerant=False)
     assert (len(first.records), first.start, first.until) == (0, 100, 100)
 
