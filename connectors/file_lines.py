@@ -61,7 +61,7 @@ class FileLines(RecordSink):
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "FileLinesTask":
         """See RecordSink."""
         del task
-        owner = Owner(context.connector_uid, context.generation, context.task, context.epoch)
+        owner = Owner(context.connector_uid, context.generation, context.task, context.epoch, context.connector)
         return FileLinesTask(AppendedFile(Path(config["filename"]), owner, context.log), config["format"])
 
 

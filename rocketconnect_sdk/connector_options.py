@@ -113,7 +113,8 @@ def _read_sink(sink: Sink, raw: Mapping[str, str]) -> tuple[Config, list[Problem
 
 
 def _read(options: Sequence[Option], raw: Mapping[str, str], prefixes: Sequence[str]) -> tuple[Config, list[Problem]]:
-    config, problems = read(options, raw, known_prefixes=prefixes, elsewhere=_converter_keys(raw))
+    plugin = raw.get(runtime_options.CLASS.key, "").strip() or "NAME"
+    config, problems = read(options, raw, known_prefixes=prefixes, elsewhere=_converter_keys(raw), plugin=plugin)
     return config, [*problems, *_keystore_problems(raw, _secret_keys(options, raw))]
 
 
@@ -138,7 +139,7 @@ class _Half:
 
 
 def _read_direct(raw: Mapping[str, str]) -> tuple[Config, _Half | None, _Half | None, list[Problem]]:
-    config, problems = read(runtime_options.DIRECT, raw, known_prefixes=("source.", "sink.", "transforms."))
+    config, problems = read(runtime_options.DIRECT, raw, known_prefixes=("source.", "sink.", "transforms."), plugin=DIRECT)
     source, source_problems = _read_half(raw, "source.", Source)
     sink, sink_problems = _read_half(raw, "sink.", RecordSink)
     secrets = [key for half in (source, sink) if half for key in _secrets_of(half, raw)]
@@ -158,7 +159,7 @@ def _read_half(raw: Mapping[str, str], prefix: str, kind: "type[Source | RecordS
         wrong = error.problems[0] if name in catalogue().broken else replace(error.problems[0], fix=fix)
     else:
         if isinstance(plugin, kind):
-            config, problems = read(plugin.options, own)
+            config, problems = read(plugin.options, own, plugin=plugin.name)
             return _Half(plugin, prefix, config), [replace(problem, key=prefix + problem.key) for problem in problems]
         reason = "writes with Spark, which a direct task has not" if isinstance(plugin, Sink) else "is no sink"
         wrong = Problem(runtime_options.CLASS.key, name, "is no source" if kind is Source else reason, fix)

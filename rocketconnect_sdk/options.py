@@ -183,7 +183,12 @@ def parse(options: Iterable[Option], raw: Mapping[str, str], *, known_prefixes: 
 
 
 def read(
-    options: Iterable[Option], raw: Mapping[str, str], *, known_prefixes: Sequence[str] = (), elsewhere: Sequence[str] = ()
+    options: Iterable[Option],
+    raw: Mapping[str, str],
+    *,
+    known_prefixes: Sequence[str] = (),
+    elsewhere: Sequence[str] = (),
+    plugin: str = "NAME",
 ) -> tuple[Config, list[Problem]]:
     """Reads a configuration that may be wrong.
 
@@ -192,6 +197,7 @@ def read(
         raw: The configuration as the user wrote it.
         known_prefixes: Keys that begin with one of these belong to somebody else (converters, transforms).
         elsewhere: Those of them that an unknown key may be meant for.
+        plugin: Whose options they are, for people who look for the right one.
 
     Returns:
         What could be read, for run_checks, and every problem: unknown keys (with the nearest known one), missing and wrong
@@ -219,7 +225,7 @@ def read(
             secrets.update(keys)
             literals.update(key for key in given if not REFERENCE.fullmatch(raw[key]))
     unknown = [key for key in raw if key not in known and not key.startswith(tuple(known_prefixes))]
-    problems += [_unknown(key, raw[key], (*known, *elsewhere), secrets) for key in unknown]
+    problems += [_unknown(key, raw[key], (*known, *elsewhere), secrets, plugin) for key in unknown]
     return Config(values, {key: text for key, text in raw.items() if key not in literals}, wrong), problems
 
 
@@ -281,7 +287,7 @@ def _twice(option: Option, key: str, text: str, given: Sequence[str]) -> Problem
     return Problem(key, shown, f"means the same as {given[0]}, which is given, too", f"Give only one of {', '.join(given)}.")
 
 
-def _unknown(key: str, value: str, known: Sequence[str], secrets: Collection[str]) -> Problem:
+def _unknown(key: str, value: str, known: Sequence[str], secrets: Collection[str], plugin: str) -> Problem:
     import difflib
 
     close = difflib.get_close_matches(key, known, n=1)
@@ -289,7 +295,7 @@ def _unknown(key: str, value: str, known: Sequence[str], secrets: Collection[str
     fix = (
         f"Did you mean {' or '.join(near)}?"
         if near
-        else "Remove it, or see `rocketconnect plugins show` for the options there are."
+        else f"Remove it, or see `rocketconnect plugins show {plugin}` for the options there are."
     )
     reason = "is not an option of this connector"
     # What stands under a misspelt key of a secret is a secret (invariant 6).

@@ -86,7 +86,7 @@ class FileSink(DataFrameSink):
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> DataFrameSinkTask:
         """See DataFrameSink."""
         del task
-        owner = Owner(context.connector_uid, context.generation, context.task, context.epoch)
+        owner = Owner(context.connector_uid, context.generation, context.task, context.epoch, context.connector)
         make = _dataset if config["format"] in _TABLES else _single
         return make(config, owner, context)
 

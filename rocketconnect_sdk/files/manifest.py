@@ -32,12 +32,14 @@ class Owner:
         generation: Of its plan.
         task: The number of the task.
         epoch: Of its assignment.
+        connector: The name of the connector, for people.
     """
 
     connector_uid: str
     generation: int
     task: int
     epoch: int
+    connector: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ class Manifest:
         tokens: By task: of the batch that it wrote last.
         queues: By "topic/broker/queue": the position behind what is in the target.
         state: What the target itself remembers, as JSON has it.
+        connector: The name of the connector, for people; empty: it was written by a version that did not say it.
     """
 
     number: int
@@ -61,6 +64,7 @@ class Manifest:
     tokens: Mapping[int, str] = field(default_factory=dict)
     queues: Mapping[str, QueuePosition] = field(default_factory=dict)
     state: Mapping[str, Any] = field(default_factory=dict)
+    connector: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """As it is stored."""
@@ -72,6 +76,7 @@ class Manifest:
             "tokens": {str(task): token for task, token in self.tokens.items()},
             "queues": {queue: position.to_json() for queue, position in self.queues.items()},
             "state": dict(self.state),
+            "connector": self.connector,
         }
 
 
@@ -89,6 +94,7 @@ def manifest_from_json(form: Mapping[str, Any]) -> Manifest:
         {int(task): token for task, token in form["tokens"].items()},
         {queue: QueuePosition.from_json(position) for queue, position in form["queues"].items()},
         form["state"],
+        form.get("connector", ""),
     )
 
 
@@ -165,6 +171,7 @@ class ManifestLog:
             epochs={**(last.epochs if same else {}), owner.task: owner.epoch},
             tokens=last.tokens,
             state=state,
+            connector=owner.connector,
         )
         self._write(claimed)
         return claimed
@@ -188,8 +195,15 @@ class ManifestLog:
         if newest is None:
             msg = f"{self._directory}: the manifests are gone; they belong to the data beside them. Restart the connector"
             raise PermanentError(msg)
-        who = f"connector {newest.connector_uid}, generation {newest.generation}, epochs {dict(newest.epochs)}"
-        msg = f"{self._directory}: another owner writes there now ({who}), so this one stops. Two connectors need two targets"
+        if newest.connector_uid != self._owner.connector_uid:
+            name = f"{newest.connector!r} " if newest.connector else ""
+            msg = (
+                f"{self._directory}: the connector {name}(uid {newest.connector_uid}) writes there now, so this one stops. "
+                "Two connectors need two targets: give one of them another, then restart this one"
+            )
+            raise PermanentError(msg)
+        who = f"plan generation {newest.generation}, epochs {dict(newest.epochs)}"
+        msg = f"{self._directory}: a newer run of this connector writes there now ({who}), so this one stops"
         raise PermanentError(msg)
 
     def written(self, newest: Manifest, commit: SinkCommit) -> bool:

@@ -293,3 +293,9 @@ def test_what_spark_is_told_in_secret_is_a_secret_and_where_it_is_to_look_is_non
     checked = check_connector(config)
     assert checked.problems == []
     assert sorted(checked.secret_keys) == ["spark.hadoop.fs.s3a.secret.key", "spark.ssl.keyPassword"]
+
+
+def test_an_option_that_nothing_resembles_comes_with_the_command_that_shows_those_there_are() -> None:
+    problems = check_connector({"connector.class": "file_sink", "zzzzzz": "1"}).problems
+    (problem,) = [each for each in problems if each.key == "zzzzzz"]
+    assert "`rocketconnect plugins show file_sink`" in problem.fix

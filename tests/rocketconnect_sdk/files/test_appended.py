@@ -10,6 +10,7 @@ import pytest
 
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.files import AppendedFile, ManifestLog, Owner, StagedFile
+from rocketconnect_sdk.files.manifest import Manifest, manifest_from_json
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 
 LOG = logging.getLogger("test")
@@ -184,6 +185,34 @@ def test_a_shared_log_keeps_the_queues_of_all_tasks(tmp_path: Path) -> None:
     for log in logs:
         with log.locked() as newest, pytest.raises(PermanentError):
             log.mine(newest)
+
+
+def claimed(folder: Path, owner: Owner) -> ManifestLog:
+    log = ManifestLog(folder, owner, exclusive=True)
+    with log.locked() as newest:
+        log.claim(newest, {})
+    return log
+
+
+def test_another_connector_at_the_same_target_is_named(tmp_path: Path) -> None:
+    first = claimed(tmp_path / "log", Owner("u1", 1, 0, 1, "first"))
+    claimed(tmp_path / "log", Owner("u2", 1, 0, 2, "second"))
+    with first.locked() as newest, pytest.raises(PermanentError, match=r"the connector 'second' \(uid u2\) writes there now"):
+        first.mine(newest)
+
+
+def test_a_newer_run_of_the_same_connector_is_not_told_as_another_connector(tmp_path: Path) -> None:
+    first = claimed(tmp_path / "log", Owner("u1", 1, 0, 1, "first"))
+    claimed(tmp_path / "log", Owner("u1", 1, 0, 2, "first"))
+    with first.locked() as newest, pytest.raises(PermanentError, match="a newer run of this connector writes there now"):
+        first.mine(newest)
+
+
+def test_a_manifest_of_a_version_that_did_not_say_the_name_is_read() -> None:
+    form = Manifest(3, "u1", connector="first").to_json()
+    assert manifest_from_json(form).connector == "first"
+    del form["connector"]
+    assert manifest_from_json(form) == Manifest(3, "u1")
 
 
 def test_old_manifests_that_can_not_be_removed_cost_no_data(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
