@@ -56,6 +56,8 @@ class _Node:
 def read(paths: Sequence[Path]) -> tuple[list[Document], list[Problem]]:
     """All connectors of the files, and of the files in the folders; and everything that is wrong with them.
 
+    A connector is among them when its name and its configuration can be read, whatever else is wrong with it.
+
     Of a folder the files with the known endings are read, not those of folders in it and none whose name begins with a dot.
     "-" is standard input (YAML or JSON).
     """
@@ -123,6 +125,9 @@ def _text(file: Path, place: str, problems: list[Problem]) -> str | None:
             problems.append(_problem(place, f"has more than {LARGEST_FILE:,} bytes", "Give files of connectors."))
             return None
         return content.decode("utf-8-sig")
+    except FileNotFoundError:
+        problems.append(_problem(place, "is no file and no folder", "Give the path of one."))
+        return None
     except (OSError, UnicodeDecodeError) as error:
         problems.append(_problem(place, f"can't be read: {error}", "Give a readable UTF-8 file."))
         return None
@@ -205,31 +210,35 @@ def _yaml(text: str, place: str, problems: list[Problem]) -> Iterator[_Node]:
 
 
 def _document(node: _Node, problems: list[Problem]) -> Document | None:
-    """The connector in a document; None when something is wrong with it."""
+    """The connector in a document; None when its name or its configuration can't be read.
+
+    With another problem it is still given: so what is wrong with its configuration is told, too.
+    """
     members = node.value
     if not isinstance(members, dict):
         problems.append(_problem(node.place, "is no connector", "Write name and config."))
         return None
-    found: list[Problem] = []
+    unreadable: list[Problem] = []
     if "connector.class" in members:
         fix = 'Put the options under "config", and the name beside it.'
         problems.append(_problem(members["connector.class"].place, "has the options of a connector beside its name", fix))
         return None
     for key in sorted(members.keys() - {*_KNOWN, *_ANSWERED}):
         fix = "Write name, config and wanted_state; options go into config."
-        found.append(_problem(f"{members[key].place}: {key}", "is not known", fix))
+        problems.append(_problem(f"{members[key].place}: {key}", "is not known", fix))
     name = members.get("name", _Node(None, node.place))
     if not isinstance(name.value, str) or not name.value:
-        found.append(_problem(f"{name.place}: name", "is missing", "Give the connector its name."))
-    config = _config(members.get("config", _Node(None, node.place)), found)
-    wanted = _wanted([members[key] for key in _STATE_KEYS if key in members], found)
-    problems += found
-    return None if found else Document(str(name.value), config, wanted, node.place)
+        unreadable.append(_problem(f"{name.place}: name", "is missing", "Give the connector its name."))
+    config = _config(members.get("config", _Node(None, node.place)), unreadable)
+    problems += unreadable
+    wanted = _wanted([members[key] for key in _STATE_KEYS if key in members], problems)
+    return None if unreadable else Document(str(name.value), config, wanted, node.place)
 
 
 def _config(node: _Node, problems: list[Problem]) -> dict[str, str]:
     if not isinstance(node.value, dict) or not node.value:
-        problems.append(_problem(f"{node.place}: config", "is missing", "Give the options of the connector: keys and values."))
+        reason = "is missing" if node.value is None else "is empty" if node.value == {} else "is not a mapping"
+        problems.append(_problem(f"{node.place}: config", reason, "Give the options of the connector: keys and values."))
         return {}
     config = {}
     for key, value in node.value.items():

@@ -14,7 +14,8 @@ from rocketconnect_cli.api import ApiError, Exit
 
 FORMAT = "rocketconnect.positions/1"
 
-_OFFSET = re.compile(r"\[(\s*-?\d+\s*(,\s*-?\d+\s*)*)?\]", re.ASCII)
+OFFSET = re.compile(r"\[(\s*-?\d+\s*(,\s*-?\d+\s*)*)?\]", re.ASCII)
+"""An offset as the API has it: a JSON array of integers."""
 _POSITION = ("partition", "offset", "resume")
 _FIX = "Take a file that `rocketconnect position export` wrote."
 
@@ -103,7 +104,7 @@ def _position_problems(where: str, position: object) -> list[dict[str, str]]:
     if not _named(position):
         problems.append(_problem(f"{where}.partition", "is not the name of a partition", _FIX, position.get("partition")))
     offset = position.get("offset")
-    if not isinstance(offset, str) or not _OFFSET.fullmatch(offset):
+    if not isinstance(offset, str) or not OFFSET.fullmatch(offset):
         fix = 'Write a JSON array of integers in a text, such as "[17]".'
         problems.append(_problem(f"{where}.offset", "is not an offset", fix, offset))
     if not isinstance(position.get("resume", ""), str):

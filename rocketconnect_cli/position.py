@@ -15,7 +15,7 @@ import typer
 from rich.table import Table
 
 from rocketconnect_cli.api import Api, ApiError, Exit, connector_path
-from rocketconnect_cli.exported import Exported, read_exported
+from rocketconnect_cli.exported import OFFSET, Exported, read_exported
 from rocketconnect_cli.output import (
     URL,
     Output,
@@ -23,6 +23,7 @@ from rocketconnect_cli.output import (
     UrlOption,
     api,
     emit,
+    err,
     out,
     table_of,
     with_api,
@@ -93,6 +94,8 @@ def set_positions(
 ) -> None:
     """Move positions of a stopped connector: to offsets, to a time, or to an end. What is read again is delivered again."""
     body = _alteration(places or [], to_time, to_earliest, to_latest, partitions or [])
+    if to_time and datetime.fromisoformat(to_time) > datetime.now(UTC):
+        err.print(f"{to_time} is in the future: that is behind the last record there is now", style="yellow", markup=False)
     _move(url, name, "alter", body, restart=restart, dry_run=dry_run, unchecked=unchecked, output=output)
 
 
@@ -179,6 +182,9 @@ def _place(text: str, problems: list[dict[str, str]]) -> dict[str, str]:
     if not separator or not partition:
         fix = "Write the partition, = and the offset of the next record: hello/broker-0/3=17."
         problems.append({"key": text, "reason": "is not of the form PARTITION=OFFSET", "fix": fix})
+    elif not (_NUMBER.fullmatch(offset) or OFFSET.fullmatch(offset)):
+        fix = "Write the offset of the next record as a number, 17, or as `position get` shows it, [17]."
+        problems.append({"key": partition, "value": offset, "reason": "the offset is not a number", "fix": fix})
     return {"partition": partition, "offset": f"[{offset}]" if _NUMBER.fullmatch(offset) else offset}
 
 

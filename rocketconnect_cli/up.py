@@ -14,7 +14,7 @@ import typer
 
 from rocketconnect_cli import topology
 from rocketconnect_cli.api import Exit
-from rocketconnect_cli.embedded import ports
+from rocketconnect_cli.embedded import ports, probe
 from rocketconnect_cli.embedded.data_directory import DataDirectory
 from rocketconnect_cli.embedded.download import show_download
 from rocketconnect_cli.embedded.errors import EmbeddedRocketMQError
@@ -32,6 +32,8 @@ START_SECONDS = 120.0
 MOST_FAILURES = 4
 """So often a process may end right after its start before it is given up."""
 LOG_TAIL_BYTES = 4000
+PROBE_SECONDS = 2.0
+"""How long a name server of somebody else's may take to accept a connection before it is said that none answers."""
 
 
 class StartFailed(Exception):
@@ -40,7 +42,9 @@ class StartFailed(Exception):
 
 def up(
     data: Annotated[Path, typer.Option(help="Keeps everything that must outlive a stop.")] = Path("rocketconnect-data"),
-    rest_port: Annotated[int, typer.Option(help="Where REST answers; 0: any free port.", min=0, max=65535)] = 8082,
+    rest_port: Annotated[
+        int, typer.Option(help="Where REST answers; 0: the port of the last time, or any free one.", min=0, max=65535)
+    ] = 8082,
     metrics_port: Annotated[
         int, typer.Option(help="Where Prometheus finds /metrics; 0: the one of the last time, or any free port.", min=0, max=65535)
     ] = 0,
@@ -119,9 +123,9 @@ class _Instance:
             directory.release()
 
     def _run(self, output: Output, directory: DataDirectory) -> int:
-        chosen = self._choose_ports(directory.kept_ports().get("metrics", 0))
-        # Prometheus has its address in a file.
-        directory.keep_ports({"metrics": chosen.metrics})
+        chosen = self._choose_ports(directory.kept_ports())
+        # Prometheus has its address in a file, people and scripts have that of REST in theirs.
+        directory.keep_ports({"rest": chosen.rest, "metrics": chosen.metrics})
         processes: list[Process] = []
         if not self._namesrv:
             processes += self._embedded_rocketmq()
@@ -134,6 +138,9 @@ class _Instance:
             supervisor.start()
             if self._await_ready(supervisor, chosen):
                 self._say_ready(output, chosen, name_server, supervisor)
+                if self._namesrv and not any(probe.answers(each, PROBE_SECONDS) for each in self._namesrv.split(";")):
+                    line = f"No RocketMQ answers at {self._namesrv} yet; connectors say WAITING until one does."
+                    err.print(line, style="yellow", markup=False)
                 supervisor.run()
                 err.print("Draining and stopping; Ctrl-C again to stop at once.", style="dim")
         finally:
@@ -147,7 +154,7 @@ class _Instance:
             raise RuntimeError(msg)
         return self._rocketmq
 
-    def _choose_ports(self, kept_metrics: int) -> topology.Ports:
+    def _choose_ports(self, kept: Mapping[str, int]) -> topology.Ports:
         rest, metrics, executors = self._wanted
         wanted = [("REST", rest, "--rest-port"), ("metrics", metrics, "--metrics-port")]
         # RocketMQ's own are looked at where it is prepared: it needs some beside them.
@@ -156,7 +163,7 @@ class _Instance:
             if port and not ports.is_free(port):
                 msg = f"port {port} for {what} is in use: stop what listens there, or give another with {option} (0: any free one)"
                 raise StartFailed(msg)
-        taken: set[int] = {rest, metrics, *self._inner.values()}
+        taken: set[int] = {0, rest, metrics, *self._inner.values()}
 
         def free() -> int:
             while (port := ports.choose()) in taken:
@@ -164,12 +171,17 @@ class _Instance:
             taken.add(port)
             return port
 
-        if not metrics and kept_metrics not in taken:
-            metrics = ports.settle("metrics", 0, kept_metrics, (0,))
-            taken.add(metrics)
+        def settled(name: str, given: int) -> int:
+            last = kept.get(name, 0)
+            if given or last in taken:  # 0, when there was no last time
+                return given or free()
+            taken.add(port := ports.settle(name, 0, last, (0,)))
+            return port
+
+        rest, metrics = settled("rest", rest), settled("metrics", metrics)
         stores = {kind: self._inner.get(kind) or free() for kind in topology.STORES}
         workers = tuple(self._inner.get(f"executor-{number}") or free() for number in range(1, executors + 1))
-        return topology.Ports(rest or free(), metrics or free(), stores, workers)
+        return topology.Ports(rest, metrics, stores, workers)
 
     def _embedded_rocketmq(self) -> list[Process]:
         rocketmq = EmbeddedRocketMQ(

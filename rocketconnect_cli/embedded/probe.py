@@ -21,6 +21,16 @@ def listens(port: int, timeout_seconds: float) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
+def answers(address: str, timeout_seconds: float) -> bool:
+    """Return whether something accepts connections at this host:port; what is no such address answers nothing."""
+    host, _, port = address.strip().rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout_seconds).close()
+    except (OSError, ValueError, OverflowError):
+        return False
+    return True
+
+
 def ask_to_register(broker_port: int, timeout_seconds: float) -> None:
     """Have the broker register with its name server now; nothing happens when it does not answer."""
     # A broker registers when it is told its permission (6: read and write, as it has), and at no other request.

@@ -66,7 +66,9 @@ config: {connector.class: file_sink}
         ("connector.class: file_source\nname: a\n", ["{f}:1: has the options of a connector beside its name"]),
         ("config: {x: 1}\n", ["{f}:1: name: is missing"]),
         ("name: a\n", ["{f}:1: config: is missing"]),
-        ("name: ~\nconfig: {}\n", ["{f}:1: name: is missing", "{f}:2: config: is missing"]),
+        ("name: ~\nconfig: {}\n", ["{f}:1: name: is missing", "{f}:2: config: is empty"]),
+        ("name: a\nconfig: hello\n", ["{f}:2: config: is not a mapping"]),
+        ("name: a\nconfig: [x]\n", ["{f}:2: config: is not a mapping"]),
         (GOOD + "colour: red\nstate: on\n", ["{f}:3: colour: is not known", "{f}:4: state: is not known"]),
         (GOOD + "wanted_state: asleep\n", ["{f}:3: wanted_state: is none"]),
         (GOOD + "wanted_state: [RUNNING]\n", ["{f}:3: wanted_state: is none"]),
@@ -89,6 +91,20 @@ def test_what_is_wrong_with_a_file_is_told_with_its_line(tmp_path: Path, text: s
     assert len(found) == len(told)
     for each, expected in zip(found, told, strict=True):
         assert each.startswith(expected.replace("{f}", str(file)))
+
+
+@pytest.mark.parametrize("wrong", ["wanted_state: asleep\n", "colour: red\n"])
+def test_a_connector_whose_configuration_can_be_read_is_given_to_be_checked_whatever_else_is_wrong(
+    tmp_path: Path, wrong: str
+) -> None:
+    file = tmp_path / "f.yaml"
+    file.write_text(GOOD + wrong)
+    found, told = documents.read([file])
+    assert (found, len(told)) == ([Document("a", {"connector.class": "file_source"}, "", f"{file}:1")], 1)
+
+
+def test_a_path_at_which_nothing_is_is_told_in_plain_words(tmp_path: Path) -> None:
+    assert problems(tmp_path / "gone") == [f"{tmp_path}/gone: is no file and no folder"]
 
 
 def test_aliases_of_aliases_take_no_more_memory_than_they_are_long(tmp_path: Path) -> None:

@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 import pytest
+from typer.testing import CliRunner
 
 from rocketconnect_cli import position
 from rocketconnect_cli.api import Api, ApiError, Exit
+from rocketconnect_cli.commands import app
 
 AWAY = ApiError(Exit.UNAVAILABLE, {"detail": "nobody answers"})
 REFUSED = ApiError(Exit.WRONG, {"detail": "beyond the end"})
@@ -119,3 +121,27 @@ def test_tasks_that_do_not_end_are_named() -> None:
         position._wait_until_ended(cast("Api", Scripted(held=9)), "c", lambda: next(now))
     assert raised.value.exit_code is Exit.TIMEOUT
     assert "task 0 on w" in str(raised.value)
+
+
+@pytest.mark.parametrize("offset", ["abc", "", "1.5", "[a]", "[1"])
+def test_an_offset_that_is_none_is_told_with_its_partition_before_anything_is_asked(rest_factory: Any, offset: str) -> None:
+    rest = rest_factory(200, {"changes": []})
+    result = CliRunner().invoke(app, ["position", "set", "c", f"t/b/0={offset}", "t/b/1=x", "--url", rest.url])
+    assert (result.exit_code, rest.asked) == (2, [])
+    assert "  t/b/0: the offset is not a number" in result.stderr
+    assert "  t/b/1: the offset is not a number (given: 'x')" in result.stderr
+
+
+@pytest.mark.parametrize("offset", ["17", "[17]", "-1", "[1, 2]"])
+def test_an_offset_is_a_number_or_as_it_is_shown(rest_factory: Any, offset: str) -> None:
+    rest = rest_factory(200, {"changes": []})
+    assert CliRunner().invoke(app, ["position", "set", "c", f"t/b/0={offset}", "--url", rest.url]).exit_code == 0
+    assert len(rest.asked) == 1
+
+
+@pytest.mark.parametrize(("time", "told"), [("2999-01-01T00:00:00Z", True), ("2020-01-01T00:00:00+01:00", False)])
+def test_a_time_in_the_future_is_told(rest_factory: Any, time: str, told: bool) -> None:
+    rest = rest_factory(200, {"changes": []})
+    result = CliRunner().invoke(app, ["position", "set", "c", "--to-time", time, "--url", rest.url])
+    assert (result.exit_code, len(rest.asked)) == (0, 1)
+    assert (f"{time} is in the future: that is behind the last record there is now" in result.stderr) is told
