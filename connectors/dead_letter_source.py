@@ -5,16 +5,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.dead_letters import EDITION_TAG, STAGES, DeadLetter, Filter, Newest, read_spans
+from rocketconnect_sdk.dead_letters import EDITION_TAG, STAGES, DeadLetter, Filter, Newest, join_spans, read_spans
 from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.record import Offset, SourceBatch
+from rocketconnect_sdk.replay_notes import ReplayNote
 from rocketconnect_sdk.source import Plan, Source, SourceTask
 from rocketconnect_sdk.topics import Message, TopicReader
 
+_NOTED = 4_000
+"""So many letters are told of in one note (invariant 7)."""
+
 
 class DeadLetterSource(Source):
-    """Sends dead letters of a connector again, once each: made by `rocketconnect dlq replay`, IDLE when it is done."""
+    """Sends dead letters of a connector again, once each: made by `rocketconnect dlq replay`, IDLE when it is done.
+
+    What is confirmed it notes in the dead-letter topic (rocketconnect_sdk.replay_notes).
+    """
 
     name = "dead_letter_source"
     options = (
@@ -25,6 +32,7 @@ class DeadLetterSource(Source):
         Option("replay.task", "Only those of this task.", Kind.INT, minimum=0),
         Option("replay.stage", "Only those of this stage.", default="", choices=("", *STAGES)),
         Option("replay.error", "Only those of this class of error.", default=""),
+        Option("replay.to", "The topic they go to, for the note that they did.", default=""),
         Option("replay.own.topics", "Sends each to the topic that its record was meant for, where it says so.", Kind.BOOL, "false"),
         Option(
             "replay.if.newer",
@@ -64,7 +72,9 @@ class DeadLetterTask(SourceTask):
     """Copies dead letters.
 
     Each queue of the dead-letter topic is a source partition, and an offset there is an offset of it: after a restart it gives the
-    same. Queues are merged by the time at which the letters were stored; within one their order never changes.
+    same. Queues are merged by the time at which the letters were stored; within one their order never changes. The notes of a queue
+    are a source partition, too, with the offset up to which they tell: it is never above that of the queue but for letters that
+    were left out, and after a restart what is between the two is read again, to be noted and not to be sent.
     """
 
     def __init__(self, config: Config, context: TaskContext, reader: TopicReader) -> None:
@@ -75,6 +85,9 @@ class DeadLetterTask(SourceTask):
         self._spans = read_spans(topic, config["replay.letters"])
         self._ends = {queue: spans[-1][1] for queue, spans in read_spans(topic, config["replay.ends"]).items()}
         self._own_topics = bool(config["replay.own.topics"])
+        self._connector: str = config["replay.connector"]
+        self._topic = topic
+        self._to: str = config["replay.to"]
         self._newest = Newest() if config["replay.if.newer"] else None
         self._queues: list[_Queue] = []
         self._started = False
@@ -83,8 +96,8 @@ class DeadLetterTask(SourceTask):
         """See SourceTask."""
         queues = []
         for queue, spans in sorted(self._spans.items()):
-            begin = positions.get(queue, (0,))[0]
-            queues.append(_Queue(self._reader, queue, spans, begin, self._editions(queue, spans[0][0])))
+            sent, noted = (positions.get(name, (0,))[0] for name in (queue, _notes_of(queue)))
+            queues.append(_Queue(self._reader, queue, spans, sent, noted, self._editions(queue, spans[0][0])))
         if self._newest is not None:
             self._learn_newest(self._newest, queues)
             for each in queues:
@@ -93,8 +106,11 @@ class DeadLetterTask(SourceTask):
         self._started = True
 
     def poll(self) -> SourceBatch | None:
-        """The next letters of the queue whose next one is the oldest; None only behind the last."""
+        """The next note; else the next letters of the queue whose next one is the oldest; None only behind the last."""
         while not self._context.stopping.is_set():
+            for queue in self._queues:
+                if noted := queue.take_confirmed():
+                    return self._note(queue.name, noted)
             for queue in self._queues:
                 queue.fill()
             waiting = [queue for queue in self._queues if queue.read]
@@ -116,9 +132,11 @@ class DeadLetterTask(SourceTask):
                 break
             letter = queue.take()
             body = queue.newest_body(letter)
-            if body is not None and self._is_sent(letter):
+            if body is None or not self._filter.takes(letter):
+                continue
+            is_sent = not self._is_overtaken(letter)
+            if queue.decide(letter, is_sent=is_sent):
                 letters.append((letter, body))
-                queue.open.append(letter.message.offset + 1)
                 size += len(body)
         if not letters:
             return None
@@ -137,21 +155,30 @@ class DeadLetterTask(SourceTask):
         for queue in self._queues:
             if queue.name in positions:
                 queue.confirmed(positions[queue.name][0])
+            if _notes_of(queue.name) in positions:
+                queue.noted(positions[_notes_of(queue.name)][0])
 
     def remaining(self) -> int:
-        """Offsets that are left to look at, and letters that are not confirmed yet."""
+        """Offsets that are left to look at, and letters and notes that are not confirmed yet."""
         return sum(queue.remaining() for queue in self._queues)
 
     def close(self) -> None:
         """Nothing is held."""
 
-    def _is_sent(self, letter: DeadLetter) -> bool:
-        if not self._filter.takes(letter):
+    def _is_overtaken(self, letter: DeadLetter) -> bool:
+        if self._newest is None or not self._newest.has_newer(letter):
             return False
-        if self._newest is not None and self._newest.has_newer(letter):
-            self._context.log.info("dead letter %s is left out: there is a newer record of its key", letter.id)
-            return False
+        self._context.log.info("dead letter %s is left out: there is a newer record of its key", letter.id)
         return True
+
+    def _note(self, queue: str, noted: Sequence[tuple[int, bool]]) -> SourceBatch:
+        sent, left_out = (
+            {queue: join_spans((offset, offset + 1) for offset, is_sent in noted if is_sent is wanted)} for wanted in (True, False)
+        )
+        note = ReplayNote(self._connector, self._context.connector, self._to, sent, left_out)
+        return SourceBatch(
+            _notes_of(queue), [note.body()], [(noted[-1][0] + 1,)], topics=[self._topic], properties=[note.properties()]
+        )
 
     def _editions(self, queue: str, first: int) -> dict[int, Message]:
         """By the offset of the dead letter, its newest edition."""
@@ -183,17 +210,35 @@ class DeadLetterTask(SourceTask):
 
 
 class _Queue:
-    """Reads the ranges of one queue of the dead-letter topic, one after the other."""
+    """Reads the ranges of one queue of the dead-letter topic, one after the other.
+
+    Args:
+        reader: Of RocketMQ.
+        name: The queue.
+        spans: The ranges.
+        sent: Everything before this offset was sent.
+        noted: Everything before this one was noted; reading begins there.
+        editions: By the offset of the dead letter, its newest edition.
+    """
 
     def __init__(
-        self, reader: TopicReader, name: str, spans: Sequence[tuple[int, int]], begin: int, editions: Mapping[int, Message]
+        self,
+        reader: TopicReader,
+        name: str,
+        spans: Sequence[tuple[int, int]],
+        sent: int,
+        noted: int,
+        editions: Mapping[int, Message],
     ) -> None:
         self.name = name
         self.read: deque[Message] = deque()
-        self.open: deque[int] = deque()
+        self._open: deque[int] = deque()
+        self._decided: deque[tuple[int, bool]] = deque()
+        self._noting: deque[int] = deque()
         self._reader = reader
         self._editions = editions
-        self._all = [(max(first, begin), until) for first, until in spans if until > begin]
+        self._sent = sent
+        self._all = [(max(first, noted), until) for first, until in spans if until > noted]
         self._left = deque(self._all)
 
     @property
@@ -231,14 +276,43 @@ class _Queue:
             return edition.body
         return None if letter.is_cut else letter.message.body
 
+    def decide(self, letter: DeadLetter, *, is_sent: bool) -> bool:
+        """Whether it is to be sent now: it is one of those that are sent, and was not before."""
+        offset = letter.message.offset
+        self._decided.append((offset, is_sent))
+        if not is_sent or offset < self._sent:
+            return False
+        self._open.append(offset)
+        return True
+
     def confirmed(self, until: int) -> None:
-        """Everything before this offset is."""
-        while self.open and self.open[0] <= until:
-            self.open.popleft()
+        """Every letter before this offset is."""
+        while self._open and self._open[0] < until:
+            self._open.popleft()
+
+    def take_confirmed(self) -> list[tuple[int, bool]]:
+        """What can be noted now: offsets, and whether they were sent. It is confirmed, and what was left out before it is."""
+        taken: list[tuple[int, bool]] = []
+        while self._decided and len(taken) < _NOTED and not (self._open and self._decided[0][0] >= self._open[0]):
+            taken.append(self._decided.popleft())
+        if taken:
+            self._noting.append(taken[-1][0] + 1)
+        return taken
+
+    def noted(self, until: int) -> None:
+        """Every note up to this offset is confirmed."""
+        while self._noting and self._noting[0] <= until:
+            self._noting.popleft()
 
     def remaining(self) -> int:
         """See DeadLetterTask.remaining."""
-        return len(self.open) + len(self.read) + sum(until - first for first, until in self._left)
+        left = sum(until - first for first, until in self._left)
+        return left + len(self.read) + len(self._open) + len(self._noting) + bool(self._decided)
+
+
+def _notes_of(queue: str) -> str:
+    """The source partition of the notes of a queue."""
+    return f"{queue}:noted"
 
 
 def _batch(queue: str, letters: Sequence[tuple[DeadLetter, bytes]], size: int) -> SourceBatch:

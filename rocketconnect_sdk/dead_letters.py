@@ -2,11 +2,13 @@
 
 The notes have the names that RocketMQ Connect gives them, and some more; all begin with PREFIX. The other properties are those of
 the message that the dead letter keeps. An edition is a message behind the dead letter in its queue, with a tag of its own, so that
-a broker can find editions; it notes which dead letter it is of and has all that is noted there.
+a broker can find editions; it notes which dead letter it is of and has all that is noted there. What was replayed is noted there,
+too: see replay_notes.
 """
 
 import hashlib
 import re
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -31,6 +33,9 @@ REPLAYS = "connect-replay-count"
 """On a replayed message: how often it was replayed."""
 REPLAY_ORIGIN = "connect-replay-origin"
 """On a replayed message: where it was before it failed for the first time, as "topic/broker/queue:offset"."""
+
+REPLAY_NOTE = "replayed"
+"""A note that only messages have that tell what was replayed."""
 
 _EDITION_OF = f"{PREFIX}edition.of"
 _EDITION_TAGS = f"{PREFIX}edition.tags"
@@ -161,6 +166,11 @@ class DeadLetter:
         """The offset of the dead letter that it is an edition of."""
         return _number(self.message.properties.get(_EDITION_OF, ""))
 
+    @property
+    def is_other(self) -> bool:
+        """It is no dead letter, but an edition, or tells what was replayed."""
+        return self.edition_of is not None or REPLAY_NOTE in self.notes
+
     def edited(self, body: bytes) -> dict[str, str]:
         """The properties of the message that is its edition with this body."""
         noted = {
@@ -203,7 +213,7 @@ class Filter:
     def takes(self, letter: DeadLetter) -> bool:
         """Whether it is meant. No edition is: it stands behind the dead letter that it is of."""
         return (
-            letter.edition_of is None
+            not letter.is_other
             and letter.connector in ("", self.connector)
             and (self.task is None or letter.task == self.task)
             and (not self.stage or letter.stage == self.stage)
@@ -242,10 +252,11 @@ def parse_ids(ids: Iterable[str], queues: Sequence[str]) -> tuple[Spans, list[tu
             wrong.append((given[:200], "ends before it begins"))
         else:
             found.setdefault(queue, []).append((int(first), int(last or first) + 1))
-    return {queue: _joined(spans) for queue, spans in sorted(found.items())}, wrong
+    return {queue: join_spans(spans) for queue, spans in sorted(found.items())}, wrong
 
 
-def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def join_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The same ranges of one queue, in their order and without touching."""
     joined: list[tuple[int, int]] = []
     for first, until in sorted(spans):
         if joined and first <= joined[-1][1]:
@@ -253,6 +264,25 @@ def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         else:
             joined.append((first, until))
     return joined
+
+
+def without_spans(spans: Sequence[tuple[int, int]], others: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """What of these ranges is in none of the others; both of one queue, and in their order."""
+    left: list[tuple[int, int]] = []
+    taken = deque(others)
+    for first, until in spans:
+        while taken and taken[0][1] <= first:
+            taken.popleft()
+        while taken and taken[0][0] < until:
+            if first < taken[0][0]:
+                left.append((first, taken[0][0]))
+            first = taken[0][1]  # noqa: PLW2901 - goes on behind what is taken
+            if first >= until:
+                break
+            taken.popleft()
+        if first < until:
+            left.append((first, until))
+    return left
 
 
 def format_spans(spans: Spans) -> list[str]:

@@ -18,6 +18,7 @@ from rocketconnect_kit.channel import channel
 from rocketconnect_kit.errors import Unavailable
 from rocketconnect_kit.serve import run, serve
 from rocketconnect_kit.settings import load
+from services.executor.deadletters.journal import Journal
 from services.executor.deadletters.service import DeadletterService
 from services.executor.defect import end_broken
 from services.executor.fresh import FreshHosts
@@ -80,7 +81,8 @@ class _Executor:
         self._worker: Worker | None = None
         self._work: asyncio.Task[None] | None = None
         connect_to_rocketmq = partial(connect, _endpoints(settings), "connect-dead-letters")
-        self._dead_letters = DeadletterService(ConfigServiceStub(self._channels["config"]), connect_to_rocketmq)
+        journal = Journal(StateServiceStub(self._channels["state"]))
+        self._dead_letters = DeadletterService(ConfigServiceStub(self._channels["config"]), journal, connect_to_rocketmq)
         self.service = ExecutorService(
             self._fresh, self._plugins, Places(self._fresh, _endpoints(settings)), settings.plugin_seconds
         )

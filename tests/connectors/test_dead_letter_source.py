@@ -6,6 +6,8 @@ from connectors.dead_letter_source import DeadLetterSource, DeadLetterTask
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.dead_letters import PREFIX
 from rocketconnect_sdk.options import parse
+from rocketconnect_sdk.record import SourceBatch
+from rocketconnect_sdk.replay_notes import ReplayNote
 from rocketconnect_sdk.topics import Message
 
 
@@ -56,11 +58,31 @@ def task(queues: Mapping[str, Sequence[Message]], positions: Mapping[str, tuple[
     return made
 
 
-def sent(made: DeadLetterTask) -> list[str]:
-    found: list[str] = []
+def polled(made: DeadLetterTask) -> tuple[list[str], list[tuple[SourceBatch, ReplayNote]]]:
+    """What it gives: letters, and notes."""
+    letters: list[str] = []
+    notes = []
     while (batch := made.poll()) is not None:
-        found += [bytes(value).decode() for value in batch.values if isinstance(value, bytes)]
-    return found
+        values = [value for value in batch.values if isinstance(value, bytes)]
+        if batch.topics is None:
+            letters += [value.decode() for value in values]
+            continue
+        assert (batch.topics, batch.properties is not None) == (["dead"], True)
+        note = ReplayNote.of(Message("dead/b/0", 9, values[0], (batch.properties or [{}])[0], 1))
+        assert note is not None
+        notes.append((batch, note))
+    return letters, notes
+
+
+def sent(made: DeadLetterTask) -> list[str]:
+    return polled(made)[0]
+
+
+def confirm_notes(made: DeadLetterTask) -> list[ReplayNote]:
+    _, notes = polled(made)
+    for batch, _ in notes:
+        made.committed({batch.partition: batch.offsets[-1]})
+    return [note for _, note in notes]
 
 
 def test_letters_of_several_queues_go_in_the_order_in_which_they_were_stored() -> None:
@@ -69,18 +91,53 @@ def test_letters_of_several_queues_go_in_the_order_in_which_they_were_stored() -
 
 def test_from_confirmed_positions_exactly_the_rest_goes() -> None:
     assert sent(task(LETTERS, {"dead/b/0": (3,), "dead/b/1": (1,)})) == ["1:1", "0:3", "1:2"]
-    done = task(LETTERS, {"dead/b/0": (4,), "dead/b/1": (3,)})
-    assert (sent(done), done.finished) == ([], True)
+    confirmed: dict[str, tuple[int, ...]] = {"dead/b/0": (4,), "dead/b/1": (3,)}
+    done = task(LETTERS, {**confirmed, **{f"{queue}:noted": offset for queue, offset in confirmed.items()}})
+    assert (polled(done), done.finished) == (([], []), True)
 
 
-def test_it_is_finished_when_the_last_letter_is_confirmed_not_when_it_is_sent() -> None:
+def test_it_is_finished_when_the_last_letter_is_confirmed_and_noted_not_when_it_is_sent() -> None:
     made = task(LETTERS, {})
     sent(made)
-    assert (made.finished, made.remaining()) == (False, 7)
+    assert (made.finished, made.remaining()) == (False, 9)
+    assert confirm_notes(made) == []
     made.committed({"dead/b/0": (4,), "dead/b/1": (2,)})
-    assert (made.finished, made.remaining()) == (False, 1)
+    notes = confirm_notes(made)
+    assert [note.sent for note in notes] == [{"dead/b/0": [(0, 4)]}, {"dead/b/1": [(0, 2)]}]
+    assert (made.finished, made.remaining()) == (False, 2)
     made.committed({"dead/b/1": (3,)})
+    assert (made.finished, made.remaining()) == (False, 1)
+    assert [note.sent for note in confirm_notes(made)] == [{"dead/b/1": [(2, 3)]}]
     assert (made.finished, made.remaining()) == (True, 0)
+
+
+def test_after_a_restart_what_was_confirmed_and_not_noted_is_noted_and_not_sent_again() -> None:
+    made = task(LETTERS, {"dead/b/0": (3,), "dead/b/0:noted": (1,), "dead/b/1": (3,), "dead/b/1:noted": (3,)})
+    letters, notes = polled(made)
+    assert letters == ["0:3"]
+    assert [note.sent for _, note in notes] == [{"dead/b/0": [(1, 3)]}]
+
+
+def test_a_note_says_what_was_left_out_and_who_did_it_and_a_restart_after_it_leaves_out_nothing_twice() -> None:
+    origin = {f"{PREFIX}topic": "t", f"{PREFIX}broker": "b", f"{PREFIX}queue": "0"}
+    queues = {
+        "dead/b/0": [letter(0, at, 10, KEYS="a", **origin, **{f"{PREFIX}offset": str(at)}) for at in range(2)],
+        "dead/b/1": [],
+        "t/b/0": [Message("t/b/0", offset, b"", {"KEYS": "a"}, offset) for offset in range(2)],
+    }
+    options = {"replay_if_newer": "true", "replay_letters": "b:0:0-2", "replay_to": "there"}
+    made = task(queues, {}, **options)
+    assert sent(made) == ["0:1"]
+    made.committed({"dead/b/0": (2,)})
+    noted = ReplayNote("sink", "test", "there", {"dead/b/0": [(1, 2)]}, {"dead/b/0": []})
+    first = ReplayNote("sink", "test", "there", {"dead/b/0": []}, {"dead/b/0": [(0, 1)]})
+    assert [*confirm_notes(task(queues, {}, **options)), *confirm_notes(made)] == [_read(first), _read(noted)]
+    assert polled(task(queues, {"dead/b/0:noted": (1,)}, **options))[0] == ["0:1"]
+
+
+def _read(note: ReplayNote) -> ReplayNote | None:
+    """As it comes out of a message."""
+    return ReplayNote.of(Message("dead/b/0", 9, note.body(), note.properties(), 1))
 
 
 def test_if_newer_leaves_out_what_a_newer_record_of_its_key_has_overtaken() -> None:

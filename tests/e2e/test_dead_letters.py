@@ -16,6 +16,7 @@ from rocketconnect_cli.states import wait_for
 from rocketconnect_sdk.dead_letters import replay_topic
 from rocketmq_remoting import Client
 from rocketmq_remoting.batch import encode_batch
+from rocketmq_remoting.protocol.properties import encode_properties
 
 pytestmark = pytest.mark.e2e
 COMMAND = str(Path(sys.executable).with_name("rocketconnect"))
@@ -190,6 +191,73 @@ def test_one_letter_is_replayed_and_confirmed_within_seconds_and_its_connector_i
     assert state["state"] in ("STATE_RUNNING", "STATE_IDLE")
 
 
+def test_all_leaves_out_what_was_replayed_before_and_again_sends_it_too(make: Callable[[str], Sink]) -> None:
+    sink = make("once")
+    mended, hopeless = sink.fail_at("? mended later", "? hopeless")
+    assert [letter.get("replayedTime") for letter in sink.dlq("list")["deadLetters"]] == [None, None]
+    sink.edit(mended, '"mended"')
+    assert sink.dlq("replay", mended)["sent"] == "1"
+    replayed, other = sink.dlq("list")["deadLetters"]
+    assert (replayed["replayedTo"], other["replayedTo"]) == (replay_topic(sink.uid), "")
+    assert replayed["replayedTime"]
+    would = sink.dlq("replay", "--all", "--dry-run")
+    assert (would["count"], would["replayed"]) == ("1", "1")
+    code, out, _ = sink.rc("dlq", "replay", sink.name, "--all")
+    assert (code, out) == (
+        0,
+        f"sent 1 dead letter to {replay_topic(sink.uid)}; left out 1 that were replayed before (--again sends them, too)\n",
+    )
+    # It has failed again: its successor is what is left.
+    sink.until(lambda: len(sink.ids()) == 3)
+    successor = sink.ids()[2]
+    done = sink.dlq("replay", "--all")
+    assert (done["count"], done["replayed"], done["sent"]) == ("1", "2", "1")
+    sink.until(lambda: len(sink.ids()) == 4)
+    would = sink.dlq("replay", "--all", "--again", "--dry-run")
+    assert (would["count"], would["replayed"]) == ("4", "3")
+    code, out, _ = sink.rc("dlq", "replay", sink.name, hopeless, successor, "--dry-run")
+    assert "would send 2 dead letters" in out
+    assert "2 of them were replayed before" in out
+    sink.edit(mended, '"mended once more"')
+    assert sink.dlq("replay", "--all", "--dry-run")["count"] == "2"
+    sink.until(lambda: sink.lines() == ["mended"])
+
+
+def test_if_newer_says_what_was_sent_and_what_was_not(make: Callable[[str], Sink]) -> None:
+    sink = make("newer")
+    bodies = [b"? old", b"? alone", b'"new"']
+    keyed = [encode_properties({"KEYS": key}) for key in ("a", "b", "a")]
+    sink.client.send_batch(sink.queue, encode_batch(bodies, keyed), 10)
+    sink.until(lambda: sink.lines() == ["new"])
+    old, alone = sink.ids()
+    sink.edit(alone, '"alone"')
+    code, out, _ = sink.rc("dlq", "replay", sink.name, "--all", "--if-newer", "--dry-run")
+    assert (code, out) == (0, f"would send up to 2 dead letters to {replay_topic(sink.uid)}\n")
+    code, out, _ = sink.rc("dlq", "replay", sink.name, "--all", "--if-newer")
+    assert (code, out) == (0, f"sent 1 dead letter to {replay_topic(sink.uid)}, left out 1 (a newer record of its key): {old}\n")
+    done = sink.dlq("replay", "--all", "--if-newer")
+    assert (done["sent"], done["leftOut"], done["leftOutIds"], done["replayed"]) == ("0", "1", [old], "1")
+    replayed = {letter["id"]: letter["replayedTo"] for letter in sink.dlq("list")["deadLetters"]}
+    assert (replayed[old], replayed[alone]) == ("", replay_topic(sink.uid))
+
+
+def test_the_log_of_the_connector_says_who_edited_and_who_replayed(sink: Sink) -> None:
+    (letter,) = sink.fail_at("? whose")
+    who = {"ROCKETCONNECT_AUTHOR": "alice"}
+    assert sink.rc("dlq", "edit", sink.name, letter, "-f", "-", given="? still", env=who)[0] == 0
+    code, out, _ = sink.rc(
+        "dlq", "replay", sink.name, letter, "--to", "whose", "--create-topic", "--no-wait", "-o", "json", env=who
+    )
+    assert code == 0
+    replay = json.loads(out)["replay"]
+    logged = sink.rc("connector", "logs", sink.name)[1]
+    assert f"dead letter {letter} edited by alice" in logged
+    assert f"replay of 1 dead letter to whose by alice: {replay}" in logged
+    assert sink.dlq("replay", "--continue", replay)["sent"] == "1"
+    sink.client.barrier(sink.queue.broker)
+    assert sum(map(sink.client.max_offset, sink.client.queues("whose"))) == 1
+
+
 def test_a_replay_can_be_left_alone_and_waited_for_later(sink: Sink) -> None:
     (letter,) = sink.fail_at("? later")
     sink.edit(letter, '"later"')
@@ -235,9 +303,12 @@ def test_to_sends_letters_to_the_topic_that_is_named_instead_and_the_connector_g
 @pytest.mark.parametrize(
     ("exit_code", "told", "words"),
     [
-        (2, "exclude each other", ("replay", "NAME")),
-        (2, "exclude each other", ("replay", "NAME", "LETTER", "--all")),
-        (2, "ends before that", ("replay", "NAME", "BEYOND")),
+        (2, "give ids, or --all.", ("replay", "NAME")),
+        (2, "give ids, or --all, not both", ("replay", "NAME", "LETTER", "--all")),
+        (2, "the last of {queue} is {last} (given: '{beyond}')", ("replay", "NAME", "BEYOND")),
+        (2, "the last of {queue} is {last} (given: '{letter}-9999')", ("replay", "NAME", "LETTER-9999")),
+        (2, "'nowhere' does not exist", ("replay", "NAME", "LETTER", "--to", "nowhere")),
+        (2, "--create-topic", ("replay", "NAME", "LETTER", "--to", "nowhere", "--dry-run")),
         (2, "take ids as", ("replay", "NAME", "nonsense")),
         (3, "there is no dead letter", ("show", "NAME", "BEYOND")),
         (2, "is a range", ("show", "NAME", "RANGE")),
@@ -251,7 +322,9 @@ def test_what_is_not_possible_is_refused_and_nothing_is_begun(sink: Sink, exit_c
     letter = sink.ids()[0]
     end = sink.client.max_offset(sink.dead_queue)
     broker, number, _ = letter.split(":")
-    meant = {"NAME": sink.name, "LETTER": letter, "BEYOND": f"{broker}:{number}:{end + 1000}", "RANGE": f"{letter}-1"}
+    beyond, queue = f"{broker}:{number}:{end + 1000}", f"{broker}:{number}"
+    meant = {"NAME": sink.name, "LETTER": letter, "BEYOND": beyond, "RANGE": f"{letter}-1", "LETTER-9999": f"{letter}-9999"}
+    told = told.format(queue=queue, last=end - 1, beyond=beyond, letter=letter)
     sink.refused(exit_code, told, *[meant.get(word, word) for word in words])
     assert sink.client.max_offset(sink.dead_queue) == end
 

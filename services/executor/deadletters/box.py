@@ -4,20 +4,24 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rocketconnect_sdk.dead_letters import EDITION_TAG, DeadLetter, Filter, Spans
+from rocketconnect_sdk.dead_letters import EDITION_TAG, DeadLetter, Filter, Spans, join_spans, without_spans
+from rocketconnect_sdk.replay_notes import REPLAYED_TAG, Done, ReplayNote, ReplayNotes, Sent
 from rocketconnect_sdk.topics import Message, TopicReader
 
 _SCANNED = 20_000
 _SCANNED_BYTES = 32 << 20
 """So much is looked at for one page (invariant 7)."""
+_CLOCKS_APART_MS = 60_000
+"""By so much the clocks of brokers may differ: a note may stand in the queue of another broker than its letters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A dead letter, and its newest edition."""
+    """A dead letter, its newest edition, and when it was replayed last."""
 
     letter: DeadLetter
     edition: Message | None
+    replayed: Sent | None = None
 
     @property
     def body(self) -> bytes:
@@ -29,13 +33,27 @@ class Found:
         """Nobody has made it whole."""
         return self.edition is None and self.letter.is_cut
 
+    @property
+    def is_replayed(self) -> bool:
+        """It was replayed, and not edited since."""
+        return self.replayed is not None and (self.edition is None or self.edition.stored_ms <= self.replayed.time_ms)
+
 
 @dataclass(frozen=True, slots=True)
-class Count:
-    """How many dead letters a replay is about, and how many of them nobody can send."""
+class Choice:
+    """What a replay is about.
+
+    Attributes:
+        letters: How many dead letters.
+        cut: How many of them nobody can send.
+        replayed: How many were asked for that had been replayed before.
+        spans: Where they are.
+    """
 
     letters: int
     cut: int
+    replayed: int
+    spans: Spans
 
 
 class TooMany(Exception):
@@ -84,39 +102,68 @@ class Box:
             if message.stored_ms >= since_ms and wanted.takes(letter):
                 found.append(letter)
             if len(found) == size or scanned == _SCANNED or scanned_bytes > _SCANNED_BYTES or time.monotonic() > self._until:
-                return self._with_editions(found), (message.queue, message.offset)
-        return self._with_editions(found), None
+                return self._with_notes(found), (message.queue, message.offset)
+        return self._with_notes(found), None
 
     def get(self, queue: str, offset: int) -> Found | None:
-        """One of them; None: it is not there, or it is an edition."""
+        """One of them; None: it is not there, or it is no dead letter."""
         low, high = self._reader.ends(queue)
         if not low <= offset < high:
             return None
         messages, _ = self._reader.read(queue, offset, offset + 1)
-        letters = [letter for letter in map(DeadLetter.of, messages) if letter.edition_of is None]
-        return self._with_editions(letters)[0] if letters else None
+        letters = [letter for letter in map(DeadLetter.of, messages) if not letter.is_other]
+        return self._with_notes(letters)[0] if letters else None
 
     def since(self, queue: str, spans: Sequence[tuple[int, int]], time_ms: int) -> list[tuple[int, int]]:
         """What of these ranges was stored at or after a time."""
         begin = self._reader.since(queue, time_ms)
         return [(max(first, begin), until) for first, until in spans if until > begin]
 
-    def count(self, spans: Spans, wanted: Filter) -> Count:
-        """How many there are.
+    def choose(self, spans: Spans, wanted: Filter, topic: str, *, again: bool) -> Choice:
+        """What of these is to be sent.
+
+        Args:
+            spans: Where to look.
+            wanted: Which.
+            topic: Where they are to be sent to: what was sent elsewhere was not replayed.
+            again: Also those that were replayed before.
 
         Raises:
             TooMany: there was no time to look at all of them.
         """
         letters = cut = 0
+        replayed: dict[str, list[int]] = {}
         editions = {queue: self._editions(queue, each[0][0]) for queue, each in spans.items()}
+        notes = self._notes(0)
         for message in self._messages(spans, None):
-            letter = DeadLetter.of(message)
-            if wanted.takes(letter):
-                letters += 1
-                cut += Found(letter, editions[message.queue].get(message.offset)).is_cut
             if time.monotonic() > self._until:
                 raise TooMany
-        return Count(letters, cut)
+            queue, letter = message.queue, DeadLetter.of(message)
+            if not wanted.takes(letter):
+                continue
+            found = Found(letter, editions[queue].get(message.offset), notes.last(queue, message.offset, topic))
+            if found.is_replayed:
+                replayed.setdefault(queue, []).append(message.offset)
+            if again or not found.is_replayed:
+                letters += 1
+                cut += found.is_cut
+        count = sum(map(len, replayed.values()))
+        if again:
+            return Choice(letters, cut, count, spans)
+        left = {
+            queue: without_spans(each, join_spans((offset, offset + 1) for offset in replayed.get(queue, ())))
+            for queue, each in spans.items()
+        }
+        return Choice(letters, cut, count, {queue: each for queue, each in left.items() if each})
+
+    def done(self, connector: str, replay: str) -> Done:
+        """What a replay of the dead letters of a connector has done so far."""
+        done = Done()
+        for message in self._noted(0):
+            note = ReplayNote.of(message)
+            if note is not None and (note.connector, note.replay) == (connector, replay):
+                done.add(note)
+        return done
 
     def _messages(self, spans: Spans, after: tuple[str, int] | None) -> Iterator[Message]:
         for queue, each in sorted(spans.items()):
@@ -130,12 +177,29 @@ class Box:
                     messages, position = self._reader.read(queue, position, until)
                     yield from messages
 
-    def _with_editions(self, letters: Sequence[DeadLetter]) -> list[Found]:
+    def _with_notes(self, letters: Sequence[DeadLetter]) -> list[Found]:
         lowest: dict[str, int] = {}
         for letter in letters:
             lowest.setdefault(letter.message.queue, letter.message.offset)
         editions = {queue: self._editions(queue, first) for queue, first in lowest.items()}
-        return [Found(letter, editions[letter.message.queue].get(letter.message.offset)) for letter in letters]
+        notes = self._notes(min(letter.message.stored_ms for letter in letters)) if letters else ReplayNotes()
+        places = [(letter, letter.message.queue, letter.message.offset) for letter in letters]
+        return [Found(letter, editions[queue].get(offset), notes.last(queue, offset)) for letter, queue, offset in places]
+
+    def _notes(self, since_ms: int) -> ReplayNotes:
+        """What was replayed, of the letters that were stored at or after this time."""
+        notes = ReplayNotes()
+        for message in self._noted(since_ms):
+            notes.add(message)
+        return notes
+
+    def _noted(self, since_ms: int) -> Iterator[Message]:
+        for queue in self.queues:
+            low, until = self._reader.ends(queue)
+            position = max(low, self._reader.since(queue, max(0, since_ms - _CLOCKS_APART_MS)))
+            while position < until:
+                messages, position = self._reader.read(queue, position, until, tag=REPLAYED_TAG)
+                yield from messages
 
     def _editions(self, queue: str, first: int) -> dict[int, Message]:
         """By the offset of the dead letter, its newest edition."""

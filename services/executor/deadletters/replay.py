@@ -26,6 +26,7 @@ class Replay:
         if_newer: Leave out those of whose key there is a newer record.
         topic: Where they go.
         own_topics: Those of a source say themselves where they go, where it was another topic.
+        create_topic: The topic is made, if there is none.
     """
 
     dead_letter_topic: str
@@ -35,26 +36,30 @@ class Replay:
     if_newer: bool
     topic: str
     own_topics: bool
+    create_topic: bool
 
     def config(self, failed: Mapping[str, str]) -> dict[str, str]:
         """Return the configuration of the connector that does it; `failed`: that of the one that failed."""
+        is_own = self.topic.startswith(REPLAY_TOPIC)
         config = {
             "connector.class": "dead_letter_source",
             "topic": self.topic,
-            # The replay topic has one queue, whoever makes it; any other is there, or its name is wrong.
-            "topic.queues": "1",
-            "topic.auto.create": str(self.topic.startswith(REPLAY_TOPIC)).lower(),
+            "topic.auto.create": str(self.create_topic or is_own).lower(),
             "key.converter": "bytes",
             "value.converter": "bytes",
             "replay.connector": self.wanted.connector,
             "replay.topic": self.dead_letter_topic,
             "replay.letters": ",".join(format_spans(self.letters)),
             "replay.ends": ",".join(format_spans({queue: [(0, spans[-1][1])] for queue, spans in self.ends.items()})),
+            "replay.to": self.topic,
             "replay.stage": self.wanted.stage,
             "replay.error": self.wanted.error,
             "replay.own.topics": str(self.own_topics).lower(),
             "replay.if.newer": str(self.if_newer).lower(),
         }
+        if is_own:
+            # Whoever makes it.
+            config["topic.queues"] = "1"
         if self.wanted.task is not None:
             config["replay.task"] = str(self.wanted.task)
         # Where it can reach the same brokers.

@@ -3,9 +3,10 @@
 import asyncio
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from rocketconnect.config.v1 import config_service_pb2 as config
@@ -14,6 +15,7 @@ from rocketconnect.deadletter.v1 import deadletter_service_pb2 as pb
 from rocketconnect.deadletter.v1.deadletter_service_pb2_grpc import DeadletterServiceServicer
 
 import rocketmq_remoting.errors as rocketmq
+from rocketconnect_kit.caller import caller
 from rocketconnect_kit.errors import (
     AlreadyExists,
     DeadlineExceeded,
@@ -26,13 +28,14 @@ from rocketconnect_kit.errors import (
 from rocketconnect_kit.interception import ServicerContext
 from rocketconnect_kit.pages import decode_token, encode_token, page_size
 from rocketconnect_kit.status import remote_errors
-from rocketconnect_sdk.dead_letters import parse_ids
+from rocketconnect_sdk.dead_letters import REPLAY_TOPIC, Spans, parse_ids
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketmq_remoting.batch import encode_batch
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.protocol.properties import encode_properties
 from services.executor.deadletters import wire
-from services.executor.deadletters.box import Box, Count, Found, TooMany
+from services.executor.deadletters.box import Box, Choice, Found, TooMany
+from services.executor.deadletters.journal import Journal
 from services.executor.deadletters.replay import Replay, name_of, target
 from services.executor.runtime.queues import parse
 from services.executor.runtime.topic_reader import RocketMQTopics
@@ -51,6 +54,8 @@ _CREATE_SECONDS = 40.0
 _SEND_SECONDS = 5.0
 _MOST_SPANS_BYTES = 60_000
 _THREADS = 2
+_IDS_TOLD = 100
+_TAKE_IDS = "take ids as `rocketconnect dlq list` shows them"
 
 
 class DeadletterService(DeadletterServiceServicer):
@@ -58,11 +63,13 @@ class DeadletterService(DeadletterServiceServicer):
 
     Args:
         configs: The config service.
+        journal: The log of connectors.
         connect: Opens a client of RocketMQ; called once, in a thread.
     """
 
-    def __init__(self, configs: "ConfigServiceAsyncStub", connect: Callable[[], Client]) -> None:
+    def __init__(self, configs: "ConfigServiceAsyncStub", journal: Journal, connect: Callable[[], Client]) -> None:
         self._configs = configs
+        self._journal = journal
         self._connect = connect
         self._client: Client | None = None
         # Invariant 7: further requests wait for their turn.
@@ -96,7 +103,7 @@ class DeadletterService(DeadletterServiceServicer):
 
     async def EditDeadLetter(self, request: pb.EditDeadLetterRequest, context: ServicerContext) -> pb.EditDeadLetterResponse:
         """See the proto."""
-        topic = _topic(await self._connector(request.connector))
+        connector = await self._connector(request.connector)
 
         def edit(box: Box) -> Found:
             letter = _one(box, request.id).letter
@@ -107,7 +114,11 @@ class DeadletterService(DeadletterServiceServicer):
             client.barrier(queue.broker, _SEND_SECONDS)
             return _one(box, request.id)
 
-        return pb.EditDeadLetterResponse(dead_letter=wire.dead_letter(await self._look(context, topic, edit)))
+        letter = wire.dead_letter(await self._look(context, _topic(connector), edit))
+        await self._journal.tell(
+            connector.uid, [f"dead letter {letter.id} edited by {_author(request, context)}: {letter.edition}"]
+        )
+        return pb.EditDeadLetterResponse(dead_letter=letter)
 
     async def ReplayDeadLetters(
         self, request: pb.ReplayDeadLettersRequest, context: ServicerContext
@@ -115,26 +126,54 @@ class DeadletterService(DeadletterServiceServicer):
         """See the proto."""
         if request.all == bool(request.ids):
             fix = "name dead letters by their ids, or ask for all of them"
-            raise _invalid([FieldProblem("ids", "", "and all exclude each other, and one is needed", fix)])
+            raise _invalid([FieldProblem("ids", "", "either ids or all is needed, and not both", fix)])
         failed = await self._connector(request.connector)
         topic = target(failed, request.to)
-        replay, count = await self._look(context, _topic(failed), lambda box: _chosen(box, failed, topic, request))
-        answer = pb.ReplayDeadLettersResponse(topic=topic, count=count.letters, cut=count.cut)
-        if not request.dry_run and count.letters:
-            answer.replay = await self._create(
-                name_of(failed.name, request.request_id or uuid.uuid4().hex), replay.config(failed.config)
-            )
+
+        def choose(box: Box) -> tuple[Replay, Choice]:
+            chosen = _chosen(box, failed, topic, request)
+            self._find(topic, make=request.create_topic)
+            return chosen
+
+        replay, choice = await self._look(context, _topic(failed), choose)
+        answer = pb.ReplayDeadLettersResponse(topic=topic, count=choice.letters, cut=choice.cut, replayed=choice.replayed)
+        if not request.dry_run and choice.letters:
+            answer.replay = name_of(failed.name, request.request_id or uuid.uuid4().hex)
+            by = _author(request, context)
+            await self._create(answer.replay, replay.config(failed.config), by)
+            counted = "1 dead letter" if choice.letters == 1 else f"{choice.letters} dead letters"
+            await self._journal.tell(failed.uid, [f"replay of {counted} to {topic} by {by}: {answer.replay}"])
         return answer
 
-    async def _create(self, name: str, made: Mapping[str, str]) -> str:
+    async def GetReplay(self, request: pb.GetReplayRequest, context: ServicerContext) -> pb.GetReplayResponse:
+        """See the proto."""
+        topic = _topic(await self._connector(request.connector))
+        done = await self._look(context, topic, lambda box: box.done(request.connector, request.replay))
+        return pb.GetReplayResponse(
+            sent=done.sent, left_out=done.left_out, left_out_ids=list(islice(done.ids_left_out(), _IDS_TOLD))
+        )
+
+    def _find(self, topic: str, *, make: bool) -> None:
+        """See to it that there is where letters go, before anything is begun.
+
+        Raises:
+            FailedPrecondition: REPLAY_TARGET_MISSING.
+        """
+        client = self._open()
+        # A sink makes its replay topic when it starts, and the replay does when it has not.
+        if make or topic.startswith(REPLAY_TOPIC) or client.topic_exists(topic) or client.topic_on_broker(topic):
+            return
+        message = f"topic {topic!r} does not exist: create it, or let it be created with --create-topic (createTopic)"
+        raise FailedPrecondition("REPLAY_TARGET_MISSING", message, topic=topic)
+
+    async def _create(self, name: str, made: Mapping[str, str], author: str) -> None:
         # The name is of the request: the same request again finds what it has created, and chooses nothing anew.
         try:
             with remote_errors():
-                request = config.CreateConnectorRequest(name=name, config=made, request_id=name)
+                request = config.CreateConnectorRequest(name=name, config=made, request_id=name, author=author)
                 await self._configs.CreateConnector(request, timeout=_CREATE_SECONDS)
         except AlreadyExists:
-            return name
-        return name
+            return
 
     async def _connector(self, name: str) -> connectors.Connector:
         with remote_errors():
@@ -175,26 +214,43 @@ class DeadletterService(DeadletterServiceServicer):
         return self._client
 
 
-def _chosen(box: Box, failed: connectors.Connector, topic: str, request: pb.ReplayDeadLettersRequest) -> tuple[Replay, Count]:
+def _chosen(box: Box, failed: connectors.Connector, topic: str, request: pb.ReplayDeadLettersRequest) -> tuple[Replay, Choice]:
     ends = box.ends()
     letters, wrong = (ends, []) if request.all else parse_ids(request.ids, box.queues)
+    wrong += [problem for given in request.ids for problem in _beyond(given, box.queues, ends)]
     if wrong:
-        fix = "take ids as `rocketconnect dlq list` shows them"
-        raise _invalid([FieldProblem("ids", given, reason, fix) for given, reason in wrong])
-    beyond = [queue for queue, spans in letters.items() if spans[-1][1] > ends.get(queue, [(0, 0)])[-1][1]]
-    if beyond:
-        problems = [
-            FieldProblem("ids", queue, "ends before that", "take ids as `rocketconnect dlq list` shows them") for queue in beyond
-        ]
-        raise _invalid(problems)
+        raise _invalid([FieldProblem("ids", given, reason, _TAKE_IDS) for given, reason in wrong])
     if request.HasField("since"):
         letters = {queue: box.since(queue, spans, wire.since_ms(request)) for queue, spans in letters.items()}
         letters = {queue: spans for queue, spans in letters.items() if spans}
     own = failed.type == connectors.CONNECTOR_TYPE_SOURCE and not request.to
-    replay = Replay(_topic(failed), letters, ends, wire.wanted(request), request.if_newer, topic, own)
+    wanted = wire.wanted(request)
+    choice = box.choose(letters, wanted, topic, again=request.again or not request.all)
+    replay = Replay(
+        _topic(failed),
+        choice.spans,
+        ends,
+        wanted,
+        if_newer=request.if_newer,
+        topic=topic,
+        own_topics=own,
+        create_topic=request.create_topic,
+    )
     if len(replay.config({})["replay.letters"]) > _MOST_SPANS_BYTES:
         raise _invalid([FieldProblem("ids", "", "are too many", "name ranges (broker:queue:first-last), or several replays")])
-    return replay, box.count(letters, replay.wanted)
+    return replay, choice
+
+
+def _beyond(given: str, queues: Sequence[str], ends: Spans) -> list[tuple[str, str]]:
+    """What is wrong with an id that may be well formed: its queue ends before it."""
+    spans, _ = parse_ids([given], queues)
+    found = []
+    for queue, each in spans.items():
+        end = ends.get(queue, [(0, 0)])[-1][1]
+        if each[-1][1] > end:
+            broker, number = queue.rsplit("/", 2)[1:]
+            found.append((given[:200], f"the last of {broker}:{number} is {end - 1}" if end else f"{broker}:{number} is empty"))
+    return found
 
 
 def _one(box: Box, given: str) -> Found:
@@ -206,7 +262,7 @@ def _one(box: Box, given: str) -> Found:
         raise _invalid([FieldProblem("id", given[:200], "is a range", "name one dead letter")])
     found = box.get(queue, offset)
     if found is None:
-        message = f"there is no dead letter {given}: it is an edition, retention has removed it, or it never was"
+        message = f"there is no dead letter {given}: it is an edition or a note, retention has removed it, or it never was"
         raise NotFound("DEAD_LETTER_NOT_FOUND", message, id=given)
     return found
 
@@ -217,6 +273,11 @@ def _topic(connector: connectors.Connector) -> str:
         message = f"connector {connector.name!r} keeps no dead letters; set {TOPIC}, and errors.tolerance=all"
         raise FailedPrecondition("NO_DEAD_LETTER_TOPIC", message, connector=connector.name)
     return topic
+
+
+def _author(request: pb.EditDeadLetterRequest | pb.ReplayDeadLettersRequest, context: ServicerContext) -> str:
+    there = caller(context)
+    return there.certificate or request.author or there.address
 
 
 def _place(token: str) -> tuple[str, int]:

@@ -16,6 +16,10 @@ def dead_letter(found: Found) -> pb.DeadLetter:
     stored = Timestamp()
     stored.FromMilliseconds(letter.message.stored_ms)
     broker, number, _ = letter.id.rsplit(":", 2)
+    replayed = None
+    if found.replayed is not None:
+        replayed = Timestamp()
+        replayed.FromMilliseconds(found.replayed.time_ms)
     return pb.DeadLetter(
         id=letter.id,
         topic=letter.message.queue.rsplit("/", 2)[0],
@@ -33,6 +37,8 @@ def dead_letter(found: Found) -> pb.DeadLetter:
         tags=letter.properties.get("TAGS", ""),
         size=len(found.body),
         cut=found.is_cut,
+        replayed_time=replayed,
+        replayed_to="" if found.replayed is None else found.replayed.topic,
     )
 
 

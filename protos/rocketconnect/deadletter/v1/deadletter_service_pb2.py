@@ -26,7 +26,7 @@ from google.api import annotations_pb2 as google_dot_api_dot_annotations__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n4rocketconnect/deadletter/v1/deadletter_service.proto\x12\x1brocketconnect.deadletter.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb3\x02\n\nDeadLetter\x12\n\n\x02id\x18\x01 \x01(\t\x12\r\n\x05topic\x18\x02 \x01(\t\x12.\n\nstore_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tconnector\x18\x04 \x01(\t\x12\x0c\n\x04task\x18\x05 \x01(\x05\x12\x31\n\x05stage\x18\x06 \x01(\x0e\x32\".rocketconnect.deadletter.v1.Stage\x12\r\n\x05\x65rror\x18\x07 \x01(\t\x12\x0f\n\x07message\x18\x08 \x01(\t\x12\x0e\n\x06origin\x18\t \x01(\t\x12\x0f\n\x07replays\x18\n \x01(\x05\x12\x0f\n\x07\x65\x64ition\x18\x0b \x01(\t\x12\x0b\n\x03key\x18\x0c \x01(\t\x12\x0c\n\x04tags\x18\r \x01(\t\x12\x0c\n\x04size\x18\x0e \x01(\x03\x12\x0b\n\x03\x63ut\x18\x0f \x01(\x08\"\xdb\x01\n\x16ListDeadLettersRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12)\n\x05since\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\x04task\x18\x05 \x01(\x05H\x00\x88\x01\x01\x12\x31\n\x05stage\x18\x06 \x01(\x0e\x32\".rocketconnect.deadletter.v1.Stage\x12\r\n\x05\x65rror\x18\x07 \x01(\tB\x07\n\x05_task\"q\n\x17ListDeadLettersResponse\x12=\n\x0c\x64\x65\x61\x64_letters\x18\x01 \x03(\x0b\x32\'.rocketconnect.deadletter.v1.DeadLetter\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"5\n\x14GetDeadLetterRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\n\n\x02id\x18\x02 \x01(\t\"\x90\x03\n\x15GetDeadLetterResponse\x12<\n\x0b\x64\x65\x61\x64_letter\x18\x01 \x01(\x0b\x32\'.rocketconnect.deadletter.v1.DeadLetter\x12\x0c\n\x04\x62ody\x18\x02 \x01(\x0c\x12\x15\n\roriginal_body\x18\x03 \x01(\x0c\x12V\n\nproperties\x18\x04 \x03(\x0b\x32\x42.rocketconnect.deadletter.v1.GetDeadLetterResponse.PropertiesEntry\x12\r\n\x05trace\x18\x05 \x01(\t\x12L\n\x05notes\x18\x06 \x03(\x0b\x32=.rocketconnect.deadletter.v1.GetDeadLetterResponse.NotesEntry\x1a\x31\n\x0fPropertiesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a,\n\nNotesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"D\n\x15\x45\x64itDeadLetterRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\n\n\x02id\x18\x02 \x01(\t\x12\x0c\n\x04\x62ody\x18\x03 \x01(\x0c\"V\n\x16\x45\x64itDeadLetterResponse\x12<\n\x0b\x64\x65\x61\x64_letter\x18\x01 \x01(\x0b\x32\'.rocketconnect.deadletter.v1.DeadLetter\"\x93\x02\n\x18ReplayDeadLettersRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\x0b\n\x03ids\x18\x02 \x03(\t\x12\x0b\n\x03\x61ll\x18\x03 \x01(\x08\x12)\n\x05since\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\x04task\x18\x05 \x01(\x05H\x00\x88\x01\x01\x12\x31\n\x05stage\x18\x06 \x01(\x0e\x32\".rocketconnect.deadletter.v1.Stage\x12\r\n\x05\x65rror\x18\x07 \x01(\t\x12\x10\n\x08if_newer\x18\x08 \x01(\x08\x12\n\n\x02to\x18\t \x01(\t\x12\x0f\n\x07\x64ry_run\x18\n \x01(\x08\x12\x12\n\nrequest_id\x18\x0b \x01(\tB\x07\n\x05_task\"V\n\x19ReplayDeadLettersResponse\x12\x0e\n\x06replay\x18\x01 \x01(\t\x12\r\n\x05topic\x18\x02 \x01(\t\x12\r\n\x05\x63ount\x18\x03 \x01(\x03\x12\x0b\n\x03\x63ut\x18\x04 \x01(\x03*w\n\x05Stage\x12\x15\n\x11STAGE_UNSPECIFIED\x10\x00\x12\x0e\n\nSTAGE_POLL\x10\x01\x12\x13\n\x0fSTAGE_TRANSFORM\x10\x02\x12\x11\n\rSTAGE_CONVERT\x10\x03\x12\x0e\n\nSTAGE_SEND\x10\x04\x12\x0f\n\x0bSTAGE_WRITE\x10\x05\x32\xe8\x05\n\x11\x44\x65\x61\x64letterService\x12\xac\x01\n\x0fListDeadLetters\x12\x33.rocketconnect.deadletter.v1.ListDeadLettersRequest\x1a\x34.rocketconnect.deadletter.v1.ListDeadLettersResponse\".\x82\xd3\xe4\x93\x02(\x12&/v1/connectors/{connector}/deadLetters\x12\xab\x01\n\rGetDeadLetter\x12\x31.rocketconnect.deadletter.v1.GetDeadLetterRequest\x1a\x32.rocketconnect.deadletter.v1.GetDeadLetterResponse\"3\x82\xd3\xe4\x93\x02-\x12+/v1/connectors/{connector}/deadLetters/{id}\x12\xb6\x01\n\x0e\x45\x64itDeadLetter\x12\x32.rocketconnect.deadletter.v1.EditDeadLetterRequest\x1a\x33.rocketconnect.deadletter.v1.EditDeadLetterResponse\";\x82\xd3\xe4\x93\x02\x35\"0/v1/connectors/{connector}/deadLetters/{id}:edit:\x01*\x12\xbc\x01\n\x11ReplayDeadLetters\x12\x35.rocketconnect.deadletter.v1.ReplayDeadLettersRequest\x1a\x36.rocketconnect.deadletter.v1.ReplayDeadLettersResponse\"8\x82\xd3\xe4\x93\x02\x32\"-/v1/connectors/{connector}/deadLetters:replay:\x01*b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n4rocketconnect/deadletter/v1/deadletter_service.proto\x12\x1brocketconnect.deadletter.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfb\x02\n\nDeadLetter\x12\n\n\x02id\x18\x01 \x01(\t\x12\r\n\x05topic\x18\x02 \x01(\t\x12.\n\nstore_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tconnector\x18\x04 \x01(\t\x12\x0c\n\x04task\x18\x05 \x01(\x05\x12\x31\n\x05stage\x18\x06 \x01(\x0e\x32\".rocketconnect.deadletter.v1.Stage\x12\r\n\x05\x65rror\x18\x07 \x01(\t\x12\x0f\n\x07message\x18\x08 \x01(\t\x12\x0e\n\x06origin\x18\t \x01(\t\x12\x0f\n\x07replays\x18\n \x01(\x05\x12\x0f\n\x07\x65\x64ition\x18\x0b \x01(\t\x12\x0b\n\x03key\x18\x0c \x01(\t\x12\x0c\n\x04tags\x18\r \x01(\t\x12\x0c\n\x04size\x18\x0e \x01(\x03\x12\x0b\n\x03\x63ut\x18\x0f \x01(\x08\x12\x31\n\rreplayed_time\x18\x10 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x13\n\x0breplayed_to\x18\x11 \x01(\t\"\xdb\x01\n\x16ListDeadLettersRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12)\n\x05since\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\x04task\x18\x05 \x01(\x05H\x00\x88\x01\x01\x12\x31\n\x05stage\x18\x06 \x01(\x0e\x32\".rocketconnect.deadletter.v1.Stage\x12\r\n\x05\x65rror\x18\x07 \x01(\tB\x07\n\x05_task\"q\n\x17ListDeadLettersResponse\x12=\n\x0c\x64\x65\x61\x64_letters\x18\x01 \x03(\x0b\x32\'.rocketconnect.deadletter.v1.DeadLetter\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"5\n\x14GetDeadLetterRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\n\n\x02id\x18\x02 \x01(\t\"\x90\x03\n\x15GetDeadLetterResponse\x12<\n\x0b\x64\x65\x61\x64_letter\x18\x01 \x01(\x0b\x32\'.rocketconnect.deadletter.v1.DeadLetter\x12\x0c\n\x04\x62ody\x18\x02 \x01(\x0c\x12\x15\n\roriginal_body\x18\x03 \x01(\x0c\x12V\n\nproperties\x18\x04 \x03(\x0b\x32\x42.rocketconnect.deadletter.v1.GetDeadLetterResponse.PropertiesEntry\x12\r\n\x05trace\x18\x05 \x01(\t\x12L\n\x05notes\x18\x06 \x03(\x0b\x32=.rocketconnect.deadletter.v1.GetDeadLetterResponse.NotesEntry\x1a\x31\n\x0fPropertiesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a,\n\nNotesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"T\n\x15\x45\x64itDeadLetterRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\n\n\x02id\x18\x02 \x01(\t\x12\x0c\n\x04\x62ody\x18\x03 \x01(\x0c\x12\x0e\n\x06\x61uthor\x18\x04 \x01(\t\"V\n\x16\x45\x64itDeadLetterResponse\x12<\n\x0b\x64\x65\x61\x64_letter\x18\x01 \x01(\x0b\x32\'.rocketconnect.deadletter.v1.DeadLetter\"\xc8\x02\n\x18ReplayDeadLettersRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\x0b\n\x03ids\x18\x02 \x03(\t\x12\x0b\n\x03\x61ll\x18\x03 \x01(\x08\x12)\n\x05since\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\x04task\x18\x05 \x01(\x05H\x00\x88\x01\x01\x12\x31\n\x05stage\x18\x06 \x01(\x0e\x32\".rocketconnect.deadletter.v1.Stage\x12\r\n\x05\x65rror\x18\x07 \x01(\t\x12\x10\n\x08if_newer\x18\x08 \x01(\x08\x12\n\n\x02to\x18\t \x01(\t\x12\x0f\n\x07\x64ry_run\x18\n \x01(\x08\x12\x12\n\nrequest_id\x18\x0b \x01(\t\x12\r\n\x05\x61gain\x18\x0c \x01(\x08\x12\x14\n\x0c\x63reate_topic\x18\r \x01(\x08\x12\x0e\n\x06\x61uthor\x18\x0e \x01(\tB\x07\n\x05_task\"h\n\x19ReplayDeadLettersResponse\x12\x0e\n\x06replay\x18\x01 \x01(\t\x12\r\n\x05topic\x18\x02 \x01(\t\x12\r\n\x05\x63ount\x18\x03 \x01(\x03\x12\x0b\n\x03\x63ut\x18\x04 \x01(\x03\x12\x10\n\x08replayed\x18\x05 \x01(\x03\"5\n\x10GetReplayRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\x0e\n\x06replay\x18\x02 \x01(\t\"I\n\x11GetReplayResponse\x12\x0c\n\x04sent\x18\x01 \x01(\x03\x12\x10\n\x08left_out\x18\x02 \x01(\x03\x12\x14\n\x0cleft_out_ids\x18\x03 \x03(\t*w\n\x05Stage\x12\x15\n\x11STAGE_UNSPECIFIED\x10\x00\x12\x0e\n\nSTAGE_POLL\x10\x01\x12\x13\n\x0fSTAGE_TRANSFORM\x10\x02\x12\x11\n\rSTAGE_CONVERT\x10\x03\x12\x0e\n\nSTAGE_SEND\x10\x04\x12\x0f\n\x0bSTAGE_WRITE\x10\x05\x32\x8a\x07\n\x11\x44\x65\x61\x64letterService\x12\xac\x01\n\x0fListDeadLetters\x12\x33.rocketconnect.deadletter.v1.ListDeadLettersRequest\x1a\x34.rocketconnect.deadletter.v1.ListDeadLettersResponse\".\x82\xd3\xe4\x93\x02(\x12&/v1/connectors/{connector}/deadLetters\x12\xab\x01\n\rGetDeadLetter\x12\x31.rocketconnect.deadletter.v1.GetDeadLetterRequest\x1a\x32.rocketconnect.deadletter.v1.GetDeadLetterResponse\"3\x82\xd3\xe4\x93\x02-\x12+/v1/connectors/{connector}/deadLetters/{id}\x12\xb6\x01\n\x0e\x45\x64itDeadLetter\x12\x32.rocketconnect.deadletter.v1.EditDeadLetterRequest\x1a\x33.rocketconnect.deadletter.v1.EditDeadLetterResponse\";\x82\xd3\xe4\x93\x02\x35\"0/v1/connectors/{connector}/deadLetters/{id}:edit:\x01*\x12\xbc\x01\n\x11ReplayDeadLetters\x12\x35.rocketconnect.deadletter.v1.ReplayDeadLettersRequest\x1a\x36.rocketconnect.deadletter.v1.ReplayDeadLettersResponse\"8\x82\xd3\xe4\x93\x02\x32\"-/v1/connectors/{connector}/deadLetters:replay:\x01*\x12\x9f\x01\n\tGetReplay\x12-.rocketconnect.deadletter.v1.GetReplayRequest\x1a..rocketconnect.deadletter.v1.GetReplayResponse\"3\x82\xd3\xe4\x93\x02-\x12+/v1/connectors/{connector}/replays/{replay}b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -45,30 +45,36 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_DEADLETTERSERVICE'].methods_by_name['EditDeadLetter']._serialized_options = b'\202\323\344\223\0025\"0/v1/connectors/{connector}/deadLetters/{id}:edit:\001*'
   _globals['_DEADLETTERSERVICE'].methods_by_name['ReplayDeadLetters']._loaded_options = None
   _globals['_DEADLETTERSERVICE'].methods_by_name['ReplayDeadLetters']._serialized_options = b'\202\323\344\223\0022\"-/v1/connectors/{connector}/deadLetters:replay:\001*'
-  _globals['_STAGE']._serialized_start=1777
-  _globals['_STAGE']._serialized_end=1896
+  _globals['_DEADLETTERSERVICE'].methods_by_name['GetReplay']._loaded_options = None
+  _globals['_DEADLETTERSERVICE'].methods_by_name['GetReplay']._serialized_options = b'\202\323\344\223\002-\022+/v1/connectors/{connector}/replays/{replay}'
+  _globals['_STAGE']._serialized_start=2066
+  _globals['_STAGE']._serialized_end=2185
   _globals['_DEADLETTER']._serialized_start=149
-  _globals['_DEADLETTER']._serialized_end=456
-  _globals['_LISTDEADLETTERSREQUEST']._serialized_start=459
-  _globals['_LISTDEADLETTERSREQUEST']._serialized_end=678
-  _globals['_LISTDEADLETTERSRESPONSE']._serialized_start=680
-  _globals['_LISTDEADLETTERSRESPONSE']._serialized_end=793
-  _globals['_GETDEADLETTERREQUEST']._serialized_start=795
-  _globals['_GETDEADLETTERREQUEST']._serialized_end=848
-  _globals['_GETDEADLETTERRESPONSE']._serialized_start=851
-  _globals['_GETDEADLETTERRESPONSE']._serialized_end=1251
-  _globals['_GETDEADLETTERRESPONSE_PROPERTIESENTRY']._serialized_start=1156
-  _globals['_GETDEADLETTERRESPONSE_PROPERTIESENTRY']._serialized_end=1205
-  _globals['_GETDEADLETTERRESPONSE_NOTESENTRY']._serialized_start=1207
-  _globals['_GETDEADLETTERRESPONSE_NOTESENTRY']._serialized_end=1251
-  _globals['_EDITDEADLETTERREQUEST']._serialized_start=1253
-  _globals['_EDITDEADLETTERREQUEST']._serialized_end=1321
-  _globals['_EDITDEADLETTERRESPONSE']._serialized_start=1323
-  _globals['_EDITDEADLETTERRESPONSE']._serialized_end=1409
-  _globals['_REPLAYDEADLETTERSREQUEST']._serialized_start=1412
-  _globals['_REPLAYDEADLETTERSREQUEST']._serialized_end=1687
-  _globals['_REPLAYDEADLETTERSRESPONSE']._serialized_start=1689
-  _globals['_REPLAYDEADLETTERSRESPONSE']._serialized_end=1775
-  _globals['_DEADLETTERSERVICE']._serialized_start=1899
-  _globals['_DEADLETTERSERVICE']._serialized_end=2643
+  _globals['_DEADLETTER']._serialized_end=528
+  _globals['_LISTDEADLETTERSREQUEST']._serialized_start=531
+  _globals['_LISTDEADLETTERSREQUEST']._serialized_end=750
+  _globals['_LISTDEADLETTERSRESPONSE']._serialized_start=752
+  _globals['_LISTDEADLETTERSRESPONSE']._serialized_end=865
+  _globals['_GETDEADLETTERREQUEST']._serialized_start=867
+  _globals['_GETDEADLETTERREQUEST']._serialized_end=920
+  _globals['_GETDEADLETTERRESPONSE']._serialized_start=923
+  _globals['_GETDEADLETTERRESPONSE']._serialized_end=1323
+  _globals['_GETDEADLETTERRESPONSE_PROPERTIESENTRY']._serialized_start=1228
+  _globals['_GETDEADLETTERRESPONSE_PROPERTIESENTRY']._serialized_end=1277
+  _globals['_GETDEADLETTERRESPONSE_NOTESENTRY']._serialized_start=1279
+  _globals['_GETDEADLETTERRESPONSE_NOTESENTRY']._serialized_end=1323
+  _globals['_EDITDEADLETTERREQUEST']._serialized_start=1325
+  _globals['_EDITDEADLETTERREQUEST']._serialized_end=1409
+  _globals['_EDITDEADLETTERRESPONSE']._serialized_start=1411
+  _globals['_EDITDEADLETTERRESPONSE']._serialized_end=1497
+  _globals['_REPLAYDEADLETTERSREQUEST']._serialized_start=1500
+  _globals['_REPLAYDEADLETTERSREQUEST']._serialized_end=1828
+  _globals['_REPLAYDEADLETTERSRESPONSE']._serialized_start=1830
+  _globals['_REPLAYDEADLETTERSRESPONSE']._serialized_end=1934
+  _globals['_GETREPLAYREQUEST']._serialized_start=1936
+  _globals['_GETREPLAYREQUEST']._serialized_end=1989
+  _globals['_GETREPLAYRESPONSE']._serialized_start=1991
+  _globals['_GETREPLAYRESPONSE']._serialized_end=2064
+  _globals['_DEADLETTERSERVICE']._serialized_start=2188
+  _globals['_DEADLETTERSERVICE']._serialized_end=3094
 # @@protoc_insertion_point(module_scope)

@@ -77,6 +77,8 @@ class DeadLetter(_message.Message):
     TAGS_FIELD_NUMBER: _builtins.int
     SIZE_FIELD_NUMBER: _builtins.int
     CUT_FIELD_NUMBER: _builtins.int
+    REPLAYED_TIME_FIELD_NUMBER: _builtins.int
+    REPLAYED_TO_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """"broker:queue:offset", in the dead-letter topic."""
     topic: _builtins.str
@@ -105,9 +107,15 @@ class DeadLetter(_message.Message):
     """The length of the body in bytes."""
     cut: _builtins.bool
     """The body is only the first part of the original, which was too long for a message; it must be edited before it can be replayed."""
+    replayed_to: _builtins.str
+    """To which topic. Empty: it was not replayed."""
     @_builtins.property
     def store_time(self) -> _timestamp_pb2.Timestamp:
         """When it was put there."""
+
+    @_builtins.property
+    def replayed_time(self) -> _timestamp_pb2.Timestamp:
+        """When it was replayed last. Not given: it was not."""
 
     def __init__(
         self,
@@ -127,10 +135,12 @@ class DeadLetter(_message.Message):
         tags: _builtins.str = ...,
         size: _builtins.int = ...,
         cut: _builtins.bool = ...,
+        replayed_time: _timestamp_pb2.Timestamp | None = ...,
+        replayed_to: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["store_time", b"store_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["replayed_time", b"replayed_time", "store_time", b"store_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["connector", b"connector", "cut", b"cut", "edition", b"edition", "error", b"error", "id", b"id", "key", b"key", "message", b"message", "origin", b"origin", "replays", b"replays", "size", b"size", "stage", b"stage", "store_time", b"store_time", "tags", b"tags", "task", b"task", "topic", b"topic"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["connector", b"connector", "cut", b"cut", "edition", b"edition", "error", b"error", "id", b"id", "key", b"key", "message", b"message", "origin", b"origin", "replayed_time", b"replayed_time", "replayed_to", b"replayed_to", "replays", b"replays", "size", b"size", "stage", b"stage", "store_time", b"store_time", "tags", b"tags", "task", b"task", "topic", b"topic"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -337,22 +347,26 @@ class EditDeadLetterRequest(_message.Message):
     CONNECTOR_FIELD_NUMBER: _builtins.int
     ID_FIELD_NUMBER: _builtins.int
     BODY_FIELD_NUMBER: _builtins.int
+    AUTHOR_FIELD_NUMBER: _builtins.int
     connector: _builtins.str
     """The connector."""
     id: _builtins.str
     """Of the dead letter, not of an edition."""
     body: _builtins.bytes
     """What it is from now on."""
+    author: _builtins.str
+    """Who edits it, for the log of the connector. Empty: the caller's address."""
     def __init__(
         self,
         *,
         connector: _builtins.str = ...,
         id: _builtins.str = ...,
         body: _builtins.bytes = ...,
+        author: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "connector", b"connector", "id", b"id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["author", b"author", "body", b"body", "connector", b"connector", "id", b"id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -399,10 +413,13 @@ class ReplayDeadLettersRequest(_message.Message):
     TO_FIELD_NUMBER: _builtins.int
     DRY_RUN_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
+    AGAIN_FIELD_NUMBER: _builtins.int
+    CREATE_TOPIC_FIELD_NUMBER: _builtins.int
+    AUTHOR_FIELD_NUMBER: _builtins.int
     connector: _builtins.str
     """The connector."""
     all: _builtins.bool
-    """All that there are now."""
+    """All that there are now, without those that were replayed to where these go, and not edited since."""
     task: _builtins.int
     """Of those, only the ones of this task. Not given: of all."""
     stage: Global___Stage.ValueType
@@ -417,6 +434,12 @@ class ReplayDeadLettersRequest(_message.Message):
     """Only say what would be done."""
     request_id: _builtins.str
     """Chosen by the caller. Empty: none."""
+    again: _builtins.bool
+    """Of all, also those that were replayed before."""
+    create_topic: _builtins.bool
+    """Make the topic when there is none of this name."""
+    author: _builtins.str
+    """Who asks, for the log of the connector. Empty: the caller's address."""
     @_builtins.property
     def ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Which: "broker:queue:offset" or, up to and with the second, "broker:queue:offset-offset"; again for more."""
@@ -439,10 +462,13 @@ class ReplayDeadLettersRequest(_message.Message):
         to: _builtins.str = ...,
         dry_run: _builtins.bool = ...,
         request_id: _builtins.str = ...,
+        again: _builtins.bool = ...,
+        create_topic: _builtins.bool = ...,
+        author: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_task", b"_task", "since", b"since", "task", b"task"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_task", b"_task", "all", b"all", "connector", b"connector", "dry_run", b"dry_run", "error", b"error", "ids", b"ids", "if_newer", b"if_newer", "request_id", b"request_id", "since", b"since", "stage", b"stage", "task", b"task", "to", b"to"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_task", b"_task", "again", b"again", "all", b"all", "author", b"author", "connector", b"connector", "create_topic", b"create_topic", "dry_run", b"dry_run", "error", b"error", "ids", b"ids", "if_newer", b"if_newer", "request_id", b"request_id", "since", b"since", "stage", b"stage", "task", b"task", "to", b"to"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__task: _TypeAlias = _typing.Literal["task"]  # noqa: Y015
     _WhichOneofArgType__task: _TypeAlias = _typing.Literal["_task", b"_task"]  # noqa: Y015
@@ -460,6 +486,7 @@ class ReplayDeadLettersResponse(_message.Message):
     TOPIC_FIELD_NUMBER: _builtins.int
     COUNT_FIELD_NUMBER: _builtins.int
     CUT_FIELD_NUMBER: _builtins.int
+    REPLAYED_FIELD_NUMBER: _builtins.int
     replay: _builtins.str
     """The connector that does it. Empty after a dry run."""
     topic: _builtins.str
@@ -468,6 +495,10 @@ class ReplayDeadLettersResponse(_message.Message):
     """How many it is about; those that if_newer leaves out are still among them."""
     cut: _builtins.int
     """How many can't be sent, because they are cut and were not edited."""
+    replayed: _builtins.int
+    """How many of those that were asked for were replayed there before, and not edited since. They are left out where all were asked
+    for, and not again.
+    """
     def __init__(
         self,
         *,
@@ -475,11 +506,70 @@ class ReplayDeadLettersResponse(_message.Message):
         topic: _builtins.str = ...,
         count: _builtins.int = ...,
         cut: _builtins.int = ...,
+        replayed: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["count", b"count", "cut", b"cut", "replay", b"replay", "topic", b"topic"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["count", b"count", "cut", b"cut", "replay", b"replay", "replayed", b"replayed", "topic", b"topic"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ReplayDeadLettersResponse: _TypeAlias = ReplayDeadLettersResponse  # noqa: Y015
+
+@_typing.final
+class GetReplayRequest(_message.Message):
+    """See DeadletterService.GetReplay."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CONNECTOR_FIELD_NUMBER: _builtins.int
+    REPLAY_FIELD_NUMBER: _builtins.int
+    connector: _builtins.str
+    """The connector."""
+    replay: _builtins.str
+    """The name of the replay."""
+    def __init__(
+        self,
+        *,
+        connector: _builtins.str = ...,
+        replay: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["connector", b"connector", "replay", b"replay"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetReplayRequest: _TypeAlias = GetReplayRequest  # noqa: Y015
+
+@_typing.final
+class GetReplayResponse(_message.Message):
+    """See DeadletterService.GetReplay."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SENT_FIELD_NUMBER: _builtins.int
+    LEFT_OUT_FIELD_NUMBER: _builtins.int
+    LEFT_OUT_IDS_FIELD_NUMBER: _builtins.int
+    sent: _builtins.int
+    """How many dead letters it has sent."""
+    left_out: _builtins.int
+    """How many it has left out, because there was a newer record of their key."""
+    @_builtins.property
+    def left_out_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The first hundred of those."""
+
+    def __init__(
+        self,
+        *,
+        sent: _builtins.int = ...,
+        left_out: _builtins.int = ...,
+        left_out_ids: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["left_out", b"left_out", "left_out_ids", b"left_out_ids", "sent", b"sent"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetReplayResponse: _TypeAlias = GetReplayResponse  # noqa: Y015

@@ -30,7 +30,8 @@ class DeadletterServiceStub:
     and those without a name, such as RocketMQ's own.
 
     Errors: NOT_FOUND (CONNECTOR_NOT_FOUND; DEAD_LETTER_NOT_FOUND: retention has removed it, or it never was), FAILED_PRECONDITION
-    (NO_DEAD_LETTER_TOPIC: the connector keeps none; TOPIC_NOT_READABLE; NO_REPLAY_TARGET: nobody knows where to send them),
+    (NO_DEAD_LETTER_TOPIC: the connector keeps none; TOPIC_NOT_READABLE; NO_REPLAY_TARGET: nobody knows where to send them;
+    REPLAY_TARGET_MISSING: there is no such topic),
     UNAVAILABLE (ROCKETMQ_AWAY), INVALID_ARGUMENT (DEAD_LETTERS_INVALID: every part of the request that is wrong).
     """
 
@@ -60,6 +61,11 @@ class DeadletterServiceStub:
                 request_serializer=rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.ReplayDeadLettersRequest.SerializeToString,
                 response_deserializer=rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.ReplayDeadLettersResponse.FromString,
                 _registered_method=True)
+        self.GetReplay = channel.unary_unary(
+                '/rocketconnect.deadletter.v1.DeadletterService/GetReplay',
+                request_serializer=rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.GetReplayRequest.SerializeToString,
+                response_deserializer=rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.GetReplayResponse.FromString,
+                _registered_method=True)
 
 
 class DeadletterServiceServicer:
@@ -67,7 +73,8 @@ class DeadletterServiceServicer:
     and those without a name, such as RocketMQ's own.
 
     Errors: NOT_FOUND (CONNECTOR_NOT_FOUND; DEAD_LETTER_NOT_FOUND: retention has removed it, or it never was), FAILED_PRECONDITION
-    (NO_DEAD_LETTER_TOPIC: the connector keeps none; TOPIC_NOT_READABLE; NO_REPLAY_TARGET: nobody knows where to send them),
+    (NO_DEAD_LETTER_TOPIC: the connector keeps none; TOPIC_NOT_READABLE; NO_REPLAY_TARGET: nobody knows where to send them;
+    REPLAY_TARGET_MISSING: there is no such topic),
     UNAVAILABLE (ROCKETMQ_AWAY), INVALID_ARGUMENT (DEAD_LETTERS_INVALID: every part of the request that is wrong).
     """
 
@@ -95,8 +102,15 @@ class DeadletterServiceServicer:
 
     def ReplayDeadLetters(self, request, context):
         """Creates a connector that sends dead letters again, once each and in the order of their queue, and then is IDLE: to the replay
-        topic of a sink connector, which only that connector reads, or to the topic that a record of a source was meant for. The same
-        request id again is the same replay. Deleting that connector ends it.
+        topic of a sink connector, which only that connector reads, or to the topic that a record of a source was meant for. What it has
+        sent it notes in the dead-letter topic. The same request id again is the same replay. Deleting that connector ends it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetReplay(self, request, context):
+        """What a replay has sent so far, also when its connector is no longer there: as it is noted in the dead-letter topic.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -125,6 +139,11 @@ def add_DeadletterServiceServicer_to_server(servicer, server):
                     request_deserializer=rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.ReplayDeadLettersRequest.FromString,
                     response_serializer=rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.ReplayDeadLettersResponse.SerializeToString,
             ),
+            'GetReplay': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetReplay,
+                    request_deserializer=rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.GetReplayRequest.FromString,
+                    response_serializer=rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.GetReplayResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'rocketconnect.deadletter.v1.DeadletterService', rpc_method_handlers)
@@ -138,7 +157,8 @@ class DeadletterService:
     and those without a name, such as RocketMQ's own.
 
     Errors: NOT_FOUND (CONNECTOR_NOT_FOUND; DEAD_LETTER_NOT_FOUND: retention has removed it, or it never was), FAILED_PRECONDITION
-    (NO_DEAD_LETTER_TOPIC: the connector keeps none; TOPIC_NOT_READABLE; NO_REPLAY_TARGET: nobody knows where to send them),
+    (NO_DEAD_LETTER_TOPIC: the connector keeps none; TOPIC_NOT_READABLE; NO_REPLAY_TARGET: nobody knows where to send them;
+    REPLAY_TARGET_MISSING: there is no such topic),
     UNAVAILABLE (ROCKETMQ_AWAY), INVALID_ARGUMENT (DEAD_LETTERS_INVALID: every part of the request that is wrong).
     """
 
@@ -240,6 +260,33 @@ class DeadletterService:
             '/rocketconnect.deadletter.v1.DeadletterService/ReplayDeadLetters',
             rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.ReplayDeadLettersRequest.SerializeToString,
             rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.ReplayDeadLettersResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetReplay(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rocketconnect.deadletter.v1.DeadletterService/GetReplay',
+            rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.GetReplayRequest.SerializeToString,
+            rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.GetReplayResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -31,7 +31,8 @@ class DeadletterServiceStub:
     and those without a name, such as RocketMQ's own.
 
     Errors: NOT_FOUND (CONNECTOR_NOT_FOUND; DEAD_LETTER_NOT_FOUND: retention has removed it, or it never was), FAILED_PRECONDITION
-    (NO_DEAD_LETTER_TOPIC: the connector keeps none; TOPIC_NOT_READABLE; NO_REPLAY_TARGET: nobody knows where to send them),
+    (NO_DEAD_LETTER_TOPIC: the connector keeps none; TOPIC_NOT_READABLE; NO_REPLAY_TARGET: nobody knows where to send them;
+    REPLAY_TARGET_MISSING: there is no such topic),
     UNAVAILABLE (ROCKETMQ_AWAY), INVALID_ARGUMENT (DEAD_LETTERS_INVALID: every part of the request that is wrong).
     """
 
@@ -49,9 +50,11 @@ class DeadletterServiceStub:
     """Stores another body for a dead letter: a new message behind it in its queue. The original stays; a replay sends the newest."""
     ReplayDeadLetters: _grpc.UnaryUnaryMultiCallable[_deadletter_service_pb2.ReplayDeadLettersRequest, _deadletter_service_pb2.ReplayDeadLettersResponse]
     """Creates a connector that sends dead letters again, once each and in the order of their queue, and then is IDLE: to the replay
-    topic of a sink connector, which only that connector reads, or to the topic that a record of a source was meant for. The same
-    request id again is the same replay. Deleting that connector ends it.
+    topic of a sink connector, which only that connector reads, or to the topic that a record of a source was meant for. What it has
+    sent it notes in the dead-letter topic. The same request id again is the same replay. Deleting that connector ends it.
     """
+    GetReplay: _grpc.UnaryUnaryMultiCallable[_deadletter_service_pb2.GetReplayRequest, _deadletter_service_pb2.GetReplayResponse]
+    """What a replay has sent so far, also when its connector is no longer there: as it is noted in the dead-letter topic."""
 
 @_typing.type_check_only
 class DeadletterServiceAsyncStub(DeadletterServiceStub):
@@ -59,7 +62,8 @@ class DeadletterServiceAsyncStub(DeadletterServiceStub):
     and those without a name, such as RocketMQ's own.
 
     Errors: NOT_FOUND (CONNECTOR_NOT_FOUND; DEAD_LETTER_NOT_FOUND: retention has removed it, or it never was), FAILED_PRECONDITION
-    (NO_DEAD_LETTER_TOPIC: the connector keeps none; TOPIC_NOT_READABLE; NO_REPLAY_TARGET: nobody knows where to send them),
+    (NO_DEAD_LETTER_TOPIC: the connector keeps none; TOPIC_NOT_READABLE; NO_REPLAY_TARGET: nobody knows where to send them;
+    REPLAY_TARGET_MISSING: there is no such topic),
     UNAVAILABLE (ROCKETMQ_AWAY), INVALID_ARGUMENT (DEAD_LETTERS_INVALID: every part of the request that is wrong).
     """
 
@@ -74,16 +78,19 @@ class DeadletterServiceAsyncStub(DeadletterServiceStub):
     """Stores another body for a dead letter: a new message behind it in its queue. The original stays; a replay sends the newest."""
     ReplayDeadLetters: _aio.UnaryUnaryMultiCallable[_deadletter_service_pb2.ReplayDeadLettersRequest, _deadletter_service_pb2.ReplayDeadLettersResponse]  # type: ignore[assignment]
     """Creates a connector that sends dead letters again, once each and in the order of their queue, and then is IDLE: to the replay
-    topic of a sink connector, which only that connector reads, or to the topic that a record of a source was meant for. The same
-    request id again is the same replay. Deleting that connector ends it.
+    topic of a sink connector, which only that connector reads, or to the topic that a record of a source was meant for. What it has
+    sent it notes in the dead-letter topic. The same request id again is the same replay. Deleting that connector ends it.
     """
+    GetReplay: _aio.UnaryUnaryMultiCallable[_deadletter_service_pb2.GetReplayRequest, _deadletter_service_pb2.GetReplayResponse]  # type: ignore[assignment]
+    """What a replay has sent so far, also when its connector is no longer there: as it is noted in the dead-letter topic."""
 
 class DeadletterServiceServicer(metaclass=_abc_1.ABCMeta):
     """The dead letters of a connector are the messages in its dead-letter topic (errors.deadletterqueue.topic.name) that carry its name,
     and those without a name, such as RocketMQ's own.
 
     Errors: NOT_FOUND (CONNECTOR_NOT_FOUND; DEAD_LETTER_NOT_FOUND: retention has removed it, or it never was), FAILED_PRECONDITION
-    (NO_DEAD_LETTER_TOPIC: the connector keeps none; TOPIC_NOT_READABLE; NO_REPLAY_TARGET: nobody knows where to send them),
+    (NO_DEAD_LETTER_TOPIC: the connector keeps none; TOPIC_NOT_READABLE; NO_REPLAY_TARGET: nobody knows where to send them;
+    REPLAY_TARGET_MISSING: there is no such topic),
     UNAVAILABLE (ROCKETMQ_AWAY), INVALID_ARGUMENT (DEAD_LETTERS_INVALID: every part of the request that is wrong).
     """
 
@@ -120,8 +127,16 @@ class DeadletterServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_deadletter_service_pb2.ReplayDeadLettersResponse, _abc.Awaitable[_deadletter_service_pb2.ReplayDeadLettersResponse]]:
         """Creates a connector that sends dead letters again, once each and in the order of their queue, and then is IDLE: to the replay
-        topic of a sink connector, which only that connector reads, or to the topic that a record of a source was meant for. The same
-        request id again is the same replay. Deleting that connector ends it.
+        topic of a sink connector, which only that connector reads, or to the topic that a record of a source was meant for. What it has
+        sent it notes in the dead-letter topic. The same request id again is the same replay. Deleting that connector ends it.
         """
+
+    @_abc_1.abstractmethod
+    def GetReplay(
+        self,
+        request: _deadletter_service_pb2.GetReplayRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_deadletter_service_pb2.GetReplayResponse, _abc.Awaitable[_deadletter_service_pb2.GetReplayResponse]]:
+        """What a replay has sent so far, also when its connector is no longer there: as it is noted in the dead-letter topic."""
 
 def add_DeadletterServiceServicer_to_server(servicer: DeadletterServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from rocketconnect_sdk.dead_letters import DeadLetter, format_spans, replay_topic
+from rocketconnect_sdk.replay_notes import Done, ReplayNote
+from rocketconnect_sdk.topics import Message as Read
 from rocketmq_remoting.batch import encode_batch
 from rocketmq_remoting.model import Message, MessageQueue
 from rocketmq_remoting.protocol.properties import encode_properties
@@ -44,14 +46,25 @@ class Sink:
         return self.tasks.start(Kind.SINK, self.config, epoch=epoch)
 
     def letters(self) -> list[DeadLetter]:
+        return [letter for letter in map(DeadLetter.of, self.messages()) if not letter.is_other]
+
+    def noted(self, replay: str) -> Done:
+        done = Done()
+        for note in map(ReplayNote.of, self.messages()):
+            if note is not None and note.replay == replay:
+                done.add(note)
+        return done
+
+    def messages(self) -> list[Read]:
+        """All that its dead-letter topic holds."""
         reader = RocketMQTopics(self.tasks.client)
-        found: list[DeadLetter] = []
+        found: list[Read] = []
         for queue in reader.queues(self.dead):
             self.tasks.client.barrier(parse(queue).broker)
             position, until = reader.ends(queue)
             while position < until:
                 messages, position = reader.read(queue, position, until)
-                found += map(DeadLetter.of, messages)
+                found += messages
         reader.close()
         return found
 
@@ -159,6 +172,8 @@ def test_a_replay_if_newer_leaves_out_what_a_newer_record_of_its_key_has_overtak
     running = failed(sink, [old, alone, keyless, Message(b"new", keys="a")], 3)
     sink.run_replay(**{"replay.if.newer": "true"})
     assert [body for _, body in _raw(sink)] == [b"? alone", b"? keyless"]
+    noted = sink.noted("replay")
+    assert (noted.sent, noted.left_out) == (2, 1)
     assert running.stop().clean
 
 
@@ -203,6 +218,8 @@ def test_a_replay_that_is_killed_again_and_again_arrives_once_and_in_order(sink:
     assert rows(sink.file) == [f"! {number}" for number in range(5)]
     again = [letter for letter in sink.letters() if letter.replays]
     assert bodies(again) == [f"? {number}".encode() for number in range(5, count)]
+    noted = sink.noted("source")
+    assert (noted.sent, noted.left_out) == (count, 0)
     assert running.stop().clean
 
 

@@ -1,0 +1,136 @@
+"""`rocketconnect dlq replay`: dead letters are sent again, and waited for."""
+
+import time
+import uuid
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import typer
+
+from rocketconnect_cli.api import Api, ApiError, Exit, connector_path
+from rocketconnect_cli.letters import Error, Name, Since, Stage, Task, filters
+from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, err, with_api
+from rocketconnect_cli.signed import author
+from rocketconnect_cli.states import get_state, state_name
+
+WAIT_SECONDS = 0.5
+UNKNOWN_SECONDS = 15.0
+
+
+@with_api
+def replay(
+    name: Name,
+    ids: Annotated[list[str] | None, typer.Argument(help="Which: broker:queue:offset or broker:queue:first-last.")] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="All that there are now and were not replayed yet; the filters choose among them.")
+    ] = False,
+    again: Annotated[bool, typer.Option("--again", help="Of --all, also those that were replayed before.")] = False,
+    since: Since = "",
+    task: Task = None,
+    stage: Stage = "",
+    error: Error = "",
+    if_newer: Annotated[
+        bool, typer.Option("--if-newer", help="Leave out those of whose key the topic has a newer record, for keyed sinks.")
+    ] = False,
+    to: Annotated[str, typer.Option("--to", help="Send them to this topic instead of to the connector.")] = "",
+    create_topic: Annotated[bool, typer.Option("--create-topic", help="Make the topic when there is none of this name.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be sent.")] = False,
+    no_wait: Annotated[bool, typer.Option("--no-wait", help="Do not wait until all are confirmed.")] = False,
+    going: Annotated[str, typer.Option("--continue", help="Wait for this replay, which was begun before.")] = "",
+    url: UrlOption = URL,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Send dead letters again, once each and in their order: to the connector that failed at them."""
+    if not going and every == bool(ids):
+        raise ApiError(Exit.WRONG, {"detail": "give ids, or --all, not both." if every else "give ids, or --all."})
+    with api(url) as client:
+        if going:
+            done: dict[str, Any] = {"replay": going}
+        else:
+            body = {
+                **filters(since, task, stage, error),
+                "ids": ids or [],
+                "all": every,
+                "again": again,
+                "ifNewer": if_newer,
+                "to": to,
+                "createTopic": create_topic,
+                "dryRun": dry_run,
+                "requestId": uuid.uuid4().hex,
+                "author": author(),
+            }
+            like = {"replay": "", "topic": "", "count": "", "cut": "", "replayed": ""}
+            done = client.request("POST", f"{connector_path(name)}/deadLetters:replay", body=body, like=like)
+        if done["replay"] and not no_wait:
+            _wait(client, name, done["replay"])
+            path = f"{connector_path(name)}/replays/{quote(done['replay'], safe='')}"
+            done |= {"done": True, **client.request("GET", path, like={"sent": "", "leftOut": "", "leftOutIds": [""]})}
+    emit(output, done, lambda: _told(done, dry_run=dry_run, if_newer=if_newer, left=every and not again))
+
+
+def _wait(client: Api, name: str, replay_name: str) -> None:
+    """Until all is confirmed and noted; then the connector that did it is removed."""
+    go_on = f"rocketconnect dlq replay {name} --continue {replay_name}"
+    try:
+        begun = time.monotonic()
+        while True:
+            try:
+                state = get_state(client, replay_name)
+            except ApiError as error:
+                # The state service hears of a new connector a moment later than the one who made it.
+                if error.exit_code is not Exit.NOT_FOUND or time.monotonic() - begun > UNKNOWN_SECONDS:
+                    raise _gone(replay_name, error) from None
+                time.sleep(WAIT_SECONDS)
+                continue
+            left = sum(int(each.get("metrics", {}).get("sourceRemaining", 0)) for each in state.get("tasks", []))
+            if state_name(state) == "FAILED":
+                trace = state.get("trace", "")
+                detail = (
+                    f"the replay can't go on: {trace}. End it with `rocketconnect connector delete {replay_name}`; or mend it, "
+                    f"`rocketconnect connector restart {replay_name}`, and wait for it again with `{go_on}`"
+                )
+                raise ApiError(Exit.FAILED, {"detail": detail})
+            if state_name(state) == "IDLE" and not left:
+                break
+            if err.is_terminal:
+                err.print(f"\r{left} left ", end="")
+            time.sleep(WAIT_SECONDS)
+    except KeyboardInterrupt:
+        err.print(
+            f"\nThe replay goes on. Wait for it again with `{go_on}`, "
+            f"or end it with `rocketconnect connector delete {replay_name}`."
+        )
+        raise typer.Exit(int(Exit.TIMEOUT)) from None
+    client.request("DELETE", connector_path(replay_name))
+
+
+def _gone(replay_name: str, error: ApiError) -> ApiError:
+    if error.exit_code is not Exit.NOT_FOUND:
+        return error
+    return ApiError(Exit.NOT_FOUND, {"detail": f"there is no replay {replay_name!r}: it is done, or somebody has deleted it."})
+
+
+def _told(done: dict[str, Any], *, dry_run: bool, if_newer: bool, left: bool) -> str:
+    """One line on a replay; `left`: what was replayed before is not among what it is about."""
+    to = f" to {done['topic']}" if "topic" in done else ""
+    if "done" in done:
+        ids = ", ".join(done["leftOutIds"]) + (", ..." if len(done["leftOutIds"]) < int(done["leftOut"]) else "")
+        out = f", left out {done['leftOut']} (a newer record of its key): {ids}" if int(done["leftOut"]) else ""
+        said = f"sent {_letters(done['sent'])}{to}{out}"
+    elif not int(done["count"]):
+        said = "there is nothing to send"
+    elif dry_run:
+        said = f"would send {'up to ' if if_newer else ''}{_letters(done['count'])}{to}"
+    else:
+        said = f"{done['replay']} sends {'up to ' if if_newer else ''}{_letters(done['count'])}{to}"
+        said += f"; `rocketconnect connector status {done['replay']}` shows it, delete it when it is IDLE"
+    if cut := int(done.get("cut", 0)):
+        said += f"; {cut} can't be sent, because they are cut: edit them first"
+    if before := int(done.get("replayed", 0)):
+        of_all = f"; left out {before} that were replayed before (--again sends them, too)"
+        said += of_all if left else f"; {before} of them were replayed before"
+    return said
+
+
+def _letters(count: str) -> str:
+    return f"{count} dead letter{'s' if int(count) != 1 else ''}"
