@@ -23,7 +23,7 @@ def list_workers(url: UrlOption = URL, output: OutputOption = Output.TABLE) -> N
     """List the executors: whether they live and take work, how many tasks they hold, what can be asked of them."""
     with api(url) as client:
         workers = list(client.pages("/v1/workers", "workers", WORKER))
-    columns = ("WORKER", "ADDRESS", "STATE", "WEIGHT", "TASKS", "LABELS")
+    columns = ("WORKER", "ADDRESS", "PID", "STATE", "WEIGHT", "TASKS", "LABELS")
     emit(output, {"workers": workers}, lambda: table_of(columns, map(_cells, workers)))
 
 
@@ -98,4 +98,6 @@ def _state(row: dict[str, Any]) -> str:
 def _cells(row: dict[str, Any]) -> tuple[object, ...]:
     state = _state(row) + (", gone" if row.get("drained") and not row.get("alive") else "")
     labels = ", ".join(f"{name}={value}" for name, value in sorted(row.get("labels", {}).items()))
-    return row["workerId"], row.get("address", ""), state, row.get("weight", 1), row.get("tasks", 0), labels
+    # 64-bit numbers are texts in JSON.
+    pid = int(row.get("pid", 0)) or "-"
+    return row["workerId"], row.get("address", ""), pid, state, row.get("weight", 1), row.get("tasks", 0), labels

@@ -148,7 +148,9 @@ def _register(state: State, event: Register, now: float) -> int:
     if before is None or before.ended:
         state.arrivals.joined(event.worker_id, now)
     drained = before is not None and before.drained
-    worker = Worker(event.worker_id, session, event.address, event.labels, event.plugins, event.weight, drained=drained)
+    worker = Worker(
+        event.worker_id, session, event.address, event.labels, event.plugins, event.weight, drained=drained, pid=event.pid
+    )
     state.tables.workers.put(worker.id, worker)
     state.ended_at.pop(worker.id, None)
     state.leases.renew(worker.id, now)

@@ -19,6 +19,7 @@ class Register:
     plugins: frozenset[str]
     weight: int = 1
     send_deadline: float = 0.0
+    pid: int = 0
 
 
 @dataclass(frozen=True, slots=True)

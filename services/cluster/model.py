@@ -44,6 +44,7 @@ class Worker:
     """An executor that registered. Once `ended`, its session holds nothing and cannot be renewed.
 
     One that is `drained` gets nothing new, in later sessions too, until it is undrained; it is not forgotten before that.
+    `pid` is shown to people, and nothing is decided by it.
     """
 
     id: str
@@ -54,6 +55,7 @@ class Worker:
     weight: int = 1
     ended: bool = False
     drained: bool = False
+    pid: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ _workers = sa.Table(
     sa.Column("weight", sa.Integer),
     sa.Column("ended", sa.Boolean),
     sa.Column("drained", sa.Boolean),
+    sa.Column("pid", sa.BigInteger),
 )
 _connectors = sa.Table(
     "cluster_connectors",
@@ -149,6 +150,7 @@ def _worker_row(worker: Worker) -> dict[str, Any]:
         "weight": worker.weight,
         "ended": worker.ended,
         "drained": worker.drained,
+        "pid": worker.pid,
     }
 
 

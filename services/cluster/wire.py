@@ -25,7 +25,7 @@ def register(request: pb.RegisterWorkerRequest) -> Register:
     weight = request.weight or 1
     send_deadline = request.send_deadline.ToTimedelta().total_seconds()
     plugins = frozenset(request.plugins)
-    return Register(request.worker_id, request.address, dict(request.labels), plugins, weight, send_deadline)
+    return Register(request.worker_id, request.address, dict(request.labels), plugins, weight, send_deadline, max(0, request.pid))
 
 
 def release(request: pb.ReleaseAssignmentRequest) -> Release:
@@ -94,6 +94,7 @@ def worker(value: Worker, *, lease_until: float | None, alive: bool, tasks: int,
         weight=value.weight,
         drained=value.drained,
         plannings=plannings,
+        pid=value.pid,
     )
     if lease_until is not None:
         message.lease_until.CopyFrom(timestamp(lease_until))

@@ -37,6 +37,7 @@ class Identity:
         labels: What connectors can ask for.
         weight: How much it takes compared with others.
         send_deadline: Seconds for which a send of it may be under way.
+        pid: Of its process, for people.
     """
 
     worker_id: str
@@ -44,6 +45,7 @@ class Identity:
     labels: Mapping[str, str]
     weight: int = 1
     send_deadline: float = 0.0
+    pid: int = 0
 
 
 class Membership:
@@ -99,6 +101,7 @@ class Membership:
                 labels=identity.labels,
                 plugins=offered,
                 weight=identity.weight,
+                pid=identity.pid,
             )
             request.send_deadline.FromNanoseconds(int(identity.send_deadline * 1e9))
             sent = time.monotonic()

@@ -97,7 +97,12 @@ class _Executor:
         settings = self._settings
         labels = parse_labels(settings.labels)
         identity = Identity(
-            settings.worker_at(address), settings.reached_at(address), labels, settings.weight, settings.send_deadline_seconds
+            settings.worker_at(address),
+            settings.reached_at(address),
+            labels,
+            settings.weight,
+            settings.send_deadline_seconds,
+            os.getpid(),
         )
         worker = self._worker = Worker(
             identity,

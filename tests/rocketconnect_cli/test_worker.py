@@ -8,7 +8,16 @@ from typer.testing import CliRunner, Result
 
 from rocketconnect_cli.commands import app
 
-HELD = {"workerId": "w:1", "address": "h:1", "alive": True, "tasks": 3, "weight": 2, "labels": {"zone": "a"}, "drained": True}
+HELD = {
+    "workerId": "w:1",
+    "address": "h:1",
+    "alive": True,
+    "tasks": 3,
+    "weight": 2,
+    "pid": "77",
+    "labels": {"zone": "a"},
+    "drained": True,
+}
 EMPTY = {**HELD, "tasks": 0}
 REFUSED = {
     "detail": "worker w:1 is not drained: it is the last executor that takes work",
@@ -34,9 +43,10 @@ def test_the_list_says_who_takes_work_and_how_much(rest_factory: Any) -> None:
     gone = {"workerId": "x", "drained": True}
     rows = answer(HELD, EMPTY, gone, {"workerId": "y", "alive": True, "weight": 1}, {"workerId": "z"})
     lines = run(rest_factory(200, rows).url, "list").stdout.splitlines()
-    assert lines[0].split() == ["WORKER", "ADDRESS", "STATE", "WEIGHT", "TASKS", "LABELS"]
-    assert lines[1].split() == ["w:1", "h:1", "draining", "2", "3", "zone=a"]
-    assert [line.split()[2] for line in lines[2:3]] == ["drained"]
+    assert lines[0].split() == ["WORKER", "ADDRESS", "PID", "STATE", "WEIGHT", "TASKS", "LABELS"]
+    assert lines[1].split() == ["w:1", "h:1", "77", "draining", "2", "3", "zone=a"]
+    assert lines[2].split()[3] == "drained"
+    assert lines[3].split()[:3] == ["x", "-", "drained,"]
     assert "drained, gone" in lines[3]
     assert ("alive" in lines[4], "gone" in lines[5]) == (True, True)
     assert json.loads(run(rest_factory(200, rows).url, "list", "-o", "json").stdout)["workers"][0] == HELD

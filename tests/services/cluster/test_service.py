@@ -240,7 +240,7 @@ async def test_any_number_of_watchers_sees_the_same(client: Client, connector: C
 
 
 async def test_a_worker_says_its_weight_and_is_drained_over_the_wire(client: Client, connector: Callable[..., Connector]) -> None:
-    await client.register("a", weight=3)
+    await client.register("a", weight=3, pid=77)
     with pytest.raises(FailedPrecondition, match="last executor") as refused:
         await client.call("DrainWorker", pb.DrainWorkerRequest(worker_id="a"))
     assert refused.value.reason == "NO_OTHER_WORKER"
@@ -250,6 +250,7 @@ async def test_a_worker_says_its_weight_and_is_drained_over_the_wire(client: Cli
     await client.want(connector())
     workers = (await client.call("ListWorkers", pb.ListWorkersRequest())).workers
     assert [(worker.weight, worker.drained, worker.plannings) for worker in workers] == [(3, True, 0), (1, False, 1)]
+    assert [worker.pid for worker in workers] == [77, 0]
     undrained = (await client.call("UndrainWorker", pb.UndrainWorkerRequest(worker_id="a"))).worker
     assert not undrained.drained
 

@@ -212,12 +212,15 @@ class RegisterWorkerRequest(_message.Message):
     PLUGINS_FIELD_NUMBER: _builtins.int
     WEIGHT_FIELD_NUMBER: _builtins.int
     SEND_DEADLINE_FIELD_NUMBER: _builtins.int
+    PID_FIELD_NUMBER: _builtins.int
     worker_id: _builtins.str
     """Unique among the workers; stays the same when a worker is started again."""
     address: _builtins.str
     """Where its executor service answers: host:port."""
     weight: _builtins.int
     """How many tasks it is to have, compared with the others: with 2 twice as many as with 1. From 1 to 100; 0, if not said: 1."""
+    pid: _builtins.int
+    """The id of its process on its machine, for people; 0: not said."""
     @_builtins.property
     def labels(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """What connectors can ask for: spark=3.5."""
@@ -241,10 +244,11 @@ class RegisterWorkerRequest(_message.Message):
         plugins: _abc.Iterable[_builtins.str] | None = ...,
         weight: _builtins.int = ...,
         send_deadline: _duration_pb2.Duration | None = ...,
+        pid: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["send_deadline", b"send_deadline"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "labels", b"labels", "plugins", b"plugins", "send_deadline", b"send_deadline", "weight", b"weight", "worker_id", b"worker_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "labels", b"labels", "pid", b"pid", "plugins", b"plugins", "send_deadline", b"send_deadline", "weight", b"weight", "worker_id", b"worker_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -679,6 +683,7 @@ class Worker(_message.Message):
     WEIGHT_FIELD_NUMBER: _builtins.int
     DRAINED_FIELD_NUMBER: _builtins.int
     PLANNINGS_FIELD_NUMBER: _builtins.int
+    PID_FIELD_NUMBER: _builtins.int
     worker_id: _builtins.str
     """Its id."""
     address: _builtins.str
@@ -695,6 +700,8 @@ class Worker(_message.Message):
     """It gets nothing new; it has given everything away when it holds neither tasks nor plannings."""
     plannings: _builtins.int
     """How many plannings it holds."""
+    pid: _builtins.int
+    """The id of its process on its machine, as it said when it registered last; 0: not said."""
     @_builtins.property
     def labels(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """Its labels."""
@@ -721,10 +728,11 @@ class Worker(_message.Message):
         weight: _builtins.int = ...,
         drained: _builtins.bool = ...,
         plannings: _builtins.int = ...,
+        pid: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["lease_until", b"lease_until"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "alive", b"alive", "drained", b"drained", "labels", b"labels", "lease_until", b"lease_until", "plannings", b"plannings", "plugins", b"plugins", "session", b"session", "tasks", b"tasks", "weight", b"weight", "worker_id", b"worker_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "alive", b"alive", "drained", b"drained", "labels", b"labels", "lease_until", b"lease_until", "pid", b"pid", "plannings", b"plannings", "plugins", b"plugins", "session", b"session", "tasks", b"tasks", "weight", b"weight", "worker_id", b"worker_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
