@@ -94,6 +94,6 @@ def _cells(rows: list[Row]) -> Iterator[tuple[object, ...]]:
 
 
 def _action(change: Row) -> str:
-    action = without_prefix(change.get("action"), "ACTION_").lower()
+    action = without_prefix(change.get("action"), "ACTION_").lower().replace("_", " ")
     of = int(change.get("ofRevision") or 0)
     return f"{action} to {of}" if of else {"": "-", "unspecified": "-"}.get(action, action)

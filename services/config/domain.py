@@ -50,6 +50,7 @@ class Action(StrEnum):
     RESUME = "RESUME"
     STOP = "STOP"
     RESTART = "RESTART"
+    MOVE_POSITIONS = "MOVE_POSITIONS"
 
 
 @dataclass(frozen=True, slots=True)

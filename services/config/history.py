@@ -24,6 +24,7 @@ _DONE = {
     Action.RESUME: "resumed",
     Action.STOP: "stopped",
     Action.RESTART: "restarted",
+    Action.MOVE_POSITIONS: "moved to other positions",
 }
 _Row = Mapping[str, Any] | sa.RowMapping
 

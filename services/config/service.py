@@ -33,6 +33,7 @@ _SignedRequest = (
     | pb.RollbackConnectorRequest
     | pb.DeleteConnectorRequest
     | pb.RestartConnectorRequest
+    | pb.RecordPositionsMoveRequest
 )
 
 _log = get_logger(__name__)
@@ -176,6 +177,14 @@ class ConfigService(ConfigServiceServicer):
         workers = await self._workers()
         done = await asyncio.gather(*(self._reload(worker) for worker in workers))
         return pb.ReloadPluginsResponse(workers=sorted(name for name in done if name))
+
+    async def RecordPositionsMove(
+        self, request: pb.RecordPositionsMoveRequest, context: ServicerContext
+    ) -> pb.RecordPositionsMoveResponse:
+        """Keep it in the history."""
+        _refuse(checks.token_problems("connector_uid", request.connector_uid))
+        await self._feed.write(self._store.record_positions_move, request.connector_uid, _signature(request, context))
+        return pb.RecordPositionsMoveResponse()
 
     async def ReportPlugins(self, request: pb.ReportPluginsRequest, context: ServicerContext) -> pb.ReportPluginsResponse:
         """Store what an executor offers."""

@@ -170,6 +170,19 @@ class ConfigStore:
             write.note(Action.RESTART, row)
             return _save(write, row)
 
+    def record_positions_move(self, uid: str, by: Signature) -> None:
+        """Keep in the history of a living connector that its positions were moved. The connector and its etag stay as they are.
+
+        Raises:
+            NotFound: CONNECTOR_NOT_FOUND.
+        """
+        with self._write(by) as write:
+            query = sa.select(tables.connectors).where(_living, tables.connectors.c.uid == uid)
+            row = write.connection.execute(query).mappings().one_or_none()
+            if row is None:
+                raise _not_found(uid)
+            write.note(Action.MOVE_POSITIONS, row)
+
     def get(self, name: str, etag: str = "") -> Connector:
         """Return a living connector.
 

@@ -1,5 +1,6 @@
 """What the other services say before positions are moved by hand, and what they are told afterwards."""
 
+import asyncio
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 from google.protobuf.timestamp_pb2 import Timestamp
 from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
 from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceStub
+from rocketconnect.config.v1 import config_service_pb2 as configs
+from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceStub
 from rocketconnect.connector.v1 import connector_pb2
 from rocketconnect.executor.v1 import executor_service_pb2 as executor
 from rocketconnect.executor.v1.executor_service_pb2_grpc import ExecutorServiceStub
@@ -63,8 +66,8 @@ class Others(Protocol):
     async def resolve(self, request: executor.ResolvePositionsRequest) -> Resolved:
         """Return the positions of an edge or a time."""
 
-    async def tell(self, uid: str, lines: Sequence[str]) -> None:
-        """Put lines into the log of a connector, if the state service answers."""
+    async def tell(self, uid: str, author: str, why: str, lines: Sequence[str]) -> None:
+        """Put a move into the history of a connector, and lines into its log, as far as the config and the state service answer."""
 
 
 class GrpcOthers:
@@ -73,12 +76,13 @@ class GrpcOthers:
     def __init__(self, settings: ServiceSettings) -> None:
         self._cluster = channel(settings.cluster_address, settings) if settings.cluster_address else None
         self._state = channel(settings.state_address, settings) if settings.state_address else None
+        self._config = channel(settings.config_address, settings, service="config") if settings.config_address else None
         self._executors = Channels(settings)
 
     async def close(self) -> None:
         """Close all channels."""
         await self._executors.close()
-        for opened in (self._cluster, self._state):
+        for opened in (self._cluster, self._state, self._config):
             if opened is not None:
                 await opened.close()
 
@@ -135,8 +139,21 @@ class GrpcOthers:
         offsets = {position.partition: position.offset for position in answer.positions}
         return Resolved(offsets, [_problem(found) for found in answer.problems], list(answer.left_out))
 
-    async def tell(self, uid: str, lines: Sequence[str]) -> None:
+    async def tell(self, uid: str, author: str, why: str, lines: Sequence[str]) -> None:
         """See `Others`."""
+        await asyncio.gather(self._record(uid, author, why), self._write_log(uid, lines))
+
+    async def _record(self, uid: str, author: str, why: str) -> None:
+        if self._config is None:
+            return
+        request = configs.RecordPositionsMoveRequest(connector_uid=uid, author=author, reason=why)
+        try:
+            with remote_errors():
+                await ConfigServiceStub(self._config).RecordPositionsMove(request)
+        except ServiceError as error:
+            _log.warning("the history of the connector does not show what was moved", uid=uid, cause=error.message)
+
+    async def _write_log(self, uid: str, lines: Sequence[str]) -> None:
         if self._state is None:
             return
         now = Timestamp()

@@ -28,6 +28,9 @@ ENDING_SECONDS = 5.0
 
 _LOOK_SECONDS = 0.1
 _TOLD = 100
+_IN_HISTORY = 3
+_LONGEST_AUTHOR = 128
+_LONGEST_REASON = 1_000
 
 _Moving = pb.AlterPositionsRequest | pb.ResetPositionsRequest | pb.RestorePositionsRequest | pb.ImportPositionsRequest
 
@@ -219,4 +222,12 @@ class PositionService(PositionServiceServicer):
         for change in moved.changes[:_TOLD]:
             _log.info("position", uid=entry.uid, partition=change.partition, before=change.before, after=change.after)
             lines.append(f"position of {change.partition}: {change.before or 'none'} -> {change.after or 'none'}")
-        await self._others.tell(entry.uid, lines)
+        await self._others.tell(entry.uid, by[:_LONGEST_AUTHOR], _short(what, moved), lines)
+
+
+def _short(what: str, moved: Moved) -> str:
+    """What was moved, as one reason in the history of the connector."""
+    told = [f"{change.partition} {change.before or 'none'} -> {change.after or 'none'}" for change in moved.changes[:_IN_HISTORY]]
+    left = len(moved.changes) - len(told)
+    text = f"{what}: {', '.join([*told, *([f'and {left} more'] if left else [])]) or 'nothing'}"
+    return "".join(character if character.isprintable() else "?" for character in text)[:_LONGEST_REASON]

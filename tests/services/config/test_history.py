@@ -11,7 +11,7 @@ from rocketconnect.config.v1 import config_service_pb2 as pb
 from rocketconnect.connector.v1 import connector_pb2
 
 from rocketconnect_kit import database
-from rocketconnect_kit.errors import Aborted, AlreadyExists, InvalidArgument, ServiceError
+from rocketconnect_kit.errors import Aborted, AlreadyExists, InvalidArgument, NotFound, ServiceError
 from rocketconnect_kit.status import decode
 from services.config.domain import Action, ConnectorType, Draft, WantedState
 from services.config.signature import Signature, signature
@@ -66,6 +66,19 @@ def test_every_write_leaves_one_entry_and_what_wrote_nothing_leaves_none(store: 
         (2, Action.UPDATE, "bob"),
         (1, Action.CREATE, "alice"),
     ]
+
+
+def test_moved_positions_are_in_the_history_and_leave_the_connector_and_its_etag_as_they_are(store: ConfigStore) -> None:
+    create(store)
+    before = store.get("c")
+    store.record_positions_move(before.uid, BOB)
+    newest = store.history("c", None, 1)[0][1]
+    assert (newest.action, newest.revision, newest.author, newest.reason) == (Action.MOVE_POSITIONS, 1, "bob", "later")
+    assert store.get("c") == before
+    store.want("c", WantedState.STOPPED, before.etag)
+    store.delete("c", "")
+    with pytest.raises(NotFound):
+        store.record_positions_move(before.uid, BOB)
 
 
 @pytest.mark.parametrize("write", ["update", "delete", "want", "restart"])

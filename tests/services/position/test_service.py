@@ -27,9 +27,10 @@ from services.config.feed import ChangeFeed
 from services.config.service import ConfigService
 from services.config.store import ConfigStore
 from services.position.directory import Directory
-from services.position.others import Resolved, not_checked
+from services.position.domain import Change, Moved
+from services.position.others import GrpcOthers, Resolved, not_checked
 from services.position.server import following
-from services.position.service import PositionService
+from services.position.service import PositionService, _short
 from services.position.store import PositionStore
 
 
@@ -87,6 +88,7 @@ class PaperOthers:
     resolved: Resolved = field(default_factory=lambda: Resolved({}, (), ()))
     asked: list[Any] = field(default_factory=list)
     told: list[tuple[str, list[str]]] = field(default_factory=list)
+    recorded: list[tuple[str, str]] = field(default_factory=list)
 
     async def owners(self, uid: str) -> Sequence[str]:
         self._answer("owners")
@@ -102,8 +104,9 @@ class PaperOthers:
         self._answer(request)
         return self.resolved
 
-    async def tell(self, uid: str, lines: Sequence[str]) -> None:
+    async def tell(self, uid: str, author: str, why: str, lines: Sequence[str]) -> None:
         self.told.append((uid, list(lines)))
+        self.recorded.append((author, why))
 
     def _answer(self, asked: object) -> None:
         self.asked.append(asked)
@@ -400,6 +403,29 @@ async def test_who_moved_what_is_in_the_log_of_the_connector(
     request.author = "root@host"
     await stub.AlterPositions(request)
     assert others.told == [(made.uid, ["positions moved by root@host: 1 of them", "position of p: [9] -> [1]"])]
+    assert others.recorded == [("root@host", "moved: p [9] -> [1]")]
+
+
+async def test_the_history_of_the_connector_keeps_who_moved_what(
+    start: Callable[[str], Any], config: Config, others: PaperOthers
+) -> None:
+    stub = await start(config.address)
+    made = await stopped(stub, config, p="[9]")
+    before = config.store.get("c")
+    real = GrpcOthers(StoreSettings(config_address=config.address))
+    await real.tell(made.uid, "root@host", "moved: p [9] -> [1]", [])
+    await real.tell("nobody", "root@host", "moved", [])
+    await real.close()
+    newest = config.store.history("c", None, 1)[0][1]
+    assert (newest.action, newest.author, newest.reason) == ("MOVE_POSITIONS", "root@host", "moved: p [9] -> [1]")
+    assert config.store.get("c") == before
+
+
+def test_the_history_names_the_first_that_were_moved_in_one_line() -> None:
+    changes = [Change(f"p\n{number}", None if number else "[9]", "[1]") for number in range(5)]
+    moved = "p?0 [9] -> [1], p?1 none -> [1], p?2 none -> [1], and 2 more"
+    assert _short("moved", Moved((), tuple(changes), 0)) == f"moved: {moved}"
+    assert _short("reset", Moved((), (), 0)) == "reset: nothing"
 
 
 @pytest.mark.parametrize(

@@ -992,6 +992,53 @@ class ReportPluginsResponse(_message.Message):
 Global___ReportPluginsResponse: _TypeAlias = ReportPluginsResponse  # noqa: Y015
 
 @_typing.final
+class RecordPositionsMoveRequest(_message.Message):
+    """See ConfigService.RecordPositionsMove."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CONNECTOR_UID_FIELD_NUMBER: _builtins.int
+    AUTHOR_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    connector_uid: _builtins.str
+    """The connector, which must live."""
+    author: _builtins.str
+    """Who moved them, as the position service knows."""
+    reason: _builtins.str
+    """From where to where."""
+    def __init__(
+        self,
+        *,
+        connector_uid: _builtins.str = ...,
+        author: _builtins.str = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["author", b"author", "connector_uid", b"connector_uid", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RecordPositionsMoveRequest: _TypeAlias = RecordPositionsMoveRequest  # noqa: Y015
+
+@_typing.final
+class RecordPositionsMoveResponse(_message.Message):
+    """See ConfigService.RecordPositionsMove."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RecordPositionsMoveResponse: _TypeAlias = RecordPositionsMoveResponse  # noqa: Y015
+
+@_typing.final
 class WatchConnectorsRequest(_message.Message):
     """See ConfigService.WatchConnectors."""
 

@@ -113,6 +113,11 @@ class ConfigServiceStub:
                 request_serializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ReloadPluginsRequest.SerializeToString,
                 response_deserializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ReloadPluginsResponse.FromString,
                 _registered_method=True)
+        self.RecordPositionsMove = channel.unary_unary(
+                '/rocketconnect.config.v1.ConfigService/RecordPositionsMove',
+                request_serializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.RecordPositionsMoveRequest.SerializeToString,
+                response_deserializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.RecordPositionsMoveResponse.FromString,
+                _registered_method=True)
         self.ReportPlugins = channel.unary_unary(
                 '/rocketconnect.config.v1.ConfigService/ReportPlugins',
                 request_serializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ReportPluginsRequest.SerializeToString,
@@ -237,6 +242,13 @@ class ConfigServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RecordPositionsMove(self, request, context):
+        """Keeps in the history of a connector that its positions were moved: the position service tells it. Changes nothing else.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ReportPlugins(self, request, context):
         """An executor says what it offers. Replaces what it said before.
         """
@@ -328,6 +340,11 @@ def add_ConfigServiceServicer_to_server(servicer, server):
                     servicer.ReloadPlugins,
                     request_deserializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ReloadPluginsRequest.FromString,
                     response_serializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ReloadPluginsResponse.SerializeToString,
+            ),
+            'RecordPositionsMove': grpc.unary_unary_rpc_method_handler(
+                    servicer.RecordPositionsMove,
+                    request_deserializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.RecordPositionsMoveRequest.FromString,
+                    response_serializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.RecordPositionsMoveResponse.SerializeToString,
             ),
             'ReportPlugins': grpc.unary_unary_rpc_method_handler(
                     servicer.ReportPlugins,
@@ -749,6 +766,33 @@ class ConfigService:
             '/rocketconnect.config.v1.ConfigService/ReloadPlugins',
             rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ReloadPluginsRequest.SerializeToString,
             rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ReloadPluginsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RecordPositionsMove(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rocketconnect.config.v1.ConfigService/RecordPositionsMove',
+            rocketconnect_dot_config_dot_v1_dot_config__service__pb2.RecordPositionsMoveRequest.SerializeToString,
+            rocketconnect_dot_config_dot_v1_dot_config__service__pb2.RecordPositionsMoveResponse.FromString,
             options,
             channel_credentials,
             insecure,

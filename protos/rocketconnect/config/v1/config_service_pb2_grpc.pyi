@@ -67,6 +67,8 @@ class ConfigServiceStub:
     """The plugins that executors offer now."""
     ReloadPlugins: _grpc.UnaryUnaryMultiCallable[_config_service_pb2.ReloadPluginsRequest, _config_service_pb2.ReloadPluginsResponse]
     """Asks every executor to look for its plugins again."""
+    RecordPositionsMove: _grpc.UnaryUnaryMultiCallable[_config_service_pb2.RecordPositionsMoveRequest, _config_service_pb2.RecordPositionsMoveResponse]
+    """Keeps in the history of a connector that its positions were moved: the position service tells it. Changes nothing else."""
     ReportPlugins: _grpc.UnaryUnaryMultiCallable[_config_service_pb2.ReportPluginsRequest, _config_service_pb2.ReportPluginsResponse]
     """An executor says what it offers. Replaces what it said before."""
     WatchConnectors: _grpc.UnaryStreamMultiCallable[_config_service_pb2.WatchConnectorsRequest, _config_service_pb2.WatchConnectorsResponse]
@@ -111,6 +113,8 @@ class ConfigServiceAsyncStub(ConfigServiceStub):
     """The plugins that executors offer now."""
     ReloadPlugins: _aio.UnaryUnaryMultiCallable[_config_service_pb2.ReloadPluginsRequest, _config_service_pb2.ReloadPluginsResponse]  # type: ignore[assignment]
     """Asks every executor to look for its plugins again."""
+    RecordPositionsMove: _aio.UnaryUnaryMultiCallable[_config_service_pb2.RecordPositionsMoveRequest, _config_service_pb2.RecordPositionsMoveResponse]  # type: ignore[assignment]
+    """Keeps in the history of a connector that its positions were moved: the position service tells it. Changes nothing else."""
     ReportPlugins: _aio.UnaryUnaryMultiCallable[_config_service_pb2.ReportPluginsRequest, _config_service_pb2.ReportPluginsResponse]  # type: ignore[assignment]
     """An executor says what it offers. Replaces what it said before."""
     WatchConnectors: _aio.UnaryStreamMultiCallable[_config_service_pb2.WatchConnectorsRequest, _config_service_pb2.WatchConnectorsResponse]  # type: ignore[assignment]
@@ -242,6 +246,14 @@ class ConfigServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_config_service_pb2.ReloadPluginsResponse, _abc.Awaitable[_config_service_pb2.ReloadPluginsResponse]]:
         """Asks every executor to look for its plugins again."""
+
+    @_abc_1.abstractmethod
+    def RecordPositionsMove(
+        self,
+        request: _config_service_pb2.RecordPositionsMoveRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_config_service_pb2.RecordPositionsMoveResponse, _abc.Awaitable[_config_service_pb2.RecordPositionsMoveResponse]]:
+        """Keeps in the history of a connector that its positions were moved: the position service tells it. Changes nothing else."""
 
     @_abc_1.abstractmethod
     def ReportPlugins(

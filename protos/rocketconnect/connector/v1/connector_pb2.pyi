@@ -156,6 +156,8 @@ class _ActionEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Action.ValueTy
     """Wanted STOPPED."""
     ACTION_RESTART: _Action.ValueType  # 8
     """Its tasks were started again, and it was wanted RUNNING."""
+    ACTION_MOVE_POSITIONS: _Action.ValueType  # 9
+    """Its positions were moved by hand; the reason says from where to where."""
 
 class Action(_Action, metaclass=_ActionEnumTypeWrapper):
     """What was done to a connector."""
@@ -178,6 +180,8 @@ ACTION_STOP: Action.ValueType  # 7
 """Wanted STOPPED."""
 ACTION_RESTART: Action.ValueType  # 8
 """Its tasks were started again, and it was wanted RUNNING."""
+ACTION_MOVE_POSITIONS: Action.ValueType  # 9
+"""Its positions were moved by hand; the reason says from where to where."""
 Global___Action: _TypeAlias = Action  # noqa: Y015
 
 class _PluginType:
