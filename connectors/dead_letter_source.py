@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.dead_letters import EDITION_TAG, STAGES, DeadLetter, Filter, Newest, join_spans, read_spans
+from rocketconnect_sdk.dead_letters import EDITION_TAG, STAGES, DeadLetter, Filter, Newest, Spans, join_spans, read_spans
 from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.record import Offset, SourceBatch
@@ -18,7 +18,7 @@ _NOTED = 4_000
 
 
 class DeadLetterSource(Source):
-    """Sends dead letters of a connector again, once each: made by `rocketconnect dlq replay`, IDLE when it is done.
+    """Sends dead letters of a connector again, once each: made by `rocketconnect dlq replay`, deleted when it is done.
 
     What is confirmed it notes in the dead-letter topic (rocketconnect_sdk.replay_notes).
     """
@@ -74,7 +74,8 @@ class DeadLetterTask(SourceTask):
     Each queue of the dead-letter topic is a source partition, and an offset there is an offset of it: after a restart it gives the
     same. Queues are merged by the time at which the letters were stored; within one their order never changes. The notes of a queue
     are a source partition, too, with the offset up to which they tell: it is never above that of the queue but for letters that
-    were left out, and after a restart what is between the two is read again, to be noted and not to be sent.
+    were left out, and after a restart what is between the two is read again, to be noted and not to be sent. Behind them all comes
+    the note that the replay is done, in the partition of the first queue, as if it told of what is behind the last letter.
     """
 
     def __init__(self, config: Config, context: TaskContext, reader: TopicReader) -> None:
@@ -90,7 +91,9 @@ class DeadLetterTask(SourceTask):
         self._to: str = config["replay.to"]
         self._newest = Newest() if config["replay.if.newer"] else None
         self._queues: list[_Queue] = []
-        self._started = False
+        name, each = min(self._spans.items())
+        self._last = (_notes_of(name), each[-1][1] + 1)
+        self._is_told = self._is_done = False
 
     def start(self, positions: Mapping[str, Offset]) -> None:
         """See SourceTask."""
@@ -103,19 +106,20 @@ class DeadLetterTask(SourceTask):
             for each in queues:
                 each.rewind()
         self._queues = queues
-        self._started = True
+        partition, offset = self._last
+        self._is_told = self._is_done = positions.get(partition, (0,))[0] >= offset
 
     def poll(self) -> SourceBatch | None:
         """The next note; else the next letters of the queue whose next one is the oldest; None only behind the last."""
         while not self._context.stopping.is_set():
             for queue in self._queues:
                 if noted := queue.take_confirmed():
-                    return self._note(queue.name, noted)
+                    return self._note(_notes_of(queue.name), noted[-1][0] + 1, *_spans(queue.name, noted))
             for queue in self._queues:
                 queue.fill()
             waiting = [queue for queue in self._queues if queue.read]
             if not waiting:
-                return None
+                return self._end()
             first = min(waiting, key=_Queue.next_time)
             others = min((queue.next_time() for queue in waiting if queue is not first), default=None)
             batch = self._take(first, others)
@@ -145,10 +149,18 @@ class DeadLetterTask(SourceTask):
             batch.topics = [letter.notes.get("topic", "") for letter, _ in letters]
         return batch
 
+    def _end(self) -> SourceBatch | None:
+        """The last note, when everything else is confirmed."""
+        if self._is_told or any(queue.remaining() for queue in self._queues):
+            return None
+        self._is_told = True
+        partition, offset = self._last
+        return self._note(partition, offset, {}, {}, is_last=True)
+
     @property
     def finished(self) -> bool:
         """True when all are confirmed."""
-        return self._started and self.remaining() == 0
+        return self._is_done
 
     def committed(self, positions: Mapping[str, Offset]) -> None:
         """See SourceTask."""
@@ -157,10 +169,12 @@ class DeadLetterTask(SourceTask):
                 queue.confirmed(positions[queue.name][0])
             if _notes_of(queue.name) in positions:
                 queue.noted(positions[_notes_of(queue.name)][0])
+        partition, offset = self._last
+        self._is_done |= positions.get(partition, (0,))[0] >= offset
 
     def remaining(self) -> int:
         """Offsets that are left to look at, and letters and notes that are not confirmed yet."""
-        return sum(queue.remaining() for queue in self._queues)
+        return sum(queue.remaining() for queue in self._queues) + (not self._is_done)
 
     def close(self) -> None:
         """Nothing is held."""
@@ -171,14 +185,9 @@ class DeadLetterTask(SourceTask):
         self._context.log.info("dead letter %s is left out: there is a newer record of its key", letter.id)
         return True
 
-    def _note(self, queue: str, noted: Sequence[tuple[int, bool]]) -> SourceBatch:
-        sent, left_out = (
-            {queue: join_spans((offset, offset + 1) for offset, is_sent in noted if is_sent is wanted)} for wanted in (True, False)
-        )
-        note = ReplayNote(self._connector, self._context.connector, self._to, sent, left_out)
-        return SourceBatch(
-            _notes_of(queue), [note.body()], [(noted[-1][0] + 1,)], topics=[self._topic], properties=[note.properties()]
-        )
+    def _note(self, partition: str, offset: int, sent: Spans, left_out: Spans, *, is_last: bool = False) -> SourceBatch:
+        note = ReplayNote(self._connector, self._context.connector, self._to, sent, left_out, is_last)
+        return SourceBatch(partition, [note.body()], [(offset,)], topics=[self._topic], properties=[note.properties()])
 
     def _editions(self, queue: str, first: int) -> dict[int, Message]:
         """By the offset of the dead letter, its newest edition."""
@@ -313,6 +322,14 @@ class _Queue:
 def _notes_of(queue: str) -> str:
     """The source partition of the notes of a queue."""
     return f"{queue}:noted"
+
+
+def _spans(queue: str, noted: Sequence[tuple[int, bool]]) -> tuple[Spans, Spans]:
+    """What was sent, and what was left out."""
+    sent, left_out = (
+        join_spans((offset, offset + 1) for offset, is_sent in noted if is_sent is wanted) for wanted in (True, False)
+    )
+    return {queue: sent}, {queue: left_out}
 
 
 def _batch(queue: str, letters: Sequence[tuple[DeadLetter, bytes]], size: int) -> SourceBatch:

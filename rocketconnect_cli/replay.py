@@ -7,11 +7,11 @@ from urllib.parse import quote
 
 import typer
 
-from rocketconnect_cli.api import Api, ApiError, Exit, connector_path
+from rocketconnect_cli.api import Api, ApiError, Exit, checked_name, connector_path
 from rocketconnect_cli.letters import Error, Name, Since, Stage, Task, filters
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, err, with_api
 from rocketconnect_cli.signed import author
-from rocketconnect_cli.states import get_state, state_name
+from rocketconnect_cli.states import State, counter, get_state, state_name
 
 WAIT_SECONDS = 0.5
 UNKNOWN_SECONDS = 15.0
@@ -62,38 +62,34 @@ def replay(
             like = {"replay": "", "topic": "", "count": "", "cut": "", "replayed": ""}
             done = client.request("POST", f"{connector_path(name)}/deadLetters:replay", body=body, like=like)
         if done["replay"] and not no_wait:
-            _wait(client, name, done["replay"])
-            path = f"{connector_path(name)}/replays/{quote(done['replay'], safe='')}"
-            done |= {"done": True, **client.request("GET", path, like={"sent": "", "leftOut": "", "leftOutIds": [""]})}
+            done |= _wait(client, name, done["replay"])
     emit(output, done, lambda: _told(done, dry_run=dry_run, if_newer=if_newer, left=every and not again))
 
 
-def _wait(client: Api, name: str, replay_name: str) -> None:
-    """Until all is confirmed and noted; then the connector that did it is removed."""
+def _wait(client: Api, name: str, replay_name: str) -> dict[str, Any]:
+    """What it has done, when all is confirmed and noted; the executor that did it then removes the connector."""
     go_on = f"rocketconnect dlq replay {name} --continue {replay_name}"
+    begun, was_there = time.monotonic(), False
     try:
-        begun = time.monotonic()
         while True:
-            try:
-                state = get_state(client, replay_name)
-            except ApiError as error:
+            state = _state(client, replay_name)
+            if state is None:
+                found = _found(client, name, replay_name)
+                if found["done"]:
+                    return found
                 # The state service hears of a new connector a moment later than the one who made it.
-                if error.exit_code is not Exit.NOT_FOUND or time.monotonic() - begun > UNKNOWN_SECONDS:
-                    raise _gone(replay_name, error) from None
-                time.sleep(WAIT_SECONDS)
-                continue
-            left = sum(int(each.get("metrics", {}).get("sourceRemaining", 0)) for each in state.get("tasks", []))
-            if state_name(state) == "FAILED":
-                trace = state.get("trace", "")
-                detail = (
-                    f"the replay can't go on: {trace}. End it with `rocketconnect connector delete {replay_name}`; or mend it, "
-                    f"`rocketconnect connector restart {replay_name}`, and wait for it again with `{go_on}`"
-                )
-                raise ApiError(Exit.FAILED, {"detail": detail})
-            if state_name(state) == "IDLE" and not left:
-                break
-            if err.is_terminal:
-                err.print(f"\r{left} left ", end="")
+                if was_there or time.monotonic() - begun > UNKNOWN_SECONDS:
+                    raise _gone(replay_name, found)
+            elif state_name(state) == State.FAILED:
+                told = f"the replay can't go on: {state.get('trace', '')}"
+                end = f"End it with `rocketconnect connector delete {replay_name}`"
+                mend = f"mend it, `rocketconnect connector restart {replay_name}`, and wait for it again with `{go_on}`"
+                raise ApiError(Exit.FAILED, {"detail": f"{told}. {end}; or {mend}"})
+            else:
+                was_there = True
+                if err.is_terminal:
+                    left = sum(counter(task, "sourceRemaining") for task in state.get("tasks", []))
+                    err.print(f"\r{left} left ", end="")
             time.sleep(WAIT_SECONDS)
     except KeyboardInterrupt:
         err.print(
@@ -101,13 +97,26 @@ def _wait(client: Api, name: str, replay_name: str) -> None:
             f"or end it with `rocketconnect connector delete {replay_name}`."
         )
         raise typer.Exit(int(Exit.TIMEOUT)) from None
-    client.request("DELETE", connector_path(replay_name))
 
 
-def _gone(replay_name: str, error: ApiError) -> ApiError:
-    if error.exit_code is not Exit.NOT_FOUND:
-        return error
-    return ApiError(Exit.NOT_FOUND, {"detail": f"there is no replay {replay_name!r}: it is done, or somebody has deleted it."})
+def _state(client: Api, replay_name: str) -> dict[str, Any] | None:
+    """None: there is no such connector."""
+    try:
+        return get_state(client, replay_name)
+    except ApiError as error:
+        if error.exit_code is not Exit.NOT_FOUND:
+            raise
+        return None
+
+
+def _found(client: Api, name: str, replay_name: str) -> dict[str, Any]:
+    path = f"{connector_path(name)}/replays/{quote(checked_name(replay_name), safe='')}"
+    return client.request("GET", path, like={"sent": "", "leftOut": "", "leftOutIds": [""], "done": True})
+
+
+def _gone(replay_name: str, found: dict[str, Any]) -> ApiError:
+    sent = f" after it had sent {_letters(found['sent'])}" if int(found["sent"]) else ""
+    return ApiError(Exit.NOT_FOUND, {"detail": f"there is no replay {replay_name!r}: somebody has deleted it{sent}."})
 
 
 def _told(done: dict[str, Any], *, dry_run: bool, if_newer: bool, left: bool) -> str:
@@ -123,7 +132,7 @@ def _told(done: dict[str, Any], *, dry_run: bool, if_newer: bool, left: bool) ->
         said = f"would send {'up to ' if if_newer else ''}{_letters(done['count'])}{to}"
     else:
         said = f"{done['replay']} sends {'up to ' if if_newer else ''}{_letters(done['count'])}{to}"
-        said += f"; `rocketconnect connector status {done['replay']}` shows it, delete it when it is IDLE"
+        said += f"; `rocketconnect connector status {done['replay']}` shows it until it is done"
     if cut := int(done.get("cut", 0)):
         said += f"; {cut} can't be sent, because they are cut: edit them first"
     if before := int(done.get("replayed", 0)):

@@ -25,6 +25,7 @@ class ReplayNote:
         topic: Where they were sent to; that of a source's letters, when a letter does not say itself.
         sent: What was sent.
         left_out: What was not, because there was a newer record of its key.
+        is_last: The replay is done.
     """
 
     connector: str
@@ -32,6 +33,7 @@ class ReplayNote:
     topic: str
     sent: Spans
     left_out: Spans
+    is_last: bool = False
 
     def body(self) -> bytes:
         """What the message holds."""
@@ -40,6 +42,7 @@ class ReplayNote:
             "topic": self.topic,
             "sent": format_spans(self.sent),
             "left_out": format_spans(self.left_out),
+            "last": self.is_last,
         }
         return json.dumps(told).encode()
 
@@ -55,9 +58,9 @@ class ReplayNote:
         topic = message.queue.rsplit("/", 2)[0]
         try:
             told = json.loads(message.body)
-            spans = [read_spans(topic, told[name]) for name in ("sent", "left_out")]
+            sent, left_out = (read_spans(topic, told[name]) for name in ("sent", "left_out"))
             connector = message.properties.get(f"{PREFIX}connector.name", "")
-            return cls(connector, str(told["replay"]), str(told["topic"]), *spans)
+            return cls(connector, str(told["replay"]), str(told["topic"]), sent, left_out, is_last=told["last"] is True)
         except (ValueError, KeyError, TypeError):
             return None
 
@@ -107,13 +110,20 @@ class ReplayNotes:
 
 @dataclass(slots=True)
 class Done:
-    """What one replay has done so far: notes may overlap after a restart."""
+    """What one replay has done so far: notes may overlap after a restart.
+
+    Attributes:
+        is_all: There is nothing left to do.
+    """
+
+    is_all: bool = False
 
     _sent: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     _left_out: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
 
     def add(self, note: ReplayNote) -> None:
         """One more of its notes."""
+        self.is_all |= note.is_last
         for spans, into in ((note.sent, self._sent), (note.left_out, self._left_out)):
             for queue, each in spans.items():
                 into[queue] = join_spans([*into.get(queue, ()), *each])

@@ -19,6 +19,7 @@ from rocketconnect_kit.errors import Unavailable
 from rocketconnect_kit.serve import run, serve
 from rocketconnect_kit.settings import load
 from services.executor.deadletters.journal import Journal
+from services.executor.deadletters.removal import Removal
 from services.executor.deadletters.service import DeadletterService
 from services.executor.defect import end_broken
 from services.executor.fresh import FreshHosts
@@ -112,6 +113,7 @@ class _Executor:
             lambda: self._plugins.names,
             HostPlanner(self._fresh, settings.plugin_seconds),
             self._make_pool,
+            Removal(ConfigServiceStub(self._channels["config"])).saw,
             # The rest of the time is for those that do not stop, the last reports, and the farewell.
             Policy(stop=settings.drain_seconds * 0.8),
         )

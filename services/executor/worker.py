@@ -74,6 +74,7 @@ class Worker:
         plugins: Gives the names of what is offered now.
         planner: Splits connectors into tasks.
         make_pool: Makes the pool of hosts, which tells this worker what they do.
+        see: Called with all that runs say.
         policy: Times and limits of the life cycle.
     """
 
@@ -86,12 +87,14 @@ class Worker:
         plugins: Callable[[], Sequence[str]],
         planner: Planner,
         make_pool: Callable[[Watcher], HostPool],
+        see: Callable[[Assigned, TaskPulse], None],
         policy: Policy,
     ) -> None:
         self.identity = identity
         self._stub = cluster_stub
         self._positions = position_stub
         self._planner = planner
+        self._see = see
         self._policy = policy
         self._lifecycle = Lifecycle(policy, Random())  # noqa: S311 - spreads backoffs
         self.pool = make_pool(self)
@@ -150,6 +153,7 @@ class Worker:
         assigned = self._lifecycle.assigned_to(pulse.run)
         if assigned is not None:
             self._reports.pulse(assigned, pulse)
+            self._see(assigned, pulse)
 
     def on_ended(self, run: int, outcome: Outcome) -> None:
         """A run is over."""

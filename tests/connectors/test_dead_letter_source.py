@@ -92,22 +92,24 @@ def test_letters_of_several_queues_go_in_the_order_in_which_they_were_stored() -
 def test_from_confirmed_positions_exactly_the_rest_goes() -> None:
     assert sent(task(LETTERS, {"dead/b/0": (3,), "dead/b/1": (1,)})) == ["1:1", "0:3", "1:2"]
     confirmed: dict[str, tuple[int, ...]] = {"dead/b/0": (4,), "dead/b/1": (3,)}
-    done = task(LETTERS, {**confirmed, **{f"{queue}:noted": offset for queue, offset in confirmed.items()}})
+    done = task(LETTERS, {**confirmed, "dead/b/0:noted": (5,), "dead/b/1:noted": (3,)})
     assert (polled(done), done.finished) == (([], []), True)
 
 
 def test_it_is_finished_when_the_last_letter_is_confirmed_and_noted_not_when_it_is_sent() -> None:
     made = task(LETTERS, {})
     sent(made)
-    assert (made.finished, made.remaining()) == (False, 9)
+    assert (made.finished, made.remaining()) == (False, 10)
     assert confirm_notes(made) == []
     made.committed({"dead/b/0": (4,), "dead/b/1": (2,)})
     notes = confirm_notes(made)
     assert [note.sent for note in notes] == [{"dead/b/0": [(0, 4)]}, {"dead/b/1": [(0, 2)]}]
-    assert (made.finished, made.remaining()) == (False, 2)
+    assert (made.finished, made.remaining()) == (False, 3)
     made.committed({"dead/b/1": (3,)})
-    assert (made.finished, made.remaining()) == (False, 1)
+    assert (made.finished, made.remaining()) == (False, 2)
     assert [note.sent for note in confirm_notes(made)] == [{"dead/b/1": [(2, 3)]}]
+    assert (made.finished, made.remaining()) == (False, 1)
+    assert [note.is_last for note in confirm_notes(made)] == [True]
     assert (made.finished, made.remaining()) == (True, 0)
 
 

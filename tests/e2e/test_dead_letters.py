@@ -258,15 +258,45 @@ def test_the_log_of_the_connector_says_who_edited_and_who_replayed(sink: Sink) -
     assert sum(map(sink.client.max_offset, sink.client.queues("whose"))) == 1
 
 
-def test_a_replay_can_be_left_alone_and_waited_for_later(sink: Sink) -> None:
+def test_a_replay_that_nobody_waits_for_removes_itself_and_says_later_what_it_has_done(sink: Sink) -> None:
     (letter,) = sink.fail_at("? later")
     sink.edit(letter, '"later"')
     before = sink.lines()
     begun = sink.dlq("replay", letter, "--no-wait")
-    assert sink.replays() == [begun["replay"]]
-    assert sink.dlq("replay", "--continue", begun["replay"])["done"]
     sink.until(lambda: sink.lines() == [*before, "later"])
-    sink.refused(3, "it is done, or somebody has deleted it", "replay", sink.name, "--continue", begun["replay"])
+    sink.until(lambda: not sink.replays())
+    done = sink.dlq("replay", "--continue", begun["replay"])
+    assert (done["done"], done["sent"]) == (True, "1")
+    (last, *_) = sink.instance.api.request("GET", f"/v1/connectors/{begun['replay']}/changes")["changes"]
+    assert (last["action"], last["reason"]) == ("ACTION_DELETE", "the replay is done")
+
+
+def test_a_replay_that_somebody_deletes_is_not_done(sink: Sink) -> None:
+    (letter,) = sink.fail_at("? deleted")
+    begun = sink.dlq("replay", letter, "--no-wait")["replay"]
+    sink.instance.api.request("POST", f"/v1/connectors/{begun}:pause", body={})
+    sink.instance.api.request("DELETE", f"/v1/connectors/{begun}")
+    sink.refused(3, "somebody has deleted it", "replay", sink.name, "--continue", begun)
+    sink.refused(3, "somebody has deleted it", "replay", sink.name, "--continue", "nothing")
+
+
+def test_a_replay_that_can_not_go_on_says_how_it_is_ended_or_waited_for_again(sink: Sink) -> None:
+    (letter,) = sink.fail_at("? stuck")
+    begun = sink.dlq("replay", letter, "--to", "stuck", "--create-topic", "--no-wait")["replay"]
+    api, path = sink.instance.api, f"/v1/connectors/{begun}"
+    api.request("POST", f"{path}:pause", body={})
+    api.request(
+        "PUT",
+        path,
+        body={
+            "config": {**api.request("GET", path)["connector"]["config"], "topic": "stuck-nowhere", "topic.auto.create": "false"}
+        },
+    )
+    api.request("POST", f"{path}:resume", body={})
+    code, _, err = sink.rc("dlq", "replay", sink.name, "--continue", begun)
+    api.request("DELETE", path)
+    assert (code, "the replay can't go on" in err) == (1, True)
+    assert err.strip().endswith(f"`rocketconnect dlq replay {sink.name} --continue {begun}`")
 
 
 def test_ctrl_c_leaves_the_replay_running_and_says_how_to_go_on(sink: Sink) -> None:
@@ -276,10 +306,10 @@ def test_ctrl_c_leaves_the_replay_running_and_says_how_to_go_on(sink: Sink) -> N
     command = [COMMAND, "dlq", "replay", sink.name, letter, "--url", sink.instance.url]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         sink.until(sink.replays)
+        (replay,) = sink.replays()
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
-    (replay,) = sink.replays()
     assert (process.returncode, out) == (6, "")
     words = " ".join(err.split())
     assert f"rocketconnect dlq replay {sink.name} --continue {replay}" in words

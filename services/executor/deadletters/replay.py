@@ -9,6 +9,7 @@ from rocketconnect.connector.v1 import connector_pb2 as connectors
 from rocketconnect_kit.errors import FailedPrecondition
 from rocketconnect_sdk.dead_letters import REPLAY_TOPIC, Filter, Spans, format_spans, replay_topic
 
+PLUGIN = "dead_letter_source"
 _LONGEST_NAME = 128
 _COPIED = ("worker.labels", "errors.retry.timeout", "errors.retry.delay.max.ms")
 _TOPICS = ("topic", "connect.topicname")
@@ -42,7 +43,7 @@ class Replay:
         """Return the configuration of the connector that does it; `failed`: that of the one that failed."""
         is_own = self.topic.startswith(REPLAY_TOPIC)
         config = {
-            "connector.class": "dead_letter_source",
+            "connector.class": PLUGIN,
             "topic": self.topic,
             "topic.auto.create": str(self.create_topic or is_own).lower(),
             "key.converter": "bytes",

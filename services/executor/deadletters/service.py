@@ -150,7 +150,10 @@ class DeadletterService(DeadletterServiceServicer):
         topic = _topic(await self._connector(request.connector))
         done = await self._look(context, topic, lambda box: box.done(request.connector, request.replay))
         return pb.GetReplayResponse(
-            sent=done.sent, left_out=done.left_out, left_out_ids=list(islice(done.ids_left_out(), _IDS_TOLD))
+            sent=done.sent,
+            left_out=done.left_out,
+            left_out_ids=list(islice(done.ids_left_out(), _IDS_TOLD)),
+            done=done.is_all,
         )
 
     def _find(self, topic: str, *, make: bool) -> None:

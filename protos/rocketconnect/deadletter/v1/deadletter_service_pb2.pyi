@@ -551,10 +551,13 @@ class GetReplayResponse(_message.Message):
     SENT_FIELD_NUMBER: _builtins.int
     LEFT_OUT_FIELD_NUMBER: _builtins.int
     LEFT_OUT_IDS_FIELD_NUMBER: _builtins.int
+    DONE_FIELD_NUMBER: _builtins.int
     sent: _builtins.int
     """How many dead letters it has sent."""
     left_out: _builtins.int
     """How many it has left out, because there was a newer record of their key."""
+    done: _builtins.bool
+    """It is done."""
     @_builtins.property
     def left_out_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The first hundred of those."""
@@ -565,10 +568,11 @@ class GetReplayResponse(_message.Message):
         sent: _builtins.int = ...,
         left_out: _builtins.int = ...,
         left_out_ids: _abc.Iterable[_builtins.str] | None = ...,
+        done: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["left_out", b"left_out", "left_out_ids", b"left_out_ids", "sent", b"sent"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["done", b"done", "left_out", b"left_out", "left_out_ids", b"left_out_ids", "sent", b"sent"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

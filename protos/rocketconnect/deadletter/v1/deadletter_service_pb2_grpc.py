@@ -101,7 +101,7 @@ class DeadletterServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ReplayDeadLetters(self, request, context):
-        """Creates a connector that sends dead letters again, once each and in the order of their queue, and then is IDLE: to the replay
+        """Creates a connector that sends dead letters again, once each and in the order of their queue, and then is deleted: to the replay
         topic of a sink connector, which only that connector reads, or to the topic that a record of a source was meant for. What it has
         sent it notes in the dead-letter topic. The same request id again is the same replay. Deleting that connector ends it.
         """

@@ -49,7 +49,7 @@ class DeadletterServiceStub:
     EditDeadLetter: _grpc.UnaryUnaryMultiCallable[_deadletter_service_pb2.EditDeadLetterRequest, _deadletter_service_pb2.EditDeadLetterResponse]
     """Stores another body for a dead letter: a new message behind it in its queue. The original stays; a replay sends the newest."""
     ReplayDeadLetters: _grpc.UnaryUnaryMultiCallable[_deadletter_service_pb2.ReplayDeadLettersRequest, _deadletter_service_pb2.ReplayDeadLettersResponse]
-    """Creates a connector that sends dead letters again, once each and in the order of their queue, and then is IDLE: to the replay
+    """Creates a connector that sends dead letters again, once each and in the order of their queue, and then is deleted: to the replay
     topic of a sink connector, which only that connector reads, or to the topic that a record of a source was meant for. What it has
     sent it notes in the dead-letter topic. The same request id again is the same replay. Deleting that connector ends it.
     """
@@ -77,7 +77,7 @@ class DeadletterServiceAsyncStub(DeadletterServiceStub):
     EditDeadLetter: _aio.UnaryUnaryMultiCallable[_deadletter_service_pb2.EditDeadLetterRequest, _deadletter_service_pb2.EditDeadLetterResponse]  # type: ignore[assignment]
     """Stores another body for a dead letter: a new message behind it in its queue. The original stays; a replay sends the newest."""
     ReplayDeadLetters: _aio.UnaryUnaryMultiCallable[_deadletter_service_pb2.ReplayDeadLettersRequest, _deadletter_service_pb2.ReplayDeadLettersResponse]  # type: ignore[assignment]
-    """Creates a connector that sends dead letters again, once each and in the order of their queue, and then is IDLE: to the replay
+    """Creates a connector that sends dead letters again, once each and in the order of their queue, and then is deleted: to the replay
     topic of a sink connector, which only that connector reads, or to the topic that a record of a source was meant for. What it has
     sent it notes in the dead-letter topic. The same request id again is the same replay. Deleting that connector ends it.
     """
@@ -126,7 +126,7 @@ class DeadletterServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _deadletter_service_pb2.ReplayDeadLettersRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_deadletter_service_pb2.ReplayDeadLettersResponse, _abc.Awaitable[_deadletter_service_pb2.ReplayDeadLettersResponse]]:
-        """Creates a connector that sends dead letters again, once each and in the order of their queue, and then is IDLE: to the replay
+        """Creates a connector that sends dead letters again, once each and in the order of their queue, and then is deleted: to the replay
         topic of a sink connector, which only that connector reads, or to the topic that a record of a source was meant for. What it has
         sent it notes in the dead-letter topic. The same request id again is the same replay. Deleting that connector ends it.
         """

@@ -219,7 +219,7 @@ def test_a_replay_that_is_killed_again_and_again_arrives_once_and_in_order(sink:
     again = [letter for letter in sink.letters() if letter.replays]
     assert bodies(again) == [f"? {number}".encode() for number in range(5, count)]
     noted = sink.noted("source")
-    assert (noted.sent, noted.left_out) == (count, 0)
+    assert (noted.sent, noted.left_out, noted.is_all) == (count, 0, True)
     assert running.stop().clean
 
 

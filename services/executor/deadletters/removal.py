@@ -1,0 +1,57 @@
+"""Replays that are done are deleted, by the executor that ran their task: nobody has to wait for them."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from rocketconnect.config.v1 import config_service_pb2 as config
+
+from rocketconnect_kit.errors import NotFound, ServiceError
+from rocketconnect_kit.logs import get_logger
+from rocketconnect_kit.status import remote_errors
+from services.executor.deadletters.replay import PLUGIN
+from services.executor.lifecycle import Assigned
+from services.executor.messages import TaskPulse
+from services.executor.runtime.task import State
+
+if TYPE_CHECKING:
+    from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceAsyncStub
+
+_SECONDS = 5.0
+_AUTHOR = "rocketconnect"
+
+_log = get_logger(__name__)
+
+
+class Removal:
+    """Looks at what tasks say. For the thread of the loop.
+
+    A deletion that fails is tried again when the task says once more that it is done, as it does each second, whoever runs it then.
+
+    Args:
+        configs: The config service.
+    """
+
+    def __init__(self, configs: "ConfigServiceAsyncStub") -> None:
+        self._configs = configs
+        self._under_way: dict[str, asyncio.Task[None]] = {}
+
+    def saw(self, assigned: Assigned, pulse: TaskPulse) -> None:
+        """A task has said what it does."""
+        uid = assigned.key.connector_uid
+        # The task counts the note that it is done as remaining, too, from the first that it says.
+        is_done = pulse.state is State.IDLE and not pulse.metrics.source_remaining
+        if is_done and assigned.config.get("connector.class") == PLUGIN and uid not in self._under_way:
+            task = self._under_way[uid] = asyncio.create_task(self._delete(assigned.connector), name=f"delete {assigned.connector}")
+            task.add_done_callback(lambda _: self._under_way.pop(uid))
+
+    async def _delete(self, name: str) -> None:
+        request = config.DeleteConnectorRequest(name=name, author=_AUTHOR, reason="the replay is done")
+        try:
+            with remote_errors():
+                await self._configs.DeleteConnector(request, timeout=_SECONDS)
+        except NotFound:
+            return
+        except ServiceError as error:
+            _log.warning("a replay that is done can't be deleted, trying on", connector=name, cause=error.message)
+            return
+        _log.info("a replay is done and deleted", connector=name)
