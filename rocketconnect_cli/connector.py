@@ -31,8 +31,8 @@ FORMS = "A JSON object (flat, or what `get -o json` prints) or a .properties fil
 File = Annotated[Path | None, typer.Option("--file", "-f", help=f"{FORMS}.")]
 Pairs = Annotated[list[str] | None, typer.Option("--set", "-s", help="KEY=VALUE; again for more.")]
 FOLLOW_SECONDS = 0.5
-SPEAKING = ("position",)
-"""The services that have something to say of a connector as a whole: that somebody moved its positions."""
+SPEAKING = ("position", "dead-letter")
+"""The services that have something to say of a connector as a whole: that somebody moved its positions, edited dead letters."""
 UNITS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 
 

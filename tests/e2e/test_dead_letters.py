@@ -251,8 +251,8 @@ def test_the_log_of_the_connector_says_who_edited_and_who_replayed(sink: Sink) -
     assert code == 0
     replay = json.loads(out)["replay"]
     logged = sink.rc("connector", "logs", sink.name)[1]
-    assert f"dead letter {letter} edited by alice" in logged
-    assert f"replay of 1 dead letter to whose by alice: {replay}" in logged
+    assert f"dead-letter service: dead letter {letter} edited by alice" in logged
+    assert f"dead-letter service: replay of 1 dead letter to whose by alice: {replay}" in logged
     assert sink.dlq("replay", "--continue", replay)["sent"] == "1"
     sink.client.barrier(sink.queue.broker)
     assert sum(map(sink.client.max_offset, sink.client.queues("whose"))) == 1

@@ -14,7 +14,7 @@ from rocketconnect_kit.status import remote_errors
 if TYPE_CHECKING:
     from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceAsyncStub
 
-_WORKER_ID = "dead-letters"
+_WORKER_ID = "dead-letter"
 _SECONDS = 5.0
 
 _log = get_logger(__name__)
