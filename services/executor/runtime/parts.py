@@ -157,7 +157,8 @@ class Decoder:
             parts.append(part)
         if not parts:
             nothing = SinkBatch(queue, batch.queue.topic, [], [])
-            parts.append(Part(queue, start, until, {}, nothing, 0, 0, arrived=now))
+            empty = self._wanted.array([], None) if self._wanted.array is not None else None
+            parts.append(Part(queue, start, until, {}, nothing, 0, 0, arrived=now, array=empty))
         for part, following in pairwise(parts):
             part.until = following.start = _first_offset(following)
         for part in parts:

@@ -1,5 +1,7 @@
 from collections.abc import Sequence
 
+import pytest
+
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.converters import Converter, converter
 from rocketconnect_sdk.errors import RecordError
@@ -10,6 +12,7 @@ from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import encode_properties
 from services.executor.runtime.failures import ErrorPolicy
 from services.executor.runtime.parts import Decoder, Part, Wanted
+from services.executor.runtime.spark_batches import columns_of
 
 QUEUE = MessageQueue("t", "b", 3)
 MARKS = {"c/p": SourceMark(1, 0, (9,))}
@@ -63,6 +66,14 @@ def test_doubles_are_left_out_and_the_range_is_whole() -> None:
 def test_a_range_of_doubles_alone_still_moves_the_position() -> None:
     (part,) = decode(pulled([b"a", b"b"]), [])
     assert (part.start, part.until, len(part.records), part.doubles, part.marks) == (100, 102, 0, 2, MARKS)
+
+
+@pytest.mark.parametrize(("body", "kept"), [(b"a", []), (b"x", None)], ids=["doubles alone", "the first one bad"])
+def test_a_range_of_which_nothing_goes_on_has_empty_columns_where_the_engine_wants_columns(
+    body: bytes, kept: list[int] | None
+) -> None:
+    (part,) = decode(pulled([body]), kept, tolerant=False, value=_first_byte(), wanted=Wanted(headers=True, array=to_array))
+    assert columns_of(part, ("value", "key", "topic", "queue", "offset", "timestamp", "headers")).num_rows == 0
 
 
 def test_bad_messages_are_told_and_the_others_go_on() -> None:
