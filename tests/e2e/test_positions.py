@@ -143,7 +143,7 @@ def test_what_was_exported_is_put_back_exactly(pipeline: Pipeline) -> None:
         ),
         (("out", "moved/broker-0/0=-1"), ["is below the beginning"]),
         (("out", "moved/broker-0/0=[1,2]"), ["is no offset of a queue"]),
-        (("out", "moved/broker-0/0=x"), ["is not an offset"]),
+        (("out", "moved/broker-0/0=x"), ["moved/broker-0/0: the offset is not a number"]),
         (("in", "nothing#1=0"), ["is no partition of"]),
         (("in", "PARTITION=2"), ["is in the middle of a line"]),
         (("in", "PARTITION=99999"), ["is beyond the end of the file"]),
