@@ -21,12 +21,12 @@ from rocketconnect_cli.letters import Error, Name, Since, Stage, Task, filters
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, table_of, with_api, without_prefix
 from rocketconnect_cli.replay import replay
 from rocketconnect_cli.signed import author
+from rocketconnect_sdk.dead_letters import REPLAY_TOPIC
 
 app = typer.Typer(no_args_is_help=True, help="Look at dead letters, correct them, and send them again.")
 
 Id = Annotated[str, typer.Argument(help="The dead letter: broker:queue:offset, as `dlq list` shows it.")]
 LETTER = {"id": "", "storeTime": "", "task": 0, "stage": "", "error": "", "message": "", "replays": 0}
-REPLAY_TOPIC = "RCREPLAY_"
 
 
 @app.command(name="list")

@@ -7,13 +7,13 @@ import typer
 
 from rocketconnect_cli.api import ApiError, Exit
 from rocketconnect_cli.connector import UNITS
+from rocketconnect_sdk.dead_letters import STAGES
 
 Name = Annotated[str, typer.Argument(help="The connector that failed at them.")]
 Since = Annotated[str, typer.Option(help="Only those since then: 30m, 2h, 7d ago, or a time such as 2026-01-31T12:00:00Z.")]
 Task = Annotated[int | None, typer.Option(min=0, help="Only those of this task.")]
 Stage = Annotated[str, typer.Option(help="Only those of this stage: poll, transform, convert, send or write.")]
 Error = Annotated[str, typer.Option(help="Only those of this class of error.")]
-STAGES = ("poll", "transform", "convert", "send", "write")
 
 
 def filters(since: str, task: int | None, stage: str, error: str) -> dict[str, Any]:

@@ -18,6 +18,10 @@ class Caller:
     certificate: str
     address: str
 
+    def named(self, said: str) -> str:
+        """Return who it is, for people: the name in the certificate wins over what it says, which wins over the address."""
+        return self.certificate or said or self.address
+
 
 def caller(context: ServicerContext) -> Caller:
     """Return who calls."""

@@ -96,8 +96,7 @@ class DeadLetter:
     @property
     def id(self) -> str:
         """Names it within its topic."""
-        _, broker, number = self.message.queue.rsplit("/", 2)
-        return f"{broker}:{number}:{self.message.offset}"
+        return letter_id(self.message.queue, self.message.offset)
 
     @property
     def connector(self) -> str:
@@ -223,6 +222,12 @@ class Filter:
 
 Spans = Mapping[str, Sequence[tuple[int, int]]]
 """By queue, ranges [from, until) of offsets that follow each other without touching."""
+
+
+def letter_id(queue: str, offset: int) -> str:
+    """What a message of a dead-letter topic is called within it."""
+    _, broker, number = queue.rsplit("/", 2)
+    return f"{broker}:{number}:{offset}"
 
 
 def parse_ids(ids: Iterable[str], queues: Sequence[str]) -> tuple[Spans, list[tuple[str, str]]]:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rocketconnect_sdk.dead_letters import PREFIX, REPLAY_NOTE, Spans, format_spans, join_spans, read_spans
+from rocketconnect_sdk.dead_letters import PREFIX, REPLAY_NOTE, Spans, format_spans, join_spans, letter_id, read_spans
 from rocketconnect_sdk.topics import Message
 
 REPLAYED_TAG = "rocketconnect-replayed"
@@ -141,8 +141,7 @@ class Done:
     def ids_left_out(self) -> Iterator[str]:
         """Which ones: the ids of letters, in their order."""
         for queue, spans in sorted(self._left_out.items()):
-            broker, number = queue.rsplit("/", 2)[1:]
-            yield from (f"{broker}:{number}:{offset}" for first, until in spans for offset in range(first, until))
+            yield from (letter_id(queue, offset) for first, until in spans for offset in range(first, until))
 
 
 def _count(spans: Mapping[str, Sequence[tuple[int, int]]]) -> int:

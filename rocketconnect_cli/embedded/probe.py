@@ -16,9 +16,7 @@ def knows_broker(name_server_port: int, broker_port: int, timeout_seconds: float
 
 def listens(port: int, timeout_seconds: float) -> bool:
     """Return whether something accepts connections on this port of 127.0.0.1."""
-    with socket.socket() as probe:
-        probe.settimeout(timeout_seconds)
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+    return answers(f"127.0.0.1:{port}", timeout_seconds)
 
 
 def answers(address: str, timeout_seconds: float) -> bool:

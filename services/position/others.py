@@ -1,13 +1,11 @@
 """What the other services say before positions are moved by hand, and what they are told afterwards."""
 
 import asyncio
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from google.protobuf.timestamp_pb2 import Timestamp
 from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
 from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from rocketconnect.config.v1 import config_service_pb2 as configs
@@ -16,10 +14,10 @@ from rocketconnect.connector.v1 import connector_pb2
 from rocketconnect.executor.v1 import executor_service_pb2 as executor
 from rocketconnect.executor.v1.executor_service_pb2_grpc import ExecutorServiceStub
 from rocketconnect.record.v1 import record_pb2
-from rocketconnect.state.v1 import state_service_pb2 as states
 from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceStub
 
 from rocketconnect_kit.channel import channel
+from rocketconnect_kit.connector_log import write_lines
 from rocketconnect_kit.errors import DeadlineExceeded, FieldProblem, ServiceError, Unavailable
 from rocketconnect_kit.in_turn import Channels, NobodyAnswers, Peer, ask_in_turn
 from rocketconnect_kit.logs import get_logger
@@ -35,7 +33,7 @@ CHECK_SECONDS = 10.0
 NOT_CHECKED = "POSITIONS_NOT_CHECKED"
 
 _PAGE = 1_000
-_WORKER_ID = "position"
+_SPEAKER = "position"
 _CLASS = "connector.class"
 
 _log = get_logger(__name__)
@@ -156,14 +154,8 @@ class GrpcOthers:
     async def _write_log(self, uid: str, lines: Sequence[str]) -> None:
         if self._state is None:
             return
-        now = Timestamp()
-        now.FromNanoseconds(time.time_ns())
-        request = states.ReportTasksRequest(worker_id=_WORKER_ID)
-        for line in lines:
-            request.logs.add(connector_uid=uid, line=states.TaskLog(time=now, level="INFO", message=line, task=-1))
         try:
-            with remote_errors():
-                await StateServiceStub(self._state).ReportTasks(request)
+            await write_lines(StateServiceStub(self._state), _SPEAKER, uid, lines)
         except ServiceError as error:
             _log.warning("the log of the connector does not show what was moved", uid=uid, cause=error.message)
 

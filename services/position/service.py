@@ -214,8 +214,7 @@ class PositionService(PositionServiceServicer):
 
     async def _tell(self, request: _Moving, context: ServicerContext, entry: Entry, moved: Moved, what: str) -> None:
         """Log who moved what, from where to where: here, and in the log of the connector."""
-        there = caller(context)
-        by = there.certificate or request.author or there.address
+        by = caller(context).named(request.author)
         unasked = ", without asking whether they are possible" if request.unchecked else ""
         _log.info(f"positions {what}", connector=request.connector, uid=entry.uid, by=by, count=len(moved.changes))
         lines = [f"positions {what} by {by}{unasked}: {len(moved.changes)} of them"]

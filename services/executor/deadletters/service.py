@@ -116,7 +116,7 @@ class DeadletterService(DeadletterServiceServicer):
 
         letter = wire.dead_letter(await self._look(context, _topic(connector), edit))
         await self._journal.tell(
-            connector.uid, [f"dead letter {letter.id} edited by {_author(request, context)}: {letter.edition}"]
+            connector.uid, [f"dead letter {letter.id} edited by {caller(context).named(request.author)}: {letter.edition}"]
         )
         return pb.EditDeadLetterResponse(dead_letter=letter)
 
@@ -139,7 +139,7 @@ class DeadletterService(DeadletterServiceServicer):
         answer = pb.ReplayDeadLettersResponse(topic=topic, count=choice.letters, cut=choice.cut, replayed=choice.replayed)
         if not request.dry_run and choice.letters:
             answer.replay = name_of(failed.name, request.request_id or uuid.uuid4().hex)
-            by = _author(request, context)
+            by = caller(context).named(request.author)
             await self._create(answer.replay, replay.config(failed.config), by)
             counted = "1 dead letter" if choice.letters == 1 else f"{choice.letters} dead letters"
             await self._journal.tell(failed.uid, [f"replay of {counted} to {topic} by {by}: {answer.replay}"])
@@ -276,11 +276,6 @@ def _topic(connector: connectors.Connector) -> str:
         message = f"connector {connector.name!r} keeps no dead letters; set {TOPIC}, and errors.tolerance=all"
         raise FailedPrecondition("NO_DEAD_LETTER_TOPIC", message, connector=connector.name)
     return topic
-
-
-def _author(request: pb.EditDeadLetterRequest | pb.ReplayDeadLettersRequest, context: ServicerContext) -> str:
-    there = caller(context)
-    return there.certificate or request.author or there.address
 
 
 def _place(token: str) -> tuple[str, int]:

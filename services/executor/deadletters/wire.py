@@ -3,7 +3,7 @@
 from google.protobuf.timestamp_pb2 import Timestamp
 from rocketconnect.deadletter.v1 import deadletter_service_pb2 as pb
 
-from rocketconnect_sdk.dead_letters import Filter
+from rocketconnect_sdk.dead_letters import Filter, letter_id
 from services.executor.deadletters.box import Found
 from services.executor.host.secrets import hide
 
@@ -15,7 +15,6 @@ def dead_letter(found: Found) -> pb.DeadLetter:
     letter = found.letter
     stored = Timestamp()
     stored.FromMilliseconds(letter.message.stored_ms)
-    broker, number, _ = letter.id.rsplit(":", 2)
     replayed = None
     if found.replayed is not None:
         replayed = Timestamp()
@@ -32,7 +31,7 @@ def dead_letter(found: Found) -> pb.DeadLetter:
         message=hide(letter.text[:_SHOWN]),
         origin=letter.origin,
         replays=letter.replays,
-        edition="" if found.edition is None else f"{broker}:{number}:{found.edition.offset}",
+        edition="" if found.edition is None else letter_id(letter.message.queue, found.edition.offset),
         key=letter.properties.get("KEYS", letter.properties.get("connect-key-base64", "")),
         tags=letter.properties.get("TAGS", ""),
         size=len(found.body),
