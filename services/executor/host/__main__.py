@@ -63,9 +63,8 @@ def _carry_out(order: Order, line: Line, tasks: Tasks) -> None:
         case DirectTask():
             tasks.direct(order)
         case StartSpark():
-            driver = SparkDriver(order.profile, line)
-            tasks.spark = driver.session
-            driver.warm_up()
+            tasks.driver = SparkDriver(order.profile, line)
+            tasks.driver.warm_up()
         case CheckConnector() | PlanConnector() | CheckPositions() | ResolvePositions() | FindPlugins():
             # In a thread of its own: this one sees when the executor ends.
             threading.Thread(target=_answer, args=(order, line), daemon=True).start()

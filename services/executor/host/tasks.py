@@ -14,9 +14,7 @@ from services.executor.messages import DirectTask, Exit, Pulse, StartTask, TaskE
 from services.executor.runtime.task import Endpoints, Kind, Lease, Outcome, TaskControl, TaskSpec, run_task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pyspark.sql import SparkSession
+    from services.executor.host.spark import SparkDriver
 
 PULSE_SECONDS = 1.0
 _COALESCE_SECONDS = 0.05
@@ -30,7 +28,7 @@ class Tasks:
 
     def __init__(self, line: Line) -> None:
         self.lease = Lease()
-        self.spark: Callable[[], SparkSession] | None = None
+        self.driver: SparkDriver | None = None
         self._endpoints: Endpoints | None = None
         self._line = line
         self._changed = threading.Event()
@@ -75,12 +73,15 @@ class Tasks:
                 run.control.fence()
 
     def _run(self, run: "_Run", endpoints: Endpoints) -> None:
+        spark = self.driver.session if self.driver is not None else None
         try:
-            outcome = run_task(run.spec, run.control, self.lease, run.reporter, endpoints, spark=self.spark)
+            outcome = run_task(run.spec, run.control, self.lease, run.reporter, endpoints, spark=spark)
         except BaseException:
             # The last frame of the thread: whatever it is, also a SystemExit, the executor must hear of it.
             outcome = Outcome(clean=False, failed=True, error=f"a defect of the executor's runtime: {traceback.format_exc()}")
         run.over.set()
+        if outcome.failed and self.driver is not None:
+            self.driver.end_if_gone()
         flush_output()
         ended = TaskEnded(run.order.run, dataclasses.replace(outcome, error=shown(outcome.error)))
         with self._telling:

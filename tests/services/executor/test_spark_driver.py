@@ -60,3 +60,25 @@ driver.session()
 def test_a_start_that_hangs_ends_the_host_which_is_then_started_again() -> None:
     ended = subprocess.run([sys.executable, "-c", HANGS], capture_output=True, text=True, timeout=60, check=False)
     assert (ended.returncode, ended.stdout, ended.stderr) == (Exit.SPARK_LATE, "", "")
+
+
+GONE = HOST.replace(
+    "time.sleep(600)",
+    """import os, signal
+driver.end_if_gone()
+print("there", flush=True)
+os.kill(session.sparkContext._gateway.proc.pid, signal.SIGKILL)
+try:
+    while True:
+        session.sparkContext._jvm.System.nanoTime()
+except Exception:
+    driver.end_if_gone()
+    print("a task has failed", flush=True)
+""",
+)
+
+
+def test_when_java_is_gone_the_host_ends_before_a_task_of_it_tells_that_it_failed() -> None:
+    ended = subprocess.run([sys.executable, "-c", GONE], capture_output=True, text=True, timeout=120, check=False)
+    assert ended.returncode == Exit.SPARK_GONE
+    assert ended.stdout.splitlines()[2:] == ["there"]

@@ -168,7 +168,7 @@ async def test_a_rollback_with_positions_goes_on_where_the_revision_had_ended(re
         assert connector["wantedState"] == "WANTED_STATE_RUNNING"
         positions = (await rest.get("/v1/connectors/one/positions")).json()["positions"]
         assert [(each["partition"], each["offset"], each["incarnation"]) for each in positions] == [("p", "[5]", "1")]
-        assert await changes(rest, "one") == ["RESUME", "ROLLBACK", "STOP", "UPDATE", "CREATE"]
+        assert await changes(rest, "one") == ["RESUME", "MOVE_POSITIONS", "ROLLBACK", "STOP", "UPDATE", "CREATE"]
 
         # Once more is the same: the configuration is there, and so are the positions.
         again = await run(rest, "connector", "rollback", "one", "1", "--with-positions")
