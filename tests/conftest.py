@@ -3,27 +3,16 @@
 All are children that die with the test run, even when that is killed.
 """
 
-import os
-import pwd
-import shutil
-import subprocess
-import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import Protocol
 
-import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
 
 from rocketconnect_cli.embedded import EmbeddedRocketMQ, ports
+from tests.servers.postgres import Postgres, PostgresFailed
 
-_POSTGRES_MISSING = (
-    "PostgreSQL's server programs are needed for these tests and were not found in /usr/lib/postgresql: "
-    "install them (Debian: apt-get install postgresql)."
-)
 _AUTH = "org.apache.rocketmq.auth"
 _ACL = {
     "authenticationEnabled": "true",
@@ -35,7 +24,6 @@ _ACL = {
     "initAuthenticationUser": '{"username":"root","password":"root-secret"}',
     "innerClientAuthenticationCredentials": '{"accessKey":"root","secretKey":"root-secret"}',
 }
-_START_SECONDS = 30
 
 # How long a machine takes says nothing about what is tested.
 settings.register_profile("rocketconnect", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -81,8 +69,11 @@ def acl_rocketmq(rocketmq_factory: RocketMQFactory) -> EmbeddedRocketMQ:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
     """One real PostgreSQL server for the whole session: the SQLAlchemy URL of its empty database `test`."""
-    with tempfile.TemporaryDirectory(prefix="rocketconnect-postgres-") as folder, _postgres(Path(folder)) as url:
-        yield url
+    try:
+        with Postgres(fsync="off").running("test") as url:
+            yield url
+    except PostgresFailed as error:
+        pytest.fail(str(error), pytrace=False)
 
 
 @pytest.fixture
@@ -99,56 +90,3 @@ def _running(server: EmbeddedRocketMQ) -> Iterator[None]:
     finally:
         # What it stored goes with the folder, so there is nothing to close.
         server.kill()
-
-
-@contextmanager
-def _postgres(folder: Path) -> Iterator[str]:
-    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=lambda path: int(path.parts[-3]))
-    if not programs:
-        pytest.fail(_POSTGRES_MISSING, pytrace=False)
-    bin_folder = programs[-1].parent
-    data = folder / "data"
-    data.mkdir(mode=0o700)
-    as_owner = [_program("setpriv"), "--pdeathsig", "KILL"]
-    if os.geteuid() == 0:
-        # PostgreSQL refuses to run as root.
-        nobody = pwd.getpwnam("nobody")
-        for path in (folder, data):
-            os.chown(path, nobody.pw_uid, nobody.pw_gid)
-        as_owner += [f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups"]
-    initdb = [str(bin_folder / "initdb"), "-D", str(data), "-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-locale", "-N"]
-    subprocess.run([*as_owner, *initdb], check=True, capture_output=True, cwd=folder, timeout=_START_SECONDS)
-    port = ports.choose()
-    server = [str(bin_folder / "postgres"), "-D", str(data), "-p", str(port), "-h", "127.0.0.1", "-k", "", "-c", "fsync=off"]
-    log_path = folder / "log"
-    with log_path.open("wb") as log:
-        process = subprocess.Popen([*as_owner, *server], stdout=log, stderr=log, cwd=folder, start_new_session=True)
-    try:
-        _wait_for_postgres(port, process, log_path)
-        yield f"postgresql+psycopg://postgres@127.0.0.1:{port}/test"
-    finally:
-        process.terminate()
-        try:
-            process.wait(_START_SECONDS)
-        finally:
-            process.kill()
-
-
-def _wait_for_postgres(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + _START_SECONDS
-    while True:
-        try:
-            with psycopg.connect(host="127.0.0.1", port=port, user="postgres", autocommit=True) as connection:
-                connection.execute("CREATE DATABASE test")
-                return
-        except psycopg.OperationalError:
-            if process.poll() is not None or time.monotonic() > deadline:
-                pytest.fail(f"PostgreSQL did not start:\n{log.read_text()}", pytrace=False)
-            time.sleep(0.05)
-
-
-def _program(name: str) -> str:
-    found = shutil.which(name)
-    if found is None:
-        pytest.fail(f"the program {name} is missing (Debian: apt-get install util-linux)", pytrace=False)
-    return found

@@ -18,10 +18,10 @@ from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceS
 
 from bench.instance import folder
 from bench.openloop import percentile
-from bench.postgres import postgres, programs
-from bench.workload import Options, Sample, Workload
+from bench.workload import BenchFailed, Options, Sample, Workload
 from rocketconnect_kit.channel import channel
 from rocketconnect_kit.settings import ServiceSettings
+from tests.servers.postgres import Postgres, PostgresFailed
 
 if TYPE_CHECKING:
     from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceAsyncStub
@@ -36,8 +36,11 @@ def run(options: Options) -> Iterator[Sample]:
     """Each store with few and many callers, and few and many partitions a commit. Without PostgreSQL's programs, SQLite alone."""
     with folder() as place, ExitStack() as stack:
         stores = {"SQLite": f"sqlite:///{place}/position.db"}
-        if binaries := programs():
-            stores["PostgreSQL"] = stack.enter_context(postgres(binaries, place))
+        if Postgres.is_installed():
+            try:
+                stores["PostgreSQL"] = stack.enter_context(Postgres().running("bench"))
+            except PostgresFailed as error:
+                raise BenchFailed(str(error)) from error
         for number in range(options.repeats):
             for store, url in stores.items():
                 for callers, partitions in SHAPES:

@@ -15,7 +15,7 @@ from rocketconnect_cli.embedded.rocketmq import BROKER, NAME_SERVER, EmbeddedRoc
 from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_cli.process import Process
 from tests.chaos.network import Network, Proxy
-from tests.chaos.postgres import Postgres
+from tests.servers.postgres import Postgres
 
 START_SECONDS = 240
 POSTGRES = "postgres"
@@ -54,7 +54,7 @@ class Fleet:
         reached = {} if network is None else {"brokerIP1": network.addresses[BROKERS]}
         self._rocketmq = EmbeddedRocketMQ(folder / "rocketmq", broker_settings=reached)
         self._rocketmq.prepare()
-        self._postgres = Postgres()
+        self._postgres = Postgres(max_connections="200")
         self.database = Proxy({("127.0.0.1", port := ports.choose()): ("127.0.0.1", self._postgres.port)})
         self._database_url = self._postgres.url(port)
         self._executors = executors
