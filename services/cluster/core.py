@@ -14,7 +14,7 @@ from random import Random
 
 from rocketconnect_kit.errors import FailedPrecondition, ServiceError
 from services.cluster import drains, plans
-from services.cluster.assignment.demands import demand_of, why_nobody
+from services.cluster.assignment.demands import why_nobody
 from services.cluster.events import (
     ConnectorsChanged,
     Deregister,
@@ -207,17 +207,13 @@ def _distribute(state: State, now: float) -> set[Key]:
     if given == state.distributed:
         return set()
     state.distributed = given
-    current: dict[Key, str] = {}
-    demands = []
-    for key, unit in tables.units.items():
-        if unit.given_up or not state.is_wanted(unit):
-            continue
-        backoff = state.backoffs.get(key)
-        demands.append(demand_of(key, state.config_of(unit), backoff.worker if backoff is not None else ""))
-        if unit.is_held and not unit.revoked:
-            current[key] = unit.worker
-        elif backoff is not None and waiting.get(key, False):
-            current[key] = backoff.worker
+    wanted, current = dict(state.demands), dict(state.owners)
+    for key, backoff in state.backoffs.items():
+        if key in wanted and key not in current:
+            wanted[key] = replace(wanted[key], last=backoff.worker)
+            if waiting.get(key, False):
+                current[key] = backoff.worker
+    demands = list(wanted.values())
     for key in drains.next_to_move(drained, candidates, tables.units, demands, current):
         del current[key]
     moves = state.policy.strategy(candidates, demands, current)

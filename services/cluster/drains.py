@@ -48,13 +48,15 @@ def undrain(state: State, worker_id: str, now: float) -> None:
 
 
 def next_to_move(
-    drained: Iterable[Candidate],
+    drained: Sequence[Candidate],
     others: Sequence[Candidate],
     units: Mapping[Key, Unit],
     demands: Iterable[Demand],
     current: Mapping[Key, str],
 ) -> list[Key]:
     """Return what is to leave the drained workers now: of each one task, when the one before has been released."""
+    if not drained:
+        return []
     leaving = {unit.worker for unit in units.values() if unit.revoked}
     waiting = {worker.id for worker in drained} - leaving
     first: dict[str, Key] = {}

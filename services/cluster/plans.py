@@ -97,6 +97,7 @@ def _settle_connector(state: State, uid: str) -> None:
     if connector is None:
         return
     for unit in state.units_of(uid):
+        state.note_demand(unit)
         if state.is_wanted(unit):
             continue
         if not unit.is_held:

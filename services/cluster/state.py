@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 
 from services.cluster.arrivals import Arrivals
 from services.cluster.assignment import balanced
-from services.cluster.assignment.model import Candidate, Strategy
+from services.cluster.assignment.demands import demand_of
+from services.cluster.assignment.model import Candidate, Demand, Strategy
 from services.cluster.leases import Leases, Timing
 from services.cluster.model import PLAN, Connector, Key, PlanState, Unit
 from services.cluster.retry import RetryPolicy
@@ -63,6 +64,11 @@ class State:
         self.replan_at: dict[str, float] = {}
         self.reasons: dict[Key, str] = {}
         self.unsettled: set[str] = set(tables.connectors)
+        """Connectors that changed, or units of which did: what they want may be another thing than what there is."""
+        self.demands: dict[Key, Demand] = {}
+        """What each unit that shall have an owner asks of one; of connectors that are settled."""
+        self.owners: dict[Key, str] = {}
+        """Who holds each of these and is not to stop it."""
         self.last_step = now
         self._tasks_of: dict[str, set[int]] = {}
         for key in tables.units:
@@ -88,7 +94,7 @@ class State:
         tasks.discard(key.task)
         if not tasks:
             self._tasks_of.pop(key.connector_uid, None)
-        for notes in (self.backoffs, self.reasons, self.given_at):
+        for notes in (self.backoffs, self.reasons, self.given_at, self.demands, self.owners):
             notes.pop(key, None)
         self.settled.discard(key)
         self.unsettled.add(key.connector_uid)
@@ -102,8 +108,10 @@ class State:
         """Let a worker own a unit that nobody holds, under a new epoch (higher than every one before, never used again)."""
         self.backoffs.pop(unit.key, None)
         self.given_at[unit.key] = now
-        self.put_unit(replace(unit, worker=worker, epoch=self.tables.next_number(), revoked=False))
+        self.tables.units.put(unit.key, replace(unit, worker=worker, epoch=self.tables.next_number(), revoked=False))
         self.tables.count_assignment()
+        # What its connector wants is the same as before.
+        self.owners[unit.key] = worker
 
     def take_back(self, unit: Unit) -> Unit:
         """Let nobody own a unit any more; return it as it is now. Only when its owner surely has stopped it."""
@@ -170,6 +178,16 @@ class State:
             self.replan_at.pop(uid, None)
         else:
             self.replan_at[uid] = now + plan.replan_after
+
+    def note_demand(self, unit: Unit) -> None:
+        """Take note of what a unit asks for now."""
+        self.owners.pop(unit.key, None)
+        if unit.given_up or not self.is_wanted(unit):
+            self.demands.pop(unit.key, None)
+            return
+        self.demands[unit.key] = demand_of(unit.key, self.config_of(unit))
+        if unit.is_held and not unit.revoked:
+            self.owners[unit.key] = unit.worker
 
     def is_wanted(self, unit: Unit) -> bool:
         """Whether the unit, as it is, shall have an owner. One that is not is dropped as soon as nobody holds it."""

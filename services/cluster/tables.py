@@ -1,12 +1,13 @@
 """The durable rows in memory, and a note of what changed since it was last taken."""
 
-from collections.abc import Iterator, Mapping
-from typing import Generic, TypeVar
+from collections.abc import ItemsView, Iterator, Mapping, ValuesView
+from typing import Generic, TypeVar, overload
 
 from services.cluster.model import Changes, Connector, Key, Plan, Unit, Worker
 
 K = TypeVar("K")
 V = TypeVar("V")
+T = TypeVar("T")
 
 _NUMBER = "number"
 _ASSIGNMENT_CHANGES = "assignment_changes"
@@ -32,6 +33,26 @@ class Table(Mapping[K, V], Generic[K, V]):
     def __len__(self) -> int:
         """Return the number of rows."""
         return len(self._rows)
+
+    # Those of Mapping itself look up one key after the other.
+
+    @overload
+    def get(self, key: K, /) -> V | None: ...
+    @overload
+    def get(self, key: K, /, default: V) -> V: ...
+    @overload
+    def get(self, key: K, /, default: T) -> V | T: ...
+    def get(self, key: K, /, default: V | T | None = None) -> V | T | None:
+        """Return the row, or the default."""
+        return self._rows.get(key, default)
+
+    def items(self) -> ItemsView[K, V]:
+        """Return the keys and rows."""
+        return self._rows.items()
+
+    def values(self) -> ValuesView[V]:
+        """Return the rows."""
+        return self._rows.values()
 
     def put(self, key: K, row: V) -> None:
         """Store a row; one that is there already as it is changes nothing."""

@@ -2,8 +2,7 @@
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from services.cluster.model import Key, Wanted
 
@@ -19,8 +18,7 @@ class Unowned(enum.Enum):
     FAILED = "FAILED"
 
 
-@dataclass(frozen=True, slots=True)
-class AssignmentView:
+class AssignmentView(NamedTuple):
     """A unit with all that its owner needs to run it."""
 
     key: Key

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from types import MappingProxyType
 
 from services.cluster.assignment.model import Candidate, Demand
 from services.cluster.model import Key
@@ -11,18 +10,18 @@ PLUGIN_OPTION = "connector.class"
 LABELS_OPTION = "worker.labels"
 
 
-def demand_of(key: Key, config: Mapping[str, str], last: str = "") -> Demand:
+def demand_of(key: Key, config: Mapping[str, str]) -> Demand:
     """Return what a unit asks of a worker, as the configuration of its connector says.
 
     `worker.labels` is a list such as `spark=3.5,zone=a`; a part without "=" asks for that label with an empty value.
     """
-    return Demand(key, config.get(PLUGIN_OPTION, ""), _labels(config.get(LABELS_OPTION, "")), last)
+    return Demand(key, config.get(PLUGIN_OPTION, ""), _labels(config.get(LABELS_OPTION, "")))
 
 
 @lru_cache(maxsize=1024)
-def _labels(text: str) -> Mapping[str, str]:
+def _labels(text: str) -> frozenset[tuple[str, str]]:
     parts = [part.partition("=") for part in text.split(",") if part.strip()]
-    return MappingProxyType({name.strip(): value.strip() for name, _, value in parts})
+    return frozenset({name.strip(): value.strip() for name, _, value in parts}.items())
 
 
 def why_nobody(demand: Demand, workers: Sequence[Candidate], drained: Sequence[Candidate] = ()) -> str:
@@ -41,5 +40,5 @@ def why_nobody(demand: Demand, workers: Sequence[Candidate], drained: Sequence[C
             f"no executor offers plugin {demand.plugin}: start one that has it installed, or correct {PLUGIN_OPTION} "
             "(the list of plugins says what is offered)"
         )
-    labels = ",".join(f"{name}={value}" for name, value in sorted(demand.labels.items()))
+    labels = ",".join(f"{name}={value}" for name, value in sorted(demand.labels))
     return f"no executor that offers plugin {demand.plugin} has the labels {labels}: start one with them, or change {LABELS_OPTION}"

@@ -24,8 +24,8 @@ class Loads:
         self._current = current
         self._plans: Counter[str] = Counter()
         self._of_connector: Counter[tuple[str, str]] = Counter()
-        self._capable: dict[tuple[str, frozenset[tuple[str, str]]], tuple[str, ...]] = {}
-        self._levels: dict[tuple[bool, tuple[str, ...]], Levels] = {}
+        self._capable: dict[tuple[str, frozenset[tuple[str, str]]], frozenset[str]] = {}
+        self._levels: dict[tuple[bool, frozenset[str]], Levels] = {}
         """The loads that workers would have with one more unit, a PLAN or not, of those that can take it."""
         self._levels_of: dict[str, list[tuple[bool, Levels]]] = {worker: [] for worker in self.workers}
         self._free: list[Demand] = []
@@ -40,12 +40,12 @@ class Loads:
                 else:
                     self._free.append(demand)
 
-    def capable(self, demand: Demand) -> tuple[str, ...]:
-        """Return the workers that can take a unit, by id."""
-        asked = demand.plugin, frozenset(demand.labels.items())
+    def capable(self, demand: Demand) -> frozenset[str]:
+        """Return the workers that can take a unit."""
+        asked = demand.plugin, demand.labels
         found = self._capable.get(asked)
         if found is None:
-            found = self._capable[asked] = tuple(id_ for id_, worker in self.workers.items() if worker.can_take(demand))
+            found = self._capable[asked] = frozenset(id_ for id_, worker in self.workers.items() if worker.can_take(demand))
         return found
 
     def free(self) -> list[Demand]:

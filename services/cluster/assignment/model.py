@@ -31,7 +31,7 @@ class Candidate:
 
     def can_take(self, demand: "Demand") -> bool:
         """Whether it offers the plugin and has all the labels."""
-        return demand.plugin in self.plugins and demand.labels.items() <= self.labels.items()
+        return demand.plugin in self.plugins and demand.labels <= self.labels.items()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Demand:
 
     key: Key
     plugin: str
-    labels: Mapping[str, str]
+    labels: frozenset[tuple[str, str]] = frozenset()
     last: str = ""
 
 

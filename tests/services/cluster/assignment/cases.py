@@ -22,7 +22,7 @@ DEMANDS = st.lists(
         Demand,
         st.builds(Key, st.sampled_from("uvw"), st.integers(PLAN, 6)),
         st.sampled_from("pq"),
-        _LABELS,
+        _LABELS.map(lambda labels: frozenset(labels.items())),
         st.sampled_from(["", "a", "b", "gone"]),
     ),
     max_size=20,
@@ -35,7 +35,7 @@ def workers(*names: str, weight: int = 1, intake: Intake = Intake.JOINED) -> lis
 
 
 def demands(uid: str, count: int) -> list[Demand]:
-    return [Demand(Key(uid, task), "p", {}) for task in range(count)]
+    return [Demand(Key(uid, task), "p") for task in range(count)]
 
 
 def after(current: Mapping[Key, str], moves: Iterable[Move]) -> dict[Key, str]:

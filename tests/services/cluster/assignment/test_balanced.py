@@ -31,14 +31,14 @@ def test_a_worker_that_joins_gets_only_what_makes_the_difference_one() -> None:
 def test_a_unit_goes_only_to_a_worker_with_its_plugin_and_labels() -> None:
     fitting = Candidate("fit", {"spark": "3.5", "zone": "a"}, frozenset({"p"}))
     others = [Candidate("label", {"zone": "a"}, frozenset({"p"})), Candidate("plugin", {"spark": "3.5"}, frozenset({"q"}))]
-    demand = Demand(Key("u", 0), "p", {"spark": "3.5"})
+    demand = Demand(Key("u", 0), "p", frozenset({("spark", "3.5")}))
     assert assign([*others, fitting], [demand], {}) == [Move(Key("u", 0), None, "fit")]
     assert assign(others, [demand], {}) == []
 
 
 def test_units_with_the_least_choice_are_placed_around() -> None:
     special = Candidate("a", {"gpu": "1"}, frozenset({"p"}))
-    wanting = [Demand(Key("x", task), "p", {"gpu": "1"}) for task in range(2)]
+    wanting = [Demand(Key("x", task), "p", frozenset({("gpu", "1")})) for task in range(2)]
     placed = after({}, assign([special, *workers("b")], demands("a", 2) + wanting, {}))
     assert [placed[demand.key] for demand in wanting] == ["a", "a"]
     assert [placed[Key("a", task)] for task in range(2)] == ["b", "b"]
@@ -46,12 +46,12 @@ def test_units_with_the_least_choice_are_placed_around() -> None:
 
 def test_a_plan_neither_moves_nor_makes_a_task_move() -> None:
     current = {Key("u", PLAN): "a", Key("v", PLAN): "a", Key("u", 0): "a", Key("u", 1): "b"}
-    all_demands = [Demand(key, "p", {}) for key in current]
+    all_demands = [Demand(key, "p") for key in current]
     assert assign(workers("a", "b"), all_demands, current) == []
 
 
 def test_plans_spread_over_the_workers() -> None:
-    planning = [Demand(Key(f"u{number}", PLAN), "p", {}) for number in range(4)]
+    planning = [Demand(Key(f"u{number}", PLAN), "p") for number in range(4)]
     assert Counter(after({}, assign(workers("a", "b"), planning, {})).values()) == {"a": 2, "b": 2}
 
 
@@ -67,7 +67,7 @@ def test_what_a_worker_holds_that_takes_nothing_now_stays_with_it() -> None:
 
 
 def test_a_task_that_has_to_go_to_one_of_equals_goes_to_who_had_it_last() -> None:
-    again = Demand(Key("u", 0), "p", {}, last="b")
+    again = Demand(Key("u", 0), "p", last="b")
     assert assign(workers("a", "b"), [again], {}) == [Move(Key("u", 0), None, "b")]
 
 

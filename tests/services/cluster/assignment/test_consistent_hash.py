@@ -88,7 +88,7 @@ def test_when_a_worker_joins_tasks_move_only_to_it(names: list[str], count: int,
 
 
 def test_more_than_the_bound_is_taken_where_nobody_else_can() -> None:
-    special = [Demand(Key("x", task), "p", {"gpu": "1"}) for task in range(12)]
+    special = [Demand(Key("x", task), "p", frozenset({("gpu", "1")})) for task in range(12)]
     able = Candidate("a", {"gpu": "1"}, frozenset({"p"}))
     found = placed(assign, [able, *workers("b")], special + demands("u", 2))
     assert Counter(found.values()) == {"a": 12, "b": 2}

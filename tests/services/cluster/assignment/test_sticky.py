@@ -17,7 +17,7 @@ def test_a_worker_that_joins_takes_nothing_over_and_gets_what_comes() -> None:
 
 def test_a_task_goes_back_to_who_had_it_last_however_much_that_one_has() -> None:
     current = {Key("u", task): "a" for task in range(4)}
-    again = Demand(Key("v", 0), "p", {}, last="a")
+    again = Demand(Key("v", 0), "p", last="a")
     assert assign(workers("a", "b"), [*demands("u", 4), again], current) == [Move(Key("v", 0), None, "a")]
 
 
