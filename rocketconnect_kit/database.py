@@ -14,8 +14,6 @@ from typing import Any
 
 import sqlalchemy as sa
 import tenacity
-from alembic import command
-from alembic.config import Config
 from sqlalchemy import event
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
@@ -116,18 +114,18 @@ def migrate(bound: sa.Engine, service: str) -> None:
     Raises:
         Unavailable: STORE_UNAVAILABLE when the database is away.
     """
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
-    config.set_main_option("version_locations", str(_versions(service)).replace("%", "%%"))
-    config.set_main_option("path_separator", "newline")
+    if _is_newest(bound, service):
+        return
+    # Alembic is large, and most starts do not need it.
+    from rocketconnect_kit.migration import upgrade
+
     with writing(bound) as connection:
         if bound.dialect.name == "postgresql":
             lock = int.from_bytes(hashlib.blake2b(f"migrate {service}".encode(), digest_size=8).digest(), signed=True)
             # Versions are loaded while the transaction stands still, which may take a while.
             connection.execute(sa.text("SET LOCAL idle_in_transaction_session_timeout = 30000"))
             connection.execute(sa.text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": lock})
-        config.attributes.update(connection=connection, version_table=f"{service}_schema_version")
-        command.upgrade(config, "head")
+        upgrade(connection, _versions(service), _version_table(service))
 
 
 async def open_store(url: str, service: str) -> sa.Engine:
@@ -186,6 +184,21 @@ def _store_errors() -> Iterator[None]:
         cause = error.orig if isinstance(error, DBAPIError) else error
         message = f"the store does not answer: {hide_url_passwords(str(cause)).strip()}; the call may be repeated"
         raise Unavailable("STORE_UNAVAILABLE", message) from error
+
+
+def _is_newest(bound: sa.Engine, service: str) -> bool:
+    """Whether the last version that was applied is the last that there is."""
+    newest = max(path.stem for path in _versions(service).glob("v[0-9]*.py"))
+    table = _version_table(service)
+    with reading(bound) as connection:
+        if not sa.inspect(connection).has_table(table):
+            return False
+        applied = connection.scalar(sa.select(sa.column("version_num")).select_from(sa.table(table)))
+    return applied is not None and newest.startswith(f"v{applied}_")
+
+
+def _version_table(service: str) -> str:
+    return f"{service}_schema_version"
 
 
 def _versions(service: str) -> Path:

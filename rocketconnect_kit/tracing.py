@@ -5,15 +5,16 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
 
 from opentelemetry import propagate, trace
-from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SpanExporter
 from opentelemetry.trace import SpanKind
 
 from rocketconnect_kit.errors import FailedPrecondition
 from rocketconnect_kit.interception import AroundCalls, ServicerContext
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace.export import SpanExporter
 
 
 def start(service: str) -> Callable[[], None] | None:
@@ -26,6 +27,10 @@ def start(service: str) -> Callable[[], None] | None:
     name = os.environ.get("OTEL_TRACES_EXPORTER") or ("otlp" if endpoint else "none")
     if name == "none" or os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return None
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
     provider = TracerProvider(resource=Resource.create({"service.name": f"rocketconnect-{service}"}))
     provider.add_span_processor(BatchSpanProcessor(_exporter(name)))
     trace.set_tracer_provider(provider)
@@ -53,8 +58,10 @@ def outgoing_metadata() -> tuple[tuple[str, str], ...]:
     return tuple(carrier.items())
 
 
-def _exporter(name: str) -> SpanExporter:
+def _exporter(name: str) -> "SpanExporter":
     if name == "console":
+        from opentelemetry.sdk.trace.export import ConsoleSpanExporter
+
         return ConsoleSpanExporter(out=sys.stderr)
     for entry in entry_points(group="opentelemetry_traces_exporter", name=name):
         exporter: SpanExporter = entry.load()()

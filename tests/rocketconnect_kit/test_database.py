@@ -1,9 +1,12 @@
 import asyncio
 import sqlite3
 from pathlib import Path
+from unittest import mock
 
 import pytest
 import sqlalchemy as sa
+from alembic import command
+from alembic.util import CommandError
 
 from rocketconnect_kit import database
 from rocketconnect_kit.errors import FailedPrecondition, Unavailable
@@ -31,6 +34,19 @@ def test_a_postgresql_commit_waits_for_the_disk_even_if_the_user_turned_that_off
             connection.execute(sa.text("ALTER ROLE postgres RESET synchronous_commit"))
         admin.dispose()
         engine.dispose()
+
+
+def test_tables_that_are_new_enough_are_not_migrated(tmp_path: Path) -> None:
+    engine = database.engine(f"sqlite:///{tmp_path}/x.db")
+    with mock.patch.object(command, "upgrade", side_effect=command.upgrade) as upgrade:
+        for _ in range(2):
+            database.migrate(engine, "position")
+            assert upgrade.call_count == 1
+    with database.writing(engine) as connection:
+        connection.exec_driver_sql("UPDATE position_schema_version SET version_num = '0009'")
+    with pytest.raises(CommandError, match="0009"):
+        database.migrate(engine, "position")
+    engine.dispose()
 
 
 def test_what_raises_is_undone(tmp_path: Path) -> None:
