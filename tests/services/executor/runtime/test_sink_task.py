@@ -345,16 +345,24 @@ def test_while_the_target_is_away_it_waits_and_writes_once_when_it_is_back(tasks
     assert rows(file) == values(10)
 
 
-def test_a_target_that_stays_busy_fails_the_task_after_the_retry_timeout(tasks: Tasks) -> None:
+def test_a_target_that_stays_busy_fails_the_task_after_the_retry_timeout_and_gets_everything_from_the_next_one(
+    tasks: Tasks,
+) -> None:
     produce(tasks, values(10))
     file = tasks.path / "t.db"
     file.with_suffix(".retry").touch()
-    running = tasks.start(Kind.SINK, {"connector.class": "table", "file": str(file), "errors.retry.timeout": "500"})
+    config = {"connector.class": "table", "file": str(file), "errors.retry.timeout": "500"}
+    running = tasks.start(Kind.SINK, config)
     outcome = running.end()
     assert outcome.failed
     assert not outcome.permanent
     assert "errors.retry.timeout" in outcome.error
     assert running.reporter.metrics.errors == running.reporter.metrics.retries + 1
+    file.with_suffix(".retry").unlink()
+    again = tasks.start(Kind.SINK, config, epoch=2)
+    again.reporter.wait_for_out(10)
+    assert again.stop().clean
+    assert rows(file) == values(10)
 
 
 @TOPIC_TYPES
