@@ -77,7 +77,7 @@ def _round(it: Instance, victim: str, sent: signal.Signals, fed: Callable[[], in
             if _last_line(sink) > last:
                 took["flows_s"] = now
             if now > LIMIT_SECONDS:
-                msg = f"{victim}: nothing flowed for {LIMIT_SECONDS:g} s: {task}"
+                msg = f"{victim}: nothing flowed for {LIMIT_SECONDS:g} s: {it.states()}"
                 raise BenchFailed(msg)
             time.sleep(POLL_SECONDS)
     finally:
