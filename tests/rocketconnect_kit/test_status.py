@@ -108,6 +108,11 @@ async def test_a_lost_connection_decodes_to_unavailable() -> None:
     assert caught.value.reason == "UNAVAILABLE"
 
 
+def test_a_call_that_a_draining_server_drops_decodes_to_unavailable() -> None:
+    dropped = grpc.aio.AioRpcError(grpc.StatusCode.CANCELLED, grpc.aio.Metadata(), grpc.aio.Metadata(), "CANCELLED")
+    assert (type(decode(dropped)), decode(dropped).code) == (errors.Unavailable, "UNAVAILABLE")
+
+
 async def test_a_method_that_nobody_implements_is_not_an_internal_error_of_ours() -> None:
     async with serve_for_test(lambda server: rpc.add_ConfigServiceServicer_to_server(Raising(ValueError()), server)) as channel:
         unknown: Any = channel.unary_unary("/rocketconnect.config.v1.ConfigService/Nonsense")
