@@ -35,6 +35,8 @@ _BY_CODE: dict[str, type[ServiceError]] = {
         errors.Internal,
     )
 }
+# Who cancels a call himself sees no error of it: a server that drains has dropped it, and another one may take it.
+_BY_CODE["CANCELLED"] = errors.Unavailable
 
 
 def encode(error: ServiceError) -> status_pb2.Status:
@@ -70,9 +72,6 @@ def decode(error: grpc.RpcError) -> ServiceError:
         if detail.Unpack(info) and info.domain == DOMAIN:
             infos.append(info)
     kind = _BY_CODE.get(code.name, errors.Internal)
-    if code is grpc.StatusCode.CANCELLED:
-        # Who cancels a call himself sees no error of it: a server that drains has dropped it, and another one may take it.
-        kind = errors.Unavailable
     if not infos:
         return kind(code.name, details or f"the call ended with {code.name}")
     first, rest = infos[0], infos[1:]

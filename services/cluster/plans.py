@@ -97,8 +97,9 @@ def _settle_connector(state: State, uid: str) -> None:
     if connector is None:
         return
     for unit in state.units_of(uid):
-        state.note_demand(unit)
-        if state.is_wanted(unit):
+        wanted = state.is_wanted(unit)
+        state.note_demand(unit, wanted=wanted)
+        if wanted:
             continue
         if not unit.is_held:
             state.drop_unit(unit.key)

@@ -179,10 +179,10 @@ class State:
         else:
             self.replan_at[uid] = now + plan.replan_after
 
-    def note_demand(self, unit: Unit) -> None:
-        """Take note of what a unit asks for now."""
+    def note_demand(self, unit: Unit, *, wanted: bool) -> None:
+        """Keep what a unit asks for and who has it, for decisions; `wanted` is what `is_wanted` says of it."""
         self.owners.pop(unit.key, None)
-        if unit.given_up or not self.is_wanted(unit):
+        if unit.given_up or not wanted:
             self.demands.pop(unit.key, None)
             return
         self.demands[unit.key] = demand_of(unit.key, self.config_of(unit))

@@ -65,13 +65,14 @@ def test_a_start_that_hangs_ends_the_host_which_is_then_started_again() -> None:
 GONE = HOST.replace(
     "time.sleep(600)",
     """import os, signal
+from py4j.protocol import Py4JError
 driver.end_if_gone()
 print("there", flush=True)
 os.kill(session.sparkContext._gateway.proc.pid, signal.SIGKILL)
 try:
     while True:
         session.sparkContext._jvm.System.nanoTime()
-except Exception:
+except (Py4JError, OSError):
     driver.end_if_gone()
     print("a task has failed", flush=True)
 """,
