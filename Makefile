@@ -27,8 +27,8 @@ run: setup ## Start RocketConnect with its embedded default (rocketconnect up)
 	@$(VENV)/rocketconnect up
 
 .PHONY: test
-test: setup-tests lint types proto-check ## Set up and check everything: lint, types, protos, all tests (ARGS="-k name")
-	@$(VENV)/python -m pytest $(ARGS)
+test: setup-tests lint types proto-check ## Set up and check everything: lint, types, protos, all tests, two files at a time (ARGS="-n0 -k name")
+	@$(VENV)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
 
 .PHONY: bench
 bench: setup ## Measure rates, latency, growth and start-up, beside Kafka Connect; results and plots in bench/results/ (ARGS=--help)
@@ -73,6 +73,10 @@ proto-check: ## Fail when regenerating from the protos would change a file
 	$(VENV)/python scripts/generate_protos.py "$$made"; \
 	cd "$$made"; find . -type f | while read -r file; do cmp "$$file" "$(CURDIR)/$$file" || { echo "run make proto" >&2; exit 1; }; done
 
+.PHONY: reference
+reference: ## Write docs/reference.md again, from the definitions of plugins and their options
+	@$(VENV)/python -m scripts.reference
+
 .PHONY: lock
 lock: ## Pin the Python packages again (UPGRADE=--upgrade for newer ones)
 	@set -e; tool=$$(mktemp -d); trap 'rm -rf "$$tool"' EXIT; \
@@ -81,5 +85,5 @@ lock: ## Pin the Python packages again (UPGRADE=--upgrade for newer ones)
 	"$$tool/bin/"$(COMPILE) --group build --constraint requirements.lock --output-file requirements-build.lock
 
 .PHONY: pin-jars
-pin-jars: ## Pin the jars of RocketMQ and of the benchmark's Kafka again, after a change of a version (ARGS=kafka)
+pin-jars: ## Pin the jars of RocketMQ, Kafka and Debezium again, after a change of a version (ARGS=kafka)
 	@$(VENV)/python -m scripts.pin_jars $(ARGS)

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -39,28 +40,31 @@ def main(
     # What runs is stopped in good order, then.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     out.mkdir(parents=True, exist_ok=True)
-    load = os.getloadavg()[0]
+    load, begin = os.getloadavg()[0], time.monotonic()
     found: dict[str, list[Sample]] = {}
+    text = ""
     try:
         for name in names or USUAL:
             found[name] = _run(console, name, Options(repeats, rows), out)
+            text = json.dumps(document(found, load), indent=1)
+            (out / "results.json").write_text(text + "\n", encoding="utf-8")
     except BenchFailed as error:
         console.print(f"no figure: {error}", style="red", markup=False)
         raise typer.Exit(1) from None
-    text = json.dumps(document(found, load), indent=1)
-    (out / "results.json").write_text(text + "\n", encoding="utf-8")
-    console.print(f"results and plots are in {out}/; load of the machine before: {load:.1f}")
+    took = (time.monotonic() - begin) / 60
+    console.print(f"results and plots are in {out}/; {took:.1f} minutes; load of the machine before: {load:.1f}")
     if as_json:
         sys.stdout.write(text + "\n")
 
 
 def _run(console: Console, name: str, options: Options, out: Path) -> list[Sample]:
-    workload, samples = WORKLOADS[name], []
+    workload, samples, begin = WORKLOADS[name], [], time.monotonic()
     for sample in workload.run(options):
         samples.append(sample)
         size = f" {sample.size:,} {workload.size}" if sample.size is not None else ""
         told = ", ".join(f"{figure} {number(sample.figures[figure])}" for figure in workload.shown if figure in sample.figures)
         console.print(f"{name}: {sample.case}{size}: {told}", style="dim", soft_wrap=True)
+    console.print(f"{name}: {time.monotonic() - begin:.0f} s", style="dim")
     found = cases(samples)
     console.print(table(workload, found))
     if (processes := process_table(found)) is not None:

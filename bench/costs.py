@@ -1,6 +1,7 @@
 """What a run costs: CPU seconds and peak memory of every process."""
 
 import time
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,6 +15,9 @@ _ROLES = (
     ("BrokerStartup", "broker"),
     ("kafka.Kafka", "kafka broker"),
     ("ConnectStandalone", "kafka connect"),
+    ("DebeziumEvents", "debezium"),
+    ("mariadbd", "mariadb"),
+    ("bin/postgres", "postgres"),
     ("org.apache.spark", "spark jvm"),
     ("pyspark.daemon", "spark python"),
     ("services.executor.host", "executor host"),
@@ -21,8 +25,8 @@ _ROLES = (
     ("bench.peers.spark_alone", "spark driver"),
     ("rocketconnect", "up"),
 )
-BROKERS = frozenset({"name server", "broker", "kafka broker"})
-"""The roles of what belongs to the messaging system, and not to what moves data in and out of it."""
+BROKERS = frozenset({"name server", "broker", "kafka broker", "mariadb", "postgres"})
+"""The roles of what belongs to the messaging system or is a database, and not to what moves data in and out of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,19 @@ class Cost:
     role: str
     cpu_seconds: float
     peak_mib: float
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The memory that processes of one role hold now, in MiB.
+
+    Attributes:
+        rss_mib: All that is mapped and in memory, what they share with others each time.
+        own_mib: What is shared counts by its share (PSS).
+    """
+
+    rss_mib: float
+    own_mib: float
 
 
 class Meter:
@@ -64,6 +81,14 @@ class Meter:
         ]
         return sorted(rows, key=lambda cost: -cost.cpu_seconds)
 
+    def cores(self) -> dict[str, float]:
+        """How many cores the processes of each role have used so far; 0 for a role that is not there."""
+        seconds = self.seconds
+        found: dict[str, float] = defaultdict(float)
+        for cost in self.costs():
+            found[cost.role] += cost.cpu_seconds / seconds
+        return found
+
 
 def per_million(costs: Iterable[Cost], rows: int) -> Mapping[str, float]:
     """CPU seconds for a million rows, of all processes and of all but the brokers, and the sum of the peaks of memory."""
@@ -82,6 +107,17 @@ def cores_used(roots: Collection[int], seconds: float = 0.5) -> float:
     meter = Meter(roots)
     time.sleep(seconds)
     return sum(cost.cpu_seconds for cost in meter.costs()) / meter.seconds
+
+
+def held(roots: Collection[int]) -> dict[str, Held]:
+    """The memory of these processes and all below them, by role."""
+    found: dict[str, Held] = {}
+    for process in _family(roots):
+        with suppress(psutil.Error, OSError):
+            role, memory = _role(process.cmdline()), process.memory_full_info()
+            before = found.get(role, Held(0.0, 0.0))
+            found[role] = Held(before.rss_mib + memory.rss / 2**20, before.own_mib + memory.pss / 2**20)
+    return found
 
 
 def _used(roots: Collection[int]) -> dict[int, Cost]:

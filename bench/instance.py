@@ -20,7 +20,7 @@ ENGINES = {"native": "file_lines", "spark": "file_sink"}
 """The engines with the sink of each that writes lines to a file."""
 TOPIC_TYPES = ("normal", "batch")
 LIMIT_SECONDS = 300.0
-QUIET_CORES = 0.2
+QUIET_CORES = 0.3
 """What an instance at rest uses at most, RocketMQ and Spark included."""
 
 
@@ -76,7 +76,7 @@ def instance(*options: str) -> Iterator[Instance]:
     """Everything, on free ports, in a temporary folder that is removed afterwards; with these options of `rocketconnect up`."""
     with folder() as place:
         begin = time.monotonic()
-        with running(place / "data", *options) as ready, Api(str(ready["rest"])) as api:
+        with running(place / "data", *options, drain=False) as ready, Api(str(ready["rest"])) as api:
             root = psutil.Process(next(iter(ready["pids"].values()))).ppid()
             yield Instance(api, place, root, str(ready["nameServer"]), time.monotonic() - begin)
 

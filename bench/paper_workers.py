@@ -1,7 +1,7 @@
 """Workers on paper: they do all that executors do towards the services, and run nothing.
 
 Each registers, offers a plugin, finds every configuration right, plans each connector into two tasks, says of each task that it is
-idle, and repeats that each second, as executors do. All are in one process: `python -m bench.paper_workers --help`.
+idle, and each second that nothing has changed, as executors do. All are in one process: `python -m bench.paper_workers --help`.
 """
 
 import asyncio
@@ -27,6 +27,7 @@ from rocketconnect_kit.settings import ServiceSettings
 PLUGIN = "file_source"
 TASKS_EACH = 2
 INTERVAL_SECONDS = 1.0
+OFFER_SECONDS = 30.0
 CALL_SECONDS = 10.0
 
 
@@ -43,24 +44,32 @@ class _Worker:
         self._state = StateServiceStub(channels["state"])
         self._session = 0
         self._reports: dict[tuple[str, int], state.TaskReport] = {}
+        self._news: set[tuple[str, int]] = set()
+        self._receipt = 0
 
     async def run(self) -> None:
         request = cluster.RegisterWorkerRequest(worker_id=self._name, address=self._address, plugins=[PLUGIN])
         self._session = (await self._cluster.RegisterWorker(request, timeout=CALL_SECONDS)).session
+        await asyncio.gather(self._offer(), self._follow(), self._beat(), self._report())
+
+    async def _offer(self) -> None:
         plugin = connector_pb2.Plugin(name=PLUGIN, type=connector_pb2.PLUGIN_TYPE_SOURCE)
         offer = config.ReportPluginsRequest(worker_id=self._name, address=self._address, plugins=[plugin])
-        await self._config.ReportPlugins(offer, timeout=CALL_SECONDS)
-        await asyncio.gather(self._follow(), self._beat(), self._report())
+        while True:
+            await self._config.ReportPlugins(offer, timeout=CALL_SECONDS)
+            await asyncio.sleep(OFFER_SECONDS)
 
     async def _follow(self) -> None:
         request = cluster.WatchAssignmentsRequest(worker_id=self._name, session=self._session)
         async for told in self._cluster.WatchAssignments(request):
             for key in told.removed:
                 self._reports.pop((key.connector_uid, key.task), None)
+                self._receipt = 0
             for assignment in told.assignments:
                 if assignment.unit == cluster.UNIT_PLAN:
                     await self._plan(assignment)
                 else:
+                    self._news.add((assignment.connector_uid, assignment.task))
                     self._reports[assignment.connector_uid, assignment.task] = state.TaskReport(
                         connector_uid=assignment.connector_uid,
                         task=assignment.task,
@@ -85,8 +94,10 @@ class _Worker:
 
     async def _report(self) -> None:
         while True:
-            request = state.ReportTasksRequest(worker_id=self._name, reports=self._reports.values())
-            await self._state.ReportTasks(request, timeout=CALL_SECONDS)
+            named = [self._reports[key] for key in (self._news & self._reports.keys() if self._receipt else self._reports)]
+            request = state.ReportTasksRequest(worker_id=self._name, reports=named, receipt=self._receipt)
+            self._news, self._receipt = set(), 0
+            self._receipt = (await self._state.ReportTasks(request, timeout=CALL_SECONDS)).receipt
             await asyncio.sleep(INTERVAL_SECONDS)
 
 

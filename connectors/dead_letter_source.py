@@ -1,4 +1,4 @@
-"""Dead letters, sent again."""
+"""Dead letters, sent again. What is confirmed is noted in the dead-letter topic (rocketconnect_sdk.replay_notes)."""
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,10 +18,7 @@ _NOTED = 4_000
 
 
 class DeadLetterSource(Source):
-    """Sends dead letters of a connector again, once each: made by `rocketconnect dlq replay`, deleted when it is done.
-
-    What is confirmed it notes in the dead-letter topic (rocketconnect_sdk.replay_notes).
-    """
+    """Sends dead letters of a connector again, once each: made by `rocketconnect dlq replay`, deleted when it is done."""
 
     name = "dead_letter_source"
     options = (

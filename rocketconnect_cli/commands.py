@@ -4,10 +4,12 @@ from typing import Annotated
 
 import typer
 
-from rocketconnect_cli import cluster, connector, dlq, position, worker
+from rocketconnect_cli import cluster, connector, dlq, plugins, position, worker
 from rocketconnect_cli.apply import apply
+from rocketconnect_cli.preview import preview
 from rocketconnect_cli.serve import serve
 from rocketconnect_cli.up import up
+from rocketconnect_cli.verify import verify
 from rocketconnect_sdk.version import __version__
 
 app = typer.Typer(
@@ -18,9 +20,11 @@ app = typer.Typer(
 app.add_typer(connector.app, name="connector")
 app.add_typer(position.app, name="position")
 app.add_typer(dlq.app, name="dlq")
-app.add_typer(cluster.plugins, name="plugins")
+app.add_typer(plugins.app, name="plugins")
 app.add_typer(worker.app, name="worker")
 app.command(name="apply")(apply)
+app.command(name="preview")(preview)
+app.command(name="verify")(verify)
 app.command(name="cluster")(cluster.cluster)
 app.command(name="up")(up)
 app.command(

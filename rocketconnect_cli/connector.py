@@ -171,6 +171,22 @@ def delete(
     emit(output, connector, lambda: f"{name} deleted; {bring_back(name, connector['uid'])}")
 
 
+@app.command()
+@with_api
+def signal(
+    name: Name,
+    signal: Annotated[str, typer.Argument(help="What its source takes: see `rocketconnect plugins show`.")],
+    arguments: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="What goes with it.")] = None,
+    url: UrlOption = URL,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Tell its running tasks something, and show what they say."""
+    body = {"signal": signal, "arguments": configuration.changed({}, arguments or [], [])}
+    with api(url) as client:
+        answer = client.request("POST", f"{connector_path(name)}:signal", body=body, like={"answers": [{}]})
+    emit(output, answer, lambda: [f"task {each.get('task', 0)}: {each.get('text', '')}" for each in answer["answers"]])
+
+
 app.command()(rollback)
 app.command()(history.revisions)
 app.command(name="history")(history.history)

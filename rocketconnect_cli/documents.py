@@ -195,6 +195,8 @@ def _yaml(text: str, place: str, problems: list[Problem]) -> Iterator[_Node]:
 
     try:
         for root in yaml.compose_all(text, Loader=yaml.BaseLoader):
+            # Nodes of a document that is done with are gone, and others may have their ids.
+            made.clear()
             document = node(root)
             # An empty document between two lines of "---" is none.
             if document.value is not None:

@@ -18,12 +18,13 @@ class InstanceFailed(Exception):
 
 
 @contextmanager
-def running(data: Path, *options: str) -> Iterator[dict[str, Any]]:
+def running(data: Path, *options: str, drain: bool = True) -> Iterator[dict[str, Any]]:
     """Everything on free ports, until the end of the block; then drained and stopped.
 
     Args:
         data: Its data directory.
         options: More options of `rocketconnect up`.
+        drain: False: it is killed at the end, and its data are of no more use.
 
     Yields:
         What `rocketconnect up --output json` says when it is ready.
@@ -38,8 +39,8 @@ def running(data: Path, *options: str) -> Iterator[dict[str, Any]]:
         try:
             yield _ready(process)
         finally:
-            code = _stop(process)
-        if code != 0:
+            code = _stop(process) if drain else _kill(process)
+        if drain and code != 0:
             msg = f"`rocketconnect up` did not stop cleanly: exit code {code}; see {data / 'logs'}"
             raise InstanceFailed(msg)
 
@@ -52,10 +53,14 @@ def _stop(process: subprocess.Popen[str]) -> int:
         with suppress(subprocess.TimeoutExpired):  # the exit code tells of it
             process.wait(STOP_SECONDS)
     finally:
-        # What runs below it dies with it.
-        process.kill()
-        process.wait()
+        _kill(process)
     return process.returncode
+
+
+def _kill(process: subprocess.Popen[str]) -> int:
+    # What runs below it dies with it.
+    process.kill()
+    return process.wait()
 
 
 def _ready(process: subprocess.Popen[str]) -> dict[str, Any]:

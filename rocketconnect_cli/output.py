@@ -38,7 +38,7 @@ err = Console(stderr=True, soft_wrap=True, highlight=False)
 
 
 def emit(output: Output, document: object, table: Callable[[], Table | str | Sequence[Table | str]]) -> None:
-    """Prints a document as JSON, or what shows it: a table, or a table with lines below it."""
+    """Prints a document as JSON, or what shows it: a table, or tables and lines."""
     if output is Output.JSON:
         sys.stdout.write(json.dumps(document) + "\n")
         return

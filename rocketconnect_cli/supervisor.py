@@ -1,6 +1,8 @@
 """Runs a group of processes as one: starts them, starts again what dies, stops all in order."""
 
+import select
 import signal
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -10,6 +12,8 @@ from types import FrameType
 from rocketconnect_cli.process import Process
 
 POLL_SECONDS = 0.1
+QUIET_SECONDS = 5.0
+"""How long it rests while all of them run: a death and a signal wake it."""
 SILENT_SECONDS = 2.0
 """Whoever waits longer is told what for."""
 
@@ -27,9 +31,17 @@ class Supervisor:
         self._tell = tell
         self._stop = threading.Event()
         self._now = threading.Event()
+        self._wakes: tuple[socket.socket, socket.socket] | None = None
+        """Of the first one can be read when a signal has come."""
 
     def catch_signals(self) -> None:
         """From now on a first SIGINT or SIGTERM asks run() to drain and stop, and a second one to stop at once."""
+        self._wakes = socket.socketpair()
+        for end in self._wakes:
+            end.setblocking(False)
+        signal.set_wakeup_fd(self._wakes[1].fileno(), warn_on_full_buffer=False)
+        # Only signals with a handler wake it.
+        signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._on_signal)
 
@@ -43,20 +55,24 @@ class Supervisor:
         """Somebody asked for the end."""
         return self._stop.is_set()
 
-    def look_after(self) -> None:
-        """Starts again what has died; waits a moment. Call it in a loop."""
+    def look_after(self, rest: float = POLL_SECONDS) -> None:
+        """Starts again what has died; rests for so long, or until a signal or a death if signals are caught. Call it in a loop."""
         now = time.monotonic()
         for process in self.processes:
             code = process.revive(now)
             if code is not None:
                 how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
                 self._tell(f"{process.name} {how}; starting it again (its log: {process.log})")
-        self._stop.wait(POLL_SECONDS)
+        if self._wakes is None:
+            time.sleep(rest)
+        elif select.select(self._wakes[:1], [], [], rest)[0]:
+            self._wakes[0].recv(4096)
 
     def run(self) -> None:
         """Looks after them until the end is asked for."""
         while not self.stopping:
-            self.look_after()
+            is_whole = all(process.pid for process in self.processes)
+            self.look_after(QUIET_SECONDS if is_whole else POLL_SECONDS)
 
     def stop(self) -> None:
         """Stops all: stage by stage, each process within its time, at once after a second signal. Nothing is left running."""

@@ -81,6 +81,7 @@ def services(
     *,
     data: Path,
     name_server: str,
+    spark_classes: Path | None = None,
     host: str = "127.0.0.1",
     log_level: str = "INFO",
     extra: Mapping[str, str] | None = None,
@@ -91,6 +92,7 @@ def services(
         ports: Where each listens.
         data: The data directory of the instance.
         name_server: RocketMQ's name servers, "host:port" separated by semicolons.
+        spark_classes: The folder with which executors start Spark faster; none: they do without.
         host: Where REST and metrics listen; everything else is on 127.0.0.1.
         log_level: For all of them.
         extra: Further settings for all of them, by environment variable.
@@ -108,12 +110,13 @@ def services(
         own = {f"ROCKETCONNECT_{key.upper()}": value for key, value in environment.items()}
         return Service(name or kind, kind, port, {**common, "ROCKETCONNECT_PORT": str(port), **own})
 
+    spark = {"spark_warm": "true", "spark_classes": str(spark_classes or "")}
     drain = str(EXECUTOR_DRAIN_SECONDS - 5)
     gateway = "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104 - compared, not bound
     return [
         *(service(kind, ports.stores[kind]) for kind in STORES),
         *(
-            service("executor", port, f"executor-{number}", worker_id=f"worker-{number}", spark_warm="true", drain_seconds=drain)
+            service("executor", port, f"executor-{number}", worker_id=f"worker-{number}", drain_seconds=drain, **spark)
             for number, port in enumerate(ports.executors, 1)
         ),
         service("gateway", ports.rest, host=host, await_executor="true"),

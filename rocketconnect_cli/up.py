@@ -20,13 +20,14 @@ from rocketconnect_cli.embedded.download import show_download
 from rocketconnect_cli.embedded.errors import EmbeddedRocketMQError
 from rocketconnect_cli.embedded.java import find_java
 from rocketconnect_cli.embedded.rocketmq import BROKER, NAME_SERVER, EmbeddedRocketMQ
+from rocketconnect_cli.embedded.spark import prepare_spark
 from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_cli.extras import advice
 from rocketconnect_cli.output import Output, OutputOption, err
 from rocketconnect_cli.process import Process
 from rocketconnect_cli.supervisor import Supervisor
 
-NEEDED = ("grpc", "msgspec", "pyspark", "sqlalchemy", "starlette", "uvicorn", "structlog")
+NEEDED = ("grpc", "msgspec", "pyspark", "sqlalchemy", "starlette", "uvicorn")
 START_SECONDS = 120.0
 """How long after the last start of a process everything has to answer."""
 MOST_FAILURES = 4
@@ -128,9 +129,16 @@ class _Instance:
         directory.keep_ports({"rest": chosen.rest, "metrics": chosen.metrics})
         processes: list[Process] = []
         if not self._namesrv:
-            processes += self._embedded_rocketmq()
+            processes += self._embedded_rocketmq(chosen)
         name_server = self._namesrv or self._embedded.name_server
-        services = topology.services(chosen, data=self._data, name_server=name_server, host=self._host, log_level=self._log_level)
+        services = topology.services(
+            chosen,
+            data=self._data,
+            name_server=name_server,
+            spark_classes=prepare_spark(err),
+            host=self._host,
+            log_level=self._log_level,
+        )
         processes += [self._process(service) for service in services]
         supervisor = Supervisor(processes, lambda line: err.print(line, style="yellow", markup=False))
         supervisor.catch_signals()
@@ -183,12 +191,13 @@ class _Instance:
         workers = tuple(self._inner.get(f"executor-{number}") or free() for number in range(1, executors + 1))
         return topology.Ports(rest, metrics, stores, workers)
 
-    def _embedded_rocketmq(self) -> list[Process]:
+    def _embedded_rocketmq(self, others: topology.Ports) -> list[Process]:
         rocketmq = EmbeddedRocketMQ(
             self._data / "rocketmq",
             jars=show_download(err),
             name_server_port=self._inner.get(NAME_SERVER, 0),
             broker_port=self._inner.get(BROKER, 0),
+            promised_ports={others.rest, others.metrics, *others.stores.values(), *others.executors},
         )
         rocketmq.prepare()
         self._rocketmq = rocketmq

@@ -1,4 +1,4 @@
-"""Channels to other services: deadlines, keepalive, a bounded retry of UNAVAILABLE alone, TLS as the settings say."""
+"""Channels to other services: deadlines, keepalive, a bounded retry of what no service answered, TLS as the settings say."""
 
 import json
 from collections.abc import Callable
@@ -13,8 +13,9 @@ from rocketconnect_kit.settings import ServiceSettings, parse_addresses
 DEADLINE_SECONDS = 5.0
 """The deadline of a call that was given none."""
 
-# AIP-194: only UNAVAILABLE is repeated by itself. Five attempts is the most that gRPC makes; with these delays they span about
-# three and a half seconds, the time in which another replica leads; the deadline of the call ends them sooner.
+# AIP-194: only UNAVAILABLE is repeated by itself; and CANCELLED, which is what a server that drains answers to a call that it had
+# taken and not begun (who cancels a call himself ends its attempts, too). Five attempts is the most that gRPC makes; with these
+# delays they span about three and a half seconds, in which another replica leads; the deadline of the call ends them sooner.
 _SERVICE_CONFIG = {
     "loadBalancingConfig": [{"round_robin": {}}],
     "methodConfig": [
@@ -25,14 +26,12 @@ _SERVICE_CONFIG = {
                 "initialBackoff": "0.15s",
                 "maxBackoff": "2s",
                 "backoffMultiplier": 2.5,
-                "retryableStatusCodes": ["UNAVAILABLE"],
+                "retryableStatusCodes": ["UNAVAILABLE", "CANCELLED"],
             },
         }
     ],
 }
 _OPTIONS: list[tuple[str, Any]] = [
-    # A replica that hangs (stopped, its machine gone, a network cut) is left within three seconds, well within a worker's lease.
-    ("grpc.keepalive_time_ms", 1_000),
     ("grpc.keepalive_timeout_ms", 2_000),
     # Only one ping is under way at a time, and gRPC sends others than those of keepalive: it waits a minute for their answers.
     ("grpc.http2.ping_timeout_ms", 2_000),
@@ -47,6 +46,11 @@ _OPTIONS: list[tuple[str, Any]] = [
     # Processes on one machine must not share a connection object: one that is stuck would hold up the others.
     ("grpc.use_local_subchannel_pool", 1),
 ]
+
+_PING_MS = 1_000
+"""A replica that hangs (stopped, its machine gone, a network cut) is left within three seconds, well within a worker's lease."""
+_PING_NEIGHBOUR_MS = 10_000
+"""On one machine no network is cut, and there is no replica to turn to: pings would be most of what a process at rest costs."""
 
 
 def channel(address: str, settings: ServiceSettings, *, service: str = "", retry: bool = True) -> grpc.aio.Channel:
@@ -64,7 +68,7 @@ def channel(address: str, settings: ServiceSettings, *, service: str = "", retry
         ValueError: when the address is wrong or empty.
     """
     interceptors: list[grpc.aio.ClientInterceptor] = [_DeadlineInterceptor()]
-    options = [*_options(service), ("grpc.enable_retries", int(retry))]
+    options = [*_options(address, service), ("grpc.enable_retries", int(retry))]
     credentials = client_credentials(settings)
     if credentials is None:
         return grpc.aio.insecure_channel(target(address), options=options, interceptors=interceptors)
@@ -74,7 +78,7 @@ def channel(address: str, settings: ServiceSettings, *, service: str = "", retry
 def sync_channel(address: str, settings: ServiceSettings, *, service: str = "") -> grpc.Channel:
     """Return the blocking form of `channel`, for threads; close it with `channel.close()`."""
     credentials = client_credentials(settings)
-    options = _options(service)
+    options = _options(address, service)
     if credentials is None:
         plain = grpc.insecure_channel(target(address), options=options)
     else:
@@ -110,9 +114,11 @@ def target(address: str) -> str:
     return "ipv4:" + ",".join(f"{host}:{port}" for host, port in pairs)
 
 
-def _options(service: str) -> list[tuple[str, Any]]:
+def _options(address: str, service: str) -> list[tuple[str, Any]]:
     health = {"healthCheckConfig": {"serviceName": full_name(service)}} if service else {}
-    return [*_OPTIONS, ("grpc.service_config", json.dumps(_SERVICE_CONFIG | health))]
+    is_neighbour = [host for host, _port in parse_addresses(address)] in (["127.0.0.1"], ["::1"])
+    ping = ("grpc.keepalive_time_ms", _PING_NEIGHBOUR_MS if is_neighbour else _PING_MS)
+    return [*_OPTIONS, ping, ("grpc.service_config", json.dumps(_SERVICE_CONFIG | health))]
 
 
 class _DeadlineInterceptor(grpc.aio.UnaryUnaryClientInterceptor):

@@ -6,16 +6,20 @@ synchronous_commit=on.
 
 import asyncio
 import hashlib
+import importlib
 import importlib.util
+import os
+import random
+import sys
+import time
+from asyncio.subprocess import PIPE
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-import tenacity
 from sqlalchemy import event
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
@@ -23,7 +27,10 @@ from rocketconnect_kit.errors import FailedPrecondition, Unavailable
 from rocketconnect_kit.logs import hide_url_passwords
 
 _BUSY_SECONDS = 10
+_SWITCH_SECONDS = 0.01
 _START_SECONDS = 30
+_FIRST_WAIT_SECONDS = 0.2
+_LONGEST_WAIT_SECONDS = 3.0
 # A replica that is stopped in the middle of a transaction holds its locks: others wait for them no longer than 2 s.
 _POSTGRES_OPTIONS = (
     "-c synchronous_commit=on -c statement_timeout=15000 -c lock_timeout=10000 -c idle_in_transaction_session_timeout=2000"
@@ -90,10 +97,12 @@ def upsert(connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[st
     """Insert rows; one whose primary key is there already replaces the other columns that it names. All name the same columns."""
     if not rows:
         return
-    insert = postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
+    # Each is large, and a process needs one.
+    dialect = importlib.import_module(f"sqlalchemy.dialects.{connection.dialect.name}")
+    inserted = dialect.insert(table)
     keys = [column.name for column in table.primary_key]
-    replaced = {name: insert.excluded[name] for name in rows[0] if name not in keys}
-    connection.execute(insert.on_conflict_do_update(index_elements=keys, set_=replaced), list(rows))
+    replaced = {name: inserted.excluded[name] for name in rows[0] if name not in keys}
+    connection.execute(inserted.on_conflict_do_update(index_elements=keys, set_=replaced), list(rows))
 
 
 async def check(bound: sa.Engine) -> None:
@@ -109,6 +118,7 @@ async def check(bound: sa.Engine) -> None:
 def migrate(bound: sa.Engine, service: str) -> None:
     """Bring the tables of `service` to the newest form, with the Alembic versions in `services/<service>/migrations`.
 
+    The process holds what Alembic needs from then on; services do it in another one (`open_store`).
     All or nothing, and safe when several replicas start at once: the later ones wait, then find nothing to do.
 
     Raises:
@@ -133,17 +143,35 @@ async def open_store(url: str, service: str) -> sa.Engine:
 
     Raises:
         Unavailable: STORE_UNAVAILABLE when it is still away then.
-        FailedPrecondition: STORE_URL_INVALID.
+        FailedPrecondition: STORE_URL_INVALID; MIGRATION_FAILED.
     """
     bound = engine(url)
-    attempts = tenacity.AsyncRetrying(
-        retry=tenacity.retry_if_exception_type(Unavailable),
-        wait=tenacity.wait_random_exponential(multiplier=0.2, max=3),
-        stop=tenacity.stop_after_delay(_START_SECONDS),
-        reraise=True,
-    )
-    await attempts(asyncio.to_thread, migrate, bound, service)
-    return bound
+    deadline = time.monotonic() + _START_SECONDS
+    longest = _FIRST_WAIT_SECONDS
+    while True:
+        try:
+            if not await asyncio.to_thread(_is_newest, bound, service):
+                await _migrate_apart(url, service)
+        except Unavailable:
+            if time.monotonic() > deadline:
+                raise
+            await asyncio.sleep(random.uniform(0, longest))  # noqa: S311 - so that replicas do not try at once
+            longest = min(2 * longest, _LONGEST_WAIT_SECONDS)
+        else:
+            return bound
+
+
+async def _migrate_apart(url: str, service: str) -> None:
+    """Migrate in a process of its own: what Alembic needs, 10 MiB, goes with it."""
+    # The URL may hold a password: it is in no command line.
+    command = (sys.executable, "-m", "rocketconnect_kit.migration", service)
+    child = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE)
+    said, _ = await child.communicate(url.encode())
+    if child.returncode == os.EX_TEMPFAIL:
+        raise Unavailable("STORE_UNAVAILABLE", said.decode())
+    if child.returncode != os.EX_OK:
+        message = f"the tables of the {service} service could not be brought to their newest form; what is written above says why"
+        raise FailedPrecondition("MIGRATION_FAILED", message)
 
 
 def _sqlite(url: sa.URL) -> sa.Engine:
@@ -165,9 +193,27 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
     # The driver must not begin transactions by itself: _begin_sqlite decides which kind.
     connection.isolation_level = None
     cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+    _write_ahead(cursor)
+    for pragma in ("synchronous=FULL", "foreign_keys=ON"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
+
+
+def _write_ahead(cursor: Any) -> None:
+    # Only who has one loads it.
+    import sqlite3
+
+    # Of several that open a new file at once one switches it, and SQLite refuses the others without waiting.
+    deadline = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(_SWITCH_SECONDS)
+        else:
+            return
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:

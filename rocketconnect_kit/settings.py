@@ -1,121 +1,90 @@
-"""Settings of a service: environment variables `ROCKETCONNECT_*`, overridden by flags; every problem reported at once."""
+"""Settings of a service: environment variables `ROCKETCONNECT_*`, overridden by flags; every problem reported at once.
+
+A frozen dataclass whose fields are made by `setting`; checks are part of it, so that none exists with a wrong value.
+"""
 
 import argparse
 import ipaddress
 import os
 import sys
-from collections.abc import Sequence
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import Field, dataclass, field, fields
+from enum import Enum
 from pathlib import Path
-from typing import Annotated, Literal, Self, TypeVar
-
-from pydantic import AfterValidator, Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from rocketconnect_kit.election import LEASE_SECONDS
 
 ENV_PREFIX = "ROCKETCONNECT_"
 
-S = TypeVar("S", bound=BaseSettings)
+_TRUTH = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 
 
-def _readable(value: Path) -> Path:
+class SettingsError(ValueError):
+    """Settings that can't be; `problems` says everything that is wrong with them."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = problems
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What is known of a setting besides its type and its default."""
+
+    text: str
+    check: Callable[[Any], object]
+    secret: bool
+
+
+def setting(
+    default: Any,
+    text: str,
+    *,
+    ge: float | None = None,
+    gt: float | None = None,
+    le: float | None = None,
+    check: Callable[[Any], object] = lambda _value: None,
+    secret: bool = False,
+) -> Any:
+    """Return a field of settings.
+
+    Args:
+        default: the value when nothing is given.
+        text: what it is, for `--help`.
+        ge: the least number that it may be.
+        gt: it is to be a greater number than this.
+        le: the greatest number that it may be.
+        check: raises ValueError with what is wrong with a value and what to do; None is not checked.
+        secret: the value is shown nowhere (invariant 6).
+    """
+
+    def whole(value: Any) -> None:
+        # Written so that what is not a number is out of every range.
+        if ge is not None and not value >= ge:
+            msg = f"must be at least {ge:g}"
+            raise ValueError(msg)
+        if gt is not None and not value > gt:
+            msg = f"must be more than {gt:g}"
+            raise ValueError(msg)
+        if le is not None and not value <= le:
+            msg = f"must be at most {le:g}"
+            raise ValueError(msg)
+        check(value)
+
+    return field(default=default, repr=not secret, metadata={"told": _Told(text, whole, secret)})
+
+
+def _readable(value: Path) -> None:
     if not os.access(value, os.R_OK):
         msg = "there is no readable file of this name; give the path of a PEM file"
         raise ValueError(msg)
-    return value
 
 
-PemFile = Annotated[Path, AfterValidator(_readable)]
-"""The path of a file that can be read."""
-
-
-class ServiceSettings(BaseSettings):
-    """What every service can be told."""
-
-    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, extra="ignore", frozen=True)
-
-    host: str = Field(default="127.0.0.1", description="the address to listen on")
-    port: int = Field(default=0, ge=0, le=65535, description="the port to listen on; 0: a free one")
-    metrics_port: int = Field(default=0, ge=0, le=65535, description="the port of the Prometheus metrics; 0: a free one")
-    announce_fd: int | None = Field(
-        default=None, ge=0, description="a file descriptor that gets one line of JSON with the addresses when the service is ready"
-    )
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(default="INFO", description="the least that is logged")
-    log_format: Literal["json", "text"] = Field(default="text", description="json for machines, text for people")
-    config_address: str = Field(default="", description="host:port of the config service; several: ip:port,ip:port")
-    position_address: str = Field(default="", description="host:port of the position service; several: ip:port,ip:port")
-    state_address: str = Field(default="", description="host:port of the state service; several: ip:port,ip:port")
-    cluster_address: str = Field(default="", description="host:port of the cluster service; several: ip:port,ip:port")
-    tls_cert: PemFile | None = Field(default=None, description="own certificate chain (PEM); with it the service speaks TLS")
-    tls_key: PemFile | None = Field(default=None, description="the key of that certificate (PEM)")
-    tls_ca: PemFile | None = Field(default=None, description="who signs the certificates of the others (PEM)")
-    tls_verify_clients: bool = Field(
-        default=True, description="with tls_ca: callers must show a certificate that it signed (mutual TLS)"
-    )
-    drain_seconds: float = Field(default=10, ge=0, le=3600, description="how long running calls may take after a first signal")
-    call_seconds: float = Field(default=30, gt=0, le=3600, description="the deadline of a call whose caller gave none")
-
-    @field_validator("config_address", "position_address", "state_address", "cluster_address")
-    @classmethod
-    def _address(cls, value: str) -> str:
-        parse_addresses(value)
-        return value
-
-    @model_validator(mode="after")
-    def _pair(self) -> Self:
-        if (self.tls_cert is None) != (self.tls_key is None):
-            msg = "tls_cert and tls_key go together; give both or none"
-            raise ValueError(msg)
-        return self
-
-
-class StoreSettings(ServiceSettings):
-    """What a service with a durable store can be told."""
-
-    store_url: SecretStr = Field(
-        default=SecretStr(""),
-        description="sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE; none: a SQLite file in data_dir",
-    )
-    data_dir: Path = Field(default=Path("data"), description="the directory of the SQLite files")
-
-    def database_url(self, service: str) -> str:
-        """Return the URL of the store of `service`; it may hold a password."""
-        return self.store_url.get_secret_value() or f"sqlite:///{self.data_dir / service}.db"
-
-
-class ElectedSettings(StoreSettings):
-    """What a service of which one replica leads can be told."""
-
-    leader_lease_seconds: float = Field(
-        default=LEASE_SECONDS,
-        ge=2,
-        le=600,
-        description="how long the leader goes on without reaching PostgreSQL, and how long others wait when it died; with one "
-        "replica longer than a restart of PostgreSQL takes, with several below lease_seconds",
-    )
-
-
-def load(cls: type[S], argv: Sequence[str]) -> S:
-    """Return the settings from the environment and the flags (`--log-level DEBUG`), flags first.
-
-    Prints every problem at once to standard error and exits with 2; exits with 0 after `--help`.
-    """
-    parser = argparse.ArgumentParser(description=cls.__doc__, allow_abbrev=False)
-    for name, field in cls.model_fields.items():
-        default = "" if field.default in (None, "") else f" [{field.default}]"
-        text = f"{field.description}{default} (or {ENV_PREFIX}{name.upper()})"
-        parser.add_argument(_flag(name), dest=name, default=argparse.SUPPRESS, metavar="VALUE", help=text.replace("%", "%%"))
-    given, unknown = parser.parse_known_args(list(argv))
-    problems = [f"{word}: not a setting; --help lists them all" for word in unknown if word.startswith("-")]
-    problems += [f"{word}: not expected; settings are given as --name VALUE" for word in unknown if not word.startswith("-")]
-    try:
-        settings = cls(**vars(given))
-    except ValidationError as error:
-        problems += [_problem(cls, dict(item)) for item in error.errors(include_url=False)]
-    if problems:
-        sys.stderr.write("".join(f"{problem}\n" for problem in problems))
-        raise SystemExit(2)
-    return settings
+def pem_file(text: str) -> Any:
+    """Return a field for the path of a file that can be read; None when nothing is given."""
+    return setting(None, text, check=_readable)
 
 
 def parse_addresses(value: str) -> list[tuple[str, int]]:
@@ -129,6 +98,165 @@ def parse_addresses(value: str) -> list[tuple[str, int]]:
         for host, _port in pairs:
             _require_ip(host)
     return pairs
+
+
+def address(of: str, *, needed_because: str = "") -> Any:
+    """Return a field for where something is reached; it may be left out unless there is a reason why it is needed."""
+
+    def check(value: str) -> None:
+        if needed_because and not value:
+            msg = f"is missing: {needed_because}; give host:port"
+            raise ValueError(msg)
+        parse_addresses(value)
+
+    return setting("", f"host:port of {of}", check=check)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceSettings:
+    """What every service can be told."""
+
+    host: str = setting("127.0.0.1", "the address to listen on")
+    port: int = setting(0, "the port to listen on; 0: a free one", ge=0, le=65535)
+    metrics_port: int = setting(0, "the port of the Prometheus metrics; 0: a free one", ge=0, le=65535)
+    announce_fd: int | None = setting(
+        None, "a file descriptor that gets one line of JSON with the addresses when the service is ready", ge=0
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = setting("INFO", "the least that is logged")
+    log_format: Literal["json", "text"] = setting("text", "json for machines, text for people")
+    config_address: str = address("the config service; several: ip:port,ip:port")
+    position_address: str = address("the position service; several: ip:port,ip:port")
+    state_address: str = address("the state service; several: ip:port,ip:port")
+    cluster_address: str = address("the cluster service; several: ip:port,ip:port")
+    tls_cert: Path | None = pem_file("own certificate chain (PEM); with it the service speaks TLS")
+    tls_key: Path | None = pem_file("the key of that certificate (PEM)")
+    tls_ca: Path | None = pem_file("who signs the certificates of the others (PEM)")
+    tls_verify_clients: bool = setting(True, "with tls_ca: callers must show a certificate that it signed (mutual TLS)")
+    drain_seconds: float = setting(10.0, "how long running calls may take after a first signal", ge=0, le=3600)
+    call_seconds: float = setting(30.0, "the deadline of a call whose caller gave none", gt=0, le=3600)
+
+    def __post_init__(self) -> None:
+        """Raises SettingsError: with everything that is wrong."""
+        problems = []
+        for each in fields(self):
+            value = getattr(self, each.name)
+            try:
+                _check(each, value)
+            except ValueError as error:
+                problems.append(_problem(each, value, error))
+        if problems := problems or [*self.conflicts()]:
+            raise SettingsError(problems)
+
+    def conflicts(self) -> Iterator[str]:
+        """What is wrong with settings together, each of which is right by itself; subclasses add to it."""
+        if (self.tls_cert is None) != (self.tls_key is None):
+            yield "tls_cert and tls_key go together; give both or none"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoreSettings(ServiceSettings):
+    """What a service with a durable store can be told."""
+
+    store_url: str = setting(
+        "", "sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE; none: a SQLite file in data_dir", secret=True
+    )
+    data_dir: Path = setting(Path("data"), "the directory of the SQLite files")
+
+    def database_url(self, service: str) -> str:
+        """Return the URL of the store of `service`; it may hold a password."""
+        return self.store_url or f"sqlite:///{self.data_dir / service}.db"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ElectedSettings(StoreSettings):
+    """What a service of which one replica leads can be told."""
+
+    leader_lease_seconds: float = setting(
+        LEASE_SECONDS,
+        "how long the leader goes on without reaching PostgreSQL, and how long others wait when it died; with one "
+        "replica longer than a restart of PostgreSQL takes, with several below lease_seconds",
+        ge=2,
+        le=600,
+    )
+
+
+S = TypeVar("S", bound=ServiceSettings)
+
+
+def load(cls: type[S], argv: Sequence[str]) -> S:
+    """Return the settings from the environment and the flags (`--log-level DEBUG`), flags first.
+
+    Prints every problem at once to standard error and exits with 2; exits with 0 after `--help`.
+    """
+    parser = argparse.ArgumentParser(description=cls.__doc__, allow_abbrev=False)
+    for each in fields(cls):
+        default = "" if each.default in (None, "") else f" [{each.default}]"
+        about = f"{each.metadata['told'].text}{default} (or {_variable(each.name)})"
+        parser.add_argument(
+            _flag(each.name), dest=each.name, default=argparse.SUPPRESS, metavar="VALUE", help=about.replace("%", "%%")
+        )
+    given, unknown = parser.parse_known_args(list(argv))
+    problems = [f"{word}: not a setting; --help lists them all" for word in unknown if word.startswith("-")]
+    problems += [f"{word}: not expected; settings are given as --name VALUE" for word in unknown if not word.startswith("-")]
+    types_of = get_type_hints(cls)
+    values: dict[str, Any] = {}
+    for each in fields(cls):
+        text: str | None = getattr(given, each.name, os.environ.get(_variable(each.name)))
+        try:
+            values[each.name] = each.default if text is None else _read(types_of[each.name], text)
+            _check(each, values[each.name])
+        except ValueError as error:
+            problems.append(_problem(each, each.default if text is None else text, error))
+    if not problems:
+        try:
+            return cls(**values)
+        except SettingsError as error:
+            problems += error.problems
+    sys.stderr.write("".join(f"{problem}\n" for problem in problems))
+    raise SystemExit(2)
+
+
+def _read(kind: Any, text: str) -> object:
+    """Return the value of this type that the text says."""
+    if get_origin(kind) in (Union, types.UnionType):
+        kind = next(each for each in get_args(kind) if each is not types.NoneType)
+    if get_origin(kind) is Literal:
+        return _one_of({choice: choice for choice in get_args(kind)}, text)
+    if issubclass(kind, Enum):
+        return _one_of({choice.value: choice for choice in kind}, text)
+    if kind is bool:
+        return _one_of(_TRUTH, text.lower())
+    try:
+        return kind(text)
+    except ValueError:
+        what = "a whole number" if kind is int else "a number"
+        msg = f"is not {what}"
+        raise ValueError(msg) from None
+
+
+def _one_of(choices: Mapping[str, object], text: str) -> object:
+    if text not in choices:
+        msg = f"must be one of {', '.join(choices)}"
+        raise ValueError(msg)
+    return choices[text]
+
+
+def _check(of: Field[Any], value: object) -> None:
+    if value is not None:
+        of.metadata["told"].check(value)
+
+
+def _problem(of: Field[Any], value: object, error: ValueError) -> str:
+    shown = "a secret" if of.metadata["told"].secret else repr(str(value))
+    return f"{_flag(of.name)} (or {_variable(of.name)}): {shown}: {error}"
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _variable(name: str) -> str:
+    return ENV_PREFIX + name.upper()
 
 
 def _parse_address(part: str) -> tuple[str, int]:
@@ -148,19 +276,3 @@ def _require_ip(host: str) -> None:
             "or as one DNS name that stands for all of them"
         )
         raise ValueError(msg) from error
-
-
-def _flag(name: str) -> str:
-    return "--" + name.replace("_", "-")
-
-
-def _problem(cls: type[BaseSettings], error: dict[str, object]) -> str:
-    location = error["loc"]
-    message = str(error["msg"]).removeprefix("Value error, ")
-    if not isinstance(location, tuple) or not location:
-        return message
-    name = str(location[0])
-    field = cls.model_fields.get(name)
-    secret = field is not None and field.annotation is SecretStr
-    value = "a secret" if secret else repr(error["input"])
-    return f"{_flag(name)} (or {ENV_PREFIX}{name.upper()}): {value}: {message}"

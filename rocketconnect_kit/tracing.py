@@ -2,13 +2,9 @@
 
 import os
 import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from importlib.metadata import entry_points
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
-
-from opentelemetry import propagate, trace
-from opentelemetry.trace import SpanKind
 
 from rocketconnect_kit.errors import FailedPrecondition
 from rocketconnect_kit.interception import AroundCalls, ServicerContext
@@ -23,10 +19,10 @@ def start(service: str) -> Callable[[], None] | None:
     Raises:
         FailedPrecondition: TRACE_EXPORTER_MISSING when the exporter that is asked for is not installed.
     """
-    endpoint = os.environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT")
-    name = os.environ.get("OTEL_TRACES_EXPORTER") or ("otlp" if endpoint else "none")
-    if name == "none" or os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
+    name = _wanted()
+    if not name:
         return None
+    from opentelemetry import trace
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
@@ -43,19 +39,43 @@ class TracingInterceptor(AroundCalls):
     @asynccontextmanager
     async def around(self, method: str, context: ServicerContext, *, streaming: bool) -> AsyncIterator[None]:  # noqa: ARG002
         """Trace one call."""
-        metadata = context.invocation_metadata() or ()
-        parent = propagate.extract({key: value for key, value in metadata if isinstance(value, str)})
-        tracer = trace.get_tracer("rocketconnect")
-        with tracer.start_as_current_span(method.lstrip("/"), context=parent, kind=SpanKind.SERVER) as span:
-            span.set_attribute("rpc.system", "grpc")
+        metadata = {key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)}
+        with span(method.lstrip("/"), metadata, **{"rpc.system": "grpc"}):
             yield
+
+
+@contextmanager
+def span(name: str, headers: Mapping[str, str], **attributes: str) -> Iterator[None]:
+    """A span of a server, below the one that the headers name, while the block runs; nothing when nothing is traced."""
+    if not _wanted():
+        yield
+        return
+    from opentelemetry import propagate, trace
+
+    tracer = trace.get_tracer("rocketconnect")
+    parent = propagate.extract(headers)
+    with tracer.start_as_current_span(name, context=parent, kind=trace.SpanKind.SERVER, attributes=attributes):
+        yield
 
 
 def outgoing_metadata() -> tuple[tuple[str, str], ...]:
     """Return the metadata that carries the current span to another service; empty when nothing is traced."""
+    if not _wanted():
+        return ()
+    from opentelemetry import propagate
+
     carrier: dict[str, str] = {}
     propagate.inject(carrier)
     return tuple(carrier.items())
+
+
+def _wanted() -> str:
+    """The name of the exporter that the environment asks for; empty when there is none, and OpenTelemetry is not loaded."""
+    if os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
+        return ""
+    endpoint = os.environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT")
+    name = os.environ.get("OTEL_TRACES_EXPORTER") or ("otlp" if endpoint else "")
+    return "" if name == "none" else name
 
 
 def _exporter(name: str) -> "SpanExporter":
@@ -63,6 +83,8 @@ def _exporter(name: str) -> "SpanExporter":
         from opentelemetry.sdk.trace.export import ConsoleSpanExporter
 
         return ConsoleSpanExporter(out=sys.stderr)
+    from importlib.metadata import entry_points
+
     for entry in entry_points(group="opentelemetry_traces_exporter", name=name):
         exporter: SpanExporter = entry.load()()
         return exporter

@@ -16,7 +16,7 @@ from rocketconnect_sdk.errors import (
 )
 from rocketconnect_sdk.options import Config, Kind, Option, parse, run_checks
 from rocketconnect_sdk.record import Offset, Rejected, SinkBatch, SourceBatch
-from rocketconnect_sdk.schema import Field, Schema, Type, decimal, struct
+from rocketconnect_sdk.schema import Field, Schema, Type, Unit, decimal, struct, timestamp
 from rocketconnect_sdk.sink import (
     DataFrameSink,
     DataFrameSinkTask,
@@ -32,10 +32,12 @@ from rocketconnect_sdk.sink import (
     SinkWriter,
     SourceMark,
 )
-from rocketconnect_sdk.source import Edge, Plan, Source, SourceTask
+from rocketconnect_sdk.source import Edge, Plan, Signal, Source, SourceTask
+from rocketconnect_sdk.verification import CapturedTable, KeptRows, ReadRows, SinkTables, SourceTables, TableRows
 from rocketconnect_sdk.version import __version__
 
 __all__ = [
+    "CapturedTable",
     "Config",
     "ConfigError",
     "ConnectorError",
@@ -45,6 +47,7 @@ __all__ = [
     "Field",
     "FlushPolicy",
     "Guarantee",
+    "KeptRows",
     "Kind",
     "Offset",
     "Option",
@@ -52,6 +55,7 @@ __all__ = [
     "Plan",
     "Problem",
     "QueuePosition",
+    "ReadRows",
     "Receipt",
     "RecordError",
     "RecordRefused",
@@ -60,21 +64,27 @@ __all__ = [
     "Rejected",
     "RetriableError",
     "Schema",
+    "Signal",
     "Sink",
     "SinkBatch",
     "SinkCommit",
+    "SinkTables",
     "SinkTask",
     "SinkWriter",
     "Source",
     "SourceBatch",
     "SourceMark",
+    "SourceTables",
     "SourceTask",
     "SystemAway",
+    "TableRows",
     "TaskContext",
     "Type",
+    "Unit",
     "__version__",
     "decimal",
     "parse",
     "run_checks",
     "struct",
+    "timestamp",
 ]

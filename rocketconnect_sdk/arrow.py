@@ -6,35 +6,21 @@ to_arrow     a SinkBatch           ->  a RecordBatch
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+from uuid import UUID
 
 import pyarrow as pa
 
-from rocketconnect_sdk.compact import Texts
+from rocketconnect_sdk.arrow_types import by_hand_type, from_arrow_type, readable_type, recast, to_arrow_type
+from rocketconnect_sdk.compact import Column, Texts
 from rocketconnect_sdk.errors import RecordError
+from rocketconnect_sdk.files.lines import to_json
 from rocketconnect_sdk.record import Offset, Rejected, SinkBatch, SourceBatch
-from rocketconnect_sdk.schema import DATE, DECIMAL, TIMESTAMP, Field, Schema, Type, decimal
+from rocketconnect_sdk.schema import Schema, Type
 
-_PLAIN = {
-    Type.BOOLEAN: pa.bool_(),
-    Type.INT8: pa.int8(),
-    Type.INT16: pa.int16(),
-    Type.INT32: pa.int32(),
-    Type.INT64: pa.int64(),
-    Type.FLOAT32: pa.float32(),
-    Type.FLOAT64: pa.float64(),
-    Type.STRING: pa.string(),
-    Type.BYTES: pa.binary(),
-}
-_DIGITS = 38
 _TIMES = pa.timestamp("ms", "UTC")
-_BACK = {arrow: plain for plain, arrow in _PLAIN.items()} | {pa.large_string(): Type.STRING, pa.large_binary(): Type.BYTES}
-
-
-_LOGICAL = {
-    DATE: (Type.INT32, pa.date32()),
-    TIMESTAMP: (Type.INT64, _TIMES),
-}
 
 
 def from_arrow(
@@ -108,61 +94,6 @@ def to_arrow(batch: SinkBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(columns)
 
 
-def to_arrow_type(schema: Schema) -> pa.DataType:
-    """The Arrow type of values of a schema.
-
-    Raises:
-        RecordError: the schema does not say what it is made of, or of decimals with more digits than Arrow has.
-    """
-    if schema.name in _LOGICAL:
-        return _LOGICAL[schema.name][1]
-    if schema.name == DECIMAL:
-        scale = dict(schema.parameters).get("scale", "0")
-        if not scale.isdecimal() or int(scale) > _DIGITS:
-            msg = f"the schema of a decimal has the scale {scale[:20]!r}, and only 0 to {_DIGITS} can be written"
-            raise RecordError(msg)
-        return pa.decimal128(_DIGITS, int(scale))
-    match schema.type:
-        case Type.STRUCT:
-            return pa.struct([pa.field(field.name, to_arrow_type(field.schema), field.schema.optional) for field in schema.fields])
-        case Type.ARRAY:
-            return pa.list_(to_arrow_type(_part(schema.items)))
-        case Type.MAP:
-            return pa.map_(to_arrow_type(_part(schema.keys)), to_arrow_type(_part(schema.items)))
-        case plain:
-            return _PLAIN[plain]
-
-
-def from_arrow_type(arrow: pa.DataType, *, optional: bool = True) -> Schema:
-    """The schema of an Arrow type.
-
-    Raises:
-        TypeError: values of this type have no schema here.
-    """
-    if arrow in _BACK:
-        return Schema(_BACK[arrow], optional=optional)
-    for name, (kind, logical) in _LOGICAL.items():
-        if arrow == logical:
-            return Schema(kind, optional=optional, name=name, version=1)
-    if pa.types.is_decimal128(arrow) and arrow.scale >= 0:
-        return decimal(arrow.scale, optional=optional)
-    if pa.types.is_struct(arrow):
-        names = [field.name for field in arrow]
-        if len(set(names)) < len(names):
-            msg = f"a table or struct has two fields of the same name: {', '.join(names)}"
-            raise TypeError(msg)
-        fields = tuple(Field(field.name, from_arrow_type(field.type, optional=field.nullable)) for field in arrow)
-        return Schema(Type.STRUCT, optional=optional, fields=fields)
-    if pa.types.is_map(arrow):
-        keys, items = from_arrow_type(arrow.key_type, optional=False), from_arrow_type(arrow.item_type)
-        return Schema(Type.MAP, optional=optional, keys=keys, items=items)
-    if pa.types.is_list(arrow) or pa.types.is_large_list(arrow):
-        return Schema(Type.ARRAY, optional=optional, items=from_arrow_type(arrow.value_type))
-    known = ", ".join(map(str, (*_PLAIN.values(), *(logical for _, logical in _LOGICAL.values()))))
-    msg = f"the Arrow type {arrow} has no schema: cast it to one of {known}, decimal128, a struct, list or map"
-    raise TypeError(msg)
-
-
 def to_array(values: Sequence[object], schema: Schema | None) -> pa.Array:
     """Values as one Arrow array. Without a schema: what Arrow has for them when all are of one plain type, else JSON as text.
 
@@ -173,19 +104,74 @@ def to_array(values: Sequence[object], schema: Schema | None) -> pa.Array:
         if isinstance(values, Texts) and (schema is None or to_arrow_type(schema) == pa.string()):
             return pa.array(values.utf8, pa.binary()).view(pa.string())
         if schema is not None:
-            return pa.array(values, to_arrow_type(schema))
+            held = _held(values, to_arrow_type(schema))
+            return _typed(values, schema) if held is None else held
         kinds = set(map(type, values)) - {type(None)}
         if not kinds:
             return pa.nulls(len(values), pa.string())
         if len(kinds) == 1 and kinds <= {str, bytes, int, float, bool}:
             return pa.array(values)
-        return pa.array([None if value is None else json.dumps(value, ensure_ascii=False, default=repr) for value in values])
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        return pa.array([None if value is None else _json(value) for value in values], pa.string())
+    except (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError) as error:
         msg = f"a value does not fit its schema: {error}"
         raise RecordError(msg) from error
 
 
+def _held(values: Sequence[object], kind: pa.DataType) -> pa.Array | None:
+    """The array of a column of this type."""
+    return values.array if isinstance(values, Column) and values.array.type == kind else None
+
+
+def _json(value: object) -> str:
+    try:
+        return to_json(value).decode()
+    except (RecordError, OverflowError):
+        # Whole numbers of any size, for one.
+        return json.dumps(value, ensure_ascii=False, default=repr, separators=(",", ":"))
+
+
+def _typed(values: Sequence[object], schema: Schema) -> pa.Array:
+    kind, plain = to_arrow_type(schema), by_hand_type(schema)
+    if _has_uuid(schema):
+        values = [_without_uuids(schema, value) for value in values]
+    array = pa.array(values, plain)
+    # Safe: what the unit of a time has no room for is an error, not cut off.
+    return array if plain == kind else array.cast(kind)
+
+
+@lru_cache(maxsize=64)
+def _has_uuid(schema: Schema) -> bool:
+    parts = [field.schema for field in schema.fields] + [part for part in (schema.items, schema.keys) if part is not None]
+    return schema.type is Type.UUID or any(map(_has_uuid, parts))
+
+
+def _without_uuids(schema: Schema, value: Any) -> Any:
+    """A value with bytes in the place of each UUID: within others Arrow knows none."""
+    if value is None or not _has_uuid(schema):
+        return value
+    match schema.type:
+        case Type.UUID:
+            return value.bytes if isinstance(value, UUID) else UUID(value).bytes
+        case Type.STRUCT:
+            return {field.name: _without_uuids(field.schema, value.get(field.name)) for field in schema.fields}
+        case Type.ARRAY if schema.items is not None:
+            return [_without_uuids(schema.items, item) for item in value]
+        case Type.MAP if schema.items is not None and schema.keys is not None:
+            pairs = value.items() if isinstance(value, Mapping) else value
+            return [(_without_uuids(schema.keys, key), _without_uuids(schema.items, item)) for key, item in pairs]
+    return value
+
+
+def readable(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """The same values of a type whose elements Python has exactly: nanoseconds are whole numbers."""
+    kind = readable_type(values.type)
+    if isinstance(values, pa.ChunkedArray):
+        return pa.chunked_array([recast(chunk, kind) for chunk in values.chunks], kind)
+    return recast(values, kind)
+
+
 def _to_python(values: pa.Array | pa.ChunkedArray) -> list[object]:
+    values = readable(values)
     try:
         found: list[object] = values.to_pylist(maps_as_pydicts="strict")
     except (OverflowError, ValueError, KeyError):
@@ -200,10 +186,3 @@ def _one_to_python(value: pa.Array | pa.ChunkedArray) -> object:
         text = str(value).encode()
         reason = f"Python can't hold the value: {error}"
         return Rejected(type(error).__name__, reason, text, len(text), hashlib.sha256(text).hexdigest())
-
-
-def _part(schema: Schema | None) -> Schema:
-    if schema is None:
-        msg = "the schema of an array needs items, that of a map keys and items"
-        raise RecordError(msg)
-    return schema

@@ -1,20 +1,38 @@
-"""Columns as users write them in an option: "id:int64, name, price:double"."""
+"""Columns as users write them in an option: "id:int64, name, price:decimal(10,2)"."""
 
-from rocketconnect_sdk.schema import Schema, Type, struct
+import re
+from collections.abc import Mapping
+from dataclasses import replace
 
-TYPES = {
-    "string": Type.STRING,
-    "boolean": Type.BOOLEAN,
-    "int8": Type.INT8,
-    "int16": Type.INT16,
-    "int32": Type.INT32,
-    "int64": Type.INT64,
-    "float": Type.FLOAT32,
-    "double": Type.FLOAT64,
+from rocketconnect_sdk.schema import DIGITS, Schema, Type, Unit, decimal, struct, timestamp
+
+TYPES: Mapping[str, Schema] = {
+    "string": Schema(Type.STRING),
+    "boolean": Schema(Type.BOOLEAN),
+    **{f"{sign}int{bits}": Schema(Type(f"{sign}int{bits}")) for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    "float": Schema(Type.FLOAT32),
+    "double": Schema(Type.FLOAT64),
+    "bytes": Schema(Type.BYTES),
+    "date": Schema(Type.DATE),
+    "time": Schema(Type.TIME),
+    **{f"time({unit.value})": Schema(Type.TIME, unit=unit) for unit in Unit},
+    "timestamp": timestamp(),
+    **{f"timestamp({unit.value})": timestamp(unit) for unit in Unit},
+    "timestamp_ntz": timestamp(zone=False),
+    **{f"timestamp_ntz({unit.value})": timestamp(unit, zone=False) for unit in Unit},
+    "uuid": Schema(Type.UUID),
+    "json": Schema(Type.JSON),
 }
-"""The names of types, as schemas in JSON have them."""
+"""The names of types, and what they stand for. Besides there is decimal(digits, digits behind the point)."""
 
-DOC = f"name:type, separated by commas; a name alone is a string. Types: {', '.join(TYPES)}."
+_PLAIN = [name for name in TYPES if "(" not in name]
+DOC = (
+    f"name:type, separated by commas; a name alone is a string. Types: {', '.join(_PLAIN)}, decimal(digits,digits behind the "
+    "point). time, timestamp and timestamp_ntz take ms, us or ns in brackets; without, us."
+)
+_DECIMAL = re.compile(r"decimal\(\s*([0-9]{1,2})\s*,\s*([0-9]{1,2})\s*\)")
+_COMMA = re.compile(r",(?![^()]*\))")
+"""Not within brackets."""
 
 
 def parse_columns(text: str) -> Schema:
@@ -24,17 +42,29 @@ def parse_columns(text: str) -> Schema:
         ValueError: says what is wrong.
     """
     fields: list[tuple[str, Schema]] = []
-    for part in filter(None, map(str.strip, text.split(","))):
+    for part in filter(None, map(str.strip, _COMMA.split(text))):
         name, colon, kind = (piece.strip() for piece in part.rpartition(":"))
         name, kind = (name, kind) if colon else (kind, "string")
-        if not name or kind not in TYPES:
-            msg = f"{part!r} is not name:type with one of the types {', '.join(TYPES)}"
+        schema = TYPES.get(kind) or _decimal(kind)
+        if not name or schema is None:
+            msg = f"{part!r} is not name:type with one of the types {', '.join(TYPES)}, decimal(digits,digits behind the point)"
             raise ValueError(msg)
         if any(name == other for other, _ in fields):
             msg = f"the column {name!r} is there twice"
             raise ValueError(msg)
-        fields.append((name, Schema(TYPES[kind], optional=True)))
+        fields.append((name, replace(schema, optional=True)))
     return struct(fields)
+
+
+def _decimal(kind: str) -> Schema | None:
+    found = _DECIMAL.fullmatch(kind)
+    if found is None:
+        return None
+    precision, scale = int(found[1]), int(found[2])
+    if not 1 <= precision <= DIGITS or scale > precision:
+        msg = f"{kind} has not 1 to {DIGITS} digits, of which at most all are behind the point"
+        raise ValueError(msg)
+    return decimal(scale, precision=precision)
 
 
 def columns_problem(text: str) -> str | None:

@@ -1,6 +1,6 @@
 """All options of a connector, and the check of a whole configuration."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,8 +12,9 @@ from rocketconnect_sdk.loader import DIRECT, PluginType, catalogue, engines_of, 
 from rocketconnect_sdk.options import KEYSTORE, NO_KEYSTORE, REFERENCE_FIX, Config, Option, names_secret, parse, read, run_checks
 from rocketconnect_sdk.sink import RecordSink, Sink
 from rocketconnect_sdk.source import Source
+from rocketconnect_sdk.transforms import chain
 
-_SOURCE_PREFIXES = ("key.converter.", "value.converter.", "transforms.")
+_SOURCE_PREFIXES = ("key.converter.", "value.converter.", "transforms.", "predicates.")
 _SINK_PREFIXES = (*_SOURCE_PREFIXES, "spark.")
 
 
@@ -74,15 +75,19 @@ def parse_direct(raw: Mapping[str, str]) -> tuple[Config, Config, Config]:
     return own, source.config, sink.config
 
 
-def check_connector(raw: Mapping[str, str]) -> Checked:
+def check_connector(raw: Mapping[str, str], resolve: Callable[[Config], Config] = lambda config: config) -> Checked:
     """Everything that is wrong with a configuration, as far as it can be known before it runs. Changes nothing.
+
+    Args:
+        raw: The configuration.
+        resolve: Puts secrets in the place of their references, as far as they are known here, before the plugin's own check.
 
     Loads the plugin that it names and calls its check: run it where foreign code may run, with a time limit. What depends on an
     option that is itself wrong can't be known; everything else is told, also without a plugin.
     """
     name = raw.get(runtime_options.CLASS.key, "").strip()
     if name == DIRECT:
-        return _check_direct(raw)
+        return _check_direct(raw, resolve)
     try:
         plugin = find(name) if name else None
     except ConfigError as error:
@@ -93,9 +98,11 @@ def check_connector(raw: Mapping[str, str]) -> Checked:
         plugin_type, options, (config, problems) = PluginType.SOURCE, source_options(plugin), _read_source(plugin, raw)
     else:
         plugin_type, options, (config, problems) = PluginType.SINK, sink_options(plugin), _read_sink(plugin, raw)
-    problems += run_checks(config, plugin.check, partial(_engine_problems, plugin), _transform_problems)
-    problems += _converter_problems(raw)
-    return Checked(plugin.name, plugin_type, problems, _secret_keys(options, raw))
+    problems += [*run_checks(resolve(config), plugin.check), *run_checks(config, partial(_engine_problems, plugin))]
+    problems += [*chain.problems(raw), *_converter_problems(raw)]
+    return Checked(
+        plugin.name, plugin_type, problems, [*_secret_keys(options, raw), *_converter_secrets(raw), *chain.secret_keys(raw)]
+    )
 
 
 def _right(config: Config, problems: Sequence[Problem]) -> Config:
@@ -120,8 +127,8 @@ def _read(options: Sequence[Option], raw: Mapping[str, str], prefixes: Sequence[
 
 def _without_plugin(raw: Mapping[str, str]) -> list[Problem]:
     """What can be said when nobody knows the other options."""
-    config, problems = _read((*runtime_options.COMMON, *runtime_options.CONVERTERS), raw, ("",))
-    return [*problems, *run_checks(config, _transform_problems), *_converter_problems(raw)]
+    _, problems = _read((*runtime_options.COMMON, *runtime_options.CONVERTERS), raw, ("",))
+    return [*problems, *chain.problems(raw), *_converter_problems(raw)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +139,16 @@ class _Half:
     prefix: str
     config: Config
 
-    def check(self) -> Iterator[Problem]:
+    def check(self, resolve: Callable[[Config], Config]) -> Iterator[Problem]:
         """What the plugin finds."""
-        for problem in run_checks(self.config, self.plugin.check):
+        for problem in run_checks(resolve(self.config), self.plugin.check):
             yield replace(problem, key=self.prefix + problem.key)
 
 
 def _read_direct(raw: Mapping[str, str]) -> tuple[Config, _Half | None, _Half | None, list[Problem]]:
-    config, problems = read(runtime_options.DIRECT, raw, known_prefixes=("source.", "sink.", "transforms."), plugin=DIRECT)
+    config, problems = read(
+        runtime_options.DIRECT, raw, known_prefixes=("source.", "sink.", "transforms.", "predicates."), plugin=DIRECT
+    )
     source, source_problems = _read_half(raw, "source.", Source)
     sink, sink_problems = _read_half(raw, "sink.", RecordSink)
     secrets = [key for half in (source, sink) if half for key in _secrets_of(half, raw)]
@@ -166,23 +175,19 @@ def _read_half(raw: Mapping[str, str], prefix: str, kind: "type[Source | RecordS
     return None, [replace(wrong, key=prefix + wrong.key)]
 
 
-def _check_direct(raw: Mapping[str, str]) -> Checked:
-    config, source, sink, problems = _read_direct(raw)
+def _check_direct(raw: Mapping[str, str], resolve: Callable[[Config], Config]) -> Checked:
+    _, source, sink, problems = _read_direct(raw)
     halves = [half for half in (source, sink) if half]
-    problems += [problem for half in halves for problem in half.check()]
-    problems += run_checks(config, _transform_problems)
-    return Checked(DIRECT, PluginType.DIRECT, problems, [key for half in halves for key in _secrets_of(half, raw)])
+    problems += [problem for half in halves for problem in half.check(resolve)]
+    problems += chain.problems(raw)
+    secrets = [key for half in halves for key in _secrets_of(half, raw)]
+    return Checked(DIRECT, PluginType.DIRECT, problems, [*secrets, *chain.secret_keys(raw)])
 
 
 def _engine_problems(plugin: Source | Sink, config: Config) -> Iterable[Problem]:
     if isinstance(plugin, Sink) and config["engine"] not in engines_of(plugin):
         fix = f"Use engine={engines_of(plugin)[0]}, or another sink, such as file_lines for files."
         yield Problem("engine", config["engine"], f"is not an engine that {plugin.name} runs on", fix)
-
-
-def _transform_problems(config: Config) -> Iterable[Problem]:
-    if config["transforms"]:
-        yield Problem("transforms", ",".join(config["transforms"]), "transforms come with a later version", "Remove it.")
 
 
 def _converter_keys(raw: Mapping[str, str]) -> list[str]:
@@ -194,14 +199,27 @@ def _converter_keys(raw: Mapping[str, str]) -> list[str]:
     return keys
 
 
+def _converter_secrets(raw: Mapping[str, str]) -> list[str]:
+    found: list[str] = []
+    for option in runtime_options.CONVERTERS:
+        with suppress(ConfigError):  # told by _converter_problems
+            found += _secret_keys(converter_class(raw.get(option.key, option.default or "")).options, raw, f"{option.key}.")
+    return found
+
+
 def _converter_problems(raw: Mapping[str, str]) -> Iterable[Problem]:
     for option in runtime_options.CONVERTERS:
         own = {name.removeprefix(f"{option.key}."): value for name, value in raw.items() if name.startswith(f"{option.key}.")}
+        name = raw.get(option.key, option.default or "")
         try:
-            parse(converter_class(raw.get(option.key, option.default or "")).options, own)
+            kind = converter_class(name)
+            if option.key == runtime_options.KEY_CONVERTER.key and not kind.for_keys:
+                yield Problem(option.key, name, "packs whole rows, and keys stand alone", "Use string, json or another one.")
+            problems = list(kind.check(parse(kind.options, own)))
         except ConfigError as error:
-            for problem in error.problems:
-                yield replace(problem, key=f"{option.key}.{problem.key}" if problem.key else option.key)
+            problems = list(error.problems)
+        for problem in problems:
+            yield replace(problem, key=f"{option.key}.{problem.key}" if problem.key else option.key)
 
 
 def _keystore_problems(raw: Mapping[str, str], secrets: Collection[str]) -> Iterable[Problem]:
@@ -217,9 +235,9 @@ def _secrets_of(half: _Half, raw: Mapping[str, str]) -> list[str]:
     return [half.prefix + key for key in _secret_keys(half.plugin.options, own)]
 
 
-def _secret_keys(options: Iterable[Option], raw: Mapping[str, str]) -> list[str]:
-    own = [key for option in options if option.secret for key in (option.key, *option.aliases) if key in raw]
-    return own + [key for key in raw if _is_spark_secret(key)]
+def _secret_keys(options: Iterable[Option], raw: Mapping[str, str], prefix: str = "") -> list[str]:
+    keys = [prefix + key for option in options if option.secret for key in (option.key, *option.aliases)]
+    return [key for key in keys if key in raw] + [key for key in raw if not prefix and _is_spark_secret(key)]
 
 
 def _is_spark_secret(key: str) -> bool:

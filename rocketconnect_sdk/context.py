@@ -22,6 +22,7 @@ class TaskContext:
         batch_bytes: About how many bytes of values a batch should have at most.
         batch_records: About how many records a batch should have at most.
         max_record_bytes: A value longer than this cannot be sent in a message.
+        columns: Sources do best to give the values of tables as a Column (rocketconnect_sdk.compact): no object is made of any row.
         topics: RocketMQ's topics, for sources that read them; None: there is no access.
     """
 
@@ -35,4 +36,5 @@ class TaskContext:
     batch_bytes: int = 1 << 20
     batch_records: int = 10_000
     max_record_bytes: int = (4 << 20) - (64 << 10)
+    columns: bool = False
     topics: TopicReader | None = None

@@ -102,6 +102,12 @@ class Option:
         return value
 
     @property
+    def limits(self) -> tuple[str, str]:
+        """The minimum and the maximum as a user would write them; empty: it has none of its own."""
+        least, most = ("" if limit is None else _written(self.kind, limit) for limit in (self.minimum, self.maximum))
+        return least, most
+
+    @property
     def how(self) -> str:
         """How to write it right, for people."""
         if self.fix:
@@ -110,13 +116,13 @@ class Option:
             return self.doc
         if self.choices:
             return f"Give one of {', '.join(filter(None, self.choices))}{'' if all(self.choices) else ', or leave it empty'}."
-        least, most = (None if limit is None else _written(self.kind, limit) for limit in (self.minimum, self.maximum))
+        least, most = self.limits
         limits = {
             (True, True): f" from {least} to {most}",
             (True, False): f" of at least {least}",
             (False, True): f" of at most {most}",
             (False, False): "",
-        }[least is not None, most is not None]
+        }[bool(least), bool(most)]
         example = f", for instance {self.default}" if self.default else ""
         return f"Give {_NOUNS[self.kind]}{limits}{example}."
 
@@ -164,6 +170,17 @@ class Config(Mapping[str, Any]):
     def __len__(self) -> int:
         """How many options there are."""
         return len(self._values)
+
+    def replaced(self, change: Callable[[str], str]) -> "Config":
+        """The same with other texts: each of them, and each in a list and among the raw ones, is changed."""
+
+        def changed(value: Any) -> Any:
+            if isinstance(value, tuple):
+                return tuple(map(changed, value))
+            return change(value) if isinstance(value, str) else value
+
+        values = {key: changed(value) for key, value in self._values.items()}
+        return Config(values, {key: change(value) for key, value in self.raw.items()}, self._wrong)
 
     def prefixed(self, prefix: str) -> dict[str, str]:
         """The raw entries whose keys begin with the prefix, without it: for converters and transforms."""

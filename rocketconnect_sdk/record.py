@@ -51,6 +51,8 @@ class SourceBatch:
         size: The size of the values in bytes, as far as the source knows it; rates and buffers are counted with it.
         properties: The properties of each message as they are to be, in the place of those that keys, times and headers become: for
             sources that read messages. Keys still choose the queue.
+        end: Where reading goes on behind this batch, when that is behind its last record: what was read there is left out.
+            Empty: at the offset of the last one. A batch without records that has an end moves the position of its partition.
     """
 
     partition: str
@@ -64,6 +66,7 @@ class SourceBatch:
     key_schema: Schema | None = None
     size: int = 0
     properties: Sequence[Mapping[str, str]] | None = None
+    end: Offset = ()
 
     def __len__(self) -> int:
         """How many records it holds."""
@@ -79,11 +82,14 @@ class SinkBatch:
         topic: The topic.
         values: Decoded values.
         offsets: Queue offsets, increasing, not always without gaps (filtered, dead-lettered and doubled messages are left out).
+            Rows of one packed message (value.converter=arrow) have the offset of the message.
         keys: Decoded keys; None: no record has one.
         timestamps_ms: The times of the events, else when the broker stored the messages; None: the sink did not ask for them.
         headers: Headers of each; None: the sink did not ask for them.
         schema: The schema of all values, where it is known.
         size: The size of the message bodies in bytes.
+        rows: Of packed messages the number of each row in its message: queue, offset and row name a record. None: a message is a
+            record.
     """
 
     queue: str
@@ -95,6 +101,7 @@ class SinkBatch:
     headers: Sequence[Mapping[str, str]] | None = None
     schema: Schema | None = None
     size: int = 0
+    rows: Sequence[int] | None = None
 
     def __len__(self) -> int:
         """How many records it holds."""

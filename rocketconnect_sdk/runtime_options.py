@@ -59,7 +59,18 @@ COMMON = (
         check=_labels_problem,
         fix="Write name=value, several with commas: zone=a,disk=ssd.",
     ),
-    Option("transforms", "Names of transforms; they come with a later version, so it must be empty.", Kind.LIST, ""),
+    Option(
+        "transforms",
+        "Names of transforms in their order, separated by commas; transforms.NAME.type says what each is: see docs/transforms.md.",
+        Kind.LIST,
+        "",
+    ),
+    Option(
+        "predicates",
+        "Names of predicates, which transforms.NAME.predicate refers to; predicates.NAME.type says what each is.",
+        Kind.LIST,
+        "",
+    ),
     Option(
         "errors.tolerance",
         "What a bad record does: none ends the task, all sends it to the dead-letter topic, or leaves it out where none is named.",
@@ -145,8 +156,11 @@ COMMON = (
     Option("buffer.bytes", "How much a task holds in memory at most, about.", Kind.SIZE, "32MiB", minimum=65536, maximum=64 << 30),
 )
 
+KEY_CONVERTER = Option(
+    "key.converter", "How keys become bytes, and back. Its options follow with the prefix key.converter.", default="string"
+)
 CONVERTERS = (
-    Option("key.converter", "How keys become bytes, and back. Its options follow with the prefix key.converter.", default="string"),
+    KEY_CONVERTER,
     Option(
         "value.converter",
         "How values become message bodies, and back. Its options follow with the prefix value.converter.",
@@ -156,7 +170,14 @@ CONVERTERS = (
 
 _TOPIC = (
     Option("topic.auto.create", "Creates a topic that does not exist. Otherwise the task fails and names it.", Kind.BOOL, "true"),
-    Option("topic.queues", "Queues of a topic that is created.", Kind.INT, "8", minimum=1, maximum=1024),
+    Option(
+        "topic.queues",
+        "Queues of a topic that is created. The first that needs it creates it, be it a source or a sink: give both the same.",
+        Kind.INT,
+        "8",
+        minimum=1,
+        maximum=1024,
+    ),
     Option(
         "topic.type",
         "What a topic becomes that is created: normal, or batch (units of many messages; faster, without filters by tag or SQL).",

@@ -15,7 +15,9 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.record import Offset, SinkBatch
+from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.source import Plan
+from rocketconnect_sdk.verification import SinkTables
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -124,7 +126,6 @@ class Sink(ABC):
 
     name: ClassVar[str]
     aliases: ClassVar[Sequence[str]] = ()
-    version: ClassVar[str] = "1"
     options: ClassVar[Sequence[Option]] = ()
     guarantee: ClassVar[Guarantee] = Guarantee.AT_LEAST_ONCE
 
@@ -137,6 +138,15 @@ class Sink(ABC):
         """How many tasks. The runtime deals the queues of the topics out among them: task i of n takes every n-th queue."""
         del config
         return Plan([{} for _ in range(max_tasks)])
+
+    def deleted(self, config: Config, connector_uid: str) -> None:
+        """Removes what the connector leaves behind in the other system, and never what it has written. See Source.deleted."""
+        del config, connector_uid
+
+    def tables(self, config: Config) -> SinkTables | None:
+        """The tables that it writes. See Source.tables."""
+        del config
+        return None
 
 
 class SinkTask(ABC):
@@ -178,7 +188,8 @@ class DataFrameSink(Sink):
     """A sink that writes with Spark.
 
     Class attributes:
-        columns: What the DataFrame must have, of: value, key, topic, queue, offset, timestamp, headers.
+        columns: Those of the DataFrame, and no others, of: value, key, topic, queue, offset, row, timestamp, headers, and
+            header:NAME for the text of one header, which costs less. The row is null but for packed messages, see SinkBatch.
     """
 
     columns: ClassVar[Sequence[str]] = ("value",)
@@ -190,6 +201,33 @@ class DataFrameSink(Sink):
 
 class DataFrameSinkTask(SinkTask):
     """Writes DataFrames."""
+
+    @property
+    def columns(self) -> Sequence[str] | None:
+        """The columns of the DataFrame, where this task does not look at all of the sink's: keys and headers cost time to read."""
+        return None
+
+    @property
+    def rows_as(self) -> Schema | None:
+        """The columns of which values without a schema are rows: the column value is then a struct of them.
+
+        Fields that are no columns are left out, absent ones are null. What is no such row goes by the error policy, before
+        write(). None, as by default: such values come as text.
+        """
+        return None
+
+    def columns_for(self, schema: Schema) -> Schema | None:
+        """The columns of the target for values of a schema, immediately before write(): the column value is then a struct of them.
+
+        May change the target, as rocketconnect_sdk.evolution says; is called again when the batch is tried again. What the columns
+        do not have goes by the error policy. None, as by default: values come as they are.
+
+        Raises:
+            RecordError: no value of the schema can be written.
+            SystemAway, RetriableError, PermanentError: as write.
+        """
+        del schema
+        return None
 
     @abstractmethod
     def write(self, frame: "DataFrame", commit: SinkCommit) -> None:

@@ -10,6 +10,7 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.record import Offset, SourceBatch
+from rocketconnect_sdk.verification import SourceTables
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,21 @@ class Plan:
 
     tasks: Sequence[Mapping[str, str]]
     replan_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """Something that a person can tell the running tasks of a source.
+
+    Attributes:
+        name: What people call it: "snapshot".
+        doc: What the tasks do then, as a sentence.
+        arguments: What goes with it; checked as options are, before a task hears of it.
+    """
+
+    name: str
+    doc: str
+    arguments: Sequence[Option] = ()
 
 
 class Edge(Enum):
@@ -40,17 +56,17 @@ class Source(ABC):
     Class attributes:
         name: What users write into connector.class; the name of the module.
         aliases: Other names that it answers to.
-        version: Of the plugin.
         options: Its own options; the runtime adds those that every source has.
         replayable: After a restart from the same offset it gives the same records with the same offsets. If it cannot, it is
             AT_LEAST_ONCE.
+        signals: What people can tell its running tasks.
     """
 
     name: ClassVar[str]
     aliases: ClassVar[Sequence[str]] = ()
-    version: ClassVar[str] = "1"
     options: ClassVar[Sequence[Option]] = ()
     replayable: ClassVar[bool] = True
+    signals: ClassVar[Sequence[Signal]] = ()
 
     def check(self, config: Config) -> Iterable[Problem]:
         """What is wrong beyond single options: files that can't be read, options that exclude each other. Changes nothing.
@@ -95,6 +111,27 @@ class Source(ABC):
         del config, partition, place
         return None
 
+    def deleted(self, config: Config, connector_uid: str) -> None:
+        """Removes what the connector leaves behind in the other system: a replication slot, a subscription. By default nothing.
+
+        Called in a fresh process, with a time limit, after the connector was deleted and all its tasks have ended, with its last
+        configuration and its uid (TaskContext.connector_uid). Must be idempotent: it may be called more than once, also at the same
+        time on several machines, and where nothing is left or never was.
+
+        Raises:
+            SystemAway, RetriableError: called again later, until the executor's limit (an hour by default).
+            PermanentError: not called again; people are told why.
+        """
+        del config, connector_uid
+
+    def tables(self, config: Config) -> SourceTables | None:
+        """The tables that it reads, for `rocketconnect verify`. None, also without an override: it reads none.
+
+        Must not block for long: connect where it is asked. Called in a fresh process, with a time limit.
+        """
+        del config
+        return None
+
     @abstractmethod
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "SourceTask":
         """Makes the task that copies one share; task is what plan() gave it. Must not block for long: connect in start()."""
@@ -120,13 +157,26 @@ class SourceTask(ABC):
         """The next records of some partition, or None when there are none now.
 
         Should return within 100 ms (the runtime waits idle_seconds before the next call after None), and at most about
-        context.batch_bytes of values. An empty batch is a None.
+        context.batch_bytes of values.
+
+        A batch without records that has an `end` moves the position of its partition there, when all that was given of that
+        partition before is stored: nothing is sent. It says how far was read where there is nothing to copy; give one now and
+        then, not at every poll, and none that lies before what was given. Without records and without `end` a batch is a None.
         """
 
     @property
     def idle_seconds(self) -> float:
         """After a poll that gave None: seconds until another is worth while. The runtime wakes earlier to stop."""
         return 0.1
+
+    @property
+    def caught_up(self) -> bool:
+        """After a poll that gave None: whether all that was there at start() has been given, as far as it was not behind it.
+
+        True by default. A source that waits for what is there already, such as a log that a server sends, says False until it came:
+        only then is it known that records which are in the topic beyond the positions do not come again.
+        """
+        return True
 
     @property
     def finished(self) -> bool:
@@ -136,6 +186,18 @@ class SourceTask(ABC):
     def committed(self, positions: Mapping[str, Offset]) -> None:
         """The broker has confirmed everything up to these offsets, and they are stored. For sources that must acknowledge."""
         del positions
+
+    def signal(self, name: str, arguments: Mapping[str, str]) -> str:
+        """Does what a person asks for: one of the signals of the Source, with arguments that are right. Between polls, within 1 s.
+
+        Returns: what the person is told.
+
+        Raises:
+            ValueError, ConnectorError: it can't be done; the text says why. The task goes on.
+        """
+        del arguments
+        msg = f"{type(self).__name__} does not know the signal {name!r}"
+        raise ValueError(msg)
 
     def remaining(self) -> int | None:
         """How much is left to read, in bytes or rows; None: not known. For progress and lag; must be cheap."""

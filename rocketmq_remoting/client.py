@@ -331,6 +331,7 @@ class Client:
         permission: Permission = Permission.READ | Permission.WRITE,
         brokers: Sequence[str] | None = None,
         attributes: Mapping[str, str] | None = None,
+        keep: bool = False,
     ) -> None:
         """Create a topic, or change one that exists, and wait until the name server announces it.
 
@@ -342,6 +343,7 @@ class Client:
             permission: what it allows.
             brokers: names of broker groups; default: all.
             attributes: RocketMQ's topic attributes, such as {"cleanup.policy": "COMPACTION"}.
+            keep: leave the topic of a broker that has it as it is, whatever its queues, type and attributes are.
 
         Raises:
             InvalidRequest: a name or value that RocketMQ doesn't take, or another type than the topic has.
@@ -354,6 +356,7 @@ class Client:
             permission=permission,
             brokers=brokers,
             attributes=attributes,
+            keep=keep,
         )
 
     def delete_topic(self, topic: str) -> None:

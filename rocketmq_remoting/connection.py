@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from itertools import count
@@ -135,11 +136,15 @@ class Connection:
             return error
         return None
 
-    def expire(self, now: float) -> None:
-        """Fail the requests whose deadline has passed."""
+    def expire(self, now: float) -> float:
+        """Fail the requests whose deadline has passed; return the earliest deadline of the others, infinity when there are none."""
+        next_deadline = math.inf
         for opaque, pending in list(self._pending.items()):
-            if pending.deadline < now and self._pending.pop(opaque, None) is not None:
+            if pending.deadline >= now:
+                next_deadline = min(next_deadline, pending.deadline)
+            elif self._pending.pop(opaque, None) is not None:
                 pending.fail(pending.late())
+        return next_deadline
 
     def close(self) -> None:
         """End the connection; requests under way fail with `ConnectionLost`."""

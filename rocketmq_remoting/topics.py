@@ -42,6 +42,7 @@ class Topics:
         permission: Permission,
         brokers: Sequence[str] | None,
         attributes: Mapping[str, str] | None,
+        keep: bool,
     ) -> None:
         """See `Client.create_topic`."""
         check_topic_name(topic)
@@ -54,9 +55,13 @@ class Topics:
         masters = self._masters(brokers)
         wanted = {**(attributes or {}), "queue.type": _TYPES[topic_type]}
         deadline = time.monotonic() + self._timeout
+        announced = dict.fromkeys(masters, queues)
         for broker, address in masters.items():
-            # The queue type can't be changed, and a broker refuses even the same one for a topic that exists.
             existing = self._config(topic, address)
+            if keep and existing is not None:
+                announced[broker] = existing.write_queues
+                continue
+            # The queue type can't be changed, and a broker refuses even the same one for a topic that exists.
             if existing is not None and existing.topic_type != topic_type:
                 msg = (
                     f"topic {topic} exists on broker {broker} with type {existing.topic_type}: RocketMQ can't change "
@@ -68,7 +73,7 @@ class Topics:
                 topic, read_queues=read_queues, write_queues=queues, permission=permission, attributes=changes
             )
             self._do(address, request, f"create topic {topic} on broker {broker}")
-        self._await_route(topic, set(masters), queues, deadline)
+        self._await_route(topic, announced, deadline)
 
     def delete(self, topic: str) -> None:
         """See `Client.delete_topic`."""
@@ -145,21 +150,21 @@ class Topics:
             raise InvalidRequest(msg)
         return {name: known[name] for name in brokers}
 
-    def _await_route(self, topic: str, brokers: set[str], queues: int, deadline: float) -> None:
-        """Wait until the name server announces the topic: brokers register with it a moment later."""
+    def _await_route(self, topic: str, queues: Mapping[str, int], deadline: float) -> None:
+        """Wait until the name server announces a topic's write queues of each broker: they register with it a moment later."""
         while True:
             try:
                 route = self._routes.topic(topic, fresh=True)
             except TopicNotFound:
                 announced = set()
             else:
-                announced = {data.broker for data in route.queues if data.write_queues == queues}
-            if brokers <= announced:
+                announced = {data.broker for data in route.queues if data.write_queues == queues.get(data.broker)}
+            if queues.keys() <= announced:
                 return
             if time.monotonic() > deadline:
                 msg = (
                     f"topic {topic} is created, but the name server doesn't announce it yet on "
-                    f"{', '.join(sorted(brokers - announced))}; it will within 30 s"
+                    f"{', '.join(sorted(queues.keys() - announced))}; it will within 30 s"
                 )
                 raise NameServersUnavailable(msg)
             time.sleep(_POLL)

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from xml.etree import ElementTree
 
+from bench.peers.debezium_jars import DEBEZIUM, DEBEZIUM_VERSION
 from bench.peers.kafka_jars import KAFKA, KAFKA_VERSION
 from rocketconnect_cli.embedded import ivy, jars
 from rocketconnect_cli.embedded.java import find_java
@@ -23,6 +24,14 @@ SETS = {
     "kafka": (
         KAFKA,
         [f"org.apache.kafka:{name}:{KAFKA_VERSION}" for name in ("kafka_2.13", "connect-runtime", "connect-file")]
+        + ["org.slf4j:slf4j-simple:1.7.36"],
+    ),
+    "debezium": (
+        DEBEZIUM,
+        [
+            f"io.debezium:{name}:{DEBEZIUM_VERSION}"
+            for name in ("debezium-api", "debezium-embedded", "debezium-connector-mariadb", "debezium-connector-postgres")
+        ]
         + ["org.slf4j:slf4j-simple:1.7.36"],
     ),
 }

@@ -1,4 +1,4 @@
-"""The real servers that tests run against: RocketMQ and PostgreSQL, each started once a session and ended with it.
+"""The real servers that tests run against: RocketMQ, PostgreSQL and MariaDB, each started once a session and ended with it.
 
 All are children that die with the test run, even when that is killed.
 """
@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from rocketconnect_cli.embedded import EmbeddedRocketMQ, ports
+from tests.servers.mariadb import Mariadb, MariadbFailed
 from tests.servers.postgres import Postgres, PostgresFailed
 
 _AUTH = "org.apache.rocketmq.auth"
@@ -73,6 +74,16 @@ def postgres() -> Iterator[str]:
         with Postgres(fsync="off").running("test") as url:
             yield url
     except PostgresFailed as error:
+        pytest.fail(str(error), pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[Mariadb]:
+    """One real MariaDB server for the whole session."""
+    try:
+        with Mariadb().running() as server:
+            yield server
+    except MariadbFailed as error:
         pytest.fail(str(error), pytrace=False)
 
 

@@ -3,7 +3,27 @@
 from collections.abc import Mapping
 
 from bench.workload import Workload
-from bench.workloads import assignment, commits, control, failover, files, flights, latency, peers, sizes, start
+from bench.workloads import (
+    assignment,
+    capture,
+    capture_latency,
+    commits,
+    control,
+    converters,
+    database_sink,
+    failover,
+    files,
+    flights,
+    idle,
+    latency,
+    peers,
+    rest,
+    session,
+    sizes,
+    standalone,
+    start,
+    ways,
+)
 
 WORKLOADS: Mapping[str, Workload] = {
     "files": files.WORKLOAD,
@@ -13,9 +33,18 @@ WORKLOADS: Mapping[str, Workload] = {
     "records": sizes.RECORDS,
     "growth": sizes.GROWTH,
     "queues": sizes.QUEUE_COUNTS,
+    "ways": ways.WORKLOAD,
+    "session": session.WORKLOAD,
+    "standalone": standalone.WORKLOAD,
     "start": start.WORKLOAD,
+    "rest": rest.WORKLOAD,
     "assignment": assignment.WORKLOAD,
     "control": control.WORKLOAD,
+    "capture": capture.WORKLOAD,
+    "capture-latency": capture_latency.WORKLOAD,
+    "database-sink": database_sink.WORKLOAD,
     "commits": commits.WORKLOAD,
+    "converters": converters.WORKLOAD,
+    "idle": idle.WORKLOAD,
     "failover": failover.WORKLOAD,
 }

@@ -25,15 +25,16 @@ from rocketconnect_cli.embedded import ports
 from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_cli.states import State, state_name
 
-CONNECTORS = (100, 1_000)
+CONNECTORS = (1_000,)
 """`--rows` adds a last one."""
 WORKERS = 100
 CALLERS = 8
 PAGE = 100
 QUERIES = 50
-IDLE_SECONDS = 3.0
+IDLE_SECONDS = 2.0
 LIMIT_SECONDS = 600.0
 POLL_SECONDS = 0.5
+_SHOWN = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,8 @@ def _running(command: list[str], log: Path, environment: Mapping[str, str]) -> I
         try:
             yield process.pid
         finally:
+            if process.poll() is not None:
+                sys.stderr.write(f"{' '.join(command)} has ended by itself:\n{log.read_text(errors='replace')[-_SHOWN:]}\n")
             process.kill()
 
 

@@ -1,12 +1,12 @@
 """File -> topic -> file with both engines and on both types of topic, beside what the broker alone can do."""
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bench import lines
 from bench.copying import Copied, copy
-from bench.instance import ENGINES, TOPIC_TYPES, Instance, instance, sink_config, source_config
+from bench.instance import ENGINES, TOPIC_TYPES, Instance, instance, settle, sink_config, source_config
 from bench.raw import RawLimit, raw_limit
 from bench.workload import Options, Sample, Workload
 
@@ -57,11 +57,20 @@ def raw_figures(limit: RawLimit) -> Mapping[str, float]:
 
 
 def move(
-    it: Instance, sources: Sequence[Path], rows: int, engine: str, topic_type: str = "normal", queues: int = 1, tasks: int = 1
+    it: Instance,
+    sources: Sequence[Path],
+    rows: int,
+    engine: str,
+    topic_type: str = "normal",
+    queues: int = 1,
+    tasks: int = 1,
+    spark: Mapping[str, str] | None = None,
+    others: Collection[int] = (),
 ) -> Copied:
     """Moves files through a topic of its own to one file, and checks it.
 
-    Several sources must be all the `*.txt` of one folder; they are given to so many tasks.
+    Several sources must be all the `*.txt` of one folder; they are given to so many tasks. `spark` is put into the configuration of
+    the sink; `others` are processes beside the instance that work for it.
 
     Raises:
         BenchFailed: the output is not the input, in its order.
@@ -71,9 +80,10 @@ def move(
     names = f"sink{number}", f"source{number}"
     read = sources[0] if len(sources) == 1 else sources[0].parent / "*.txt"
     config = source_config(read, topic, topic_type, queues) | {"max.tasks": str(tasks)}
-    it.create_running(names[0], sink_config(engine, sink, topic, topic_type, queues))
-    it.settle()
-    copied = copy(lambda: it.create(names[1], config), sources, sink, rows, [it.root], it.states)
+    it.create_running(names[0], sink_config(engine, sink, topic, topic_type, queues) | dict(spark or {}))
+    roots = [it.root, *others]
+    settle(roots)
+    copied = copy(lambda: it.create(names[1], config), sources, sink, rows, roots, it.states)
     it.delete(*names)
     return copied
 

@@ -2,19 +2,22 @@
 
 import itertools
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from bench import tables
 from bench.costs import Cost, Meter, per_million
-from bench.instance import LIMIT_SECONDS, TOPIC_TYPES, Instance, instance, source_config
+from bench.instance import LIMIT_SECONDS, Instance, instance, settle, source_config
 from bench.peers.spark_alone import SparkAlone, spark_alone
 from bench.workload import BenchFailed, Options, Sample, Workload
 from demo.flights import NULL
 
 POLL_SECONDS = 0.05
-FORMS: Mapping[str, Mapping[str, str]] = {"JSON": {"value.converter": "json", "value.converter.schemas.enable": "false"}}
-"""How rows are written in messages."""
+FORMS: Mapping[str, Mapping[str, str]] = {
+    "JSON": {"value.converter": "json", "value.converter.schemas.enable": "false"},
+    "packed Arrow": {"value.converter": "arrow"},
+}
+"""How rows are written in messages; as large as these are, the type of the topic makes little difference."""
 
 _runs = itertools.count(1)
 
@@ -27,14 +30,14 @@ def run(options: Options) -> Iterator[Sample]:
         columns = tables.write(table, rows)
         # Java compiles what it runs for the first time.
         _alone(spark, it.folder, table, columns, rows)
-        _move(it, table, columns, rows, "normal", FORMS["JSON"])
+        move(it, table, columns, rows, FORMS["JSON"])
         for _ in range(options.repeats):
             alone, costs = _alone(spark, it.folder, table, columns, rows)
             yield Sample("Spark alone, no messages", alone, costs)
-            for (form, config), topic_type in itertools.product(FORMS.items(), TOPIC_TYPES):
-                figures, costs = _move(it, table, columns, rows, topic_type, config)
+            for form, config in FORMS.items():
+                figures, costs = move(it, table, columns, rows, config)
                 share = {"of_spark_alone": figures["rows_per_s"] / alone["rows_per_s"]}
-                yield Sample(f"{form} messages, {topic_type} topic", {**figures, **share}, costs)
+                yield Sample(f"{form} messages", {**figures, **share}, costs)
 
 
 def _alone(spark: SparkAlone, place: Path, table: Path, columns: str, rows: int) -> tuple[dict[str, float], list[Cost]]:
@@ -46,18 +49,31 @@ def _alone(spark: SparkAlone, place: Path, table: Path, columns: str, rows: int)
     return _figures(table, rows, seconds, costs), costs
 
 
-def _move(
-    it: Instance, table: Path, columns: str, rows: int, topic_type: str, form: Mapping[str, str]
+def move(
+    it: Instance,
+    table: Path,
+    columns: str,
+    rows: int,
+    form: Mapping[str, str],
+    spark: Mapping[str, str] | None = None,
+    others: Collection[int] = (),
 ) -> tuple[dict[str, float], list[Cost]]:
+    """Moves a table through a topic of its own into Parquet files, and checks them; `spark` and `others` as in files.move.
+
+    Raises:
+        BenchFailed: the output is not the input.
+    """
     number = next(_runs)
     topic, target = f"flights{number}", it.folder / f"flights{number}"
     names = f"parquet{number}", f"csv{number}"
     sink = {"connector.class": "file_sink", "topics": topic, "filename": str(target), "format": "parquet", "columns": columns}
-    sink |= {"topic.queues": "1", "topic.type": topic_type, "flush.rows": "200000", "flush.interval": "1s", **form}
-    source = source_config(table, topic, topic_type) | {"format": "csv", "columns": columns, "csv.null": NULL, **form}
+    sink |= {"topic.queues": "1", "flush.rows": "200000", "flush.interval": "1s", **form}
+    sink |= spark or {}
+    source = source_config(table, topic) | {"format": "csv", "columns": columns, "csv.null": NULL, **form}
     it.create_running(names[0], sink)
-    it.settle()
-    meter = Meter([it.root])
+    roots = [it.root, *others]
+    settle(roots)
+    meter = Meter(roots)
     it.create(names[1], source)
     while tables.rows_in(target) < rows:
         if meter.seconds > LIMIT_SECONDS:
@@ -66,7 +82,7 @@ def _move(
         time.sleep(POLL_SECONDS)
     seconds, costs = meter.seconds, meter.costs()
     it.delete(*names)
-    _check(table, columns, target, f"{topic_type} topic")
+    _check(table, columns, target, topic)
     return _figures(table, rows, seconds, costs), costs
 
 

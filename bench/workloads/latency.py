@@ -10,8 +10,8 @@ from bench.openloop import Delays, drive
 from bench.workload import BenchFailed, Options, Sample, Workload
 
 RATE = 1_000.0
-LINES = 4_000
-WARMING_LINES = 2_000
+LINES = 2_000
+WARMING_LINES = 1_000
 
 
 def run(options: Options) -> Iterator[Sample]:

@@ -8,12 +8,12 @@ from bench.instance import Instance, instance
 from bench.workload import Options, Sample, Workload
 from bench.workloads.files import move, raw, raw_figures
 
-WIDTHS = (100, 1_000, 30_000, 1_000_000)
+WIDTHS = (100, 1_000_000)
 BYTES = 50_000_000
-FILES = (10_000_000, 100_000_000, 400_000_000)
+FILES = (20_000_000, 200_000_000)
 """Bytes; `--rows` puts another last one in, of so many lines of 100 bytes."""
-QUEUES = (1, 2, 4, 8)
-QUEUES_ROWS = 400_000
+QUEUES = (1, 8)
+QUEUES_ROWS = 300_000
 
 
 def run_records(options: Options) -> Iterator[Sample]:

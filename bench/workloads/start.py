@@ -1,19 +1,30 @@
-"""From `rocketconnect up` on an empty directory until it is ready, and until the first record is delivered."""
+"""From `rocketconnect up` on an empty directory until it is ready and the first record is delivered; each service alone."""
 
 import time
 from collections.abc import Iterator
 
-from bench.instance import ENGINES, LIMIT_SECONDS, instance, sink_config, source_config
+from bench.alone import seconds_to_healthy
+from bench.instance import ENGINES, LIMIT_SECONDS, folder, instance, sink_config, source_config
 from bench.workload import BenchFailed, Options, Sample, Workload
 
 POLL_SECONDS = 0.002
+ALONE = ("config", "cluster", "gateway", "exporter")
+"""An executor is not well without a cluster service; position and state start as config does."""
 LINE = b"first\n"
+_ALONE = ("healthy_first_s", "healthy_again_s")
 
 
 def run(options: Options) -> Iterator[Sample]:
-    """Each time a new instance, with RocketMQ's jars in the cache, and a sink of each engine for the same record."""
+    """Each time a new instance, with RocketMQ's jars in the cache, and a sink of each engine for the same record.
+
+    Then each service alone, twice: on an empty directory, and on what it has left there.
+    """
     for _ in range(options.repeats):
         yield Sample("one source, a native sink and a Spark sink", _start())
+        for service in ALONE:
+            with folder() as data:
+                figures = {name: seconds_to_healthy(service, data) for name in _ALONE}
+            yield Sample(f"{service} alone", figures)
 
 
 def _start() -> dict[str, float]:
@@ -36,5 +47,10 @@ def _start() -> dict[str, float]:
         return figures
 
 
-_SHOWN = ("ready_s", *(f"first_record_{engine}_s" for engine in ENGINES))
-WORKLOAD = Workload("From `rocketconnect up` to the first record", run, _SHOWN, _SHOWN)
+_SHOWN_UP = ("ready_s", *(f"first_record_{engine}_s" for engine in ENGINES))
+WORKLOAD = Workload(
+    "From `rocketconnect up` to the first record, and from the start of a service alone until it is healthy",
+    run,
+    (*_SHOWN_UP, *_ALONE),
+    _SHOWN_UP,
+)

@@ -1,12 +1,14 @@
 """Topics into files, with Spark: lines in one file, or a directory of Parquet or ORC files."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocketconnect_sdk.columns import DOC, columns_problem, parse_columns
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
 from rocketconnect_sdk.files import AppendedFile, Owner
 from rocketconnect_sdk.files.checks import kind_problems, place_problems
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
@@ -51,6 +53,11 @@ class FileSink(DataFrameSink):
             check=columns_problem,
             fix=f"Write {DOC}",
         ),
+        replace(
+            POLICY,
+            doc=f"{POLICY.doc} Default: evolve for parquet and orc, whose directories get new columns, but no other types; fail "
+            "for csv, whose first line stays. Not with columns, which are all there are.",
+        ),
         Option("csv.header", "A CSV file begins with the names of its columns.", Kind.BOOL, "true"),
         Option(
             "csv.delimiter",
@@ -77,7 +84,7 @@ class FileSink(DataFrameSink):
 
     def check(self, config: Config) -> Iterable[Problem]:
         """See Sink."""
-        return run_checks(config, _place_problems, _kind_problems, _csv_problems, _columns_problems)
+        return run_checks(config, _place_problems, _kind_problems, _csv_problems, _columns_problems, _evolution_problems)
 
     def plan(self, config: Config, max_tasks: int) -> Plan:
         """One file has one writer, so that its order means something: then there is one task, whatever max.tasks says."""
@@ -112,22 +119,38 @@ def _columns_problems(config: Config) -> Iterable[Problem]:
         yield Problem("columns", config.raw["columns"][:200], f"means nothing with format={form}", "Remove it.")
 
 
+def _evolution_problems(config: Config) -> Iterable[Problem]:
+    form = config["format"]
+    if form not in (*_TABLES, "csv"):
+        return policy_problems(config, (), f"each line of format={form} has the fields of its record")
+    if config["columns"]:
+        return policy_problems(config, (), "the option columns says all columns that there are")
+    if form == "csv":
+        return policy_problems(config, (Policy.FAIL, Policy.IGNORE, Policy.DEAD_LETTER), "the first line of a CSV file stays")
+    return policy_problems(config, tuple(Policy), "")
+
+
 def _dataset(config: Config, owner: Owner, context: TaskContext) -> "DatasetTask":
+    from connectors.file_sink.columns import DIRECTORY, Columns
     from connectors.file_sink.dataset import DatasetTask
 
-    del context
+    root = Path(config["filename"])
     columns = parse_columns(config["columns"]) if config["columns"] else None
-    return DatasetTask(Path(config["filename"]), owner, config["format"], columns, _flush(config, _TABLE_INTERVAL))
+    evolving = Columns(root, Policy(config[POLICY.key] or Policy.EVOLVE), DIRECTORY, context.log)
+    return DatasetTask(root, owner, config["format"], columns, evolving, _flush(config, _TABLE_INTERVAL))
 
 
 def _single(config: Config, owner: Owner, context: TaskContext) -> "SingleFileTask":
+    from connectors.file_sink.columns import ONE_FILE, Columns
     from connectors.file_sink.forms import LineForm
     from connectors.file_sink.single import SingleFileTask
 
     delimiter = "\t" if config["csv.delimiter"] == "\\t" else config["csv.delimiter"]
     form = LineForm(config["format"], parse_columns(config["columns"]) if config["columns"] else None, delimiter)
-    file = AppendedFile(Path(config["filename"]), owner, context.log)
-    return SingleFileTask(file, form, _flush(config, 0.0), header=config["csv.header"])
+    path = Path(config["filename"])
+    file = AppendedFile(path, owner, context.log)
+    evolving = Columns(path, Policy(config[POLICY.key] or Policy.FAIL), ONE_FILE, context.log)
+    return SingleFileTask(file, form, evolving, _flush(config, 0.0), header=config["csv.header"])
 
 
 def _flush(config: Config, interval: float) -> FlushPolicy:

@@ -8,22 +8,30 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from connectors.file_sink.forms import typed, typed_batches, unwritable
-from connectors.file_sink.jobs import job_trouble, parts_of, uri
+from connectors.file_sink.columns import Columns
+from connectors.file_sink.forms import typed_batches, unwritable
+from connectors.file_sink.jobs import STAGED, job_trouble, parts_of, uri
+from rocketconnect_sdk.converters.json_schema import from_json, to_json
+from rocketconnect_sdk.errors import RetriableError
 from rocketconnect_sdk.files import Manifest, ManifestLog, Owner
 from rocketconnect_sdk.files.manifest import sync_directory
 from rocketconnect_sdk.files.trouble import understood
+from rocketconnect_sdk.objects import rows_of_array
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import DataFrameSinkTask, FlushPolicy, QueuePosition, SinkCommit
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructField, StructType
 
 _HIDDEN = "_rocketconnect"
+_SCHEMA = "schema"
+"""The columns, in the state of the manifests."""
 _LONGEST_NAME = 210
 """Leaves room within the 255 bytes of a name for the number of the batch, that of the file in it, and the ending."""
 _ROWS_OF_A_FILE = 250_000
+_Stored = Mapping[str, Any] | None
 
 
 def file_name(commit: SinkCommit) -> str:
@@ -51,24 +59,47 @@ class DatasetTask(DataFrameSinkTask):
         root: The directory.
         owner: Who writes.
         format: parquet or orc.
-        columns: What JSON text is made of; None: values are written as they come, text as one column "value".
+        columns: What JSON text is made of; None: those of the schemas of the values, text without one as one column "value".
+        evolving: What becomes of the columns where `columns` does not say them.
         flush: When batches are closed.
     """
 
-    def __init__(self, root: Path, owner: Owner, format: str, columns: Schema | None, flush: FlushPolicy) -> None:  # noqa: A002
+    def __init__(
+        self,
+        root: Path,
+        owner: Owner,
+        format: str,  # noqa: A002
+        columns: Schema | None,
+        evolving: Columns,
+        flush: FlushPolicy,
+    ) -> None:
         self._root = root
         self._owner = owner
         self._format = format
         self._columns = columns
+        self._evolving = evolving
         self._flush = flush
         self._directory = root / _HIDDEN / re.sub(r"[^A-Za-z0-9_-]", "_", owner.connector_uid)
         self._manifests = ManifestLog(self._directory, owner, exclusive=False)
         self._attempt = 0
+        self._settled: tuple[_Stored, _Stored] = None, None
+        """The columns before and after the batch that is written next."""
 
     @property
     def flush(self) -> FlushPolicy:
         """See SinkTask."""
         return self._flush
+
+    @property
+    def rows_as(self) -> Schema | None:
+        """See DataFrameSinkTask. Types that Spark has in another form are made when the rows are, in `_rows`."""
+        if self._columns is None:
+            return None
+        from rocketconnect_sdk.arrow_types import to_arrow_type
+        from rocketconnect_sdk.spark import stored_type
+
+        kind = to_arrow_type(self._columns)
+        return self._columns if stored_type(kind) == kind else None
 
     def start(self) -> Mapping[str, QueuePosition]:
         """See SinkTask. Files that a manifest counts and that have no name yet get it now."""
@@ -78,9 +109,19 @@ class DatasetTask(DataFrameSinkTask):
         with self._manifests.locked() as newest, understood(self._root):
             if newest is not None:
                 self._rename(pair for pairs in newest.state.get("renames", {}).values() for pair in pairs)
-            claimed = self._manifests.claim(newest, {"renames": {}})
+            claimed = self._manifests.claim(newest, {**_kept(newest), "renames": {}})
             self._remove_staged()
         return claimed.queues
+
+    def columns_for(self, schema: Schema) -> Schema | None:
+        """See DataFrameSinkTask. The columns are stored with the batch."""
+        if self._columns is not None:
+            return None
+        with self._manifests.locked() as newest:
+            stored = self._manifests.mine(newest).state.get(_SCHEMA)
+        settled = self._evolving.settle(None if stored is None else from_json(stored), schema)
+        self._settled = stored, stored if stored is not None and not settled.changes else to_json(settled.table)
+        return settled.table
 
     def write(self, frame: "DataFrame", commit: SinkCommit) -> None:
         """See DataFrameSinkTask."""
@@ -93,7 +134,7 @@ class DatasetTask(DataFrameSinkTask):
                 rows = self._rows(frame)
                 if commit.rows <= _ROWS_OF_A_FILE:
                     rows = rows.coalesce(1)
-                rows.write.format(self._format).save(uri(directory))
+                rows.write.options(**STAGED).format(self._format).save(uri(directory))
             with understood(directory):
                 parts = parts_of(directory)
                 for part in parts:
@@ -114,7 +155,7 @@ class DatasetTask(DataFrameSinkTask):
 
     def unwritable(self, values: "pa.Array") -> Mapping[int, str]:
         """See DataFrameSinkTask."""
-        return {} if self._columns is None else unwritable(values, partial(typed, columns=self._columns))
+        return {} if self._columns is None else unwritable(values, partial(rows_of_array, columns=self._columns))
 
     def move(self, commit: SinkCommit) -> None:
         """See SinkTask."""
@@ -127,19 +168,25 @@ class DatasetTask(DataFrameSinkTask):
         """Nothing is held between batches."""
 
     def _rows(self, frame: "DataFrame") -> "DataFrame":
-        from pyspark.sql.pandas.types import from_arrow_schema
         from pyspark.sql.types import StructType
 
         if self._columns is not None:
-            import pyarrow as pa
+            from rocketconnect_sdk.spark import to_spark_type
 
-            from rocketconnect_sdk.arrow import to_arrow_type
+            fields: Any = to_spark_type(self._columns)
+            value = frame.schema["value"].dataType
+            if isinstance(value, StructType) and all(self._has(value, field) for field in fields):
+                return frame.select([frame["value"].getField(field.name).alias(field.name) for field in fields])
+            return frame.mapInArrow(partial(typed_batches, self._columns), fields)
+        return frame.select("value.*") if isinstance(frame.schema["value"].dataType, StructType) else frame
 
-            fields: Any = from_arrow_schema(pa.schema(list(to_arrow_type(self._columns))))
-            return frame.select("value").mapInArrow(partial(typed_batches, self._columns), fields)
-        return frame.select("value.*" if isinstance(frame.schema["value"].dataType, StructType) else "value")
+    @staticmethod
+    def _has(value: "StructType", field: "StructField") -> bool:
+        """Whether the structs have such a field: then Spark takes it as it is, without Python."""
+        return any((each.name, each.dataType) == (field.name, field.dataType) for each in value)
 
     def _commit(self, mine: Manifest, parts: Iterable[Path], staged: str, commit: SinkCommit) -> Manifest:
+        schema = self._schema(mine.state.get(_SCHEMA))
         name = file_name(commit)
         parts = list(parts)
         if any(self._root.glob(f"{name}[.-]*")):
@@ -150,7 +197,21 @@ class DatasetTask(DataFrameSinkTask):
             number = f"-{index}" if len(parts) > 1 else ""
             renames.append((f"{staged}/{part.name}", f"{name}{number}{ending}"))
         others = {task: pairs for task, pairs in mine.state.get("renames", {}).items() if task != str(self._owner.task)}
-        return self._manifests.commit(mine, commit, {"renames": {**others, str(self._owner.task): renames}})
+        return self._manifests.commit(mine, commit, {_SCHEMA: schema, "renames": {**others, str(self._owner.task): renames}})
+
+    def _schema(self, stored: _Stored) -> _Stored:
+        """What is stored with the batch in the place of these columns.
+
+        Raises:
+            RetriableError: another task has changed the columns since they were settled.
+        """
+        before, after = self._settled
+        if before == after:
+            return stored
+        if stored not in (before, after):
+            msg = f"{self._root}: another task has changed the columns meanwhile"
+            raise RetriableError(msg, wait=0.1)
+        return after
 
     def _rename(self, renames: Iterable[tuple[str, str]]) -> None:
         done = False
@@ -169,6 +230,11 @@ class DatasetTask(DataFrameSinkTask):
             generation, task, *_ = path.name.split("-")
             if int(generation) < self._owner.generation or int(task) == self._owner.task:
                 shutil.rmtree(path, ignore_errors=True)
+
+
+def _kept(newest: Manifest | None) -> Mapping[str, Any]:
+    """What outlives an owner of the directory."""
+    return {} if newest is None else {_SCHEMA: newest.state.get(_SCHEMA)}
 
 
 def _sync(path: Path) -> None:

@@ -4,17 +4,16 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from rocketconnect_sdk.arrow import to_arrow_type
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.files.lines import json_lines, text_lines, to_json
+from rocketconnect_sdk.objects import rows_of_array
 from rocketconnect_sdk.schema import Schema
+from rocketconnect_sdk.spark import to_spark
 
-_decode = msgspec.json.Decoder().decode
 _SHOWN = 100
 
 
@@ -58,7 +57,7 @@ class LineForm:
 
     def _csv(self, values: pa.Array) -> bytes:
         if self.columns is not None:
-            values = typed(values, self.columns)
+            values = rows_of_array(values, self.columns)
         if not pa.types.is_struct(values.type):
             return self._rows(pa.table([_flat(values)], names=["value"]))
         # flatten() keeps a null struct as a row of nulls.
@@ -89,41 +88,11 @@ def blocks(form: LineForm, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Rec
 
 
 def typed_batches(columns: Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """For mapInArrow: the rows of JSON objects."""
+    """For mapInArrow: the rows of JSON objects, of the types that Spark has for them."""
     for batch in batches:
-        rows = typed(batch.column("value"), columns)
-        yield pa.RecordBatch.from_arrays(rows.flatten(), names=[field.name for field in columns.fields])
-
-
-def typed(values: pa.Array, columns: Schema) -> pa.Array:
-    """JSON objects (as text, or structs) as structs of the columns. Fields that are no columns are left out; absent ones are null.
-
-    Raises:
-        RecordError: a value is no object, or a field does not have the type of its column.
-    """
-    rows = []
-    for value in _python(values):
-        row = value
-        if isinstance(value, str | bytes):
-            try:
-                row = _decode(value)
-            except (msgspec.DecodeError, RecursionError) as error:
-                msg = f"the value is not JSON, which the option columns needs: {error}"
-                raise RecordError(msg) from None
-        if row is not None and not isinstance(row, dict):
-            msg = "the value is no JSON object, which the option columns needs"
-            raise RecordError(msg)
-        rows.append(row)
-    arrays = []
-    for field in columns.fields:
-        try:
-            arrays.append(pa.array([None if row is None else row.get(field.name) for row in rows], to_arrow_type(field.schema)))
-        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-            msg = f"the value does not have the type of the column {field.name}: {str(error)[:_SHOWN]}"
-            raise RecordError(msg) from None
-    return pa.StructArray.from_arrays(
-        arrays, fields=[pa.field(field.name, to_arrow_type(field.schema)) for field in columns.fields]
-    )
+        rows = rows_of_array(batch.column("value"), columns)
+        arrays = [to_spark(column) for column in rows.flatten()]
+        yield pa.RecordBatch.from_arrays(arrays, names=[field.name for field in columns.fields])
 
 
 def unwritable(values: pa.Array, make: Callable[[pa.Array], object]) -> dict[int, str]:
@@ -170,4 +139,5 @@ def _flat(column: pa.Array) -> pa.Array:
     """A column that CSV can hold: nested values as JSON, bytes as they are."""
     if pa.types.is_nested(column.type):
         return pa.array([None if value is None else to_json(value).decode() for value in _python(column)], pa.string())
-    return column
+    # A UUID or JSON as its text.
+    return to_spark(column) if isinstance(column, pa.ExtensionArray) else column

@@ -6,6 +6,13 @@ from pathlib import Path
 
 from rocketconnect_sdk.errors import RecordError, SystemAway
 
+STAGED = {
+    # Nobody looks before the job is over, so files need no second place, and no mark of success.
+    "mapreduce.fileoutputcommitter.algorithm.version": "2",
+    "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+}
+"""Options of what Spark writes into a directory of staged files."""
+
 _FULL = ("No space left on device", "Disk quota exceeded", "File too large")
 
 

@@ -8,18 +8,22 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from connectors.file_sink.columns import Columns, named
 from connectors.file_sink.forms import LineForm, blocks, unwritable
-from connectors.file_sink.jobs import job_trouble, parts_of, uri
+from connectors.file_sink.jobs import STAGED, job_trouble, parts_of, uri
 from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.files import AppendedFile, StagedFile
 from rocketconnect_sdk.files.trouble import understood
+from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import DataFrameSinkTask, FlushPolicy, QueuePosition, SinkCommit
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_SMALL_ROWS = 5_000
-"""So many rows come to the driver without a job; more are made lines by Spark in parallel."""
+SMALL_ROWS = 50_000
+"""So many rows come to the driver, which makes lines of them; more are made lines by Spark in parallel. See the workload `ways`."""
+FEW_ROWS = 5_000
+"""So many come without a job, as rows that the driver itself handed over; more come as Arrow."""
 
 
 class SingleFileTask(DataFrameSinkTask):
@@ -28,13 +32,15 @@ class SingleFileTask(DataFrameSinkTask):
     Args:
         file: The file.
         form: How values become lines.
+        evolving: What becomes of the columns of a CSV file where the form does not say them.
         flush: When batches are closed.
         header: A CSV file begins with the names of its columns.
     """
 
-    def __init__(self, file: AppendedFile, form: LineForm, flush: FlushPolicy, *, header: bool) -> None:
+    def __init__(self, file: AppendedFile, form: LineForm, evolving: Columns, flush: FlushPolicy, *, header: bool) -> None:
         self._file = file
         self._form = form
+        self._evolving = evolving
         self._flush = flush
         self._header = header
         self._attempt = 0
@@ -44,9 +50,21 @@ class SingleFileTask(DataFrameSinkTask):
         """See SinkTask."""
         return self._flush
 
+    @property
+    def rows_as(self) -> Schema | None:
+        """See DataFrameSinkTask."""
+        return self._form.columns
+
     def start(self) -> Mapping[str, QueuePosition]:
         """See SinkTask."""
         return self._file.start()
+
+    def columns_for(self, schema: Schema) -> Schema | None:
+        """See DataFrameSinkTask. The names of the columns of a CSV file are stored with the batch."""
+        if self._form.format != "csv" or self._form.columns is not None:
+            return None
+        names = self._file.remembered.get("columns")
+        return self._evolving.settle(None if names is None else named(names, schema), schema).table
 
     def write(self, frame: "DataFrame", commit: SinkCommit) -> None:
         """See DataFrameSinkTask."""
@@ -58,8 +76,8 @@ class SingleFileTask(DataFrameSinkTask):
             names = self._form.names(kind)
             self._same_columns(names)
             remember, first = {"columns": names}, self._form.header(names) if self._header else b""
-        if commit.rows <= _SMALL_ROWS:
-            self._file.append([self._collect(frame, kind)], commit, remember=remember, first=first)
+        if commit.rows <= SMALL_ROWS:
+            self._file.append([self._collect(frame, kind, commit.rows)], commit, remember=remember, first=first)
             return
         self._attempt += 1
         directory = self._file.staged / f"{commit.token[:16]}-{self._attempt}"
@@ -85,13 +103,11 @@ class SingleFileTask(DataFrameSinkTask):
             msg = f"{self._file.path} has the columns {', '.join(before)}; rows with {', '.join(names)} belong into another file"
             raise PermanentError(msg)
 
-    def _collect(self, frame: "DataFrame", kind: pa.DataType) -> bytes:
-        values = frame.select("value")
-        if pa.types.is_string(kind) or pa.types.is_binary(kind):
-            # Rows that the driver itself handed over come back without a job: some 50 ms instead of some 150.
-            array = pa.array([row[0] for row in values.collect()], kind)
+    def _collect(self, frame: "DataFrame", kind: pa.DataType, rows: int) -> bytes:
+        if rows <= FEW_ROWS and (pa.types.is_string(kind) or pa.types.is_binary(kind)):
+            array = pa.array([row[0] for row in frame.collect()], kind)
         else:
-            array = values.toArrow().column("value").combine_chunks()
+            array = frame.toArrow().column("value").combine_chunks()
         try:
             return bytes(self._form.lines(array))
         except RecordError as error:
@@ -99,14 +115,13 @@ class SingleFileTask(DataFrameSinkTask):
             raise RecordError(msg) from error
 
     def _stage(self, frame: "DataFrame", kind: pa.DataType, directory: Path) -> Iterator[StagedFile]:
-        values = frame.select("value")
         if self._form.format == "text" and (pa.types.is_string(kind) or pa.types.is_binary(kind)):
-            lines = values.select(values["value"].cast("string"))
+            lines = frame if pa.types.is_string(kind) else frame.select(frame["value"].cast("string"))
         else:
-            made = values.mapInArrow(partial(blocks, self._form), "value binary")
+            made = frame.mapInArrow(partial(blocks, self._form), "value binary")
             lines = made.select(made["value"].cast("string"))
         with job_trouble(directory):
-            lines.write.option("compression", "none").text(uri(directory))
+            lines.write.options(compression="none", **STAGED).text(uri(directory))
         with understood(directory):
             for path in parts_of(directory):
                 yield StagedFile(str(path), path.stat().st_size)

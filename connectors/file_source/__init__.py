@@ -118,11 +118,11 @@ class FileSource(Source):
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> FileSourceTask:
         """See Source."""
         number, _, tasks = task["share"].partition("/")
-        make_format = partial(_make_format, config, context.max_record_bytes)
+        make_format = partial(_make_format, config, context.max_record_bytes, columns_wanted=context.columns)
         return FileSourceTask(config, (int(number), int(tasks)), make_format, context)
 
 
-def _make_format(config: Config, limit: int) -> Format:
+def _make_format(config: Config, limit: int, *, columns_wanted: bool = False) -> Format:
     replace = config["encoding.errors"] == "replace"
     if config["format"] == "text":
         return Text(limit, replace=replace)
@@ -136,6 +136,7 @@ def _make_format(config: Config, limit: int) -> Format:
         header=config["csv.header"],
         null=config["csv.null"],
         key=config["key.field"],
+        columns_wanted=columns_wanted,
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from rocketconnect_sdk.compact import Numbers, Texts
+from rocketconnect_sdk.compact import Column, Numbers, Texts
 from rocketconnect_sdk.record import Offset, Rejected
 from rocketconnect_sdk.schema import STRING, Schema
 
@@ -57,7 +57,7 @@ def too_long(first: bytes, length: int, digest: str, limit: int) -> Rejected:
 
 def located(cut: Cut, path: Path) -> Sequence[object]:
     """The values of a cut; those that could not be read say in which file, and between which bytes of its content, they stand."""
-    if isinstance(cut.values, Texts) or Rejected not in set(map(type, cut.values)):
+    if isinstance(cut.values, Texts | Column) or Rejected not in set(map(type, cut.values)):
         return cut.values
     pairs = zip(cut.values, cut.offsets, strict=True)
     return [_located(value, offset, path) if isinstance(value, Rejected) else value for value, offset in pairs]

@@ -8,13 +8,15 @@ from typing import Annotated, Any
 import msgspec
 
 from connectors.file_source.records import NOTHING, Cut, Format, Lines, rejected, whole_lines
+from rocketconnect_sdk.compact import Column, Numbers
 from rocketconnect_sdk.record import Rejected
-from rocketconnect_sdk.schema import Schema, Type, struct
+from rocketconnect_sdk.schema import WHOLE, Schema, Type, struct
+from rocketconnect_sdk.texts import TEXTS, read_text
 
 Convert = Callable[[Sequence[str | None]], list[Any]]
 Row = list[str] | Rejected
 
-_BITS = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
+_BAD = (msgspec.ValidationError, ValueError)
 
 
 class Csv(Format):
@@ -29,7 +31,10 @@ class Csv(Format):
         header: The first line names the columns.
         null: This text stands for null in every column; None: only an empty field does, in columns that are no strings.
         key: The column that is the key; empty: no keys.
+        columns_wanted: Values are best given as a Column. Otherwise blocks of `large` bytes are read as columns, which is quicker.
     """
+
+    large = 1 << 16
 
     def __init__(
         self,
@@ -41,6 +46,7 @@ class Csv(Format):
         header: bool = True,
         null: str | None = None,
         key: str = "",
+        columns_wanted: bool = False,
     ) -> None:
         super().__init__(limit, replace=replace)
         self._delimiter = delimiter
@@ -48,7 +54,9 @@ class Csv(Format):
         self._header = header
         self._null = null
         self._key = key
+        self._columns_wanted = columns_wanted
         self._names: list[str] = []
+        self._types: list[Type] = []
         self._converters: list[Convert | None] = []
         # The module's own limit is 128 KiB for a field; a field here is never longer than a piece, which is bounded.
         csv.field_size_limit(1 << 30)
@@ -90,11 +98,14 @@ class Csv(Format):
     def _set(self, schema: Schema) -> None:
         self.schema = schema
         self._names = [field.name for field in schema.fields]
-        self._converters = [_converter(field.schema.type) for field in schema.fields]
+        self._types = [field.schema.type for field in schema.fields]
+        self._converters = [_converter(field.schema) for field in schema.fields]
         self.key_schema = next((field.schema for field in schema.fields if field.name == self._key), None)
 
     def cut(self, data: bytes, at: int, *, last: bool) -> Cut:
         """See Format."""
+        if (cut := self._cut_columns(data, at)) is not None:
+            return cut
         lines = whole_lines(data, at, last=last)
         if lines is None:
             return NOTHING
@@ -124,6 +135,26 @@ class Csv(Format):
         values = self._values(rows, original)
         keys = [value[self._key] if isinstance(value, dict) else None for value in values] if self._key else None
         return Cut(values, offsets, used, keys)
+
+    def _cut_columns(self, data: bytes, at: int) -> Cut | None:
+        """The rows of all lines that end with a newline; None: they have to be read one by one."""
+        used = data.rfind(b"\n") + 1
+        if not used or len(data) > self.limit or self.schema is None or not self._is_for_columns(data):
+            return None
+        from connectors.file_source.table import table_of
+        from rocketconnect_sdk.text_columns import NotPlain
+
+        try:
+            values, ends = table_of(data[:used], self._delimiter, self.schema, self._null)
+        except NotPlain:
+            return None
+        offsets = Numbers([at + end for end in ends])
+        keys = Column(values.field(self._key)) if self._key else None
+        return Cut(Column(values), offsets, used, keys)
+
+    def _is_for_columns(self, data: bytes) -> bool:
+        # Arrow takes memory: no source has it for a few rows that come now and then. It rounds floats, which JSON has as they are.
+        return self._columns_wanted or (len(data) >= self.large and Type.FLOAT32 not in self._types)
 
     def _rows(self, texts: list[str], lines: Lines, length: int, *, last: bool) -> Iterator[tuple[Row, int]]:
         """Rows, each with the number of lines up to its end. A row that is not whole yet is left for later."""
@@ -169,7 +200,7 @@ class Csv(Format):
         if len(good) == len(rows):
             try:
                 return list(self._typed(good))
-            except msgspec.ValidationError:
+            except _BAD:
                 # At least one field is wrong: found below, row by row.
                 pass
         return [row if isinstance(row, Rejected) else self._value(row, index, original) for index, row in enumerate(rows)]
@@ -180,7 +211,7 @@ class Csv(Format):
             return rejected("InvalidCsv", reason, original(index))
         try:
             return next(self._typed([row]))
-        except msgspec.ValidationError as error:
+        except _BAD as error:
             return rejected("InvalidCsv", f"{self._wrong(row)}: {error}", original(index))
 
     def _wrong(self, row: list[str]) -> str:
@@ -188,7 +219,7 @@ class Csv(Format):
             try:
                 if convert is not None and text != self._null:
                     convert([text])
-            except msgspec.ValidationError:
+            except _BAD:
                 return f"{text[:100]!r} does not have the type of the column {name!r}"
         return "a field does not have the type of its column"
 
@@ -204,18 +235,26 @@ class Csv(Format):
         return (dict(zip(names, row, strict=True)) for row in zip(*typed, strict=True))
 
 
-def _converter(kind: Type) -> Convert | None:
-    """What turns a column of texts into values; None: nothing is to be done. Raises msgspec.ValidationError."""
+def _converter(schema: Schema) -> Convert | None:
+    """What turns a column of texts into values; None: nothing is to be done. Raises what is in _BAD."""
+    kind = schema.type
     if kind is Type.STRING:
         return None
-    if kind in _BITS:
-        bound = 1 << _BITS[kind] - 1
-        item: Any = Annotated[int, msgspec.Meta(ge=-bound, le=bound - 1)]
+    if kind in TEXTS:
+        return lambda column: [read_text(schema, text) if text else None for text in column]
+    least, most = WHOLE.get(kind, (0, 0))
+    if kind in WHOLE:
+        # msgspec's own limits end at 64 bits with a sign.
+        item: Any = int if kind is Type.UINT64 else Annotated[int, msgspec.Meta(ge=least, le=most)]
     else:
         item = bool if kind is Type.BOOLEAN else float
     column_type = list[item | None]
 
     def convert(column: Sequence[str | None]) -> list[Any]:
-        return msgspec.convert([text or None for text in column], column_type, strict=False)
+        values: list[Any] = msgspec.convert([text or None for text in column], column_type, strict=False)
+        if kind is Type.UINT64 and any(value is not None and not least <= value <= most for value in values):
+            msg = f"a number is not from {least} to {most}"
+            raise ValueError(msg)
+        return values
 
     return convert

@@ -20,6 +20,11 @@ from rocketconnect_sdk.record import Offset, SourceBatch
 from rocketconnect_sdk.source import SourceTask
 
 _OPEN_FILES = 100
+_BUSY_LOOK_SECONDS = 0.003
+"""How soon a line is seen that comes right after another; all that came meanwhile are sent at once."""
+_BUSY_SECONDS = 0.1
+_QUIET_LOOK_SECONDS = 0.5
+"""How soon a line is seen that comes after a minute of quiet or more: a thousand quiet files must cost next to nothing."""
 _GONE_SECONDS = 300.0
 """A file that left its place (rotated, deleted) is read on for so long after it grew last: its writer may still hold it open."""
 
@@ -72,6 +77,7 @@ class FileSourceTask(SourceTask):
         self._waiting: deque[tuple[Path, bool]] = deque()
         self._ready: deque[SourceBatch] = deque()
         self._next_look = 0.0
+        self._grew_at = clock()
         self._ever = False
 
     def start(self, positions: Mapping[str, Offset]) -> None:
@@ -92,6 +98,7 @@ class FileSourceTask(SourceTask):
             batch = self._read(key)
             if batch is not None:
                 self._readers[key] = self._readers.pop(key)
+                self._grew_at = self._clock()
                 return self._first_piece(batch)
         if not self._ever:
             self._missing()
@@ -108,8 +115,10 @@ class FileSourceTask(SourceTask):
 
     @property
     def idle_seconds(self) -> float:
-        """A look at a file that did not grow takes microseconds."""
-        return min(0.1, 0.01 + 0.0001 * len(self._readers))
+        """A look at a file that did not grow takes microseconds; the longer nothing has come, the fewer are taken."""
+        quiet = self._clock() - self._grew_at
+        shortest = (_BUSY_LOOK_SECONDS if quiet < _BUSY_SECONDS else 0.01) + 0.0001 * len(self._readers)
+        return max(min(0.1, shortest), min(_QUIET_LOOK_SECONDS, quiet / 100))
 
     @property
     def finished(self) -> bool:

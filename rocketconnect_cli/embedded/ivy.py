@@ -96,6 +96,8 @@ def _run(command: list[str], on_jar: Callable[[], None]) -> None:
         watchdog.cancel()
         child.kill()
         child.wait()
+        if child.stdout is not None:
+            child.stdout.close()
     if failed:
         raise JarsUnavailable("\n".join(last_lines))
 

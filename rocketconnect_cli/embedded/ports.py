@@ -3,7 +3,7 @@
 import random
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from rocketconnect_cli.embedded.errors import PortInUse
@@ -21,23 +21,24 @@ _GRACE_SECONDS = 5.0
 _POLL_SECONDS = 0.1
 
 
-def settle(what: str, wanted: int, kept: int, offsets: Sequence[int]) -> int:
+def settle(what: str, wanted: int, kept: int, offsets: Sequence[int], promised: Collection[int] = ()) -> int:
     """Return the port for `what`: the wanted one, else the kept one, else (or when that is taken) a free one.
 
-    0 stands for none. Raises PortInUse when the wanted one is taken.
+    0 stands for none. Raises PortInUse when the wanted one is taken. Promised ports are those of others that do not listen yet.
     """
     preferred = wanted or kept
-    if preferred and _becomes_free(preferred, offsets):
+    if preferred and not _meets(preferred, offsets, promised) and _becomes_free(preferred, offsets):
         return preferred
     if wanted:
-        taken = ", ".join(str(wanted + offset) for offset in offsets if not is_free(wanted + offset))
+        needed = [wanted + offset for offset in offsets]
+        taken = ", ".join(str(port) for port in needed if port in promised or not is_free(port))
         message = f"{what}: port {taken} is in use: stop what listens there, or choose another port (0: any free one)"
         raise PortInUse(message)
-    return choose(offsets)
+    return choose(offsets, promised)
 
 
-def choose(offsets: Sequence[int] = (0,)) -> int:
-    """Return a port P for which every P + offset is free now.
+def choose(offsets: Sequence[int] = (0,), promised: Collection[int] = ()) -> int:
+    """Return a port P for which every P + offset is free now, and not promised to others.
 
     The choice is random, so that instances that choose at the same moment hardly ever choose the same.
     """
@@ -45,7 +46,7 @@ def choose(offsets: Sequence[int] = (0,)) -> int:
     ceiling = _ephemeral_start()
     for _ in range(_ATTEMPTS):
         port = pick.randrange(_LOWEST - min(offsets), ceiling - max(offsets))
-        if _all_free(port, offsets):
+        if not _meets(port, offsets, promised) and _all_free(port, offsets):
             return port
     message = f"no free port was found between {_LOWEST} and {ceiling} in {_ATTEMPTS} attempts"
     raise PortInUse(message)
@@ -62,6 +63,10 @@ def is_free(port: int) -> bool:
         except (OSError, OverflowError):
             return False
     return True
+
+
+def _meets(port: int, offsets: Sequence[int], promised: Collection[int]) -> bool:
+    return any(port + offset in promised for offset in offsets)
 
 
 def _all_free(port: int, offsets: Sequence[int]) -> bool:

@@ -1,9 +1,10 @@
 """Starts and stops a real RocketMQ on this machine: one name server and one broker, each a process of its own."""
 
 import os
+import shutil
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -54,6 +55,7 @@ class EmbeddedRocketMQ:
         *,
         name_server_port: int = 0,
         broker_port: int = 0,
+        promised_ports: Collection[int] = (),
         jars: Path | None = None,
         broker_settings: Mapping[str, str] | None = None,
         system_properties: Mapping[str, str] | None = None,
@@ -62,12 +64,14 @@ class EmbeddedRocketMQ:
     ) -> None:
         """Touch nothing yet. Port 0 means a free one; no `jars`: the user's cache, filled first when it is empty.
 
+        Promised ports are left to others, who need not listen yet.
         `broker_settings` are RocketMQ's own (its broker.conf), `system_properties` Java's for both processes
         (RocketMQ's TLS is set by them); both win over those of settings.py.
         """
         self._directory = DataDirectory(data_dir.absolute())
         self._wanted_name_server_port = name_server_port
         self._wanted_broker_port = broker_port
+        self._promised_ports = frozenset(promised_ports)
         self._wanted_jars = jars
         self._broker_settings = dict(broker_settings or {})
         self._system_properties = dict(system_properties or {})
@@ -123,10 +127,12 @@ class EmbeddedRocketMQ:
             for folder in (NAME_SERVER, BROKER, "logs", "store"):
                 self._directory.folder(folder)
             kept = self._directory.kept_ports()
+            promised = self._promised_ports
             name_server_port = ports.settle(
-                "name server", self._wanted_name_server_port, kept.get(NAME_SERVER, 0), ports.NAME_SERVER_OFFSETS
+                "name server", self._wanted_name_server_port, kept.get(NAME_SERVER, 0), ports.NAME_SERVER_OFFSETS, promised
             )
-            broker_port = ports.settle("broker", self._wanted_broker_port, kept.get(BROKER, 0), ports.BROKER_OFFSETS)
+            promised |= {name_server_port}
+            broker_port = ports.settle("broker", self._wanted_broker_port, kept.get(BROKER, 0), ports.BROKER_OFFSETS, promised)
             self._prepared = _Prepared(java, jars, name_server_port, broker_port)
             self._write_configuration()
         except BaseException:
@@ -243,7 +249,11 @@ class EmbeddedRocketMQ:
 
     def _java(self, name: str, flags: list[str], main: str) -> list[str]:
         home = self.data_dir / name
-        system = {"user.home": str(home), **settings.SYSTEM_PROPERTIES, **self._system_properties}
+        # RocksDB unpacks a library of 13 MB at each start; a process that was killed leaves it behind.
+        temporary = home / "tmp"
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir(exist_ok=True)
+        system = {"user.home": str(home), "java.io.tmpdir": str(temporary), **settings.SYSTEM_PROPERTIES, **self._system_properties}
         properties = [f"-D{key}={value}" for key, value in system.items()]
         class_path = ["-cp", f"{self._known.jars}/*"]
         return [str(self._known.java), *flags, *properties, *class_path, main, "-c", f"{home}.conf"]

@@ -1,52 +1,89 @@
-"""Converters: records to message bytes and back. Found by name; their modules are imported when they are asked for."""
+"""Converters: records to message bytes and back. Found by name; their modules are imported when they are asked for.
+
+A package offers its converters by an entry point for each, whose name is the converter's, in its pyproject.toml:
+
+    [project.entry-points."rocketconnect.converters"]
+    cbor = "weather_connect.cbor:CborConverter"
+"""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from importlib import import_module
+from importlib.metadata import EntryPoint
 
+from rocketconnect_sdk import installed as packages
 from rocketconnect_sdk.converters.base import Converter
-from rocketconnect_sdk.errors import ConfigError, Problem
+from rocketconnect_sdk.errors import ConfigError
 from rocketconnect_sdk.options import parse
 
-__all__ = ["BUILT_IN", "Converter", "class_names", "converter", "converter_class"]
+__all__ = ["BUILT_IN", "GROUP", "Converter", "class_names", "converter", "converter_class", "installed"]
+
+GROUP = "rocketconnect.converters"
 
 _JAVA = "org.apache.rocketmq.connect.runtime.converter.record."
 _ROWS = (
     ("string", "text:StringConverter", "StringConverter"),
     ("bytes", "text:BytesConverter", "ByteArrayConverter"),
     ("json", "json:JsonConverter", "json.JsonConverter"),
+    ("arrow", "arrow:ArrowConverter", ""),
     ("short", "numbers:ShortConverter", "ShortConverter"),
     ("integer", "numbers:IntegerConverter", "IntegerConverter"),
     ("long", "numbers:LongConverter", "LongConverter"),
     ("float", "numbers:FloatConverter", "FloatConverter"),
     ("double", "numbers:DoubleConverter", "DoubleConverter"),
+    ("avro", "avro:AvroConverter", ""),
+    ("json_schema", "registered_json:JsonSchemaConverter", ""),
+    ("protobuf", "registered_protobuf:ProtobufConverter", ""),
 )
 
 BUILT_IN: Mapping[str, str] = {name: f"{__name__}.{place}" for name, place, _ in _ROWS}
 """By name: "module:class" of each converter that comes with the SDK."""
 
-_CLASS_NAMES = {name: (_JAVA + java, java.rpartition(".")[2]) for name, _, java in _ROWS}
+_CONFLUENT = {
+    "avro": "io.confluent.connect.avro.AvroConverter",
+    "json_schema": "io.confluent.connect.json.JsonSchemaConverter",
+    "protobuf": "io.confluent.connect.protobuf.ProtobufConverter",
+}
+"""What Kafka Connect's users write. RocketMQ's own registry, and the converters for it, have other forms."""
+
+_CLASS_NAMES = {
+    **{name: (_JAVA + java, java.rpartition(".")[2]) if java else () for name, _, java in _ROWS},
+    **{name: (java, java.rpartition(".")[2]) for name, java in _CONFLUENT.items()},
+}
 _ALIASES = {alias: name for name, aliases in _CLASS_NAMES.items() for alias in aliases}
 
 
 def class_names(name: str) -> Sequence[str]:
-    """The names that RocketMQ Connect has for the class of a built-in converter: with its package, and without."""
-    return _CLASS_NAMES[name]
+    """The names that RocketMQ Connect, or Kafka Connect, has for the class of a converter: with its package, and without."""
+    return _CLASS_NAMES.get(name, ())
+
+
+def installed() -> Mapping[str, EntryPoint]:
+    """The converters of installed packages, by name; none of them is loaded. Those that come with the SDK keep their names."""
+    return packages.installed(GROUP, BUILT_IN)
 
 
 def converter_class(name: str) -> type[Converter]:
-    """The class of a converter, by its name or by the class name that RocketMQ Connect has for it.
+    """The class of a converter, by its name or by the class name that RocketMQ Connect or Kafka Connect has for it.
 
     Raises:
-        ConfigError: there is none of that name.
+        ConfigError: there is none of that name, or it could not be loaded.
     """
     place = BUILT_IN.get(_ALIASES.get(name, name))
-    if place is None:
-        raise ConfigError([Problem("", name, "is not a converter", f"Use one of {', '.join(BUILT_IN)}.")])
-    module, _, class_name = place.partition(":")
-    found = getattr(import_module(module), class_name)
+    if place is not None:
+        module, _, class_name = place.partition(":")
+        return _checked(getattr(import_module(module), class_name), name)
+    return packages.load_installed(GROUP, BUILT_IN, name, "converter", partial(_checked, name=name))
+
+
+def _checked(found: object, name: str) -> type[Converter]:
     if not (isinstance(found, type) and issubclass(found, Converter)):
-        msg = f"{place} is no Converter"
+        msg = f"{found!r} is no Converter"
         raise TypeError(msg)
+    if found.name != name and name not in _ALIASES:
+        msg = f"the converter is called {found.name!r}, and its entry point {name!r}"
+        raise ValueError(msg)
     return found
 
 
@@ -55,11 +92,16 @@ def converter(name: str, config: Mapping[str, str], *, is_key: bool) -> Converte
 
     Args:
         name: Its name or alias.
-        config: Its options as written, without the prefix "key.converter." or "value.converter.".
+        config: Its options, without the prefix "key.converter." or "value.converter."; references to secrets are resolved in them.
         is_key: It is used for keys.
 
     Raises:
         ConfigError: no such converter, or its options are wrong.
     """
     found = converter_class(name)
-    return found(parse(found.options, config), is_key=is_key)
+    # That a secret is given as a reference is checked where the configuration is, before that is resolved.
+    options = [replace(option, secret=False) for option in found.options]
+    parsed = parse(options, config)
+    if problems := list(found.check(parsed)):
+        raise ConfigError(problems)
+    return found(parsed, is_key=is_key)

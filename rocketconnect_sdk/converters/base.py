@@ -1,10 +1,10 @@
 """What a converter is: records to message bytes and back."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
 
-from rocketconnect_sdk.errors import RecordError
+from rocketconnect_sdk.errors import Problem, RecordError
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.schema import Schema
 
@@ -15,14 +15,35 @@ class Converter(ABC):
     Class attributes:
         name: What users write into key.converter and value.converter.
         options: Its options, given with the prefix "key.converter." or "value.converter.".
+        for_keys: It can be the key.converter, too.
+        by_topic: What it writes depends on the topic: the runtime calls `for_topic` before it encodes.
+        wants_columns: It writes many values of a table fastest when they are a Column (rocketconnect_sdk.compact).
+
+    Attributes:
+        patience: For so many seconds a call may wait for another system; then it raises SystemAway and is made again, while what
+            it waits for goes on. None: for as long as it takes. The runtime sets it, so that a task can be paused and stopped.
     """
 
     name: ClassVar[str]
     options: ClassVar[Sequence[Option]] = ()
+    for_keys: ClassVar[bool] = True
+    by_topic: ClassVar[bool] = False
+    wants_columns: ClassVar[bool] = False
 
     def __init__(self, config: Config, *, is_key: bool) -> None:
         self.config = config
         self.is_key = is_key
+        self.patience: float | None = None
+
+    @classmethod
+    def check(cls, config: Config) -> Iterable[Problem]:
+        """What is wrong with options that are right each for itself. Asks no other system."""
+        del config
+        return ()
+
+    def for_topic(self, topic: str) -> None:
+        """What it encodes from now on goes to this topic."""
+        del topic
 
     @abstractmethod
     def encode(self, value: object, schema: Schema | None) -> bytes:
@@ -40,8 +61,18 @@ class Converter(ABC):
             RecordError: these bytes are not of this form. Never anything else, whatever the bytes are.
         """
 
+    def encode_dry(self, value: object, schema: Schema | None) -> bytes:
+        """What encode would give, for people to look at: nothing is changed in another system for it.
+
+        What such a system would only then give a number has the number 0. Raises what encode would, as far as that is known.
+        """
+        return self.encode(value, schema)
+
     def encode_many(self, values: Sequence[object], schema: Schema | None) -> list[bytes]:
         """Encode for each of them, at once. Same bytes as encode.
+
+        Whoever has the values as an Arrow array gives them as a Column (rocketconnect_sdk.compact), so that no object is made of
+        each where the form can do without.
 
         Raises:
             RecordError: at least one can't be written; the caller then finds it by encode.
@@ -49,8 +80,15 @@ class Converter(ABC):
         encode = self.encode
         return [encode(value, schema) for value in values]
 
+    def decode_rows(self, data: Sequence[bytes], columns: Schema) -> Any:
+        """Values without a schema as an Arrow array of rows of columns (rocketconnect_sdk.objects), at once; None: decode each.
+
+        What it gives is what the values of decode would be made.
+        """
+        del data, columns
+
     def decode_many(self, data: Sequence[bytes]) -> tuple[Sequence[object], Schema | None]:
-        """Decode for each of them, at once, when all have the same schema.
+        """Decode for each of them, at once, when all have the same schema. The values may be a Column.
 
         Raises:
             RecordError: at least one is bad, or schemas differ; the caller then uses decode.

@@ -6,12 +6,13 @@ payload alone. Bytes are base64. Decimals are base64 of their unscaled value, or
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from rocketconnect_sdk.converters.base import Converter
-from rocketconnect_sdk.converters.json_schema import from_json, to_json
+from rocketconnect_sdk.converters.json_schema import read_json, to_json
+from rocketconnect_sdk.converters.json_types import Names
 from rocketconnect_sdk.converters.json_values import Values
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.options import Config, Kind, Option
@@ -21,9 +22,13 @@ _K = TypeVar("_K", bound=Hashable)
 _V = TypeVar("_V")
 
 
+_ABSENT = msgspec.Raw(b"null")
+"""Writers that leave out nulls leave out the one or the other of an envelope."""
+
+
 class _Envelope(msgspec.Struct):
-    schema: msgspec.Raw = msgspec.Raw(b"null")
-    payload: msgspec.Raw = msgspec.Raw(b"null")
+    schema: msgspec.Raw = _ABSENT
+    payload: msgspec.Raw = _ABSENT
 
 
 class _Newest(OrderedDict[_K, _V]):
@@ -49,6 +54,7 @@ class JsonConverter(Converter):
     """JSON, with its schema in each message or without one."""
 
     name = "json"
+    wants_columns = True
     options = (
         Option("schemas.enable", "Each message carries its schema: {schema, payload}.", Kind.BOOL, "true"),
         Option("schemas.cache.size", "How many schemas are remembered.", Kind.INT, "1000", minimum=1, maximum=1_000_000),
@@ -59,12 +65,19 @@ class JsonConverter(Converter):
             check=lambda text: None if text.upper() in ("BASE64", "NUMERIC") else "is neither BASE64 nor NUMERIC",
             fix="Give BASE64 or NUMERIC.",
         ),
+        Option(
+            "names",
+            "Whose names the schemas have for decimals, dates, times and timestamps: rocketmq or kafka. Both are read.",
+            default=Names.ROCKETMQ.value,
+            choices=[names.value for names in Names],
+        ),
     )
 
     def __init__(self, config: Config, *, is_key: bool) -> None:
         super().__init__(config, is_key=is_key)
         self._enveloped: bool = config["schemas.enable"]
         self._numbers = config["decimal.format"].upper() == "NUMERIC"
+        self._names = Names(config["names"])
         size: int = config["schemas.cache.size"]
         self._writers: _Newest[Schema | None, tuple[bytes, Values]] = _Newest(size)
         self._readers: _Newest[bytes, tuple[Schema | None, Values]] = _Newest(size)
@@ -104,16 +117,28 @@ class JsonConverter(Converter):
             return values.decode_many(data, len(prefix), -1), schema
         return super().decode_many(data)
 
+    def decode_rows(self, data: Sequence[bytes], columns: Schema) -> Any:
+        """Without envelopes, where each is plainly an object of these columns."""
+        if self._enveloped:
+            return None
+        from rocketconnect_sdk.objects import rows_of_bytes
+
+        return rows_of_bytes(data, columns)
+
     def _open(self, data: bytes) -> _Envelope:
         try:
-            return self._envelopes.decode(data)
+            envelope = self._envelopes.decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             msg = f"no envelope {{schema, payload}}: {str(error)[:500]}; without envelopes set schemas.enable=false"
             raise RecordError(msg) from None
+        if envelope.schema is _ABSENT and envelope.payload is _ABSENT:
+            msg = "no envelope {schema, payload}: the object has neither; without envelopes set schemas.enable=false"
+            raise RecordError(msg)
+        return envelope
 
     def _writer(self, schema: Schema | None) -> tuple[bytes, Values]:
         try:
-            form = msgspec.json.encode(None if schema is None else to_json(schema))
+            form = msgspec.json.encode(None if schema is None else to_json(schema, self._names))
             return b'{"schema":%b,"payload":' % form, self._values(schema)
         except (RecursionError, TypeError, ValueError) as error:
             msg = f"the schema cannot be written as JSON: {str(error)[:500]}"
@@ -121,12 +146,13 @@ class JsonConverter(Converter):
 
     def _reader(self, text: bytes) -> tuple[Schema | None, Values]:
         try:
-            form = msgspec.json.decode(text)
-            schema = None if form is None else from_json(form)
+            schema = read_json(text)
             return schema, self._values(schema)
-        except (RecursionError, TypeError, ValueError) as error:
+        except (RecursionError, ArithmeticError, TypeError, ValueError) as error:
             msg = f"the schema of the envelope is wrong: {str(error)[:500]}"
             raise RecordError(msg) from None
 
     def _values(self, schema: Schema | None) -> Values:
-        return self._untyped if schema is None else Values(schema, decimal_numbers=self._numbers)
+        if schema is None:
+            return self._untyped
+        return Values(schema, decimal_numbers=self._numbers, whole_numbers=not self._enveloped)

@@ -5,6 +5,7 @@ org.apache.rocketmq.connect.runtime.serialization, commit 85da68c.
 """
 
 import struct
+from collections.abc import Sequence
 from typing import ClassVar
 
 from rocketconnect_sdk.converters.base import Converter
@@ -14,7 +15,7 @@ from rocketconnect_sdk.schema import Schema, Type
 
 class _NumberConverter(Converter):
     form: ClassVar[struct.Struct]
-    type: ClassVar[Type]
+    schema: ClassVar[Schema]
 
     def encode(self, value: object, schema: Schema | None) -> bytes:
         """The bytes of a number. A bool is none, and an int is also a float."""
@@ -34,34 +35,53 @@ class _NumberConverter(Converter):
         if len(data) != self.form.size:
             msg = f"a {self.name} has {self.form.size} bytes, not {len(data)}"
             raise RecordError(msg)
-        return self.form.unpack(data)[0], Schema(self.type)
+        return self.form.unpack(data)[0], self.schema
+
+    def encode_many(self, values: Sequence[object], schema: Schema | None) -> list[bytes]:
+        """The same bytes as encode."""
+        size, many = self.form.size, f">{len(values)}{self.form.format[-1]}"
+        values = list(values)
+        if set(map(type, values)) == {int if self.form.format[-1] in "hiq" else float}:
+            try:
+                data = struct.pack(many, *values)
+                return [data[at : at + size] for at in range(0, len(data), size)]
+            except (struct.error, OverflowError):
+                # At least one is too large: encode says so.
+                pass
+        return super().encode_many(values, schema)
+
+    def decode_many(self, data: Sequence[bytes]) -> tuple[Sequence[object], Schema | None]:
+        """The same values as decode."""
+        if not data or set(map(len, data)) != {self.form.size}:
+            return super().decode_many(data)
+        return list(struct.unpack(f">{len(data)}{self.form.format[-1]}", b"".join(data))), self.schema
 
 
 class ShortConverter(_NumberConverter):
     """Whole numbers in 2 bytes."""
 
-    name, form, type = "short", struct.Struct(">h"), Type.INT16
+    name, form, schema = "short", struct.Struct(">h"), Schema(Type.INT16)
 
 
 class IntegerConverter(_NumberConverter):
     """Whole numbers in 4 bytes."""
 
-    name, form, type = "integer", struct.Struct(">i"), Type.INT32
+    name, form, schema = "integer", struct.Struct(">i"), Schema(Type.INT32)
 
 
 class LongConverter(_NumberConverter):
     """Whole numbers in 8 bytes."""
 
-    name, form, type = "long", struct.Struct(">q"), Type.INT64
+    name, form, schema = "long", struct.Struct(">q"), Schema(Type.INT64)
 
 
 class FloatConverter(_NumberConverter):
     """Floating point numbers in 4 bytes."""
 
-    name, form, type = "float", struct.Struct(">f"), Type.FLOAT32
+    name, form, schema = "float", struct.Struct(">f"), Schema(Type.FLOAT32)
 
 
 class DoubleConverter(_NumberConverter):
     """Floating point numbers in 8 bytes."""
 
-    name, form, type = "double", struct.Struct(">d"), Type.FLOAT64
+    name, form, schema = "double", struct.Struct(">d"), Schema(Type.FLOAT64)

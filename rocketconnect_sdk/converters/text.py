@@ -4,7 +4,7 @@ import codecs
 import json
 from collections.abc import Sequence
 
-from rocketconnect_sdk.compact import Texts
+from rocketconnect_sdk.compact import Column, Texts
 from rocketconnect_sdk.converters.base import Converter
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.options import Config, Option
@@ -26,7 +26,7 @@ def _unknown_encoding(name: str) -> str | None:
 class StringConverter(Converter):
     """Text. Numbers, booleans, dicts and lists are written as JSON writes them; bytes must be text already.
 
-    Unlike RocketMQ Connect it never replaces what it can't read: bytes that are not of the encoding are a RecordError.
+    Unlike RocketMQ Connect it never replaces what it can't read: bytes that are not of the encoding are a bad record.
     """
 
     name = "string"
@@ -59,8 +59,9 @@ class StringConverter(Converter):
 
     def encode_many(self, values: Sequence[object], schema: Schema | None) -> list[bytes]:
         """The same bytes as encode."""
-        if isinstance(values, Texts) and self._written == _UTF8:
-            return values.utf8
+        utf8 = _utf8(values, as_json=True) if self._written == _UTF8 else None
+        if utf8 is not None:
+            return utf8
         try:
             return [value.encode(self._written) for value in values]  # type: ignore[attr-defined]  # mostly str; else below
         except (AttributeError, UnicodeEncodeError):
@@ -76,6 +77,23 @@ class StringConverter(Converter):
         except UnicodeDecodeError as error:
             msg = f"some bytes are not {self._read}: {error.reason} at byte {error.start}"
             raise RecordError(msg) from None
+
+
+def _utf8(values: Sequence[object], *, as_json: bool) -> list[bytes] | None:
+    """The UTF-8 of texts, or the bytes, that are held together; with `as_json` also of whole numbers and truth values."""
+    if isinstance(values, Texts):
+        return values.utf8
+    if not isinstance(values, Column) or values.array.null_count:
+        return None
+    import pyarrow as pa
+
+    array = values.array
+    if pa.types.is_string(array.type) or (as_json and (pa.types.is_integer(array.type) or pa.types.is_boolean(array.type))):
+        array = array.cast(pa.string()).cast(pa.binary())
+    elif as_json or not pa.types.is_binary(array.type):
+        return None
+    found: list[bytes] = array.to_pylist()
+    return found
 
 
 def _text(value: object) -> str:
@@ -115,7 +133,8 @@ class BytesConverter(Converter):
 
     def encode_many(self, values: Sequence[object], schema: Schema | None) -> list[bytes]:
         """The same bytes as encode."""
-        return values.utf8 if isinstance(values, Texts) else super().encode_many(values, schema)
+        utf8 = _utf8(values, as_json=False)
+        return super().encode_many(values, schema) if utf8 is None else utf8
 
     def decode(self, data: bytes) -> tuple[object, Schema | None]:
         """The bytes themselves."""

@@ -19,8 +19,10 @@ from services.cluster.events import WorkerGone
 
 _CONNECT_SECONDS = 0.5
 _PAUSE_SECONDS = 0.1
-_PROBES = 2
+_REFUSALS = 2
 """So often a connection must be refused in a row."""
+_PROBES = 5
+"""So often it is tried: the kernel closes the sockets of a process that ends one after the other, and the stream may go first."""
 
 _log = get_logger(__name__)
 
@@ -51,10 +53,15 @@ class Breaks:
             self._answered[worker_id] = session
 
     async def _judge(self, worker_id: str, session: int) -> None:
+        refused = 0
         for number in range(_PROBES):
-            await asyncio.sleep(_PAUSE_SECONDS * number)
-            if await _call(self._address(worker_id, session)) is not _Answer.REFUSED:
-                return
+            if number:
+                await asyncio.sleep(_PAUSE_SECONDS)
+            refused = refused + 1 if await _call(self._address(worker_id, session)) is _Answer.REFUSED else 0
+            if refused == _REFUSALS:
+                break
+        else:
+            return
         _log.warning("the process of a worker is gone: its connection broke, and nobody listens at its address", worker=worker_id)
         try:
             await self._coordinator.submit(WorkerGone(worker_id, session))

@@ -1,11 +1,11 @@
 """What can be wrong with a request, whatever the state of the cluster. All problems at once."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from rocketconnect_kit.errors import FieldProblem, InvalidArgument
 from rocketconnect_kit.settings import parse_addresses
-from services.cluster.events import Register, ReportPlan
+from services.cluster.events import Offer, Register, ReportPlan
 
 MAXIMUM_TASKS = 10_000
 MAXIMUM_PLUGINS = 10_000
@@ -29,9 +29,7 @@ def check_register(event: Register, send_deadline: float) -> None:
         fix = "use 1 to 128 letters, digits and . _ : @ -, beginning with a letter or a digit"
         problems.append(FieldProblem("worker_id", event.worker_id[:_SHOWN], "is not a worker id", fix))
     problems += _address_problems(event.address)
-    if len(event.plugins) > MAXIMUM_PLUGINS:
-        fix = f"offer at most {MAXIMUM_PLUGINS}"
-        problems.append(FieldProblem("plugins", str(len(event.plugins)), "are too many", fix))
+    problems += _plugin_problems(event.plugins)
     if len(event.labels) > MAXIMUM_LABELS:
         problems.append(FieldProblem("labels", str(len(event.labels)), "are too many", f"use at most {MAXIMUM_LABELS}"))
     if not 1 <= event.weight <= MAXIMUM_WEIGHT:
@@ -42,6 +40,15 @@ def check_register(event: Register, send_deadline: float) -> None:
         fix = "give both the same ROCKETCONNECT_SEND_DEADLINE_SECONDS"
         problems.append(FieldProblem("send_deadline", f"{event.send_deadline:g}s", reason, fix))
     _refuse("WORKER_INVALID", problems)
+
+
+def check_offer(event: Offer) -> None:
+    """Return if a worker can offer that.
+
+    Raises:
+        InvalidArgument: WORKER_INVALID.
+    """
+    _refuse("WORKER_INVALID", _plugin_problems(event.plugins))
 
 
 def check_report_plan(event: ReportPlan) -> None:
@@ -57,6 +64,12 @@ def check_report_plan(event: ReportPlan) -> None:
         fix = f"use {SHORTEST_REPLAN_SECONDS:g}s or more, or leave it out"
         problems.append(FieldProblem("replan_after", f"{event.replan_after:g}s", "is too short", fix))
     _refuse("PLAN_INVALID", problems)
+
+
+def _plugin_problems(plugins: Collection[str]) -> list[FieldProblem]:
+    if len(plugins) <= MAXIMUM_PLUGINS:
+        return []
+    return [FieldProblem("plugins", str(len(plugins)), "are too many", f"offer at most {MAXIMUM_PLUGINS}")]
 
 
 def _address_problems(address: str) -> list[FieldProblem]:

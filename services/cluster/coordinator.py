@@ -205,7 +205,7 @@ def _tell_log(changes: Changes) -> None:
         elif worker.drained:
             _log.info("worker drained: it gets nothing new", worker=worker_id, worker_session=worker.session)
         else:
-            _log.info("worker joined", worker=worker_id, worker_session=worker.session, address=worker.address)
+            _log.info("worker takes work", worker=worker_id, worker_session=worker.session, address=worker.address)
     for uid, plan in changes.plans.items():
         if plan is not None:
             _log.info("plan", connector_uid=uid, generation=plan.generation, revision=plan.revision, tasks=len(plan.tasks))

@@ -8,7 +8,9 @@ releases it itself, its session ends in good order, its process is replaced, or 
 somebody else lives. The lease of a process that is known to be gone ends with it.
 """
 
-from collections.abc import Sequence
+import gc
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from random import Random
 
@@ -21,6 +23,7 @@ from services.cluster.events import (
     Drain,
     Effects,
     Event,
+    Offer,
     Register,
     Release,
     ReportPlan,
@@ -43,12 +46,29 @@ def step(state: State, events: Sequence[Event], now: float, random: Random) -> E
 
     Never raises for a bad event: its reply is then the error. Work is given out once, after the last event.
     """
+    with _collection_put_off():
+        return _step(state, events, now, random)
+
+
+@contextmanager
+def _collection_put_off() -> Iterator[None]:
+    """Keep Python from looking for cycles: a step makes rows by the ten thousand, in none, and each look goes over all of them."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _step(state: State, events: Sequence[Event], now: float, random: Random) -> Effects:
     _catch_up(state, now)
     plans.settle(state)
     replies = tuple(_happen(state, event, now, random) for event in events)
     spoken_of = _distribute(state, now)
     changes = state.tables.take_changes()
-    views = {key: view_of(state, key) for key in sorted(spoken_of | _shown_by(state, changes))}
+    views = {key: view_of(state, key) for key in spoken_of | _shown_by(state, changes)}
     return Effects(replies, changes, views, min(state.next_event(now), now + TICK_SECONDS))
 
 
@@ -111,6 +131,10 @@ def _handle(state: State, event: Event, now: float, random: Random) -> int:
     match event:
         case Register():
             return _register(state, event, now)
+        case Offer():
+            check_session(state, event.worker_id, event.session)
+            worker = state.tables.workers[event.worker_id]
+            state.tables.workers.put(worker.id, replace(worker, plugins=event.plugins))
         case Deregister():
             check_session(state, event.worker_id, event.session)
             state.end_worker(event.worker_id, now)
@@ -210,7 +234,7 @@ def _distribute(state: State, now: float) -> set[Key]:
     wanted, current = dict(state.demands), dict(state.owners)
     for key, backoff in state.backoffs.items():
         if key in wanted and key not in current:
-            wanted[key] = replace(wanted[key], last=backoff.worker)
+            wanted[key] = wanted[key]._replace(last=backoff.worker)
             if waiting.get(key, False):
                 current[key] = backoff.worker
     demands = list(wanted.values())
@@ -218,12 +242,14 @@ def _distribute(state: State, now: float) -> set[Key]:
         del current[key]
     moves = state.policy.strategy(candidates, demands, current)
     state.arrivals.taken_in(now)
+    given_out = []
     for move in moves:
         unit = tables.units[move.key]
-        if not unit.is_held and move.key not in waiting:
-            state.give(unit, move.target, now)
-        elif unit.is_held and not unit.revoked:
+        if unit.is_held and not unit.revoked:
             state.revoke(unit)
+        elif not unit.is_held and move.key not in waiting:
+            given_out.append((unit, move.target))
+    state.give(given_out, now)
     plans.settle(state)
     placed = {move.key for move in moves} | set(current)
     reasons = {demand.key: why_nobody(demand, candidates, drained) for demand in demands if demand.key not in placed}

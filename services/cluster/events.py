@@ -23,6 +23,15 @@ class Register:
 
 
 @dataclass(frozen=True, slots=True)
+class Offer:
+    """A worker offers other plugins than before, and keeps what it holds."""
+
+    worker_id: str
+    session: int
+    plugins: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Deregister:
     """A worker has stopped everything and leaves."""
 
@@ -91,7 +100,7 @@ class Tick:
     """Time has passed."""
 
 
-Event: TypeAlias = Register | Deregister | Drain | Undrain | WorkerGone | Release | ReportPlan | ConnectorsChanged | Tick
+Event: TypeAlias = Register | Offer | Deregister | Drain | Undrain | WorkerGone | Release | ReportPlan | ConnectorsChanged | Tick
 
 
 @dataclass(frozen=True, slots=True)

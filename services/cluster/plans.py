@@ -1,5 +1,6 @@
 """From what a connector wants to the units that shall exist: planning, and the change from one generation to the next."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from services.cluster.events import ConnectorsChanged, ReportPlan
@@ -96,7 +97,8 @@ def _settle_connector(state: State, uid: str) -> None:
     connector = state.tables.connectors.get(uid)
     if connector is None:
         return
-    for unit in state.units_of(uid):
+    units = state.units_of(uid)
+    for unit in units:
         wanted = state.is_wanted(unit)
         state.note_demand(unit, wanted=wanted)
         if wanted:
@@ -106,7 +108,8 @@ def _settle_connector(state: State, uid: str) -> None:
         elif not unit.revoked:
             state.revoke(unit)
     if connector.is_active:
-        _add_missing(state, connector)
+        # What has just been dropped is still among them; it has made the connector one that changed, so this is done once more.
+        _add_missing(state, connector, units)
     elif not state.units_of(uid):
         state.tables.plans.drop(uid)
         state.replan_at.pop(uid, None)
@@ -114,9 +117,8 @@ def _settle_connector(state: State, uid: str) -> None:
             state.tables.connectors.drop(uid)
 
 
-def _add_missing(state: State, connector: Connector) -> None:
+def _add_missing(state: State, connector: Connector, units: Sequence[Unit]) -> None:
     uid = connector.uid
-    units = state.units_of(uid)
     if connector.plan_state is not PlanState.CURRENT and not any(unit.key.task == PLAN for unit in units):
         begins = state.tables.generations.get(uid, 0) + 1
         state.put_unit(Unit(Key(uid, PLAN), begins, connector.revision))

@@ -1,14 +1,14 @@
 """Puts the cluster service together: settings, store, coordinator, the watch of the connectors, service."""
 
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from random import SystemRandom
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, cast
 
 import sqlalchemy as sa
-from pydantic import Field, field_validator, model_validator
 from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceServicer, add_ClusterServiceServicer_to_server
 from rocketconnect.config.v1 import config_service_pb2 as config_pb
 from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceStub
@@ -19,7 +19,7 @@ from rocketconnect_kit.election import Election
 from rocketconnect_kit.leader_only import TermServicer
 from rocketconnect_kit.seat import StoredSeat
 from rocketconnect_kit.serve import run, serve
-from rocketconnect_kit.settings import ElectedSettings, load
+from rocketconnect_kit.settings import ElectedSettings, address, load, setting
 from rocketconnect_kit.watch import Watch
 from services.cluster import wire
 from services.cluster.assignment.strategies import STRATEGIES, StrategyName
@@ -36,38 +36,31 @@ if TYPE_CHECKING:
     from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceAsyncStub
 
 
+@dataclass(frozen=True, kw_only=True)
 class ClusterSettings(ElectedSettings):
     """The cluster service: workers, leases, plan generations, the assignment and its epochs."""
 
-    heartbeat_seconds: float = Field(default=1.0, gt=0, le=60, description="how often a worker renews its lease")
-    lease_seconds: float = Field(default=5.0, gt=0, le=600, description="how long a worker may run on after a renewal")
-    send_deadline_seconds: float = Field(default=2.0, ge=0, le=600, description="how long a send may still be under way after that")
-    retry_limit: int = Field(default=10, ge=1, le=1000, description="consecutive failures after which a task is given up")
-    forget_workers_seconds: float = Field(default=600.0, ge=0, description="how long a worker that was lost is still listed")
-    assignment_strategy: StrategyName = Field(
-        default=StrategyName.BALANCED, description="how tasks are given to workers: balanced, sticky or consistent_hash"
+    config_address: str = address("the config service; several: ip:port,ip:port", needed_because="there the connectors are told")
+    heartbeat_seconds: float = setting(1.0, "how often a worker renews its lease", gt=0, le=60)
+    lease_seconds: float = setting(5.0, "how long a worker may run on after a renewal", gt=0, le=600)
+    send_deadline_seconds: float = setting(2.0, "how long a send may still be under way after that", ge=0, le=600)
+    retry_limit: int = setting(10, "consecutive failures after which a task is given up", ge=1, le=1000)
+    forget_workers_seconds: float = setting(600.0, "how long a worker that was lost is still listed", ge=0)
+    assignment_strategy: StrategyName = setting(
+        StrategyName.BALANCED, "how tasks are given to workers: balanced, sticky or consistent_hash"
     )
-    rebalance_delay_seconds: float = Field(
-        default=10.0, ge=0, le=3600, description="how long a worker that was gone has to stay before tasks of others move to it"
+    rebalance_delay_seconds: float = setting(
+        10.0, "how long a worker that was gone has to stay before tasks of others move to it", ge=0, le=3600
     )
 
-    @field_validator("config_address")
-    @classmethod
-    def _needed(cls, value: str) -> str:
-        if not value:
-            msg = "is missing: there the connectors are told; give host:port"
-            raise ValueError(msg)
-        return value
-
-    @model_validator(mode="after")
-    def _lease_outlasts_a_lost_heartbeat(self) -> Self:
+    def conflicts(self) -> Iterator[str]:
+        """What is wrong with settings together."""
+        yield from super().conflicts()
         if self.lease_seconds < 2 * self.heartbeat_seconds:
-            msg = (
+            yield (
                 f"lease_seconds ({self.lease_seconds:g}) must be at least twice heartbeat_seconds ({self.heartbeat_seconds:g}): "
                 "otherwise one lost heartbeat ends the lease"
             )
-            raise ValueError(msg)
-        return self
 
     @property
     def policy(self) -> Policy:

@@ -39,6 +39,13 @@ class ClusterService(ClusterServiceServicer):
         lease, interval = wire.duration(self._timing.lease), wire.duration(self._timing.heartbeat_interval)
         return pb.RegisterWorkerResponse(session=session, lease=lease, heartbeat_interval=interval)
 
+    async def OfferPlugins(self, request: pb.OfferPluginsRequest, context: ServicerContext) -> pb.OfferPluginsResponse:
+        """Note what a worker offers now."""
+        event = wire.offer(request)
+        checks.check_offer(event)
+        await self._coordinator.submit(event)
+        return pb.OfferPluginsResponse()
+
     async def Heartbeat(self, request: pb.HeartbeatRequest, context: ServicerContext) -> pb.HeartbeatResponse:
         """Renew a lease; never waits for the store."""
         self._coordinator.heartbeat(request.worker_id, request.session)

@@ -7,7 +7,7 @@ from rocketconnect.config.v1 import config_service_pb2 as config_pb
 from rocketconnect.connector.v1 import connector_pb2
 
 from services.cluster.board import Update
-from services.cluster.events import ConnectorsChanged, Register, Release, ReportPlan
+from services.cluster.events import ConnectorsChanged, Offer, Register, Release, ReportPlan
 from services.cluster.model import PLAN, Connector, Key, Wanted, Worker
 from services.cluster.view import AssignmentView
 
@@ -26,6 +26,11 @@ def register(request: pb.RegisterWorkerRequest) -> Register:
     send_deadline = request.send_deadline.ToTimedelta().total_seconds()
     plugins = frozenset(request.plugins)
     return Register(request.worker_id, request.address, dict(request.labels), plugins, weight, send_deadline, max(0, request.pid))
+
+
+def offer(request: pb.OfferPluginsRequest) -> Offer:
+    """Return the event of a request."""
+    return Offer(request.worker_id, request.session, frozenset(request.plugins))
 
 
 def release(request: pb.ReleaseAssignmentRequest) -> Release:

@@ -12,11 +12,38 @@ MAXIMUM_KEY_BYTES = 256
 MAXIMUM_VALUE_BYTES = 64 * 1024
 MAXIMUM_CONFIG_BYTES = 256 * 1024
 MAXIMUM_NAME = 128
+PREVIEW_RECORDS = 10
+MAXIMUM_PREVIEW_RECORDS = 100
+MAXIMUM_CLEANUP_SECONDS = 3_600
+MAXIMUM_VERIFIED_KEYS = 1_000
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}", re.ASCII)
 _TOKEN = re.compile(r"[\x21-\x7e]{1,128}")
 _HIDDEN = "***"
 _SHORTEST_GUESSED = 4
+
+
+def preview_problems(records: int) -> list[FieldProblem]:
+    """Return what is wrong with the number of records of a preview."""
+    if 0 <= records <= MAXIMUM_PREVIEW_RECORDS:
+        return []
+    fix = f"give 1 to {MAXIMUM_PREVIEW_RECORDS}, or 0 for {PREVIEW_RECORDS}"
+    return [FieldProblem("records", str(records), "is no number of records that can be shown", fix)]
+
+
+def verification_problems(keys: int) -> list[FieldProblem]:
+    """Return what is wrong with the number of rows that are to be compared."""
+    if keys <= MAXIMUM_VERIFIED_KEYS:
+        return []
+    return [FieldProblem("keys", str(keys), "are too many rows", f"ask for at most {MAXIMUM_VERIFIED_KEYS:,} at once")]
+
+
+def cleanup_problems(seconds: int) -> list[FieldProblem]:
+    """Return what is wrong with the time for which a cleanup is taken."""
+    if 1 <= seconds <= MAXIMUM_CLEANUP_SECONDS:
+        return []
+    fix = f"give 1 to {MAXIMUM_CLEANUP_SECONDS:,} seconds"
+    return [FieldProblem("seconds", str(seconds), "is no time for which a cleanup can be taken", fix)]
 
 
 def name_problems(name: str) -> list[FieldProblem]:

@@ -51,6 +51,9 @@ class Action(StrEnum):
     STOP = "STOP"
     RESTART = "RESTART"
     MOVE_POSITIONS = "MOVE_POSITIONS"
+    CLEAN_UP = "CLEAN_UP"
+    CLEANUP_FAILED = "CLEANUP_FAILED"
+    CLEANUP_GIVEN_UP = "CLEANUP_GIVEN_UP"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,26 @@ class Revision:
     config: dict[str, str]
     create_time: int
     change: Change
+
+
+@dataclass(frozen=True, slots=True)
+class Cleanup:
+    """What is left to do behind a deleted connector; `delete_time`, in microseconds since 1970, says which deletion is meant."""
+
+    connector_uid: str
+    connector: str
+    config: dict[str, str]
+    delete_time: int
+
+
+class CleanupOutcome(StrEnum):
+    """What became of a cleanup; see config_service.proto."""
+
+    DONE = "DONE"
+    NOTHING = "NOTHING"
+    TOO_EARLY = "TOO_EARLY"
+    FAILED = "FAILED"
+    GIVEN_UP = "GIVEN_UP"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Who checks configurations: executors, tried in turn until one answers."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from rocketconnect.executor.v1 import executor_service_pb2 as pb
 from rocketconnect.executor.v1 import executor_service_pb2_grpc as rpc
@@ -13,6 +13,8 @@ from rocketconnect_kit.settings import ServiceSettings
 from rocketconnect_kit.status import remote_errors
 from services.config.domain import ConnectorType, Worker
 from services.config.wire import connector_type
+
+Answer = TypeVar("Answer")
 
 VALIDATE_SECONDS = 30.0
 """How long one executor may take to check a configuration: on a machine that is busy a plugin alone loads for seconds."""
@@ -41,6 +43,12 @@ class Executors(Protocol):
     async def validate(self, address: str, name: str, config: dict[str, str]) -> Verdict:
         """Check a configuration."""
 
+    async def preview(self, address: str, name: str, config: dict[str, str], records: int) -> pb.PreviewConnectorResponse:
+        """Run a configuration on a few records."""
+
+    async def verify(self, address: str, request: pb.VerifyConnectorRequest) -> pb.VerifyConnectorResponse:
+        """Compare rows for a while."""
+
     async def reload(self, address: str) -> None:
         """Let it look for its plugins again."""
 
@@ -58,6 +66,17 @@ class GrpcExecutors:
             answer = await (await self._stub(address)).ValidateConnector(request, timeout=VALIDATE_SECONDS)
         problems = tuple(FieldProblem(item.key, item.value, item.reason, item.fix) for item in answer.problems)
         return Verdict(problems, answer.plugin, connector_type(answer.type), frozenset(answer.secret_keys))
+
+    async def preview(self, address: str, name: str, config: dict[str, str], records: int) -> pb.PreviewConnectorResponse:
+        """Run a configuration on a few records (see `Executors`)."""
+        request = pb.PreviewConnectorRequest(name=name, config=config, records=records)
+        with remote_errors():
+            return await (await self._stub(address)).PreviewConnector(request, timeout=VALIDATE_SECONDS)
+
+    async def verify(self, address: str, request: pb.VerifyConnectorRequest) -> pb.VerifyConnectorResponse:
+        """Compare rows for a while (see `Executors`)."""
+        with remote_errors():
+            return await (await self._stub(address)).VerifyConnector(request, timeout=VALIDATE_SECONDS)
 
     async def reload(self, address: str) -> None:
         """Let it look for its plugins again (see `Executors`)."""
@@ -79,9 +98,27 @@ async def validate_in_turn(executors: Executors, workers: Sequence[Worker], name
         Unavailable: NO_CAPABLE_EXECUTOR when none does, with what each of them said.
         ServiceError: what an executor answered, when that is not a verdict.
     """
+    return await _in_turn(workers, lambda address: executors.validate(address, name, config))
+
+
+async def preview_in_turn(
+    executors: Executors, workers: Sequence[Worker], name: str, config: dict[str, str], records: int
+) -> pb.PreviewConnectorResponse:
+    """Return what the first of the workers that answers shows. Raises as validate_in_turn."""
+    return await _in_turn(workers, lambda address: executors.preview(address, name, config, records))
+
+
+async def verify_in_turn(
+    executors: Executors, workers: Sequence[Worker], request: pb.VerifyConnectorRequest
+) -> pb.VerifyConnectorResponse:
+    """Return what the first of the workers that answers found. Raises as validate_in_turn."""
+    return await _in_turn(workers, lambda address: executors.verify(address, request))
+
+
+async def _in_turn(workers: Sequence[Worker], ask: Callable[[str], Awaitable[Answer]]) -> Answer:
     peers = [Peer(worker.worker_id, worker.address) for worker in workers]
     try:
-        return await ask_in_turn(peers, lambda peer: executors.validate(peer.address, name, config))
+        return await ask_in_turn(peers, lambda peer: ask(peer.address))
     except NobodyAnswers as silence:
         msg = f"none of those that offer this plugin answers ({silence})"
         raise no_executor(msg) from silence

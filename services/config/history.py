@@ -25,6 +25,9 @@ _DONE = {
     Action.STOP: "stopped",
     Action.RESTART: "restarted",
     Action.MOVE_POSITIONS: "moved to other positions",
+    Action.CLEAN_UP: "cleaned up",
+    Action.CLEANUP_FAILED: "not cleaned up yet",
+    Action.CLEANUP_GIVEN_UP: "not cleaned up",
 }
 _Row = Mapping[str, Any] | sa.RowMapping
 

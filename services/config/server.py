@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from rocketconnect.config.v1.config_service_pb2_grpc import add_ConfigServiceServicer_to_server
@@ -15,6 +16,7 @@ from services.config.service import ConfigService
 from services.config.store import ConfigStore
 
 
+@dataclass(frozen=True, kw_only=True)
 class ConfigSettings(StoreSettings):
     """The config service: connector configurations, their revisions, the wanted state, the plugins."""
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from rocketconnect.config.v1 import config_service_pb2 as pb
 from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceServicer
+from rocketconnect.executor.v1 import executor_service_pb2 as executor_pb2
 
 from rocketconnect_kit import pages
 from rocketconnect_kit.caller import caller
@@ -15,9 +16,9 @@ from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.settings import parse_addresses
 from services.config import checks, wire
 from services.config.domain import Connector, ConnectorType, WantedState, Worker
-from services.config.executors import Executors, Verdict, no_executor, validate_in_turn
+from services.config.executors import Executors, Verdict, no_executor, preview_in_turn, validate_in_turn, verify_in_turn
 from services.config.feed import ChangeFeed
-from services.config.signature import Signature, signature, signature_problems
+from services.config.signature import Signature, shortened_reason, signature, signature_problems
 from services.config.store import ConfigStore, refuse_same
 
 FRESH_SECONDS = 90.0
@@ -161,6 +162,50 @@ class ConfigService(ConfigServiceServicer):
             type=wire.type_value(verdict.type),
         )
 
+    async def PreviewConnector(self, request: pb.PreviewConnectorRequest, context: ServicerContext) -> pb.PreviewConnectorResponse:
+        """Check a configuration; where nothing is wrong, let an executor show what becomes of a few records."""
+        config = dict(request.config)
+        own = [*(checks.name_problems(request.name) if request.name else []), *checks.preview_problems(request.records)]
+        verdict = await self._verdict(request.name, config, own)
+        if verdict.problems:
+            return pb.PreviewConnectorResponse(problems=map(wire.problem, verdict.problems), plugin=verdict.plugin)
+        workers = [worker for worker in await self._workers() if worker.plugin(config[checks.CLASS_KEY]) is not None]
+        records = request.records or checks.PREVIEW_RECORDS
+        shown = await preview_in_turn(self._executors, workers, request.name, config, records)
+        return pb.PreviewConnectorResponse(
+            problems=shown.problems, plugin=shown.plugin, records=shown.records, trouble=shown.trouble
+        )
+
+    async def VerifyConnector(self, request: pb.VerifyConnectorRequest, context: ServicerContext) -> pb.VerifyConnectorResponse:
+        """Let an executor compare tables. Without the name of a sink it gets all of them, and knows which keeps tables."""
+        _refuse([*checks.name_problems(request.name), *checks.verification_problems(len(request.keys))])
+        source = await asyncio.to_thread(self._store.get, request.name)
+        if request.sink:
+            sinks = [await asyncio.to_thread(self._store.get, request.sink)]
+        else:
+            everything = await asyncio.to_thread(self._store.snapshot)
+            sinks = [each for each in everything.connectors if each.type is ConnectorType.SINK]
+        named = {each.config[checks.CLASS_KEY] for each in (source, *(sinks if request.sink else ()))}
+        capable = [worker for worker in await self._workers() if all(worker.plugin(name) is not None for name in named)]
+        if not capable:
+            why = f"none offers {' and '.join(sorted(named))}"
+            raise no_executor(why)
+        order = executor_pb2.VerifyConnectorRequest(
+            source=wire.named(source),
+            sinks=map(wire.named, sinks),
+            tables=request.tables,
+            keys=request.keys,
+            page_token=request.page_token,
+        )
+        found = await verify_in_turn(self._executors, capable, order)
+        return pb.VerifyConnectorResponse(
+            problems=found.problems,
+            tables=found.tables,
+            differences=found.differences,
+            next_page_token=found.next_page_token,
+            trouble=found.trouble,
+        )
+
     async def ListPlugins(self, request: pb.ListPluginsRequest, context: ServicerContext) -> pb.ListPluginsResponse:
         """Return a page of the plugins that executors offer now."""
         size = pages.page_size(request.page_size)
@@ -185,6 +230,26 @@ class ConfigService(ConfigServiceServicer):
         _refuse(checks.token_problems("connector_uid", request.connector_uid))
         await self._feed.write(self._store.record_positions_move, request.connector_uid, _signature(request, context))
         return pb.RecordPositionsMoveResponse()
+
+    async def TakeCleanup(self, request: pb.TakeCleanupRequest, context: ServicerContext) -> pb.TakeCleanupResponse:
+        """Give one that is due to the caller."""
+        _refuse(checks.cleanup_problems(request.seconds))
+        taken = await asyncio.to_thread(self._store.take_cleanup, frozenset(request.plugins), request.seconds)
+        return pb.TakeCleanupResponse(cleanup=None if taken is None else wire.cleanup(taken))
+
+    async def ReportCleanup(self, request: pb.ReportCleanupRequest, context: ServicerContext) -> pb.ReportCleanupResponse:
+        """Keep how it went."""
+        _refuse(
+            [*checks.token_problems("worker_id", request.worker_id), *checks.token_problems("connector_uid", request.connector_uid)]
+        )
+        there = caller(context)
+        why = shortened_reason(request.error)
+        by = signature(request.worker_id, why, certificate=there.certificate, address=there.address)
+        outcome = wire.cleanup_outcome(request.outcome)
+        when = request.delete_time.ToMicroseconds()
+        await asyncio.to_thread(self._store.report_cleanup, request.connector_uid, when, outcome, by)
+        _log.info("cleanup of a deleted connector reported", uid=request.connector_uid, outcome=str(outcome), cause=why)
+        return pb.ReportCleanupResponse()
 
     async def ReportPlugins(self, request: pb.ReportPluginsRequest, context: ServicerContext) -> pb.ReportPluginsResponse:
         """Store what an executor offers."""

@@ -46,5 +46,10 @@ def signature_problems(author: str, reason: str) -> list[FieldProblem]:
     return problems
 
 
+def shortened_reason(text: str) -> str:
+    """Return what fits into the history of an error that was not written for it."""
+    return "".join(character if character.isprintable() or character == "\n" else "?" for character in text[:MAXIMUM_REASON])
+
+
 def _shown(text: str) -> str:
     return "".join(character if character.isprintable() else "?" for character in text[:100])

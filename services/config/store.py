@@ -7,7 +7,7 @@ replicas: so a decision is made on what is really there, and a watcher that has 
 import hashlib
 import json
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -16,8 +16,20 @@ import sqlalchemy as sa
 
 from rocketconnect_kit.database import reading, upsert, writing
 from rocketconnect_kit.errors import AlreadyExists, FailedPrecondition, NotFound
-from services.config import history, tables
-from services.config.domain import Action, Change, Changes, Connector, ConnectorType, Draft, Revision, WantedState, Worker
+from services.config import cleanups, history, tables
+from services.config.domain import (
+    Action,
+    Change,
+    Changes,
+    Cleanup,
+    CleanupOutcome,
+    Connector,
+    ConnectorType,
+    Draft,
+    Revision,
+    WantedState,
+    Worker,
+)
 from services.config.signature import Signature
 
 REQUEST_DAYS = 7
@@ -140,7 +152,7 @@ class ConfigStore:
         with self._write(by) as write:
             row = _existing(write.connection, name, etag)
             write.note(Action.DELETE, row)
-            values = {"delete_time": write.now, "changed": write.sequence}
+            values = {"delete_time": write.now, "changed": write.sequence, "cleanup_due": write.now}
             write.connection.execute(tables.connectors.update().where(tables.connectors.c.uid == row["uid"]).values(values))
             return _connector(row)
 
@@ -182,6 +194,31 @@ class ConfigStore:
             if row is None:
                 raise _not_found(uid)
             write.note(Action.MOVE_POSITIONS, row)
+
+    def take_cleanup(self, plugins: Collection[str], seconds: int) -> Cleanup | None:
+        """Give the caller, for so long, the cleanup behind a deleted connector of one of the plugins; None: nothing is due."""
+        now = self._now()
+        with reading(self._engine) as connection:
+            found = cleanups.due(connection, plugins, now)
+        for cleanup in found:
+            with writing(self._engine) as connection:
+                if cleanups.take(connection, cleanup, now, seconds):
+                    return cleanup
+        return None
+
+    def report_cleanup(self, uid: str, delete_time: int, outcome: CleanupOutcome, by: Signature) -> None:
+        """Keep what became of a cleanup, and in the history what is new to people; the reason of `by` says why it failed.
+
+        Changes nothing when the connector was adopted or deleted again since, or the cleanup is over.
+        """
+        with self._write(by) as write:
+            row = cleanups.pending(write.connection, uid, delete_time)
+            if row is None:
+                return
+            cleanups.settle(write.connection, row, outcome, by.reason, write.now)
+            is_told = outcome is CleanupOutcome.FAILED and row["cleanup_error"] == by.reason
+            if outcome in cleanups.ACTIONS and not is_told:
+                write.note(cleanups.ACTIONS[outcome], row)
 
     def get(self, name: str, etag: str = "") -> Connector:
         """Return a living connector.
@@ -345,7 +382,8 @@ def _adopt(connection: sa.Connection, uid: str) -> dict[str, Any]:
         message = f"connector {row['name']!r} lives and has the uid {uid!r}; delete it first, or adopt none"
         raise FailedPrecondition("ADOPTED_UID_ALIVE", message, uid=uid, connector=row["name"])
     # Revisions go on counting: (uid, revision) names one configuration for ever.
-    return {"uid": uid, "revision": row["revision"] + 1, "restarts": row["restarts"], "delete_time": None}
+    kept = {"uid": uid, "revision": row["revision"] + 1, "restarts": row["restarts"]}
+    return kept | {"delete_time": None, "cleanup_due": None, "cleanup_error": None}
 
 
 def _save(write: _Write, row: dict[str, Any]) -> Connector:

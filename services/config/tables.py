@@ -18,6 +18,8 @@ connectors = sa.Table(
     sa.Column("restarts", sa.BigInteger),
     sa.Column("delete_time", sa.BigInteger),
     sa.Column("apply_set", sa.String(128)),
+    sa.Column("cleanup_due", sa.BigInteger),
+    sa.Column("cleanup_error", sa.Text),
 )
 revisions = sa.Table(
     "config_revisions",

@@ -6,9 +6,10 @@ from google.protobuf import json_format
 from google.protobuf.timestamp_pb2 import Timestamp
 from rocketconnect.config.v1 import config_service_pb2 as pb
 from rocketconnect.connector.v1 import connector_pb2
+from rocketconnect.executor.v1 import executor_service_pb2 as executor_pb2
 
 from rocketconnect_kit.errors import FieldProblem
-from services.config.domain import Change, Changes, Connector, ConnectorType, Draft, Revision, WantedState
+from services.config.domain import Change, Changes, Cleanup, CleanupOutcome, Connector, ConnectorType, Draft, Revision, WantedState
 
 _WANTED = {
     connector_pb2.WANTED_STATE_UNSPECIFIED: WantedState.RUNNING,
@@ -79,6 +80,28 @@ def changes(value: Changes, *, snapshot: bool) -> pb.WatchConnectorsResponse:
     )
 
 
+def cleanup(value: Cleanup) -> pb.Cleanup:
+    """Return the message of what is left to do behind a deleted connector."""
+    return pb.Cleanup(
+        connector_uid=value.connector_uid,
+        connector=value.connector,
+        config=value.config,
+        delete_time=timestamp(value.delete_time),
+    )
+
+
+def cleanup_outcome(value: "pb.CleanupOutcome.ValueType") -> CleanupOutcome:
+    """Return the outcome; one that is not said, or of a newer version of the API, counts as failed."""
+    names = {number: name.removeprefix("CLEANUP_OUTCOME_") for name, number in pb.CleanupOutcome.items()}
+    name = names.get(value, "FAILED")
+    return CleanupOutcome.FAILED if name == "UNSPECIFIED" else CleanupOutcome(name)
+
+
+def named(value: Connector) -> executor_pb2.NamedConnector:
+    """Return a connector as executors are told of it."""
+    return executor_pb2.NamedConnector(name=value.name, config=value.config)
+
+
 def problem(value: FieldProblem) -> connector_pb2.Problem:
     """Return the message of a problem."""
     return connector_pb2.Problem(key=value.field, value=value.value, reason=value.reason, fix=value.fix)
@@ -95,9 +118,9 @@ def plugin(document: str) -> connector_pb2.Plugin:
 
 
 def connector_names(documents: Mapping[str, str]) -> list[str]:
-    """Return the names of the stored plugins that a connector can be of: those that are no converters and no transforms."""
-    others = (connector_pb2.PLUGIN_TYPE_CONVERTER, connector_pb2.PLUGIN_TYPE_TRANSFORM)
-    return [name for name, document in documents.items() if plugin(document).type not in others]
+    """Return the names of the stored plugins that a connector can be of."""
+    kinds = (connector_pb2.PLUGIN_TYPE_SOURCE, connector_pb2.PLUGIN_TYPE_SINK, connector_pb2.PLUGIN_TYPE_DIRECT)
+    return [name for name, document in documents.items() if plugin(document).type in kinds]
 
 
 def plugin_aliases(plugins: Iterable[connector_pb2.Plugin]) -> dict[str, str]:

@@ -2,11 +2,14 @@
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 
 from rocketconnect_kit.logs import get_logger
+from services.executor import packages
+from services.executor.forks import Forks
 from services.executor.messages import Event, Question
 from services.executor.process import HostProcess
-from services.executor.scratch import Scratch
+from services.executor.scratch import Scratch, remove
 
 _log = get_logger(__name__)
 
@@ -20,7 +23,7 @@ class PluginCrashed(Exception):
 
 
 class FreshHosts:
-    """Gives out fresh host processes. One idle one is kept ready, since a start takes a third of a second.
+    """Gives out fresh host processes. Make it in the main thread of a running loop.
 
     Args:
         scratch: Gives each its folder for temporary files.
@@ -30,9 +33,13 @@ class FreshHosts:
     def __init__(self, scratch: Scratch, at_most: int = 4) -> None:
         self._scratch = scratch
         self._turns = asyncio.Semaphore(at_most)
-        self._spare: HostProcess | None = None
-        self._living: set[HostProcess] = set()
-        self._closed = False
+        self._loading = asyncio.Lock()
+        self._packages = self._copied()
+        self._forks = Forks(self._packages)
+        self._living: dict[HostProcess, Path | None] = {}
+        """And the packages that each has begun with."""
+        self.edition = 0
+        """Higher when hosts begin with what was installed later."""
 
     def take(self, on_event: Callable[[Event], None], on_exit: Callable[[str], None]) -> HostProcess:
         """Return a process for the caller alone, which must end it.
@@ -40,27 +47,34 @@ class FreshHosts:
         Raises:
             OSError: no process could be started.
         """
-        host, self._spare = self._spare or self._start(), None
-        host.on_event, host.on_exit = on_event, on_exit
-        self.keep_one_ready()
+        host = HostProcess(self._forks, self._scratch.folder(), on_event, on_exit)
+        self._living[host] = self._packages
+        host.when_gone(lambda: self._forget(host))
         return host
 
-    def keep_one_ready(self) -> None:
-        """Start the spare process if there is none."""
-        if self._spare is not None or self._closed:
-            return
-        try:
-            self._spare = self._start()
-        except OSError as error:
-            # Nobody waits for this one; who needs one tries again and gets the error.
-            _log.warning("no spare host process could be started", cause=str(error))
+    async def load_anew(self) -> None:
+        """Let hosts from now on begin with what is installed now."""
+        async with self._loading:
+            before, self._packages = self._packages, await asyncio.to_thread(self._copied)
+        self._forks.end()
+        self._forks = Forks(self._packages)
+        self.edition += 1
+        self._tidy(before)
 
-    def replace_spare(self) -> None:
-        """Put a new process in the place of the spare: what it may have loaded is out of date."""
-        spare, self._spare = self._spare, None
-        if spare is not None:
-            spare.kill("it was replaced")
-        self.keep_one_ready()
+    def _copied(self) -> Path | None:
+        try:
+            return packages.copied(self._scratch.path)
+        except OSError as error:
+            _log.warning("packages of plugins can't be copied: tasks use them where they are installed", cause=str(error))
+            return None
+
+    def _forget(self, host: HostProcess) -> None:
+        self._tidy(self._living.pop(host, None))
+
+    def _tidy(self, folder: Path | None) -> None:
+        """Remove packages that nobody begins with any more, when nobody runs who did."""
+        if folder is not None and folder != self._packages and folder not in self._living.values():
+            remove(folder)
 
     async def ask(self, question: Question, seconds: float, what: str) -> Event:
         """Return the answer of a fresh process to one question.
@@ -100,22 +114,11 @@ class FreshHosts:
 
     async def close(self) -> None:
         """End all that are left, those that were given out as well."""
-        self._closed, self._spare = True, None
+        self._forks.end()
         while self._living:
             for host in list(self._living):
                 host.kill("the executor ends")
                 await host.wait()
-
-    def _start(self) -> HostProcess:
-        def forget(reason: str) -> None:
-            if self._spare is host:
-                _log.warning("the spare host process ended", cause=reason)
-                self._spare = None
-
-        host = HostProcess(self._scratch.folder(), lambda _event: None, forget)
-        self._living.add(host)
-        host.when_gone(lambda: self._living.discard(host))
-        return host
 
 
 def _keep(answer: "asyncio.Future[Event]") -> Callable[[Event], None]:

@@ -280,10 +280,6 @@ class Lifecycle:
         self._draining = True
         return [self._stop(unit, now) for unit in self._units.values() if unit.phase is _Phase.RUNNING]
 
-    def resume(self) -> None:
-        """After a drain: start what is assigned from now on."""
-        self._draining = False
-
     def tick(self, now: float) -> list[Effect]:
         """Do what is due."""
         due = [unit for unit in self._units.values() if unit.deadline <= now]

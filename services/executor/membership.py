@@ -80,10 +80,10 @@ class Membership:
         self.heard = asyncio.Event()
         self._isolated = False
         self._lease = WorkerLease()
+        self._offered: frozenset[str] = frozenset()
+        self._offer_changed = asyncio.Event()
         self.session = 0
         """The session that holds; 0: none."""
-        self.offered: frozenset[str] = frozenset()
-        """The plugins that the cluster was told of."""
 
     @property
     def holds(self) -> bool:
@@ -115,7 +115,7 @@ class Membership:
                 await asyncio.sleep(backoff * random.uniform(0.5, 1.0))  # noqa: S311 - not a secret
                 backoff = min(backoff * 2, _LAST_BACKOFF)
                 continue
-            self.session, self.offered = answer.session, frozenset(offered)
+            self.session, self._offered = answer.session, frozenset(offered)
             interval, lease = answer.heartbeat_interval.ToTimedelta(), answer.lease.ToTimedelta()
             self._lease.joined(sent, lease.total_seconds(), interval.total_seconds())
             self.alone.clear()
@@ -187,6 +187,30 @@ class Membership:
             self.alone.clear()
             self.heard.set()
             _log.info("the cluster service is back, and the session holds", seconds_alone=round(sent - self._lease.heard, 1))
+
+    def offer_changed(self) -> None:
+        """Other plugins may be offered now than the cluster service was told of."""
+        self._offer_changed.set()
+
+    async def keep_offer(self) -> None:
+        """Tell the cluster service of other plugins when there are, tried until it has taken note. Ends only when cancelled."""
+        backoff = _FIRST_BACKOFF
+        while True:
+            await self._offer_changed.wait()
+            self._offer_changed.clear()
+            offered = frozenset(self._plugins())
+            if offered == self._offered:
+                continue
+            request = cluster.OfferPluginsRequest(worker_id=self._identity.worker_id, session=self.session, plugins=sorted(offered))
+            try:
+                await self._stub.OfferPlugins(request, timeout=_CALL_SECONDS)
+            except grpc.RpcError as error:
+                _log.warning("can't tell the cluster service of other plugins, trying on", cause=decode(error).message)
+                self._offer_changed.set()
+                await asyncio.sleep(backoff)
+                backoff = min(backoff * 2, _LAST_BACKOFF)
+            else:
+                self._offered, backoff = offered, _FIRST_BACKOFF
 
     async def leave(self) -> None:
         """End the session in good order: everything has been stopped. The cluster gives the tasks to others at once."""

@@ -66,10 +66,21 @@ class DirectTask(msgspec.Struct, tag=True, frozen=True):
     wish: Literal["stop", "pause", "resume", "fence"]
 
 
+class SignalTask(msgspec.Struct, tag=True, frozen=True):
+    """Tell a running task something, and answer with this number."""
+
+    run: int
+    number: int
+    name: str
+    arguments: dict[str, str]
+
+
 class StartSpark(msgspec.Struct, tag=True, frozen=True):
     """This host is the driver of a Spark profile: the session is made now, before the first task asks for it."""
 
     profile: dict[str, str]
+    classes: str
+    """The folder with the archive of Spark's classes; empty: there is none."""
 
 
 class CheckConnector(msgspec.Struct, tag=True, frozen=True):
@@ -112,14 +123,58 @@ class ResolvePositions(msgspec.Struct, tag=True, frozen=True):
     endpoints: Endpoints
 
 
+class PreviewConnector(msgspec.Struct, tag=True, frozen=True):
+    """Show what becomes of a few records, answer and end."""
+
+    connector: str
+    config: dict[str, str]
+    records: int
+    seconds: float
+    endpoints: Endpoints
+
+
+class NamedConnector(msgspec.Struct, frozen=True):
+    """A connector."""
+
+    name: str
+    config: dict[str, str]
+
+
+class TableKey(msgspec.Struct, frozen=True):
+    """A row of a table of a source: its key as a JSON array."""
+
+    table: str
+    key: str
+
+
+class VerifyConnector(msgspec.Struct, tag=True, frozen=True):
+    """Compare tables of a source with those of sinks, answer and end. See VerifyConnectorRequest of the protos."""
+
+    source: NamedConnector
+    sinks: list[NamedConnector]
+    tables: dict[str, str]
+    keys: list[TableKey]
+    page_token: str
+    seconds: float
+
+
+class CleanUp(msgspec.Struct, tag=True, frozen=True):
+    """Let the plugins of a deleted connector clean up, answer and end."""
+
+    config: dict[str, str]
+    connector_uid: str
+
+
 class FindPlugins(msgspec.Struct, tag=True, frozen=True):
     """Look for plugins, answer and end."""
 
 
-Question = CheckConnector | PlanConnector | CheckPositions | ResolvePositions | FindPlugins
+Question = (
+    CheckConnector | PlanConnector | CheckPositions | ResolvePositions | PreviewConnector | VerifyConnector | CleanUp | FindPlugins
+)
 """Orders that a fresh host answers once, and ends."""
 
-Order = Begin | Renew | StartTask | DirectTask | StartSpark | Question
+Order = Begin | Renew | StartTask | DirectTask | SignalTask | StartSpark | Question
 
 
 class LogLine(msgspec.Struct, frozen=True):
@@ -177,6 +232,15 @@ class FoundProblem(msgspec.Struct, frozen=True):
     fix: str
 
 
+class SignalAnswered(msgspec.Struct, tag=True, frozen=True):
+    """The answer to SignalTask: what the task says; or what is wrong with the signal; or why nothing was done."""
+
+    number: int
+    text: str = ""
+    problems: list[FoundProblem] = []
+    trouble: str = ""
+
+
 class Checked(msgspec.Struct, tag=True, frozen=True):
     """The answer to CheckConnector. direction is the name of a ConnectorType without its prefix, or empty."""
 
@@ -200,6 +264,19 @@ class PlanFailed(msgspec.Struct, tag=True, frozen=True):
     permanent: bool
 
 
+class CleanedUp(msgspec.Struct, tag=True, frozen=True):
+    """The answer to CleanUp; not called: the plugins leave nothing behind."""
+
+    called: bool
+
+
+class CleanUpFailed(msgspec.Struct, tag=True, frozen=True):
+    """The other answer to CleanUp."""
+
+    error: str
+    permanent: bool
+
+
 class PositionsChecked(msgspec.Struct, tag=True, frozen=True):
     """The answer to CheckPositions: what is wrong, and the bounds of what is there (None: not known)."""
 
@@ -213,6 +290,77 @@ class PositionsResolved(msgspec.Struct, tag=True, frozen=True):
     positions: dict[str, list[int]]
     problems: list[FoundProblem]
     left_out: list[FoundProblem]
+
+
+class ShownRecord(msgspec.Struct, frozen=True):
+    """A record as people read it; a value or key of None is none."""
+
+    value: str | None
+    schema: str
+    key: str | None
+    topic: str
+    time_ms: int | None
+    headers: dict[str, str]
+
+
+class PreviewedStep(msgspec.Struct, frozen=True):
+    """What a step made of a record: no record: it was dropped, or the problem says why there is none."""
+
+    name: str
+    plugin: str
+    record: ShownRecord | None
+    problem: str = ""
+
+
+class PreviewedRecord(msgspec.Struct, frozen=True):
+    """A record: where it is, and its steps."""
+
+    position: str
+    steps: list[PreviewedStep]
+
+
+class Previewed(msgspec.Struct, tag=True, frozen=True):
+    """The answer to PreviewConnector; trouble: why there are no more."""
+
+    plugin: str
+    problems: list[FoundProblem]
+    records: list[PreviewedRecord]
+    trouble: str
+
+
+class TableCompared(msgspec.Struct, frozen=True):
+    """How far a table was compared; see record/v1 TableCompared."""
+
+    table: str
+    sink: str
+    target: str
+    rows: int
+    done: bool
+    left_out: list[str]
+
+
+class RowDifference(msgspec.Struct, frozen=True):
+    """A row that differs; see record/v1 RowDifference."""
+
+    table: str
+    sink: str
+    target: str
+    key: str
+    kind: str
+    about: str
+    source_digest: str
+    sink_digest: str
+    condition: str
+
+
+class Verified(msgspec.Struct, tag=True, frozen=True):
+    """The answer to VerifyConnector; trouble: why it could not go on."""
+
+    problems: list[FoundProblem]
+    tables: list[TableCompared]
+    differences: list[RowDifference]
+    next_page_token: str
+    trouble: str
 
 
 class PositionsUnknown(msgspec.Struct, tag=True, frozen=True):
@@ -231,6 +379,17 @@ class PluginOption(msgspec.Struct, frozen=True):
     secret: bool
     doc: str
     choices: list[str]
+    aliases: list[str]
+    minimum: str
+    maximum: str
+
+
+class PluginSignal(msgspec.Struct, frozen=True):
+    """See connector/v1 Signal."""
+
+    name: str
+    doc: str
+    arguments: list[PluginOption]
 
 
 class Plugin(msgspec.Struct, frozen=True):
@@ -239,10 +398,14 @@ class Plugin(msgspec.Struct, frozen=True):
     name: str
     aliases: list[str]
     type: str
+    package: str
     version: str
     summary: str
+    documentation: str
     options: list[PluginOption]
     guarantee: str
+    engines: list[str]
+    signals: list[PluginSignal]
 
 
 class PluginsFound(msgspec.Struct, tag=True, frozen=True):
@@ -255,12 +418,17 @@ class PluginsFound(msgspec.Struct, tag=True, frozen=True):
 Event = (
     Pulse
     | TaskEnded
+    | SignalAnswered
     | SparkReady
     | SparkFailed
     | Checked
     | Planned
     | PlanFailed
+    | CleanedUp
+    | CleanUpFailed
     | PositionsChecked
+    | Previewed
+    | Verified
     | PositionsResolved
     | PositionsUnknown
     | PluginsFound

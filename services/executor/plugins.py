@@ -34,7 +34,7 @@ class Plugins:
     @property
     def names(self) -> list[str]:
         """All names that a connector.class may call them by."""
-        connectors = (plugin for plugin in self.found if plugin.type != PluginType.CONVERTER.value)
+        connectors = (plugin for plugin in self.found if PluginType(plugin.type).is_connector)
         return [name for plugin in connectors for name in (plugin.name, *plugin.aliases)]
 
     async def reload(self) -> None:
@@ -44,8 +44,21 @@ class Plugins:
             DeadlineExceeded: PLUGIN_TIMEOUT: some plugin does not load in time.
             Internal: PLUGIN_CRASHED: some plugin ends the process while it loads.
         """
-        # What the spare process has loaded may be what is to be replaced.
-        self._fresh.replace_spare()
+        await self._fresh.load_anew()
+        await self._find()
+
+    async def load(self) -> None:
+        """Look for the first time; again and again until it succeeds, since nothing can run before."""
+        delay = _RETRY_SECONDS
+        while True:
+            try:
+                return await self._find()
+            except ServiceError as error:
+                _log.error("plugins can't be found, trying again", cause=error.message)
+            await asyncio.sleep(delay)
+            delay = min(delay * 2, REPORT_SECONDS)
+
+    async def _find(self) -> None:
         try:
             answer = await self._fresh.ask(FindPlugins(), self._seconds, "plugins")
         except PluginLate as error:
@@ -58,17 +71,6 @@ class Plugins:
             _log.error("plugin can't be loaded", cause=broken)
         self.found = tuple(answer.plugins)
         _log.info("plugins found", plugins=[plugin.name for plugin in self.found])
-
-    async def load(self) -> None:
-        """Look for the first time; again and again until it succeeds, since nothing can run before."""
-        delay = _RETRY_SECONDS
-        while True:
-            try:
-                return await self.reload()
-            except ServiceError as error:
-                _log.error("plugins can't be found, trying again", cause=error.message)
-            await asyncio.sleep(delay)
-            delay = min(delay * 2, REPORT_SECONDS)
 
 
 class PluginReports:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -15,6 +15,8 @@ from services.executor.messages import (
     Event,
     Pulse,
     Renew,
+    SignalAnswered,
+    SignalTask,
     SparkFailed,
     SparkReady,
     StartSpark,
@@ -24,7 +26,7 @@ from services.executor.messages import (
 )
 from services.executor.placement import NATIVE, Profile, profile_name, profile_of
 from services.executor.process import HostProcess
-from services.executor.runtime.task import Endpoints, Outcome
+from services.executor.runtime.task import ENDED, Endpoints, Outcome
 
 HUNG_SECONDS = 30
 """A host that says nothing for so long is killed."""
@@ -66,6 +68,7 @@ class HostView:
 class _Host:
     process: HostProcess
     profile: Profile | None
+    edition: int
     spoiled: bool = False
     runs: dict[int, Assigned] = field(default_factory=dict)
     idle_since: float = 0.0
@@ -80,23 +83,37 @@ class HostPool:
     Args:
         fresh: Where processes come from.
         endpoints: Told to every host.
-        tasks_per_host: How many tasks share a native host at most.
+        tasks_per_host: How many tasks share a native host, while there are few hosts.
+        native_hosts: With so many native hosts, tasks share those that there are, whatever their number.
         spark_warm: Keep a Spark driver of the default profile ready.
+        spark_classes: The folder with the archive of Spark's classes; empty: there is none.
         watcher: Hears of the runs.
     """
 
     def __init__(
-        self, fresh: FreshHosts, endpoints: Endpoints, tasks_per_host: int, watcher: Watcher, *, spark_warm: bool = False
+        self,
+        fresh: FreshHosts,
+        endpoints: Endpoints,
+        watcher: Watcher,
+        *,
+        tasks_per_host: int = 1,
+        native_hosts: int = 32,
+        spark_warm: bool = False,
+        spark_classes: str = "",
     ) -> None:
         self._fresh = fresh
         self._endpoints = endpoints
         self._tasks_per_host = tasks_per_host
+        self._native_hosts = native_hosts
         self._watcher = watcher
         self._spark_warm = spark_warm
+        self._spark_classes = spark_classes
         self._warm_at = float("-inf")
         self._lease_until = 0.0
         self._hosts: list[_Host] = []
         self._ending: list[_Host] = []
+        self._asked = 0
+        self._answers: dict[int, tuple[int, asyncio.Future[SignalAnswered]]] = {}
 
     def start(self, run: int, assigned: Assigned) -> None:
         """Start a run in a host that has room, or in a new one."""
@@ -115,6 +132,20 @@ class HostPool:
         """Pass a wish on to a run."""
         for host in self._holding(run):
             host.process.send(DirectTask(run, wish))
+
+    async def signal(self, run: int, name: str, arguments: Mapping[str, str]) -> SignalAnswered:
+        """Tell a running task something; its answer, also when its process ends instead. Cancel it to wait no longer."""
+        self._asked += 1
+        number = self._asked
+        answer: asyncio.Future[SignalAnswered] = asyncio.get_running_loop().create_future()
+        self._answers[number] = (run, answer)
+        try:
+            for host in self._holding(run):
+                host.process.send(SignalTask(run, number, name, dict(arguments)))
+                return await answer
+            return SignalAnswered(number, trouble=ENDED)
+        finally:
+            del self._answers[number]
 
     def kill(self, run: int) -> None:
         """End the process of a run, and with it those that share it: they are lost, too."""
@@ -166,14 +197,17 @@ class HostPool:
             await host.process.wait()
 
     def _host_for(self, profile: Profile | None) -> _Host:
-        room = self._tasks_per_host if profile is NATIVE else float("inf")
-        for host in self._hosts:
-            if host.profile == profile and len(host.runs) < room and not host.spoiled:
-                return host
-        return self._new_host(profile)
+        hosts = [host for host in self._hosts if host.profile == profile and self._is_usable(host)]
+        if profile is NATIVE and len(hosts) < self._native_hosts:
+            hosts = [host for host in hosts if len(host.runs) < self._tasks_per_host]
+        return min(hosts, key=lambda host: len(host.runs)) if hosts else self._new_host(profile)
+
+    def _is_usable(self, host: _Host) -> bool:
+        """Whether runs may begin in it: not in one that has loaded plugins of which there is another version now."""
+        return not host.spoiled and host.edition == self._fresh.edition
 
     def _new_host(self, profile: Profile | None) -> _Host:
-        host = _Host(self._fresh.take(lambda _event: None, lambda _reason: None), profile)
+        host = _Host(self._fresh.take(lambda _event: None, lambda _reason: None), profile, self._fresh.edition)
         host.process.on_event = lambda event: self._on_event(host, event)
         host.process.on_exit = lambda reason: self._on_exit(host, reason)
         host.idle_since = time.monotonic()
@@ -181,7 +215,7 @@ class HostPool:
         self._hosts.append(host)
         host.process.send(Begin(self._endpoints), Renew(self._lease_until))
         if profile is not NATIVE:
-            host.process.send(StartSpark(dict(profile)))
+            host.process.send(StartSpark(dict(profile), self._spark_classes))
         return host
 
     def _on_event(self, host: _Host, event: Event) -> None:
@@ -192,6 +226,8 @@ class HostPool:
                         self._watcher.on_pulse(pulse)
             case TaskEnded():
                 self._on_ended(host, event)
+            case SignalAnswered():
+                self._on_answered(event)
             case SparkReady():
                 _log.info(
                     "Spark is ready", host=host.process.pid, profile=profile_name(host.profile), seconds=round(event.seconds, 2)
@@ -203,9 +239,20 @@ class HostPool:
                 if not host.runs:
                     self._discard(host, "its Spark driver could not be started")
 
+    def _on_answered(self, answered: SignalAnswered) -> None:
+        _, answer = self._answers.get(answered.number, (0, None))
+        if answer is not None and not answer.done():
+            answer.set_result(answered)
+
+    def _give_up_asking(self, runs: Collection[int], why: str) -> None:
+        for number, (run, _) in list(self._answers.items()):
+            if run in runs:
+                self._on_answered(SignalAnswered(number, trouble=why))
+
     def _on_ended(self, host: _Host, event: TaskEnded) -> None:
         if host.runs.pop(event.run, None) is None:
             return
+        self._give_up_asking([event.run], ENDED)
         host.idle_since = time.monotonic()
         host.relabel()
         if (host.profile is NATIVE or host.spoiled) and not host.runs:
@@ -220,6 +267,7 @@ class HostPool:
         lost, host.runs = host.runs, {}
         if lost:
             _log.warning("host process is gone", host=host.process.pid, tasks=sorted(map(_name, lost.values())), cause=reason)
+        self._give_up_asking(lost, f"{reason}; whether the signal was carried out is not known")
         for run in lost:
             self._watcher.on_lost(run, reason)
 
@@ -234,7 +282,7 @@ class HostPool:
         host.process.close()
 
     def _is_kept(self, host: _Host) -> bool:
-        return self._spark_warm and host.profile == () and not host.spoiled
+        return self._spark_warm and host.profile == () and self._is_usable(host)
 
     def _holding(self, run: int) -> Iterator[_Host]:
         return (host for host in list(self._hosts) if run in host.runs)

@@ -4,8 +4,6 @@ import asyncio
 import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from rocketconnect_kit.logs import get_logger
+from services.executor.forks import Forks
 from services.executor.messages import LINE_LIMIT, Event, Exit, Order, decode_event, encode
 from services.executor.output import copy_lines
 from services.executor.scratch import remove
@@ -34,15 +33,13 @@ class HostProcess:
     """A running host. Make it in the main thread of a running loop: hosts die with the thread that started them.
 
     Args:
+        forks: Starts it.
         scratch: The folder of its temporary files; removed after it.
         on_event: Gets every event, in order.
         on_exit: Called once, after the last event: the process is gone, and why.
     """
 
-    def __init__(self, scratch: Path, on_event: Callable[[Event], None], on_exit: Callable[[str], None]) -> None:
-        if threading.current_thread() is not threading.main_thread():
-            msg = "hosts must be started from the main thread"
-            raise RuntimeError(msg)
+    def __init__(self, forks: Forks, scratch: Path, on_event: Callable[[Event], None], on_exit: Callable[[str], None]) -> None:
         self.on_event = on_event
         self.on_exit = on_exit
         self.label = "no task"
@@ -51,19 +48,8 @@ class HostProcess:
         self._silent = 0
         self._killed = ""
         self._orders: asyncio.Queue[bytes] = asyncio.Queue()
-        self._socket, theirs = socket.socketpair()
+        self._pid, self._socket, self._output = forks.start(scratch)
         self._socket.setblocking(False)
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "services.executor.host", str(theirs.fileno()), str(os.getpid())],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                pass_fds=[theirs.fileno()],
-                env={**os.environ, "TMPDIR": str(scratch)},
-                # Signals to the executor's terminal or group are the executor's to handle, and the group can be ended as a whole.
-                start_new_session=True,
-            )
         loop = asyncio.get_running_loop()
         exited = asyncio.Event()
         threading.Thread(target=_wait, args=(self.pid, loop, exited), name=f"wait for host {self.pid}", daemon=True).start()
@@ -75,7 +61,7 @@ class HostProcess:
     @property
     def pid(self) -> int:
         """Its process id."""
-        return self._process.pid
+        return self._pid
 
     def send(self, *orders: Order) -> None:
         """Send orders; what a process that is gone does not read is lost, and on_exit tells."""
@@ -136,19 +122,18 @@ class HostProcess:
                 return self.kill(f"it sent what is no message: {error}")
 
     async def _copy_output(self) -> None:
-        if self._process.stdout is not None:
-            await copy_lines(self._process.stdout, lambda text: _log.info(text, host=self.pid, of=self.label))
+        await copy_lines(os.fdopen(self._output, "rb", buffering=0), lambda text: _log.info(text, host=self.pid, of=self.label))
 
     async def _watch(self, exited: asyncio.Event) -> None:
         await exited.wait()
-        code = self._process.wait()
+        _, status = await asyncio.to_thread(os.waitpid, self.pid, 0)
         # What it said last is still to be read. A process that it left behind may hold its ends open, hence the limit.
         await asyncio.wait([self._reading, self._copying], timeout=0.5)
         for task in (self._reading, self._writing, self._copying):
             task.cancel()
         await asyncio.wait([self._reading, self._writing, self._copying])
         self._socket.close()
-        self.on_exit(self._killed or _reason(self.pid, code))
+        self.on_exit(self._killed or _reason(self.pid, os.waitstatus_to_exitcode(status)))
         await self._end_group()
 
     async def _end_group(self) -> None:
@@ -157,6 +142,7 @@ class HostProcess:
                 break
             await asyncio.sleep(0.1)
         _kill_group(self.pid)
+        await asyncio.to_thread(_reap_group, self.pid)
         await asyncio.to_thread(remove, self._scratch)
 
 
@@ -178,7 +164,23 @@ def _kill_group(pid: int) -> None:
         return
 
 
+def _reap_group(pid: int) -> None:
+    """Wait for what was killed: this process has become its parent (see forks.py)."""
+    try:
+        while True:
+            os.waitpid(-pid, 0)
+    except ChildProcessError:
+        # There is nothing more.
+        return
+
+
 def _group_lives(pid: int) -> bool:
+    try:
+        while os.waitpid(-pid, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        # What is left of it, if anything, is nobody's yet, or another process's.
+        pass
     try:
         os.killpg(pid, 0)
     except ProcessLookupError:

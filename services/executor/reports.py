@@ -1,4 +1,4 @@
-"""What the state service is told: the newest of every task, about once a second and soon after each change."""
+"""What the state service is told, once a second and soon after each change: all that is new, and that the rest is as it was."""
 
 import asyncio
 import time
@@ -44,8 +44,19 @@ class _Entry:
     metrics: TaskMetrics = field(default_factory=TaskMetrics)
     logs: deque[LogLine] = field(default_factory=deque)
     dropped: int = 0
-    changes: int = 0
+    changes: int = 1
+    delivered: int = 0
+    """How many of the changes the state service knows."""
     is_last: bool = False
+
+    @property
+    def said(self) -> tuple[object, ...]:
+        return self.state, self.trace, self.since, self.last_progress, self.has_work, self.metrics
+
+    @property
+    def is_news(self) -> bool:
+        """The state service does not know the newest of it."""
+        return self.delivered != self.changes
 
     def change(self, state: State, trace: str) -> None:
         if state is not self.state:
@@ -94,6 +105,10 @@ class Reports:
         self._changed = asyncio.Event()
         self._sending = asyncio.Lock()
         self._is_away = False
+        self._receipt = 0
+        """Of the last report: the state service knows what was said by then. 0: everything is to be said again."""
+        self._has_left = False
+        """Something that was reported is not ours any more, which only a whole report can say."""
 
     def started(self, assigned: Assigned, restarts: int) -> None:
         """A run begins."""
@@ -110,12 +125,14 @@ class Reports:
         entry = self._entry(assigned)
         if entry is None:
             return
-        changed = (pulse.state, pulse.trace) != (entry.state, entry.trace)
+        before = entry.said
+        urgent = (pulse.state, pulse.trace) != (entry.state, entry.trace) or pulse.logs
         entry.state, entry.trace, entry.since = pulse.state, pulse.trace, pulse.since
         entry.last_progress, entry.has_work, entry.metrics = pulse.last_progress, pulse.has_work, pulse.metrics
         entry.add_logs(pulse.logs)
-        entry.changes += 1
-        if changed or pulse.logs:
+        if entry.said != before:
+            entry.changes += 1
+        if urgent:
             self._changed.set()
 
     def restarting(self, assigned: Assigned, restarts: int, reason: str) -> None:
@@ -130,7 +147,7 @@ class Reports:
         """The unit is no longer ours under this epoch: say nothing more, but for a last word that is still to be delivered."""
         entry = self._entries.get(key)
         if entry is not None and entry.assigned.epoch == epoch and not entry.is_last:
-            del self._entries[key]
+            self._drop(key)
 
     async def run(self) -> None:
         """Report until cancelled."""
@@ -150,10 +167,13 @@ class Reports:
         """Send what there is now; return whether it arrived."""
         async with self._sending:
             self._changed.clear()
-            sent = [(entry, entry.changes, logs) for entry, logs in self._with_logs()]
-            if not sent:
+            if not self._entries:
                 return True
-            request = states.ReportTasksRequest(worker_id=self._worker_id)
+            receipt = 0 if self._has_left else self._receipt
+            # Until the answer is there: without one it is not known what has arrived.
+            self._receipt, self._has_left = 0, False
+            sent = [(entry, entry.changes, logs) for entry, logs in self._with_logs() if not receipt or entry.is_news or logs]
+            request = states.ReportTasksRequest(worker_id=self._worker_id, receipt=receipt)
             request.reports.extend(self._report(entry, logs) for entry, _, logs in sent)
             response: states.ReportTasksResponse | None = None
             try:
@@ -167,8 +187,11 @@ class Reports:
                     for entry, _, logs in sent:
                         entry.put_back(logs)
             self._note_back()
+            self._receipt = response.receipt
             for entry, changes, _ in sent:
                 self._delivered(entry, changes)
+            if receipt and not response.receipt:
+                self._changed.set()
         for refused in response.refused:
             self._on_refused(Key(refused.connector_uid, refused.task), refused.epoch)
         return True
@@ -220,9 +243,14 @@ class Reports:
             yield entry, logs
 
     def _delivered(self, entry: _Entry, changes: int) -> None:
+        entry.delivered = changes
         key = entry.assigned.key
         if entry.is_last and entry.changes == changes and not entry.logs and self._entries.get(key) is entry:
-            del self._entries[key]
+            self._drop(key)
+
+    def _drop(self, key: Key) -> None:
+        del self._entries[key]
+        self._has_left = True
 
     def _note_away(self, cause: str) -> None:
         if not self._is_away:

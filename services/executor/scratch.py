@@ -25,6 +25,11 @@ class Scratch:
         self._lock = os.open(self._path / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
 
+    @property
+    def path(self) -> Path:
+        """The folder, for what is shared by hosts."""
+        return self._path
+
     def folder(self) -> Path:
         """Return a new, empty folder. Who gets it removes it with `remove`."""
         return Path(tempfile.mkdtemp(prefix="host-", dir=self._path))

@@ -16,8 +16,10 @@ from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceStub
 
 from rocketconnect_kit.channel import channel
 from rocketconnect_kit.errors import Unavailable
+from rocketconnect_kit.in_turn import Channels
 from rocketconnect_kit.serve import run, serve
 from rocketconnect_kit.settings import load
+from services.executor.cleanup import Cleanups
 from services.executor.deadletters.journal import Journal
 from services.executor.deadletters.removal import Removal
 from services.executor.deadletters.service import DeadletterService
@@ -34,8 +36,10 @@ from services.executor.runtime.task import Endpoints, RocketMQAccess
 from services.executor.scratch import Scratch
 from services.executor.service import ExecutorService
 from services.executor.settings import SECRET_KEY, ExecutorSettings, parse_labels
+from services.executor.signals import Signals
 from services.executor.worker import Worker
 
+NATIVE_HOSTS_PER_CORE = 16
 _CALL_SECONDS = 5.0
 
 
@@ -76,6 +80,7 @@ class _Executor:
                 ("config", settings.config_address),
             )
         }
+        self._workers = Channels(settings)
         self._scratch = Scratch()
         self._fresh = FreshHosts(self._scratch)
         self._plugins = Plugins(self._fresh, settings.plugin_seconds)
@@ -85,7 +90,12 @@ class _Executor:
         journal = Journal(StateServiceStub(self._channels["state"]))
         self._dead_letters = DeadletterService(ConfigServiceStub(self._channels["config"]), journal, connect_to_rocketmq)
         self.service = ExecutorService(
-            self._fresh, self._plugins, Places(self._fresh, _endpoints(settings)), settings.plugin_seconds
+            self._fresh,
+            self._plugins,
+            Places(self._fresh, _endpoints(settings)),
+            settings.plugin_seconds,
+            _endpoints(settings),
+            Signals(StateServiceStub(self._channels["state"]), ClusterServiceStub(self._channels["cluster"]), self._workers),
         )
 
     def add_services(self, server: grpc.aio.Server) -> None:
@@ -124,8 +134,17 @@ class _Executor:
             lambda request: config.ReportPlugins(request, timeout=_CALL_SECONDS),
             self._channels["config"],
         )
+        cleanups = Cleanups(
+            identity.worker_id,
+            config,
+            ClusterServiceStub(self._channels["cluster"]),
+            self._fresh,
+            lambda: self._plugins.names,
+            settings.plugin_seconds,
+            settings.cleanup_seconds,
+        )
         self.service.begin(worker, partial(self._reloaded, worker, reports))
-        self._work = asyncio.create_task(self._run(worker, reports), name="executor")
+        self._work = asyncio.create_task(self._run(worker, reports, cleanups), name="executor")
         self._work.add_done_callback(_end_if_broken)
 
     async def stop(self) -> None:
@@ -141,6 +160,7 @@ class _Executor:
 
     async def close_channels(self) -> None:
         """Close the connections to the other services."""
+        await self._workers.close()
         for opened in self._channels.values():
             await opened.close()
 
@@ -149,12 +169,13 @@ class _Executor:
         if self._worker is None or not self._worker.is_member:
             raise Unavailable("NOT_REGISTERED", "the cluster service has not confirmed this worker")
 
-    async def _run(self, worker: Worker, reports: PluginReports) -> None:
+    async def _run(self, worker: Worker, reports: PluginReports, cleanups: Cleanups) -> None:
         worker.pool.warm_up()
         await self._plugins.load()
         async with asyncio.TaskGroup() as group:
             group.create_task(reports.run(), name="plugin reports")
             group.create_task(worker.run(), name="worker")
+            group.create_task(cleanups.run(), name="cleanups")
 
     def _reloaded(self, worker: Worker, reports: PluginReports) -> None:
         reports.changed()
@@ -162,13 +183,21 @@ class _Executor:
 
     def _make_pool(self, watcher: Watcher) -> HostPool:
         settings = self._settings
-        return HostPool(self._fresh, _endpoints(settings), settings.tasks_per_host, watcher, spark_warm=settings.spark_warm)
+        return HostPool(
+            self._fresh,
+            _endpoints(settings),
+            watcher,
+            tasks_per_host=settings.tasks_per_host,
+            native_hosts=settings.native_hosts or NATIVE_HOSTS_PER_CORE * (os.cpu_count() or 1),
+            spark_warm=settings.spark_warm,
+            spark_classes=settings.spark_classes,
+        )
 
 
 def _endpoints(settings: ExecutorSettings) -> Endpoints:
     rocketmq = RocketMQAccess(
         access_key=settings.rocketmq_access_key,
-        secret_key=settings.rocketmq_secret_key.get_secret_value(),
+        secret_key=settings.rocketmq_secret_key,
         tls=settings.rocketmq_tls,
         tls_ca=_text(settings.rocketmq_tls_ca),
         tls_cert=_text(settings.rocketmq_tls_cert),

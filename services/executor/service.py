@@ -9,12 +9,33 @@ from rocketconnect_kit.errors import DeadlineExceeded, Unavailable
 from rocketconnect_kit.interception import ServicerContext
 from services.executor import wire
 from services.executor.fresh import FreshHosts, PluginCrashed, PluginLate
-from services.executor.messages import CheckConnector, Checked, FoundProblem
+from services.executor.messages import (
+    CheckConnector,
+    Checked,
+    FoundProblem,
+    NamedConnector,
+    PreviewConnector,
+    Previewed,
+    TableKey,
+    Verified,
+    VerifyConnector,
+)
 from services.executor.places import Places
 from services.executor.plugins import Plugins
+from services.executor.runtime.task import Endpoints
+from services.executor.signals import Signals, tell_task
 from services.executor.worker import Worker
 
 _CLASS = "connector.class"
+_OF_PREVIEW = 0.7
+"""The part of its time in which a preview reads; the rest is for starting and ending."""
+
+_OF_COMPARISON = 0.4
+"""The part of its time in which a comparison goes on; the rest is for the databases to find where it begins."""
+
+_SIGNAL_SECONDS = 20.0
+"""So long a task may take to answer a signal: it may be in the middle of a poll, or wait for its start."""
+
 _MARGIN_SECONDS = 0.5
 """So much earlier than the caller gives up it gets an answer that says why there is none."""
 
@@ -27,9 +48,21 @@ class ExecutorService(ExecutorServiceServicer):
         plugins: What is offered.
         places: Who knows about positions.
         plugin_seconds: How long a plugin may take to check a configuration.
+        endpoints: Where the brokers are.
+        signals: Brings signals to tasks, wherever they run.
     """
 
-    def __init__(self, fresh: FreshHosts, plugins: Plugins, places: Places, plugin_seconds: float) -> None:
+    def __init__(
+        self,
+        fresh: FreshHosts,
+        plugins: Plugins,
+        places: Places,
+        plugin_seconds: float,
+        endpoints: Endpoints,
+        signals: Signals,
+    ) -> None:
+        self._signals = signals
+        self._endpoints = endpoints
         self._fresh = fresh
         self._plugins = plugins
         self._places = places
@@ -55,6 +88,38 @@ class ExecutorService(ExecutorServiceServicer):
             answer = _crashed(config, str(error))
         return wire.checked(answer if isinstance(answer, Checked) else _crashed(config, "it answered another question"))
 
+    async def PreviewConnector(self, request: pb.PreviewConnectorRequest, context: ServicerContext) -> pb.PreviewConnectorResponse:
+        """Show what becomes of a few records, in a fresh process, which ends with the answer, the time limit or the caller."""
+        seconds = self._seconds(context)
+        # The preview ends by itself before its process is ended: what it has until then is shown.
+        order = PreviewConnector(request.name, dict(request.config), request.records, seconds * _OF_PREVIEW, self._endpoints)
+        try:
+            answer = await self._fresh.ask(order, seconds, f"{request.name} (preview)")
+        except (PluginLate, PluginCrashed) as error:
+            answer = Previewed("", [], [], str(error))
+        if not isinstance(answer, Previewed):
+            answer = Previewed("", [], [], "the host process answered another question")
+        return wire.previewed(answer)
+
+    async def VerifyConnector(self, request: pb.VerifyConnectorRequest, context: ServicerContext) -> pb.VerifyConnectorResponse:
+        """Compare for a while, in a fresh process; what went wrong is told in the answer."""
+        seconds = self._seconds(context)
+        order = VerifyConnector(
+            NamedConnector(request.source.name, dict(request.source.config)),
+            [NamedConnector(sink.name, dict(sink.config)) for sink in request.sinks],
+            dict(request.tables),
+            [TableKey(each.table, each.key) for each in request.keys],
+            request.page_token,
+            seconds * _OF_COMPARISON,
+        )
+        try:
+            answer = await self._fresh.ask(order, seconds, f"{request.source.name} (verify)")
+        except (PluginLate, PluginCrashed) as error:
+            answer = Verified([], [], [], "", str(error))
+        if not isinstance(answer, Verified):
+            answer = Verified([], [], [], "", "the host process answered another question")
+        return wire.verified(answer)
+
     async def ListPlugins(self, request: pb.ListPluginsRequest, context: ServicerContext) -> pb.ListPluginsResponse:
         """Answer with what was found last."""
         return pb.ListPluginsResponse(plugins=map(wire.plugin, self._plugins.found))
@@ -73,13 +138,30 @@ class ExecutorService(ExecutorServiceServicer):
         """Say which positions stand for an edge or a time."""
         return await self._places.resolve(request, self._seconds(context))
 
+    async def SignalConnector(self, request: pb.SignalConnectorRequest, context: ServicerContext) -> pb.SignalConnectorResponse:
+        """Bring a signal to the executors that run the connector."""
+        return await self._signals.tell(request, self._signal_seconds(context))
+
+    async def SignalTask(self, request: pb.SignalTaskRequest, context: ServicerContext) -> pb.SignalTaskResponse:
+        """Bring a signal to a task in one of the hosts."""
+        return await tell_task(self._begun(), request, self._signal_seconds(context))
+
     async def DescribeWorker(self, request: pb.DescribeWorkerRequest, context: ServicerContext) -> pb.DescribeWorkerResponse:
         """Answer with the processes and what runs in them."""
-        worker = self._worker
-        if worker is None:
-            raise Unavailable("STARTING", "the executor is only just starting; ask again")
+        worker = self._begun()
         hosts = [(host, max((worker.restarts_of(run) for run, _ in host.runs), default=0)) for host in worker.pool.describe()]
         return wire.described(worker.identity.worker_id, worker.identity.labels, hosts)
+
+    def _begun(self) -> Worker:
+        if self._worker is None:
+            raise Unavailable("STARTING", "the executor is only just starting; ask again")
+        return self._worker
+
+    @staticmethod
+    def _signal_seconds(context: ServicerContext) -> float:
+        """How long tasks may take to answer a signal."""
+        left = context.time_remaining()
+        return _SIGNAL_SECONDS if left is None else min(_SIGNAL_SECONDS, max(0.1, left - _MARGIN_SECONDS))
 
     def _seconds(self, context: ServicerContext) -> float:
         """How long a plugin may take to answer this call."""

@@ -16,7 +16,21 @@ from rocketconnect.state.v1 import state_service_pb2 as states
 from rocketconnect_kit.errors import FieldProblem, InvalidArgument
 from rocketconnect_sdk.options import Kind, Option
 from services.executor.lifecycle import PLAN, Assigned, Key, PlanResult
-from services.executor.messages import Checked, FoundProblem, GivenPosition, LogLine, Plugin, PositionsChecked, PositionsResolved
+from services.executor.messages import (
+    Checked,
+    FoundProblem,
+    GivenPosition,
+    LogLine,
+    Plugin,
+    PluginOption,
+    PositionsChecked,
+    PositionsResolved,
+    Previewed,
+    PreviewedStep,
+    RowDifference,
+    TableCompared,
+    Verified,
+)
 from services.executor.pool import HostView
 from services.executor.runtime.task import State, TaskMetrics
 
@@ -110,21 +124,32 @@ def plugin(value: Plugin) -> connectors.Plugin:
         name=value.name,
         aliases=value.aliases,
         type=connectors.PluginType.Value(f"PLUGIN_TYPE_{value.type}"),
+        package=value.package,
         version=value.version,
         summary=value.summary,
+        documentation=value.documentation,
         guarantee=value.guarantee,
-        options=[
-            connectors.Option(
-                key=option.key,
-                type=option.type,
-                default_value=option.default,
-                required=option.required,
-                secret=option.secret,
-                documentation=option.doc,
-                choices=option.choices,
-            )
-            for option in value.options
+        engines=value.engines,
+        options=map(_option, value.options),
+        signals=[
+            connectors.Signal(name=signal.name, documentation=signal.doc, arguments=map(_option, signal.arguments))
+            for signal in value.signals
         ],
+    )
+
+
+def _option(option: PluginOption) -> connectors.Option:
+    return connectors.Option(
+        key=option.key,
+        type=option.type,
+        default_value=option.default,
+        required=option.required,
+        secret=option.secret,
+        documentation=option.doc,
+        choices=option.choices,
+        aliases=option.aliases,
+        minimum=option.minimum,
+        maximum=option.maximum,
     )
 
 
@@ -177,6 +202,65 @@ def positions_resolved(value: PositionsResolved) -> executor.ResolvePositionsRes
         positions=[record_pb2.Position(partition=name, offset=_offset(value.positions[name])) for name in sorted(value.positions)],
         problems=map(_problem, value.problems),
         left_out=map(_problem, value.left_out),
+    )
+
+
+def previewed(value: Previewed) -> executor.PreviewConnectorResponse:
+    """Return what a preview showed."""
+    return executor.PreviewConnectorResponse(
+        problems=map(_problem, value.problems),
+        plugin=value.plugin,
+        records=[
+            record_pb2.PreviewedRecord(position=each.position, steps=map(_previewed_step, each.steps)) for each in value.records
+        ],
+        trouble=value.trouble,
+    )
+
+
+def _previewed_step(step: PreviewedStep) -> record_pb2.PreviewStep:
+    found = record_pb2.PreviewStep(name=step.name, plugin=step.plugin, problem=step.problem)
+    if step.record is None:
+        found.dropped = not step.problem
+        return found
+    shown = step.record
+    after = found.record
+    after.value, after.has_value = shown.value or "", shown.value is not None
+    after.key, after.has_key = shown.key or "", shown.key is not None
+    after.schema, after.topic = shown.schema, shown.topic
+    after.headers.update(shown.headers)
+    if shown.time_ms is not None:
+        after.time.FromMilliseconds(shown.time_ms)
+    return found
+
+
+def verified(value: Verified) -> executor.VerifyConnectorResponse:
+    """Return what a comparison found."""
+    return executor.VerifyConnectorResponse(
+        problems=map(_problem, value.problems),
+        tables=map(_table_compared, value.tables),
+        differences=map(_row_difference, value.differences),
+        next_page_token=value.next_page_token,
+        trouble=value.trouble,
+    )
+
+
+def _table_compared(value: TableCompared) -> record_pb2.TableCompared:
+    return record_pb2.TableCompared(
+        table=value.table, sink=value.sink, target=value.target, rows=value.rows, done=value.done, left_out=value.left_out
+    )
+
+
+def _row_difference(value: RowDifference) -> record_pb2.RowDifference:
+    return record_pb2.RowDifference(
+        table=value.table,
+        sink=value.sink,
+        target=value.target,
+        key=value.key,
+        kind=record_pb2.DifferenceKind.Value(f"DIFFERENCE_KIND_{value.kind}"),
+        about=value.about,
+        source_digest=value.source_digest,
+        sink_digest=value.sink_digest,
+        condition=value.condition,
     )
 
 

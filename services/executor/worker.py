@@ -101,7 +101,6 @@ class Worker:
         self._reports = Reports(
             identity.worker_id, lambda request: state_stub.ReportTasks(request, timeout=_CALL_SECONDS), self.on_refused
         )
-        self._plugins = plugins
         self._membership = Membership(cluster_stub, identity, plugins, self.pool.renew, self._confirm)
         self._due = asyncio.Event()
         self._changed = asyncio.Event()
@@ -110,7 +109,6 @@ class Worker:
         self._plans: dict[int, asyncio.Task[None]] = {}
         self._releases: set[asyncio.Task[None]] = set()
         self._leaving = False
-        self._rejoin = asyncio.Event()
 
     @property
     def is_member(self) -> bool:
@@ -133,18 +131,29 @@ class Worker:
                 await self._idle.wait()
                 if self._leaving:
                     return
-                self._lifecycle.resume()
+
+    def run_of(self, connector: str, task: int) -> int | None:
+        """The run of a task that runs here; None: it does not."""
+        runs = (run for host in self.pool.describe() for run in host.runs)
+        return next((run for run, assigned in runs if (assigned.connector, assigned.key.task) == (connector, task)), None)
 
     def offer_changed(self) -> None:
-        """Other plugins may be offered now: if so, stop everything clean and register again, when the cluster asks for them."""
-        if self._membership.session and self._membership.offered != frozenset(self._plugins()):
-            self._rejoin.set()
+        """Other plugins may be offered now: if so, the cluster service is told. What runs goes on."""
+        self._membership.offer_changed()
 
     async def drain(self) -> None:
         """Stop everything clean and leave. When it returns nothing runs."""
         self._leaving = True
-        await self._stop_all()
-        await self._leave()
+        self._apply(self._lifecycle.drain(time.monotonic()))
+        with contextlib.suppress(TimeoutError):  # what is left then is told below
+            async with asyncio.timeout(self._policy.stop + 2 * self._policy.fence + 1):
+                await self._idle.wait()
+        await self._last_words()
+        if self._lifecycle.alive:
+            # Who leaves has stopped everything. The lease ends by itself, and others go on then.
+            _log.error("some tasks could not be ended; the worker does not leave before its lease ends")
+        else:
+            await self._membership.leave()
 
     # What hosts say (pool.Watcher).
 
@@ -175,47 +184,21 @@ class Worker:
         session = self._membership.session
         request = cluster.WatchAssignmentsRequest(worker_id=self.identity.worker_id, session=session)
         holding = asyncio.create_task(self._membership.hold(), name="lease")
-        rejoin = asyncio.create_task(self._rejoin.wait(), name="rejoin")
+        offering = asyncio.create_task(self._membership.keep_offer(), name="offer")
         try:
-            while not holding.done() and not rejoin.done():
+            while not holding.done():
                 async with Watch("assignments", lambda: self._stub.WatchAssignments(request), self._on_assignments):
-                    await _first_of(holding, rejoin, self._membership.alone.wait())
-                    if rejoin.done() and not holding.done():
-                        await self._leave_for_a_moment(holding)
+                    await _first_of(holding, self._membership.alone.wait())
                 if self._membership.alone.is_set():
                     # With what it says next it starts with a snapshot.
                     await _first_of(holding, self._membership.heard.wait())
         finally:
-            for task in (holding, rejoin):
+            for task in (holding, offering):
                 task.cancel()
-            await asyncio.wait([holding, rejoin])
+            await asyncio.wait([holding, offering])
         if not holding.cancelled():
             _log.warning("the session is over, everything is stopped", session=session, cause=holding.result())
         self._apply(self._lifecycle.fence_all(time.monotonic()))
-
-    async def _leave_for_a_moment(self, holding: "asyncio.Task[str]") -> None:
-        self._rejoin.clear()
-        _log.info("what is offered has changed: everything is stopped, to register again")
-        stopping = asyncio.create_task(self._stop_all())
-        await asyncio.wait([stopping, holding], return_when=asyncio.FIRST_COMPLETED)
-        stopping.cancel()
-        await asyncio.wait([stopping])
-        if not self._leaving:
-            await self._leave()
-
-    async def _leave(self) -> None:
-        if self._lifecycle.alive:
-            # Who leaves has stopped everything. The lease ends by itself, and others go on then.
-            _log.error("some tasks could not be ended; the worker does not leave before its lease ends")
-        else:
-            await self._membership.leave()
-
-    async def _stop_all(self) -> None:
-        self._apply(self._lifecycle.drain(time.monotonic()))
-        with contextlib.suppress(TimeoutError):  # what is left then is seen by who leaves
-            async with asyncio.timeout(self._policy.stop + 2 * self._policy.fence + 1):
-                await self._idle.wait()
-        await self._last_words()
 
     async def _confirm(self, lease: float) -> bool:
         """Invariant 3: let the position service confirm every task for so many seconds; True: no other one runs here any more."""

@@ -1,30 +1,22 @@
 """What the exporter can be told."""
 
-from typing import Self
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from pydantic import Field, field_validator, model_validator
-
-from rocketconnect_kit.settings import ServiceSettings, parse_addresses
+from rocketconnect_kit.settings import ServiceSettings, address, setting
 
 
+@dataclass(frozen=True, kw_only=True)
 class ExporterSettings(ServiceSettings):
     """The exporter: metrics of everything, for Prometheus."""
 
-    port: int = Field(default=0, ge=0, le=65535, description="the port of /metrics; 0: a free one")
-    scrape_seconds: float = Field(default=4, gt=0, le=60, description="how long the services have to answer at a scrape")
-    cache_seconds: float = Field(default=1, ge=0, le=60, description="scrapes in so short a time get the same answer")
-    gateway_address: str = Field(default="", description="host:port of the gateway; none: whether it answers is not told")
+    port: int = setting(0, "the port of /metrics; 0: a free one", ge=0, le=65535)
+    scrape_seconds: float = setting(4.0, "how long the services have to answer at a scrape", gt=0, le=60)
+    cache_seconds: float = setting(1.0, "scrapes in so short a time get the same answer", ge=0, le=60)
+    gateway_address: str = address("the gateway; none: whether it answers is not told")
 
-    @field_validator("gateway_address")
-    @classmethod
-    def _gateway(cls, value: str) -> str:
-        parse_addresses(value)
-        return value
-
-    @model_validator(mode="after")
-    def _addresses(self) -> Self:
-        missing = [f"--{name}-address" for name in ("state", "cluster") if not getattr(self, f"{name}_address")]
-        if missing:
-            msg = f"{', '.join(missing)}: missing; the exporter asks these services, give host:port of each"
-            raise ValueError(msg)
-        return self
+    def conflicts(self) -> Iterator[str]:
+        """What is wrong with settings together."""
+        yield from super().conflicts()
+        if missing := [f"--{name}-address" for name in ("state", "cluster") if not getattr(self, f"{name}_address")]:
+            yield f"{', '.join(missing)}: missing; the exporter asks these services, give host:port of each"

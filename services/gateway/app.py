@@ -3,17 +3,15 @@
 import asyncio
 import time
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
 import prometheus_client
-from opentelemetry import propagate, trace
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from rocketconnect_kit import tracing
 from rocketconnect_kit.errors import ServiceError
 from rocketconnect_kit.logs import get_logger
 from services.gateway.access import Access
@@ -80,7 +78,7 @@ class Gateway:
             raise ValueError(msg)
         progress = _Progress()
         request = Request(scope, receive)
-        with _span(request):
+        with tracing.span(f"{request.method} REST", request.headers):
             try:
                 response = await self._answer(request, progress)
             except ClientDisconnect:
@@ -129,15 +127,6 @@ class Gateway:
         if match.route.changes:
             _log.info("changed", method=request.method, route=match.route.template, status=response.status_code, **match.path)
         return response
-
-
-@contextmanager
-def _span(request: Request) -> Iterator[None]:
-    """Trace the request, below the caller's own span when it sent one; costs nothing while tracing is off."""
-    tracer = trace.get_tracer("rocketconnect")
-    parent = propagate.extract(request.headers)
-    with tracer.start_as_current_span(f"{request.method} REST", context=parent, kind=trace.SpanKind.SERVER):
-        yield
 
 
 def _text(request: Request, header: str) -> str:

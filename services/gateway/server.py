@@ -5,7 +5,7 @@ import signal
 import socket
 import ssl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import uvicorn
 
@@ -71,6 +71,23 @@ def gateway(settings: GatewaySettings, backends: Backends) -> Gateway:
 class _Server(uvicorn.Server):
     """Leaves the signals to us: uvicorn would raise them again after its end, and the exit code would not be ours."""
 
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._ending = asyncio.Event()
+
+    def end(self) -> None:
+        """Take no more connections, and end when the running requests have."""
+        self.should_exit = True
+        self._ending.set()
+
+    async def main_loop(self) -> None:
+        """Keep the date of the answers until the end; uvicorn would look ten times a second whether that has come."""
+        # A tick stands for a tenth of a second, and the date is made at each tenth one.
+        while not await self.on_tick(0):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(1):
+                    await self._ending.wait()
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Capture none."""
@@ -82,7 +99,7 @@ async def _until_signal(
 ) -> int:
     await signals.get()
     _log.info("draining", seconds=seconds)
-    server.should_exit = True
+    server.end()
     backends.end_watches()
     second = asyncio.create_task(signals.get())
     await asyncio.wait([serving, second], return_when=asyncio.FIRST_COMPLETED)

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 
 from rocketconnect.config.v1 import config_service_pb2
@@ -21,6 +22,7 @@ from services.position.service import PositionService
 from services.position.store import PositionStore
 
 
+@dataclass(frozen=True, kw_only=True)
 class PositionSettings(StoreSettings):
     """The position service: where each connector is, and who may say so."""
 

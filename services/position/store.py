@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 
 from rocketconnect_kit.database import reading, upsert, writing
 from rocketconnect_kit.errors import ServiceError
@@ -308,7 +307,9 @@ class _Books:
         if self._connection.dialect.name == "postgresql":
             # A row that is not there can't be locked; one that says nothing yet is as good as none.
             if fresh := [asdict(ConnectorRow(uid, 0, 0, carried_clean=True)) for uid in sorted(new)]:
-                self._connection.execute(postgresql.insert(_connectors).on_conflict_do_nothing(), fresh)
+                from sqlalchemy.dialects.postgresql import insert
+
+                self._connection.execute(insert(_connectors).on_conflict_do_nothing(), fresh)
             query = query.with_for_update()
         for row in self._connection.execute(query):
             self._pages[row.uid].connector = ConnectorRow(

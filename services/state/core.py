@@ -37,11 +37,19 @@ class AssignmentsTold:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """A worker reports its tasks, with log lines (their sequence is not yet known)."""
+    """A worker reports its tasks, with log lines (their sequence is not yet known).
+
+    Attributes:
+        reports: What it says.
+        logs: Connector uid and line.
+        worker: Who it is; empty: the reports are all that is meant.
+        receipt: Of its report before this one, if what that one and this one do not name is as it was; 0: it holds nothing else.
+    """
 
     reports: Sequence[Report]
     logs: Sequence[tuple[str, LogLine]] = ()
-    """Connector uid and line."""
+    worker: str = ""
+    receipt: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +64,14 @@ Event: TypeAlias = ConnectorsTold | AssignmentsTold | Reported | Tick
 class Effects:
     """What follows from an event: refused reports, connectors that may show something else, rows that are to be stored.
 
-    `urgent`: the rows hold what nobody will say again, so they must be durable before the event is acknowledged.
+    `urgent`: the rows hold what nobody will say again, so they must be durable before the event is acknowledged. `receipt`: for the
+    next report of the worker; 0: that must name all that it holds.
     """
 
     refused: tuple[Refused, ...]
     touched: frozenset[str]
     urgent: bool
+    receipt: int = 0
 
 
 @dataclass(slots=True)
@@ -77,6 +87,15 @@ class Track:
     next_line: int = 1
 
 
+@dataclass(slots=True)
+class Voice:
+    """What a worker has reported, as long as it is as it was: the epoch of each task. `receipt` is that of its last report."""
+
+    receipt: int
+    at: Moment
+    epochs: dict[Key, int]
+
+
 class States:
     """What the service knows at a moment. Only `step` changes it; not for several threads.
 
@@ -90,6 +109,10 @@ class States:
         self.tracks = dict(tracks or {})
         # Epochs come from one sequence: the cluster has told of everything up to the highest epoch that it has told.
         self.highest_epoch = max((h.assignment.epoch for t in self.tracks.values() for h in t.holdings.values()), default=0)
+        self.unsettled = {Key(uid, task) for uid, track in self.tracks.items() for task in track.sightings}
+        """Tasks that are reported under an epoch of which the cluster may still tell."""
+        self.voices: dict[str, Voice] = {}
+        self.last_receipt = 0
         self._by_name: dict[str, str] = {}
         for uid, track in self.tracks.items():
             if track.connector is not None:
@@ -101,6 +124,11 @@ class States:
     def track(self, uid: str) -> Track:
         """Return what is known of a connector, beginning to know it."""
         return self.tracks.setdefault(uid, Track())
+
+    def sighting(self, key: Key) -> Sighting | None:
+        """Return what was last reported of a task."""
+        track = self.tracks.get(key.connector_uid)
+        return track.sightings.get(key.task) if track is not None else None
 
     def names(self) -> list[str]:
         """Return the names of the connectors, sorted."""
@@ -190,8 +218,10 @@ def step(states: States, event: Event, now: Moment) -> Effects:
 
 def _connectors_told(states: States, event: ConnectorsTold) -> Effects:
     told = {connector.uid for connector in event.connectors}
-    known = {uid for uid, track in states.tracks.items() if track.connector is not None}
-    gone = known - told if event.snapshot else known & set(event.deleted)
+    if event.snapshot:
+        gone = {uid for uid, track in states.tracks.items() if track.connector is not None} - told
+    else:
+        gone = set(filter(states.is_told, event.deleted))
     # First the deleted ones: a name may have gone over to another connector.
     for uid in gone:
         states.forget(uid)
@@ -202,19 +232,25 @@ def _connectors_told(states: States, event: ConnectorsTold) -> Effects:
 
 def _assignments_told(states: States, event: AssignmentsTold, now: Moment) -> Effects:
     told = {assignment.key for assignment in event.assignments}
-    known = {Key(uid, task) for uid, track in states.tracks.items() for task in track.holdings}
-    gone = known - told if event.snapshot else set(event.removed)
+    if event.snapshot:
+        gone = {Key(uid, task) for uid, track in states.tracks.items() for task in track.holdings} - told
+    else:
+        gone = set(event.removed)
     for key in gone:
         _let_go(states, key)
     for assignment in event.assignments:
         _hold(states, assignment, now)
     states.highest_epoch = max([states.highest_epoch, *(assignment.epoch for assignment in event.assignments)])
-    # What was reported under an epoch that the cluster knows to be over is over.
-    for uid, track in states.tracks.items():
-        for task in [task for task, seen in track.sightings.items() if _is_over(states, seen.report)]:
-            del track.sightings[task]
-            states.unsaved_tasks.add(Key(uid, task))
-            gone.add(Key(uid, task))
+    # What was reported under an epoch that the cluster knows to be over is over. Not looked for among all tasks at each event: it
+    # can be so of those that it tells of, and of those whose epoch it had not told yet.
+    for key in told | gone | states.unsettled:
+        seen = states.sighting(key)
+        if seen is not None and _is_over(states, seen.report):
+            del states.tracks[key.connector_uid].sightings[key.task]
+            states.unsaved_tasks.add(key)
+            gone.add(key)
+        if seen is None or seen.report.epoch <= states.highest_epoch:
+            states.unsettled.discard(key)
     return Effects((), frozenset(key.connector_uid for key in told | gone), urgent=False)
 
 
@@ -271,6 +307,7 @@ def _current_epoch(states: States, key: Key) -> int:
 def _reported(states: States, event: Reported, now: Moment) -> Effects:
     refused = []
     urgent = False
+    heard: dict[Key, int] = {}
     for report in event.reports:
         track = states.track(report.key.connector_uid)
         before = track.sightings.get(report.key.task)
@@ -279,12 +316,44 @@ def _reported(states: States, event: Reported, now: Moment) -> Effects:
             refused.append(Refused(report.key, report.epoch, newest))
             continue
         track.sightings[report.key.task] = see(before, report, now)
+        heard[report.key] = report.epoch
+        if report.epoch > states.highest_epoch:
+            states.unsettled.add(report.key)
         states.unsaved_tasks.add(report.key)
         urgent |= before is None or _essence(before.report) != _essence(report)
     # Lines of a refused report too: what a fenced worker says of itself is history.
     for uid, line in event.logs:
         urgent |= _write_line(states, uid, line, now)
-    return Effects(tuple(refused), frozenset(report.key.connector_uid for report in event.reports), urgent)
+    touched = frozenset(report.key.connector_uid for report in event.reports)
+    return Effects(tuple(refused), touched, urgent, _hear(states, event, heard, now))
+
+
+def _hear(states: States, event: Reported, heard: dict[Key, int], now: Moment) -> int:
+    """Take it that a worker still does what it did and has not named again; return its next receipt, 0: it must name all."""
+    if not event.worker:
+        return 0
+    before = states.voices.pop(event.worker, None)
+    if event.receipt:
+        if before is None or before.receipt != event.receipt:
+            return 0
+        for key, epoch in before.epochs.items():
+            if key not in heard and not _hear_again(states, key, event.worker, epoch, now):
+                return 0
+        heard = before.epochs | heard
+    # Never one that was given before a start of this service, when nothing of what was said then is known.
+    receipt = max(states.last_receipt + 1, int(now.wall * 1000))
+    states.last_receipt = receipt
+    states.voices[event.worker] = Voice(receipt, now, heard)
+    return receipt
+
+
+def _hear_again(states: States, key: Key, worker: str, epoch: int, now: Moment) -> bool:
+    """Take a report for one of now; false: it is over, or is another's: who gave it must be told, by name."""
+    seen = states.sighting(key)
+    if seen is None or (seen.report.worker, seen.report.epoch) != (worker, epoch):
+        return False
+    states.tracks[key.connector_uid].sightings[key.task] = replace(seen, at=now)
+    return True
 
 
 def _essence(report: Report) -> tuple[object, ...]:
@@ -315,4 +384,6 @@ def _tick(states: States, now: Moment) -> Effects:
                 states.unsaved_tasks.add(Key(uid, task))
         if track.connector is None and not track.holdings and not track.sightings:
             states.forget(uid)
+    for worker in [worker for worker, voice in states.voices.items() if now.monotonic - voice.at.monotonic > _STRANGER_SECONDS]:
+        del states.voices[worker]
     return Effects((), frozenset(), urgent=False)

@@ -80,8 +80,8 @@ class Keeper:
         """Let an event happen that will be told again after a restart."""
         self._happen(event)
 
-    async def report(self, event: Reported) -> tuple[Refused, ...]:
-        """Take reports and return the refused ones. Changes of states and log lines are on disk when it returns.
+    async def report(self, event: Reported) -> tuple[tuple[Refused, ...], int]:
+        """Take reports; return the refused ones, and the receipt. Changes of states and log lines are on disk when it returns.
 
         Raises:
             Unavailable: STORE_UNAVAILABLE: the reports count as heard, but must come again to be kept.
@@ -91,7 +91,7 @@ class Keeper:
         # Also for what is heard a second time, because it could not be written when it was heard first.
         if self._urgent_written < self._urgent:
             await self._write()
-        return effects.refused
+        return effects.refused, effects.receipt
 
     @asynccontextmanager
     async def listening(self, uid: str) -> AsyncIterator[asyncio.Event]:

@@ -3,11 +3,11 @@
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import sqlalchemy as sa
-from pydantic import Field, field_validator
 from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster_pb
 from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from rocketconnect.config.v1 import config_service_pb2 as config_pb
@@ -20,7 +20,7 @@ from rocketconnect_kit.election import Election
 from rocketconnect_kit.leader_only import TermServicer
 from rocketconnect_kit.seat import StoredSeat
 from rocketconnect_kit.serve import run, serve
-from rocketconnect_kit.settings import ElectedSettings, load
+from rocketconnect_kit.settings import ElectedSettings, address, load, setting
 from rocketconnect_kit.watch import Watch
 from services.state import wire
 from services.state.keeper import Keeper
@@ -36,20 +36,13 @@ if TYPE_CHECKING:
     from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceAsyncStub
 
 
+@dataclass(frozen=True, kw_only=True)
 class StateSettings(ElectedSettings):
     """The state service: what connectors and tasks really do."""
 
-    lease_seconds: float = Field(
-        default=5.0, gt=0, le=600, description="how long a worker that reports nothing is still believed to run its tasks"
-    )
-
-    @field_validator("config_address", "cluster_address")
-    @classmethod
-    def _needed(cls, value: str) -> str:
-        if not value:
-            msg = "is missing: there connectors or assignments are told; give host:port"
-            raise ValueError(msg)
-        return value
+    config_address: str = address("the config service; several: ip:port,ip:port", needed_because="there the connectors are told")
+    cluster_address: str = address("the cluster service; several: ip:port,ip:port", needed_because="there the assignments are told")
+    lease_seconds: float = setting(5.0, "how long a worker that reports nothing is still believed to run its tasks", gt=0, le=600)
 
 
 def main(argv: Sequence[str]) -> int:

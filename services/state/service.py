@@ -33,8 +33,8 @@ class StateService(StateServiceServicer):
     async def ReportTasks(self, request: pb.ReportTasksRequest, context: ServicerContext) -> pb.ReportTasksResponse:
         """Take what a worker says of its tasks."""
         checks.check_report(request)
-        refused = await self._keeper.report(wire.reported(request))
-        return pb.ReportTasksResponse(refused=map(wire.refused, refused))
+        refused, receipt = await self._keeper.report(wire.reported(request))
+        return pb.ReportTasksResponse(refused=map(wire.refused, refused), receipt=receipt)
 
     async def GetConnectorState(
         self, request: pb.GetConnectorStateRequest, context: ServicerContext

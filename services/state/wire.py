@@ -46,7 +46,7 @@ def reported(request: pb.ReportTasksRequest) -> Reported:
         for line in message.logs
     ]
     lines += [(message.connector_uid, _log_line(request.worker_id, message.line.task, message.line)) for message in request.logs]
-    return Reported(reports, tuple(lines))
+    return Reported(reports, tuple(lines), request.worker_id, request.receipt)
 
 
 def refused(value: Refused) -> pb.ReportTasksResponse.Refused:

@@ -12,9 +12,11 @@ import httpx
 from rocketconnect_cli import topology
 from rocketconnect_cli.embedded import ports, probe
 from rocketconnect_cli.embedded.rocketmq import BROKER, NAME_SERVER, EmbeddedRocketMQ
+from rocketconnect_cli.embedded.spark import spark_folder
 from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_cli.process import Process
 from tests.chaos.network import Network, Proxy
+from tests.chaos.processes import leave_out_running
 from tests.servers.postgres import Postgres
 
 START_SECONDS = 240
@@ -44,6 +46,7 @@ class Fleet:
     def __init__(
         self, folder: Path, *, replicas: int = 1, executors: int = 2, spark: bool = True, network: Network | None = None
     ) -> None:
+        leave_out_running()
         self.folder = folder
         self.failpoints = folder / "failpoints"
         self._logs = folder / "logs"
@@ -133,7 +136,9 @@ class Fleet:
             "PYTHONPATH": os.pathsep.join(filter(None, (str(INJECTED), os.environ.get("PYTHONPATH", "")))),
         }
         services = []
-        for service in topology.services(chosen, data=self._data, name_server=self._rocketmq.name_server, extra=extra):
+        for service in topology.services(
+            chosen, data=self._data, name_server=self._rocketmq.name_server, spark_classes=spark_folder(), extra=extra
+        ):
             if service.kind == "exporter":
                 continue
             environment = {**service.environment, "ROCKETCONNECT_SPARK_WARM": str(spark).lower()}

@@ -9,6 +9,7 @@ from rocketconnect_cli.embedded import ports
 from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_cli.process import Process
 from tests.chaos.fleet import INJECTED, START_SECONDS, NotReady, answers
+from tests.chaos.processes import leave_out_running
 
 
 class Instance:
@@ -23,15 +24,18 @@ class Instance:
     form = "up"
 
     def __init__(self, folder: Path, data: Path, *, executors: int = 2) -> None:
+        leave_out_running()
         self.failpoints = folder / "failpoints"
         self.failpoints.mkdir()
         self.deaths: list[str] = []
         self._executors = executors
         self._held = 0.0
-        rest, metrics = ports.choose(), ports.choose()
+        rest, metrics, name_server = ports.choose(), ports.choose(), ports.choose()
+        self.name_server = f"127.0.0.1:{name_server}"
         self.rest = f"http://127.0.0.1:{rest}"
         executable = str(Path(sys.executable).with_name("rocketconnect"))
         options = ["--rest-port", str(rest), "--metrics-port", str(metrics), "--executors", str(executors)]
+        options += ["--port", f"name-server={name_server}"]
         environment = {
             **os.environ,
             "CHAOS_FAILPOINTS": str(self.failpoints),

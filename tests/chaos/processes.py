@@ -1,4 +1,5 @@
-"""What runs below the harness, by role. Only its own descendants are ever looked at, so only they can be hit."""
+"""What runs below the harness, by role. Only its own descendants are ever looked at, so only they can be hit, and of them
+only what a deployment has started."""
 
 import os
 import signal
@@ -22,6 +23,13 @@ _MARKS = (
     ("pyspark", "spark-python"),
     ("/postgres", "postgres"),
 )
+_ANSWERING = 2
+_others: set[int] = set()
+
+
+def leave_out_running() -> None:
+    """What runs below the harness now is never hit: to be called before a deployment is started, it is none of it."""
+    _others.update(process.pid for process in psutil.Process(os.getpid()).children(recursive=True))
 
 
 def role(words: list[str]) -> str:
@@ -37,6 +45,8 @@ def role(words: list[str]) -> str:
 def living() -> Iterator[tuple[str, psutil.Process]]:
     """Role and process of everything below this process."""
     for process in psutil.Process(os.getpid()).children(recursive=True):
+        if process.pid in _others:
+            continue
         with suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
             found = role(process.cmdline())
             if found == "host":
@@ -50,8 +60,8 @@ def _kind_of_host(process: psutil.Process) -> str:
     below = [role(child.cmdline()) for child in process.children()]
     if "spark-java" in below:
         return "spark-driver"
-    # One that holds a task is connected to the broker; the spare one to nobody.
-    return "native-host" if process.net_connections("tcp") else "spare-host"
+    # One that holds a task tells of it and watches its lease all the time; the one that forks has no threads, others answer in one.
+    return "native-host" if process.num_threads() > _ANSWERING else "spare-host"
 
 
 def find(wanted: str) -> list[psutil.Process]:

@@ -10,19 +10,36 @@ DATA = {"pyspark", "pyarrow", "py4j", "pandas", "numpy", "msgspec", "rocketmq_re
 """For moving data: it never passes through the control plane."""
 WEB = {"starlette", "uvicorn", "httpx"}
 MIGRATION = {"alembic", "mako"}
-"""10 MiB, for tables that are older than the service."""
+"""10 MiB, for tables that are older than the service: in a process of its own."""
+DISPENSABLE = {"pydantic", "pydantic_core", "structlog", "rich", "pygments", "tenacity", "opentelemetry"}
+"""What a service does without unless it is asked for: up to 10 MiB each."""
 STORE = {"sqlalchemy", "psycopg"} | MIGRATION
-SERVICE = {"grpc", "google", "pydantic", "structlog", "opentelemetry"}
+SERVICE = {"grpc", "google"}
 
 
 def _imported(module: str) -> set[str]:
-    code = f"import sys, {module}; print(*sorted({{name.split('.')[0] for name in sys.modules}}))"
+    return {name.split(".")[0] for name in _modules(module)}
+
+
+def _modules(module: str) -> set[str]:
+    code = f"import sys, {module}; print(*sys.modules)"
     return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
 
 
 @pytest.mark.parametrize("service", CONTROL_PLANE)
 def test_a_service_of_the_control_plane_imports_nothing_that_moves_data(service: str) -> None:
     assert not _imported(f"services.{service}.server") & (DATA | MIGRATION)
+
+
+@pytest.mark.parametrize("service", [*CONTROL_PLANE, "executor"])
+def test_no_service_holds_what_it_can_do_without(service: str) -> None:
+    assert not _imported(f"services.{service}.server") & DISPENSABLE
+
+
+@pytest.mark.parametrize("service", ["config", "position", "state", "cluster"])
+def test_a_service_loads_no_database_before_it_knows_which(service: str) -> None:
+    modules = _modules(f"services.{service}.server")
+    assert not modules & {"psycopg", "sqlite3", "sqlalchemy.dialects.postgresql", "sqlalchemy.dialects.sqlite"}
 
 
 @pytest.mark.parametrize("service", ["gateway", "exporter"])
@@ -36,4 +53,4 @@ def test_what_speaks_no_http_imports_no_web_server(service: str) -> None:
 
 
 def test_the_command_line_is_the_client_of_the_rest_api_alone() -> None:
-    assert not _imported("rocketconnect_cli.commands") & (DATA | STORE | SERVICE | {"starlette", "uvicorn"})
+    assert not _imported("rocketconnect_cli.commands") & (DATA | STORE | SERVICE | {"pydantic"} | {"starlette", "uvicorn"})

@@ -36,6 +36,24 @@ def settings(**config: str) -> list[str]:
     return [word for key, value in config.items() for word in ("-s", f"{key.replace('__', '.')}={value}")]
 
 
+def test_a_preview_shows_each_step_and_leaves_nothing_behind(instance: Any) -> None:
+    source = instance.folder / "preview.csv"
+    source.write_text("id,name\n1,a\nx,b\n")
+    file = instance.folder / "preview.json"
+    config = {"connector.class": "file_source", "format": "csv", "filename": str(source), "topic": "previewed"}
+    transforms = {"transforms": "types", "transforms.types.type": "cast", "transforms.types.spec": "id:int64"}
+    file.write_text(json.dumps({**config, **transforms}))
+    code, out, err = rc(instance, "preview", "-f", str(file))
+    assert (code, err) == (0, "")
+    for part in ("STEP", "BEFORE", "AFTER", "types", "id = 1  : int64", "can't be done"):
+        assert part in out
+    code, out, _ = rc(instance, "preview", "-f", str(file), "-o", "json")
+    assert [step["name"] for step in json.loads(out)["records"][0]["steps"]] == ["read", "types", "message"]
+    assert rc(instance, "preview", "-f", str(file), "-s", "format=no")[0] == 2
+    names = [row["name"] for row in json.loads(rc(instance, "connector", "list", "-o", "json")[1])["connectors"]]
+    assert not any("preview" in name for name in names)
+
+
 def test_a_pipeline_from_creation_to_deletion(instance: Any) -> None:
     source, target = instance.folder / "cli.txt", instance.folder / "cli-out.txt"
     source.write_text("one\ntwo\n")

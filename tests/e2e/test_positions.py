@@ -31,7 +31,13 @@ class Pipeline:
         self.queue = f"{name}/broker-0/0"
         self.file.write_text("")
         into = {"connector.class": "file_source", "topic": name, "topic.queues": "1", "filename": str(self.file)}
-        out = {"connector.class": "file_lines", "engine": "native", "topics": name, "filename": str(self.target)}
+        out = {
+            "connector.class": "file_lines",
+            "engine": "native",
+            "topics": name,
+            "topic.queues": "1",
+            "filename": str(self.target),
+        }
         for connector, config in ((self.source, into), (self.sink, out)):
             instance.api.request("POST", "/v1/connectors", body={"name": connector, "config": config})
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tenacity
 
 from rocketconnect_cli.api import Api, ApiError, Exit
 from rocketconnect_cli.topology import STORES
@@ -118,11 +117,15 @@ def _is_away(error: BaseException) -> bool:
     return isinstance(error, ApiError) and error.exit_code in (Exit.UNAVAILABLE, Exit.TIMEOUT)
 
 
-@tenacity.retry(
-    retry=tenacity.retry_if_exception(_is_away), stop=tenacity.stop_after_delay(30), wait=tenacity.wait_fixed(0.3), reraise=True
-)
 def _patiently(api: Api, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-    return api.request(method, path, body=body)
+    until = time.monotonic() + 30
+    while True:
+        try:
+            return api.request(method, path, body=body)
+        except ApiError as error:
+            if not _is_away(error) or time.monotonic() > until:
+                raise
+        time.sleep(0.3)
 
 
 def _delete(api: Api, name: str) -> None:

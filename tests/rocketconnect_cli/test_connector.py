@@ -1,9 +1,8 @@
-"""The commands `rocketconnect connector ...` and `rocketconnect plugins`: what they ask for, and what they make of an answer."""
+"""The commands `rocketconnect connector ...`: what they ask for, and what they make of an answer."""
 
 import json
 import socket
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import unquote
@@ -31,6 +30,7 @@ VERBS = {
     "resume": (),
     "restart": (),
     "stop": (),
+    "signal": ("snapshot", "tables=a,b"),
     "delete": (),
     "rollback": ("1",),
     "revisions": (),
@@ -472,24 +472,16 @@ def test_a_terminal_folds_the_last_column_alone(monkeypatch: pytest.MonkeyPatch,
     assert len(lines) == 10
 
 
-PLUGIN = {"name": "file_sink", "type": "PLUGIN_TYPE_SINK", "summary": "Lines into a file."}
+def test_a_signal_goes_out_with_its_arguments_and_what_each_task_says_is_shown(rest_factory: Any) -> None:
+    rest = rest_factory(200, {"answers": [{"text": "reads t"}, {"task": 1, "text": "has no t"}]})
+    result = run(rest.url, "connector", "signal", "orders", "snapshot", "tables=t", "note=a=b")
+    assert (result.exit_code, result.stdout.splitlines()) == (0, ["task 0: reads t", "task 1: has no t"])
+    assert rest.asked == ["POST /v1/connectors/orders:signal"]
+    assert json.loads(rest.sent[0]) == {"signal": "snapshot", "arguments": {"tables": "t", "note": "a=b"}}
 
 
-@pytest.mark.parametrize("words", [("plugins",), ("plugins", "list")])
-@pytest.mark.parametrize("more", [(), ("-o", "json")])
-def test_plugins_without_a_command_lists_them(
-    rest_factory: Callable[..., Any], words: tuple[str, ...], more: tuple[str, ...]
-) -> None:
-    rest = rest_factory(200, {"plugins": [PLUGIN], "nextPageToken": ""})
-    result = run(rest.url, *words, *more)
-    assert result.exit_code == 0
-    if more:
-        assert json.loads(result.stdout) == {"plugins": [PLUGIN]}
-    else:
-        assert "Lines into a file." in result.stdout
-
-
-def test_the_help_of_plugins_shows_its_commands() -> None:
-    result = CliRunner().invoke(app, ["plugins", "--help"])
-    assert result.exit_code == 0
-    assert "reload" in result.stdout
+def test_an_argument_of_a_signal_that_is_none_is_told_before_anything_is_asked(rest_factory: Any) -> None:
+    rest = rest_factory(200, {})
+    result = run(rest.url, "connector", "signal", "orders", "snapshot", "tables")
+    assert (result.exit_code, rest.asked) == (2, [])
+    assert "is not of the form KEY=VALUE" in result.stderr

@@ -55,6 +55,14 @@ config: {connector.class: file_sink}
     ]
 
 
+def test_each_of_many_documents_in_one_file_is_itself(tmp_path: Path) -> None:
+    file = tmp_path / "many.yaml"
+    file.write_text("".join(f"---\n# comment\n---\nname: c{each}\nconfig: {{topic: t{each}}}\n" for each in range(200)))
+    assert [(document.name, document.config) for document in read(file)] == [
+        (f"c{each}", {"topic": f"t{each}"}) for each in range(200)
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

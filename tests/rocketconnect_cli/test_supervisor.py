@@ -13,7 +13,7 @@ import pytest
 
 from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_cli.process import Process
-from rocketconnect_cli.supervisor import Supervisor
+from rocketconnect_cli.supervisor import QUIET_SECONDS, Supervisor
 
 SLEEPER = "import time; time.sleep(600)"
 DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(600)"
@@ -49,6 +49,39 @@ def test_a_killed_process_is_started_again_and_told_about(tmp_path: Path) -> Non
         assert said == [f"one was ended by signal 9; starting it again (its log: {tmp_path / 'one.log'})"]
     finally:
         supervisor.stop()
+
+
+SUPERVISES = """
+import sys
+from pathlib import Path
+from rocketconnect_cli.process import Process
+from rocketconnect_cli.supervisor import QUIET_SECONDS, Supervisor
+process = Process("one", lambda: [sys.executable, "-c", "import time; time.sleep(600)"], {}, Path(sys.argv[1]), 0, 5.0)
+supervisor = Supervisor([process], lambda line: print(line, process.pid, flush=True))
+supervisor.catch_signals()
+supervisor.start()
+print(process.pid, flush=True)
+supervisor.run()
+supervisor.stop()
+"""
+
+
+def test_a_supervisor_at_rest_sees_a_death_and_a_signal_at_once(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", SUPERVISES, str(tmp_path / "log")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as supervising:
+        assert supervising.stdout is not None
+        pid = int(supervising.stdout.readline())
+        time.sleep(0.5)  # it is at rest
+        begin = time.monotonic()
+        os.kill(pid, signal.SIGKILL)
+        assert "ended by signal 9" in supervising.stdout.readline()
+        assert time.monotonic() - begin < QUIET_SECONDS / 2
+        wait_until(lambda: any(child.status() != psutil.STATUS_ZOMBIE for child in psutil.Process(supervising.pid).children()))
+        time.sleep(0.5)
+        begin = time.monotonic()
+        supervising.terminate()
+        assert supervising.wait(10) == 0
+        assert time.monotonic() - begin < QUIET_SECONDS / 2
 
 
 def test_a_process_that_ends_at_once_is_started_again_ever_more_slowly(tmp_path: Path) -> None:
@@ -111,7 +144,7 @@ from pathlib import Path
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
 from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_cli.process import Process
-from rocketconnect_cli.supervisor import Supervisor
+from rocketconnect_cli.supervisor import QUIET_SECONDS, Supervisor
 deaf = [sys.executable, "-c", {DEAF!r}]
 supervisor = Supervisor([Process("deaf", lambda: tethered(deaf), os.environ, Path({str(tmp_path / "deaf.log")!r}), 0, 4.0)], print)
 supervisor.catch_signals()
@@ -141,7 +174,7 @@ import os, sys
 from pathlib import Path
 from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_cli.process import Process
-from rocketconnect_cli.supervisor import Supervisor
+from rocketconnect_cli.supervisor import QUIET_SECONDS, Supervisor
 command = [sys.executable, "-c", {SLEEPER!r}]
 supervisor = Supervisor([Process("one", lambda: tethered(command), os.environ, Path({str(tmp_path / "one.log")!r}), 0, 4.0)], print)
 supervisor.start()

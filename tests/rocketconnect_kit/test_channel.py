@@ -34,6 +34,8 @@ class Service(rpc.ConfigServiceServicer):
             await asyncio.sleep(30)
         if request.name == "away":
             raise errors.Unavailable("NO_CAPABLE_EXECUTOR", "start one")
+        if request.name == "dropped" and self.calls == 1:
+            await context.abort(grpc.StatusCode.CANCELLED)
         answer = pb.GetConnectorResponse()
         answer.connector.name = self.name
         return answer
@@ -86,6 +88,22 @@ async def test_unavailable_that_a_service_answered_itself_is_not_repeated() -> N
             await rpc.ConfigServiceStub(opened).GetConnector(pb.GetConnectorRequest(name="away"))
     assert caught.value.reason == "NO_CAPABLE_EXECUTOR"
     assert service.calls == 1
+
+
+async def test_a_call_that_a_draining_server_drops_is_repeated_and_one_that_is_cancelled_here_is_not() -> None:
+    service = Service()
+    async with server_for_test(add(service)) as address, channel(address, ServiceSettings()) as opened:
+        stub = rpc.ConfigServiceStub(opened)
+        assert (await stub.GetConnector(pb.GetConnectorRequest(name="dropped"), timeout=5)).connector.name == "one"
+        assert service.calls == 2
+        call = asyncio.ensure_future(stub.GetConnector(pb.GetConnectorRequest(name="slow"), timeout=5))
+        while service.calls < 3:
+            await asyncio.sleep(0.01)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        await asyncio.sleep(0.5)
+        assert service.calls == 3
 
 
 async def test_replicas_take_turns_and_one_that_is_away_is_left_out() -> None:

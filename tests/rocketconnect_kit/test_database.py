@@ -1,5 +1,10 @@
 import asyncio
 import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from unittest import mock
 
@@ -47,6 +52,48 @@ def test_tables_that_are_new_enough_are_not_migrated(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="0009"):
         database.migrate(engine, "position")
     engine.dispose()
+
+
+def test_a_store_is_migrated_by_another_process_so_that_the_service_does_not_hold_what_that_needs(tmp_path: Path) -> None:
+    code = f"""
+import asyncio, sys
+from rocketconnect_kit import database
+bound = asyncio.run(database.open_store("sqlite:///{tmp_path}/x.db", "position"))
+with database.reading(bound) as connection:
+    print(connection.exec_driver_sql("SELECT count(*) FROM position_positions").scalar(), "alembic" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0", "False"]
+
+
+async def test_a_store_that_is_away_is_waited_for_and_then_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "_START_SECONDS", 0.3)
+    began = time.monotonic()
+    with pytest.raises(Unavailable, match="does not answer"):
+        await database.open_store("postgresql://u:hunter2@127.0.0.1:1/x", "position")
+    assert time.monotonic() - began > 0.3
+
+
+async def test_a_store_that_goes_away_while_it_is_migrated_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(database, "_START_SECONDS", 0.0)
+    monkeypatch.setattr(database, "_is_newest", lambda _bound, _service: False)
+    with pytest.raises(Unavailable, match="does not answer") as raised:
+        await database.open_store("postgresql://u:hunter2@127.0.0.1:1/x", "position")
+    assert "hunter2" not in raised.value.message
+
+
+async def test_a_store_of_a_later_version_is_refused_at_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    url = f"sqlite:///{tmp_path}/x.db"
+    (await database.open_store(url, "position")).dispose()
+    with sqlite3.connect(tmp_path / "x.db") as connection:
+        connection.execute("UPDATE position_schema_version SET version_num = '0009'")
+    connection.close()
+    with pytest.raises(FailedPrecondition, match="written above") as raised:
+        await database.open_store(url, "position")
+    assert raised.value.reason == "MIGRATION_FAILED"
+    assert "0009" in capfd.readouterr().err
 
 
 def test_what_raises_is_undone(tmp_path: Path) -> None:
@@ -114,3 +161,18 @@ def test_a_full_disk_is_unavailable_and_breaks_nothing(tmp_path: Path) -> None:
     with database.reading(engine) as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM t").scalar() == 0
     engine.dispose()
+
+
+def test_a_new_sqlite_store_that_many_open_at_once_opens_for_all(tmp_path: Path) -> None:
+    def opened(made: sa.Engine) -> None:
+        barrier.wait()
+        with database.writing(made) as connection:
+            connection.execute(sa.text("CREATE TABLE IF NOT EXISTS t (a INTEGER)"))
+
+    barrier = threading.Barrier(12)
+    with ThreadPoolExecutor(12) as pool:
+        for number in range(100):
+            made = [database.engine(f"sqlite:///{tmp_path}/{number}.db") for _ in range(12)]
+            list(pool.map(opened, made))
+            for each in made:
+                each.dispose()

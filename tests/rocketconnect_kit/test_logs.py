@@ -1,9 +1,10 @@
 import json
 import logging
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-import structlog
 
 from rocketconnect_kit import logs
 
@@ -15,7 +16,6 @@ def _restore_logging() -> Iterator[None]:
     yield
     root.handlers[:] = handlers
     root.setLevel(level)
-    structlog.reset_defaults()
 
 
 def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
@@ -36,6 +36,23 @@ def test_json_logs_carry_service_level_and_fields(capsys: pytest.CaptureFixture[
         "c",
         3,
     )
+
+
+def test_logs_for_people_are_one_line_in_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.configure("config", "INFO", "text")
+    logs.get_logger("a.b").warning("100% of %s", cause="no way", empty="", revision=3)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(
+        r"\S+Z \[warning  \] 100% of %s +\[a\.b\] cause='no way' empty='' revision=3 service=config",
+        line,
+    )
+
+
+def test_what_json_does_not_know_is_logged_as_it_shows_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.configure("config", "INFO", "json")
+    logs.get_logger("a.b").error("lost", path=Path("/x"), names={1: ("a", "b")})
+    (line,) = lines(capsys)
+    assert (line["path"], line["names"]) == (repr(Path("/x")), {"1": ["a", "b"]})
 
 
 def test_logs_of_libraries_come_out_in_the_same_form(capsys: pytest.CaptureFixture[str]) -> None:

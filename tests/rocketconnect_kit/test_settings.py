@@ -1,14 +1,16 @@
+from dataclasses import dataclass, fields
+from enum import StrEnum
 from pathlib import Path
 
 import pytest
 
-from rocketconnect_kit.settings import ServiceSettings, StoreSettings, load, parse_addresses
+from rocketconnect_kit.settings import ServiceSettings, SettingsError, StoreSettings, load, parse_addresses, setting
 
 
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in StoreSettings.model_fields:
-        monkeypatch.delenv(f"ROCKETCONNECT_{name.upper()}", raising=False)
+    for each in fields(StoreSettings):
+        monkeypatch.delenv(f"ROCKETCONNECT_{each.name.upper()}", raising=False)
 
 
 def test_flags_win_over_the_environment_and_the_environment_over_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,8 +46,65 @@ def test_help_names_every_setting_and_its_variable(capsys: pytest.CaptureFixture
         load(StoreSettings, ["--help"])
     assert ended.value.code == 0
     text = capsys.readouterr().out
-    for name in StoreSettings.model_fields:
-        assert f"ROCKETCONNECT_{name.upper()}" in "".join(text.split())
+    for each in fields(StoreSettings):
+        assert f"ROCKETCONNECT_{each.name.upper()}" in "".join(text.split())
+
+
+class Colour(StrEnum):
+    RED = "red"
+    BLUE = "blue"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Painted(ServiceSettings):
+    """For tests."""
+
+    colour: Colour = setting(Colour.RED, "of the walls")
+    glossy: bool = setting(False, "whether they shine")
+    coats: float = setting(1.0, "how often", gt=0, le=9)
+    password: str = setting("", "of the painter", secret=True, check=lambda value: parse_addresses(value and "wrong"))
+
+
+def test_values_have_the_types_of_their_fields() -> None:
+    read = load(Painted, ["--colour", "blue", "--glossy", "Yes", "--coats", "2.5", "--announce-fd", "7", "--tls-ca", __file__])
+    assert (read.colour, read.glossy, read.coats, read.announce_fd, read.tls_ca) == (Colour.BLUE, True, 2.5, 7, Path(__file__))
+    assert load(Painted, ["--glossy", "0"]).glossy is False
+
+
+@pytest.mark.parametrize(
+    ("flag", "text", "why"),
+    [
+        ("--colour", "green", "must be one of red, blue"),
+        ("--log-format", "xml", "must be one of json, text"),
+        ("--glossy", "maybe", "must be one of true, "),
+        ("--coats", "many", "is not a number"),
+        ("--coats", "0", "must be more than 0"),
+        ("--coats", "9.5", "must be at most 9"),
+        ("--coats", "nan", "must be more than 0"),
+        ("--port", "1.5", "is not a whole number"),
+        ("--port", "-1", "must be at least 0"),
+        ("--port", "", "is not a whole number"),
+    ],
+)
+def test_a_wrong_value_is_told_with_what_it_may_be(flag: str, text: str, why: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        load(Painted, [f"{flag}={text}"])
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"{flag} (or ROCKETCONNECT_{flag[2:].replace('-', '_').upper()}): {text!r}: {why}")
+
+
+def test_a_wrong_secret_is_not_repeated(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        load(Painted, ["--password", "hunter2"])
+    problems = capsys.readouterr().err
+    assert "--password (or ROCKETCONNECT_PASSWORD): a secret: " in problems
+    assert "hunter2" not in problems
+
+
+def test_settings_that_are_made_in_code_are_checked_too() -> None:
+    with pytest.raises(SettingsError, match="must be at most 65535") as raised:
+        Painted(port=65536, coats=0)
+    assert len(raised.value.problems) == 2
 
 
 def test_the_store_is_a_file_in_the_data_directory_unless_a_url_is_given() -> None:

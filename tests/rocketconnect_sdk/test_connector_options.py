@@ -13,7 +13,7 @@ from rocketconnect_sdk.connector_options import (
 from rocketconnect_sdk.converters import BUILT_IN, converter_class
 from rocketconnect_sdk.errors import ConfigError
 from rocketconnect_sdk.loader import PluginType, catalogue, find, plugins
-from rocketconnect_sdk.options import Kind
+from rocketconnect_sdk.options import Config, Kind
 from rocketconnect_sdk.sink import Sink
 from rocketconnect_sdk.source import Source
 
@@ -57,7 +57,7 @@ def test_an_unknown_or_missing_class_is_named_with_those_there_are() -> None:
 
 def test_without_a_known_class_the_options_of_every_connector_are_checked_all_the_same() -> None:
     wrong = {"max.tasks": "x", "transforms": "a", "value.converter": "no", "anything": "else", "stall.timeout": "0s"}
-    expected = {"connector.class", "max.tasks", "transforms", "value.converter", "stall.timeout"}
+    expected = {"connector.class", "max.tasks", "transforms.a.type", "value.converter", "stall.timeout"}
     for given in ({}, {"connector.class": " "}, {"connector.class": "no.such.Class"}):
         assert keys({**given, **wrong}) == expected
 
@@ -72,7 +72,7 @@ def test_a_converter_is_no_connector(name: str) -> None:
     assert "value.converter" in problem.fix
     direct = {"connector.class": "direct", "source.connector.class": name, "sink.connector.class": name}
     found = {problem.key: problem for problem in check_connector(direct).problems}
-    assert found["source.connector.class"].fix == "Use one of dead_letter_source, file_source."
+    assert found["source.connector.class"].fix.startswith("Use one of dead_letter_source, file_source, ")
     assert found["sink.connector.class"].fix == "Use one of file_lines, stdout."
 
 
@@ -89,7 +89,7 @@ def test_all_problems_come_at_once() -> None:
         "key.converter": "no",
         "errors.tolerance": "some",
     }
-    wrong = {"max.tasks", "topic", "buffer.bytes", "fillname", "filename", "errors.tolerance", "transforms"}
+    wrong = {"max.tasks", "topic", "buffer.bytes", "fillname", "filename", "errors.tolerance", "transforms.a.type"}
     assert keys(config) == wrong | {"value.converter.schemas.enable", "key.converter"}
     near = next(problem for problem in check_connector(config).problems if problem.key == "fillname")
     assert near.fix == "Did you mean filename?"
@@ -116,8 +116,14 @@ def test_what_a_plugin_checks_is_told_beside_options_that_are_wrong(tmp_path: Pa
     assert keys({**source, "key.field": "x", "csv.null": "y", "follow": "x"}) == {"follow", "filename", "key.field", "csv.null"}
     gone = str(tmp_path / "no" / "x")
     sink = {"connector.class": "file_sink", "topics": "t", "filename": gone, "engine": "native", "transforms": "x"}
-    assert keys({**sink, "format": "x", "max.tasks": "0"}) == {"filename", "format", "max.tasks", "engine", "transforms"}
-    assert keys({**sink, "columns": "a:b", "batch.bytes": "x"}) == {"filename", "columns", "batch.bytes", "engine", "transforms"}
+    assert keys({**sink, "format": "x", "max.tasks": "0"}) == {"filename", "format", "max.tasks", "engine", "transforms.x.type"}
+    assert keys({**sink, "columns": "a:b", "batch.bytes": "x"}) == {
+        "filename",
+        "columns",
+        "batch.bytes",
+        "engine",
+        "transforms.x.type",
+    }
 
 
 def test_everything_wrong_with_a_direct_connector_is_told_at_once(tmp_path: Path) -> None:
@@ -131,9 +137,9 @@ def test_everything_wrong_with_a_direct_connector_is_told_at_once(tmp_path: Path
         "sink.connector.class": "file_lines",
         "sink.filename": str(tmp_path / "no" / "x"),
     }
-    assert keys(config) == {"max.tasks", "transforms", "source.filename", "source.format", "sink.filename"}
+    assert keys(config) == {"max.tasks", "transforms.x.type", "source.filename", "source.format", "sink.filename"}
     assert keys({**config, "sink.connector.class": "x"}) == {
-        *("max.tasks", "transforms", "source.filename", "source.format", "sink.connector.class")
+        *("max.tasks", "transforms.x.type", "source.filename", "source.format", "sink.connector.class")
     }
     with pytest.raises(ConfigError, match=r"max\.tasks"):
         parse_direct(config)
@@ -145,10 +151,13 @@ def test_an_engine_that_a_sink_cannot_run_on_is_refused(tmp_path: Path) -> None:
     assert keys({**config, "connector.class": "file_lines"}) == set()
 
 
-def test_transforms_must_be_empty_for_now(tmp_path: Path) -> None:
+def test_transforms_and_predicates_are_checked_with_the_rest(tmp_path: Path) -> None:
     config = {"connector.class": "file_source", "filename": str(tmp_path / "x"), "topic": "t", "transforms": "one"}
-    assert keys(config) == {"transforms"}
+    assert keys(config) == {"transforms.one.type"}
     assert keys({**config, "transforms": ""}) == set()
+    right = {**config, "transforms.one.type": "filter", "transforms.one.predicate": "p", "predicates": "p"}
+    assert keys({**right, "predicates.p.type": "is_tombstone"}) == set()
+    assert keys({**right, "predicates.p.type": "nothing", "transforms.one.x": "y"}) == {"predicates.p.type", "transforms.one.x"}
 
 
 def test_a_direct_connector_is_checked_as_a_whole(tmp_path: Path) -> None:
@@ -299,3 +308,27 @@ def test_an_option_that_nothing_resembles_comes_with_the_command_that_shows_thos
     problems = check_connector({"connector.class": "file_sink", "zzzzzz": "1"}).problems
     (problem,) = [each for each in problems if each.key == "zzzzzz"]
     assert "`rocketconnect plugins show file_sink`" in problem.fix
+
+
+def test_keys_cannot_be_packed() -> None:
+    config = {
+        "connector.class": "file_source",
+        "filename": "/a",
+        "topic": "t",
+        "value.converter": "arrow",
+        "key.converter": "arrow",
+    }
+    (problem,) = [problem for problem in check_connector(config).problems if problem.key.endswith("converter")]
+    assert (problem.key, problem.value) == ("key.converter", "arrow")
+
+
+def test_a_plugin_checks_with_the_secrets_that_are_known_and_options_without_them() -> None:
+    given: list[Config] = []
+
+    def resolve(config: Config) -> Config:
+        given.append(config)
+        return config.replaced(lambda text: text.replace("${env:PLACE}", "at-all"))
+
+    checked = check_connector({"connector.class": "file_sink", "topics": "t", "filename": "/nowhere/${env:PLACE}"}, resolve)
+    assert given[0]["filename"] == "/nowhere/${env:PLACE}"
+    assert any("/nowhere/at-all" in f"{problem}" for problem in checked.problems)

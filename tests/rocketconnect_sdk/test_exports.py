@@ -7,17 +7,25 @@ import rocketconnect_sdk
 from rocketconnect_sdk import conformance, converters, files
 
 PUBLIC = """
-Config ConfigError ConnectorError DataFrameSink DataFrameSinkTask Edge Field FlushPolicy Guarantee Kind Offset Option
-PermanentError Plan Problem QueuePosition Receipt RecordError RecordRefused RecordSink RecordSinkTask Rejected RetriableError
-Schema Sink SinkBatch SinkCommit SinkTask SinkWriter Source SourceBatch SourceMark SourceTask SystemAway TaskContext Type
-__version__ decimal parse run_checks struct
+CapturedTable Config ConfigError ConnectorError DataFrameSink DataFrameSinkTask Edge Field FlushPolicy Guarantee KeptRows Kind
+Offset Option PermanentError Plan Problem QueuePosition ReadRows Receipt RecordError RecordRefused RecordSink RecordSinkTask
+Rejected RetriableError Schema Signal Sink SinkBatch SinkCommit SinkTables SinkTask SinkWriter Source SourceBatch SourceMark
+SourceTables SourceTask SystemAway TableRows TaskContext Type Unit __version__ decimal parse run_checks struct timestamp
 """
 
 
 def test_the_public_names_are_these() -> None:
     assert sorted(rocketconnect_sdk.__all__) == sorted(PUBLIC.split())
-    assert sorted(conformance.__all__) == ["SinkCase", "SinkSuite", "SourceCase", "SourceSuite"]
-    assert sorted(converters.__all__) == ["BUILT_IN", "Converter", "class_names", "converter", "converter_class"]
+    assert sorted(conformance.__all__) == ["ConverterCase", "ConverterSuite", "SinkCase", "SinkSuite", "SourceCase", "SourceSuite"]
+    assert sorted(converters.__all__) == [
+        "BUILT_IN",
+        "Converter",
+        "GROUP",
+        "class_names",
+        "converter",
+        "converter_class",
+        "installed",
+    ]
     assert sorted(files.__all__) == ["AppendedFile", "Manifest", "ManifestLog", "Owner", "StagedFile"]
 
 
@@ -40,10 +48,9 @@ def test_the_core_needs_the_standard_library_alone() -> None:
 def test_listing_plugins_imports_no_spark() -> None:
     code = (
         "import sys; from rocketconnect_sdk.loader import PluginType, catalogue, plugins; found = plugins(); "
-        "print([plugin.name for plugin in found if plugin.type is not PluginType.CONVERTER], catalogue().broken, "
+        "print([plugin.name for plugin in found if plugin.type.is_connector], catalogue().broken, "
         "'pyspark' in sys.modules, 'pyarrow' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert (
-        done.stdout.strip() == "['dead_letter_source', 'direct', 'file_lines', 'file_sink', 'file_source', 'stdout'] {} False False"
-    )
+    files, databases = "file_lines file_sink file_source", "jdbc_sink jdbc_source mysql_cdc_source postgres_cdc_source"
+    assert done.stdout.strip() == f"{f'dead_letter_source direct {files} {databases} stdout'.split()} {{}} False False"

@@ -164,3 +164,19 @@ def test_checks_see_every_right_value_and_no_wrong_one(raw: dict[str, str]) -> N
     assert {problem.key for problem in found} == keys - wrong
     assert seen == {key: 1 if key in raw else None for key in keys - wrong}
     assert wrong == {option.key for option in NUMBERS if raw.get(option.key, None if option.required else "1") != "1"}
+
+
+def test_other_texts_of_a_configuration_leave_the_rest_as_it_is() -> None:
+    options = (Option("text", "A text."), Option("list", "Texts.", Kind.LIST), Option("count", "A number.", Kind.INT))
+    config = parse(
+        options,
+        {
+            "text": "a",
+            "list": "a,b",
+            "count": "1",
+        },
+    )
+    changed = config.replaced(str.upper)
+    assert (changed["text"], changed["list"], changed["count"]) == ("A", ("A", "B"), 1)
+    assert changed.raw == {"text": "A", "list": "A,B", "count": "1"}
+    assert config["text"] == "a"

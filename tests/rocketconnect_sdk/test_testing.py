@@ -1,16 +1,39 @@
+from collections.abc import Mapping
+
 import pytest
 
 from rocketconnect_sdk.conformance import SourceCase, SourceSuite
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import RetriableError, SystemAway
-from rocketconnect_sdk.options import parse
-from rocketconnect_sdk.record import SinkBatch
+from rocketconnect_sdk.options import Config, parse
+from rocketconnect_sdk.record import Offset, SinkBatch, SourceBatch
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
-from rocketconnect_sdk.testing import HandClock, ListSink, Pause, ScriptedSource
+from rocketconnect_sdk.testing import HandClock, ListSink, Pause, ScriptedSource, ScriptedSourceTask
 
 
 class TestScriptedSource(SourceSuite):
     subject = SourceCase(ScriptedSource([["a", "b"], Pause(1), ["c"], Pause(1), list("defgh")]), {}, list("abcdefgh"))
+
+
+class BeatingSource(ScriptedSource):
+    """Moves the position of a partition without records before each other poll."""
+
+    def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> ScriptedSourceTask:
+        return BeatingTask(self._script, context)
+
+
+class BeatingTask(ScriptedSourceTask):
+    def start(self, positions: Mapping[str, Offset]) -> None:
+        super().start(positions)
+        (self._beats,) = positions.get("log", (0,))
+
+    def poll(self) -> SourceBatch | None:
+        self._beats += 1
+        return SourceBatch("log", [], [], end=(self._beats,)) if self._beats % 2 else super().poll()
+
+
+class TestBeatingSource(SourceSuite):
+    subject = SourceCase(BeatingSource([["a", "b"], Pause(1), ["c"], Pause(4)]), {}, list("abc"))
 
 
 def test_a_script_has_pauses_and_errors() -> None:

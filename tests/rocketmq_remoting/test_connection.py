@@ -137,6 +137,19 @@ def test_a_silent_peer_is_waited_for_until_the_deadline_only(network: Network, s
     network.close()
 
 
+def test_deadlines_end_what_nobody_waits_for_while_others_have_longer(network: Network, serve: Callable[[Peer], str]) -> None:
+    connection = network.connection(serve(_until_closed))
+    longer = connection.submit(REQUEST, lambda frame: frame, timeout=30, what="longer")
+    ended = threading.Event()
+    time.sleep(0.6)  # the thread that expires has only seen the longer one
+    began = time.monotonic()
+    connection.submit(REQUEST, lambda frame: frame, timeout=0.7, what="shorter").add_done_callback(lambda _: ended.set())
+    assert ended.wait(5)
+    assert 0.65 < time.monotonic() - began < 1.2
+    assert not longer.done()
+    network.close()
+
+
 def test_a_late_answer_is_no_answer_to_another_request(network: Network, serve: Callable[[Peer], str]) -> None:
     def peer(sock: socket.socket) -> None:
         late = _receive(sock)

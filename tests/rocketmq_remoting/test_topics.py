@@ -54,6 +54,14 @@ def test_the_type_of_a_topic_can_not_be_changed(client: Client) -> None:
         client.create_topic(topic, queues=1, topic_type="batch")
 
 
+def test_a_topic_that_is_to_be_kept_stays_as_it_is(client: Client) -> None:
+    topic = _name()
+    client.create_topic(topic, queues=1, keep=True)
+    client.create_topic(topic, queues=5, topic_type="batch", attributes={"message.type": "FIFO"}, keep=True)
+    made = client.topic_config(topic)
+    assert (len(client.queues(topic)), made.topic_type, made.attributes.get("message.type")) == (1, "normal", None)
+
+
 def test_attributes_are_set(client: Client) -> None:
     topic = _name()
     client.create_topic(topic, queues=1, attributes={"message.type": "FIFO"})

@@ -123,15 +123,15 @@ def _all_new(raws: list[bytes], seen: Mapping[str, Any]) -> tuple[None, dict[str
     return None, marks.behind(raws)
 
 
-def _mix_generations(state: State, connector: Any) -> None:
+def _mix_generations(state: State, connector: Any, units: Any) -> None:
     """The first task of a new plan starts while tasks of the old one are still stopping."""
     uid, plan = connector.uid, state.tables.plans.get(connector.uid)
     if plan is None or connector.plan_state is PlanState.VOID:
-        _add_missing(state, connector)
+        _add_missing(state, connector, units)
         return
-    there = {unit.key.task for unit in state.units_of(uid)}
+    there = {unit.key.task for unit in units}
     if connector.plan_state is not PlanState.CURRENT and PLAN not in there:
-        _add_missing(state, connector)
+        _add_missing(state, connector, units)
     for task in range(len(plan.tasks)):
         if task not in there:
             state.put_unit(Unit(Key(uid, task), plan.generation, plan.revision))
@@ -140,11 +140,11 @@ def _mix_generations(state: State, connector: Any) -> None:
 _add_missing = plans._add_missing
 
 
-def _same_number(tables: Tables) -> int:
+def _same_number(tables: Tables, name: str, count: int) -> int:
     """Numbers are drawn again after a restart: the counter is not durable."""
-    number = getattr(tables, "drawn", 0) + 1
-    tables.drawn = number  # type: ignore[attr-defined]
-    return number
+    drawn: dict[str, int] = tables.__dict__.setdefault("drawn", {})
+    drawn[name] = drawn.get(name, 0) + count
+    return drawn[name]
 
 
 def _claim_of_anybody(store: Target, _generation: int, _commit: Any, records: list[Any]) -> None:
@@ -226,7 +226,7 @@ OWN = (
         seed=6,
     ),
     _mutation("generations mix", (plans, "_add_missing", _mix_generations), found_by="one generation | fence", seed=40),
-    _mutation("epochs begin again after a restart", (Tables, "next_number", _same_number), found_by="epochs rise", seed=0),
+    _mutation("epochs begin again after a restart", (Tables, "_count", _same_number), found_by="epochs rise", seed=0),
     _mutation("the sink takes batches of old owners", (Target, "_write", _claim_of_anybody), found_by=_ONCE, seed=10),
     _mutation("marks are ignored", (marks, "select", _all_new), found_by=_ONCE, seed=69),
     _mutation(

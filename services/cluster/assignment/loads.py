@@ -23,7 +23,7 @@ class Loads:
         """Who has each unit, of those that one of the workers has."""
         self._current = current
         self._plans: Counter[str] = Counter()
-        self._of_connector: Counter[tuple[str, str]] = Counter()
+        self._of_connector: dict[tuple[str, str], int] = {}
         self._capable: dict[tuple[str, frozenset[tuple[str, str]]], frozenset[str]] = {}
         self._levels: dict[tuple[bool, frozenset[str]], Levels] = {}
         """The loads that workers would have with one more unit, a PLAN or not, of those that can take it."""
@@ -53,8 +53,8 @@ class Loads:
 
         Those with the least choice come first, so that the others can go around them.
         """
-        placeable = [demand for demand in self._free if self.capable(demand)]
-        return sorted(placeable, key=lambda demand: (len(self.capable(demand)), demand.key))
+        choices = [(len(self.capable(demand)), demand.key) for demand in self._free]
+        return [self.demands[key] for choice, key in sorted(choices) if choice]
 
     def least_loaded(self, demand: Demand) -> str:
         """Return which of the workers that can take a unit would have the least load with it.
@@ -65,9 +65,11 @@ class Loads:
         if demand.last in emptiest:
             return demand.last
         uid = demand.key.connector_uid
-        # Few workers have anything of the connector: mostly it is the first.
-        free_of_it = next((worker for worker in emptiest if not self.crowd(uid, worker)), None)
-        return free_of_it or min(emptiest, key=lambda worker: (self.crowd(uid, worker), worker))
+        for worker in emptiest:
+            # Few workers have anything of the connector: mostly it is the first.
+            if not self._of_connector.get((worker, uid)):
+                return worker
+        return min(emptiest, key=lambda worker: (self.crowd(uid, worker), worker))
 
     def load(self, worker: str, more: int = 0) -> float:
         """Return the tasks of a worker, and so many more, for each unit of its weight."""
@@ -75,7 +77,7 @@ class Loads:
 
     def crowd(self, uid: str, worker: str) -> int:
         """Return how many units of a connector a worker has."""
-        return self._of_connector[worker, uid]
+        return self._of_connector.get((worker, uid), 0)
 
     def was_held(self, key: Key) -> bool:
         """Return whether somebody has it now, so that to move it is to stop it."""
@@ -109,10 +111,12 @@ class Loads:
 
     def _next_load(self, worker: str, is_plan: bool) -> float:
         """Return the load with one more; PLANs, which are short, count for each other alone."""
-        return self.load(worker, 1 + (self._plans[worker] if is_plan else 0))
+        more = 1 + self._plans[worker] if is_plan else 1
+        return (len(self.held[worker]) + more) / self.workers[worker].weight
 
     def _count(self, key: Key, worker: str, change: int) -> None:
-        self._of_connector[worker, key.connector_uid] += change
+        of_connector = worker, key.connector_uid
+        self._of_connector[of_connector] = self._of_connector.get(of_connector, 0) + change
         if key.task == PLAN:
             self._plans[worker] += change
         elif change > 0:

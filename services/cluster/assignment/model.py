@@ -34,8 +34,7 @@ class Candidate:
         return demand.plugin in self.plugins and demand.labels <= self.labels.items()
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(NamedTuple):
     """A unit that shall have an owner, and what it asks of one.
 
     `last` is who ran it before, when nobody holds it because it failed there or because that worker was started again.

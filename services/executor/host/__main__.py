@@ -1,51 +1,76 @@
-"""Runs a host process: `python -m services.executor.host SOCKET_FD EXECUTOR_PID`. Only the executor starts it."""
+"""Runs a host process: `python -m services.executor.host SOCKET_FD EXECUTOR_PID`, or a copy of one that has loaded this module.
+
+Only the executor starts it.
+"""
 
 import faulthandler
+import gc
 import os
 import socket
 import sys
 import threading
 import traceback
+from pathlib import Path
+from typing import NoReturn
 
-from services.executor.host import places, plugin_jobs
+import services.executor.runtime.run  # noqa: F401 - what every task needs takes a while to load
+from services.executor.host import cleanup, places, plugin_jobs
 from services.executor.host.line import Line
 from services.executor.host.output import clean_output, flush_output
 from services.executor.host.parent import end_with_parent, ignore_signals
+from services.executor.host.preview import preview
 from services.executor.host.spark import SparkDriver
 from services.executor.host.tasks import Tasks
+from services.executor.host.verification import verify
 from services.executor.messages import (
     Begin,
     CheckConnector,
     CheckPositions,
+    CleanUp,
     DirectTask,
     Exit,
     FindPlugins,
     Order,
     PlanConnector,
+    PreviewConnector,
     Question,
     Renew,
     ResolvePositions,
+    SignalTask,
     StartSpark,
     StartTask,
+    VerifyConnector,
 )
 
+_COLLECT_AFTER = (100_000, 50, 100)
+"""Objects made and not freed, then runs over the youngest, then over those that have outlived one."""
 
-def main() -> None:
-    """Take orders until the executor ends or one of them ends this process."""
-    descriptor, parent = (int(argument) for argument in sys.argv[1:])
+
+def run(descriptor: int, parent: int) -> NoReturn:
+    """Take orders from a socket until the executor, which is the parent, ends or one of them ends this process."""
+    try:
+        _run(descriptor, parent)
+    except BaseException:
+        # A defect: the process ends at once, whatever threads plugins have started in it.
+        traceback.print_exc()
+    flush_output()
+    os._exit(1)
+
+
+def _run(descriptor: int, parent: int) -> None:
     end_with_parent(parent)
     ignore_signals()
     clean_output()
     # A crash in native code (a driver of a database, Arrow) then says where.
     faulthandler.enable(sys.__stderr__ or sys.stderr)
+    # Records are many objects, and none refers to itself: by default half of the time for changes of tables went into looking
+    # through them.
+    gc.set_threshold(*_COLLECT_AFTER)
     connection = socket.socket(fileno=descriptor)
     # Programs that plugins start must not hold the socket open when this process has ended.
     connection.set_inheritable(False)
     line = Line(connection)
     tasks = Tasks(line)
-    # What every task needs takes a while to load: a host that is kept ready has it when its first order comes.
-    import services.executor.runtime.run  # noqa: F401
-
     for order in line.orders():
         _carry_out(order, line, tasks)
     # Whatever runs here runs for an executor that is gone.
@@ -62,10 +87,21 @@ def _carry_out(order: Order, line: Line, tasks: Tasks) -> None:
             tasks.start(order)
         case DirectTask():
             tasks.direct(order)
+        case SignalTask():
+            tasks.signal(order)
         case StartSpark():
-            tasks.driver = SparkDriver(order.profile, line)
+            tasks.driver = SparkDriver(order.profile, line, Path(order.classes) if order.classes else None)
             tasks.driver.warm_up()
-        case CheckConnector() | PlanConnector() | CheckPositions() | ResolvePositions() | FindPlugins():
+        case (
+            CheckConnector()
+            | PlanConnector()
+            | CheckPositions()
+            | ResolvePositions()
+            | PreviewConnector()
+            | VerifyConnector()
+            | CleanUp()
+            | FindPlugins()
+        ):
             # In a thread of its own: this one sees when the executor ends.
             threading.Thread(target=_answer, args=(order, line), daemon=True).start()
 
@@ -80,6 +116,12 @@ def _answer(order: Question, line: Line) -> None:
             line.send(places.check(order))
         case ResolvePositions():
             line.send(places.resolve(order))
+        case PreviewConnector():
+            line.send(preview(order))
+        case VerifyConnector():
+            line.send(verify(order))
+        case CleanUp():
+            line.send(cleanup.clean_up(order.config, order.connector_uid))
         case FindPlugins():
             line.send(plugin_jobs.find_plugins())
     flush_output()
@@ -88,10 +130,4 @@ def _answer(order: Question, line: Line) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except BaseException:
-        # A defect: the process ends at once, whatever threads plugins have started in it.
-        traceback.print_exc()
-        flush_output()
-        os._exit(1)
+    run(*(int(argument) for argument in sys.argv[1:]))

@@ -4,7 +4,7 @@ Each answer comes from a process that was made for it: whatever the plugin's cod
 """
 
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from rocketconnect_sdk import loader
 from rocketconnect_sdk.connector_options import (
@@ -22,8 +22,9 @@ from rocketconnect_sdk.loader import PluginInfo, PluginType
 from rocketconnect_sdk.options import Option
 from rocketconnect_sdk.runtime_options import CLASS
 from rocketconnect_sdk.source import Plan, Source
+from rocketconnect_sdk.transforms import chain
 from services.executor import messages
-from services.executor.host.secrets import hide, resolve
+from services.executor.host.secrets import hide, resolve, resolve_known
 
 TASKS = "tasks"
 """The key under which every task is told how many there are."""
@@ -32,7 +33,7 @@ TASKS = "tasks"
 def check(config: Mapping[str, str]) -> messages.Checked:
     """Everything that is wrong with a configuration. A plugin that fails while it checks is a problem, too."""
     try:
-        found = check_connector(config)
+        found = check_connector(config, resolve_known)
         problems = list(found.problems)
     except Exception as error:
         traceback.print_exc()
@@ -43,9 +44,14 @@ def check(config: Mapping[str, str]) -> messages.Checked:
     return messages.Checked(
         plugin=found.plugin,
         direction=found.type.value if found.type else "",
-        problems=[messages.FoundProblem(problem.key, problem.value, problem.reason, problem.fix) for problem in problems],
+        problems=[found_problem(problem) for problem in problems],
         secret_keys=list(found.secret_keys),
     )
+
+
+def found_problem(problem: Problem) -> messages.FoundProblem:
+    """A problem as it may leave the process. Invariant 6: checks know secrets."""
+    return messages.FoundProblem(problem.key, hide(problem.value), hide(problem.reason), hide(problem.fix))
 
 
 def plan(config: Mapping[str, str]) -> messages.Planned | messages.PlanFailed:
@@ -68,7 +74,27 @@ def plan(config: Mapping[str, str]) -> messages.Planned | messages.PlanFailed:
 def find_plugins() -> messages.PluginsFound:
     """All plugins that can be loaded, and those that can't."""
     broken = [f"{where}: {why}" for where, why in loader.catalogue().broken.items()]
-    return messages.PluginsFound([_plugin(info) for info in loader.plugins()], broken)
+    return messages.PluginsFound([described(info, _all_options(info)) for info in loader.plugins()], broken)
+
+
+def described(info: PluginInfo, options: Iterable[Option]) -> messages.Plugin:
+    """What is told of a plugin, with these of its options."""
+    return messages.Plugin(
+        name=info.name,
+        aliases=list(info.aliases),
+        type=info.type.value,
+        package=info.package.name,
+        version=info.package.version,
+        summary=info.summary,
+        documentation=info.documentation,
+        options=[_option(option) for option in options],
+        guarantee=info.guarantee,
+        engines=list(info.engines),
+        signals=[
+            messages.PluginSignal(signal.name, signal.doc, [_option(argument) for argument in signal.arguments])
+            for signal in info.signals
+        ],
+    )
 
 
 def _plan(config: Mapping[str, str]) -> tuple[Plan, int]:
@@ -84,21 +110,13 @@ def _plan(config: Mapping[str, str]) -> tuple[Plan, int]:
     return plugin.plan(resolve(parsed), parsed["max.tasks"]), parsed["max.tasks"]
 
 
-def _plugin(info: PluginInfo) -> messages.Plugin:
-    return messages.Plugin(
-        name=info.name,
-        aliases=list(info.aliases),
-        type=info.type.value,
-        version=info.version,
-        summary=info.summary,
-        options=[_option(option) for option in _all_options(info)],
-        guarantee=info.guarantee,
-    )
-
-
 def _all_options(info: PluginInfo) -> tuple[Option, ...]:
     if info.type is PluginType.DIRECT:
         return direct_options()
+    if info.type is PluginType.TRANSFORM:
+        return (*info.options, *chain.STEP)
+    if info.type is PluginType.PREDICATE:
+        return (*info.options, *chain.PREDICATE)
     if info.type is PluginType.CONVERTER:
         return tuple(info.options)
     plugin = loader.find(info.name)
@@ -106,6 +124,7 @@ def _all_options(info: PluginInfo) -> tuple[Option, ...]:
 
 
 def _option(option: Option) -> messages.PluginOption:
+    minimum, maximum = option.limits
     return messages.PluginOption(
         key=option.key,
         type=option.kind.value,
@@ -114,4 +133,7 @@ def _option(option: Option) -> messages.PluginOption:
         secret=option.secret,
         doc=option.doc,
         choices=list(option.choices),
+        aliases=list(option.aliases),
+        minimum=minimum,
+        maximum=maximum,
     )

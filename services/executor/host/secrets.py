@@ -93,6 +93,20 @@ def resolve(config: Config, environment: Mapping[str, str] = os.environ) -> Conf
     return Config(values, raw)
 
 
+def resolve_known(config: Config, environment: Mapping[str, str] = os.environ) -> Config:
+    """The same for a check, before any task runs: what stands for nothing on this executor stays a reference."""
+
+    def one(match: "re.Match[str]") -> str:
+        try:
+            value = _look_up(match[0], environment)
+        except _Unresolved:
+            return match[0]
+        _redactor.add(value)
+        return value
+
+    return config.replaced(lambda text: REFERENCE.sub(one, text))
+
+
 def resolve_values(raw: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return unparsed values, such as the keys of a Spark profile, with every reference replaced.
 

@@ -1,12 +1,15 @@
 """The Spark driver of a host: one session, made once, watched for as long as the host lives."""
 
 import contextlib
+import gc
 import os
 import subprocess
+import sys
 import threading
 import time
 import traceback
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from rocketconnect_sdk.errors import ConfigError, RetriableError
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 
 START_SECONDS = 300.0
 """How long the start of Spark may take (invariant 8): with spark.jars.packages it downloads what it needs."""
+_SWITCH_SECONDS = 0.0005
+"""A batch asks Java some forty things and then waits for the interpreter: so long at most for each thread that computes."""
 _GONE_SECONDS = 0.5
 """How long after its connections are cut the end of a Java process may be seen: the kernel closes them first."""
 
@@ -31,11 +36,15 @@ class SparkDriver:
     Args:
         profile: The spark.* keys, references unresolved.
         line: Is told when the session is there.
+        classes: The folder with the archive of Spark's classes, if there is one.
         start_seconds: How long the start may take.
     """
 
-    def __init__(self, profile: Mapping[str, str], line: Line, start_seconds: float = START_SECONDS) -> None:
+    def __init__(
+        self, profile: Mapping[str, str], line: Line, classes: Path | None = None, *, start_seconds: float = START_SECONDS
+    ) -> None:
         self._profile = profile
+        self._classes = classes
         self._line = line
         self._start_seconds = start_seconds
         self._lock = threading.Lock()
@@ -88,9 +97,13 @@ class SparkDriver:
         try:
             from services.executor.runtime.spark_session import make_session, run_first_jobs
 
+            sys.setswitchinterval(_SWITCH_SECONDS)
             began = time.monotonic()
-            session = make_session(resolve_values(self._profile))
+            session = make_session(resolve_values(self._profile), self._classes)
             run_first_jobs(session)
+            # What is there now stays: nobody need look through it again. See let_go_of_java.
+            gc.collect()
+            gc.freeze()
             self._session = session
             self._line.send(SparkReady(time.monotonic() - began))
         except BaseException as error:  # handed to whoever asked for the session

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from services.executor.host.line import Line
 from services.executor.host.output import flush_output
 from services.executor.host.reporter import TaskReporter, shown
-from services.executor.messages import DirectTask, Exit, Pulse, StartTask, TaskEnded
-from services.executor.runtime.task import Endpoints, Kind, Lease, Outcome, TaskControl, TaskSpec, run_task
+from services.executor.host.signals import problems_of
+from services.executor.messages import DirectTask, Exit, FoundProblem, Pulse, SignalAnswered, SignalTask, StartTask, TaskEnded
+from services.executor.runtime.task import ENDED, Asked, Endpoints, Kind, Lease, Outcome, TaskControl, TaskSpec, run_task
 
 if TYPE_CHECKING:
     from services.executor.host.spark import SparkDriver
@@ -72,6 +73,28 @@ class Tasks:
             case "fence":
                 run.control.fence()
 
+    def signal(self, order: SignalTask) -> None:
+        """Tell a task what a person has to say, once it is known to be right; the answer goes over the line."""
+        # In a thread of its own: looking at the plugin may load it, and the lease is renewed by the thread that reads the orders.
+        threading.Thread(target=self._signal, args=(order,), name=f"signal {order.name}", daemon=True).start()
+
+    def _signal(self, order: SignalTask) -> None:
+        def answer(text: str, trouble: str) -> None:
+            self._line.send(SignalAnswered(order.number, shown(text), trouble=shown(trouble)))
+
+        with self._lock:
+            run = self._running.get(order.run)
+        if run is None:
+            return answer("", ENDED)
+        try:
+            problems = problems_of(run.order.config, order.name, order.arguments)
+        except Exception as error:  # whatever is wrong with the plugin, the one who asks has to hear of it
+            return answer("", f"{type(error).__name__}: {error}")
+        if problems:
+            found = [FoundProblem(problem.key, problem.value, problem.reason, problem.fix) for problem in problems]
+            return self._line.send(SignalAnswered(order.number, problems=found))
+        return run.control.signal(Asked(order.name, order.arguments, answer))
+
     def _run(self, run: "_Run", endpoints: Endpoints) -> None:
         spark = self.driver.session if self.driver is not None else None
         try:
@@ -79,6 +102,7 @@ class Tasks:
         except BaseException:
             # The last frame of the thread: whatever it is, also a SystemExit, the executor must hear of it.
             outcome = Outcome(clean=False, failed=True, error=f"a defect of the executor's runtime: {traceback.format_exc()}")
+        run.control.over()
         run.over.set()
         if outcome.failed and self.driver is not None:
             self.driver.end_if_gone()

@@ -2,10 +2,10 @@
 
 import threading
 import time
-from collections import deque
 from dataclasses import dataclass
 
 from rocketconnect_sdk.sink import FlushPolicy
+from services.executor.runtime.cut import Cut
 from services.executor.runtime.parts import Part
 
 
@@ -27,16 +27,24 @@ class Limits:
 class Batcher:
     """One thread puts, another one takes.
 
-    A batch is as much as is there when the writer is ready for it, unless the sink's flush policy asks for more.
+    A batch is as much of one schema as is there when the writer is ready for it, unless the sink's flush policy asks for more.
+
+    Args:
+        policy: The sink's.
+        limits: How large things get.
+        gather: So many seconds after its first record a batch is waited for while more is known to be there: what a batch costs
+            besides its records is shared by more of them. Where there is nothing more, nothing waits.
     """
 
-    def __init__(self, policy: FlushPolicy, limits: Limits) -> None:
+    def __init__(self, policy: FlushPolicy, limits: Limits, gather: float = 0.0) -> None:
         self._policy = policy
+        self._gather = gather
+        self._more = False
         self._limits = limits
-        self._parts: deque[Part] = deque()
-        self._records = 0
-        self._size = 0
+        rows = min(policy.rows or limits.batch_records, limits.batch_records)
+        self._cut = Cut(rows, min(policy.bytes or limits.batch_bytes, limits.batch_bytes))
         self._held = 0
+        self._failing = False
         self._changed = threading.Condition()
         self._draining = False
         self._closed = False
@@ -51,22 +59,28 @@ class Batcher:
         with self._changed:
             if not self._changed.wait_for(lambda: self._held < self._limits.buffer_bytes or self._closed, timeout) or self._closed:
                 return False
-            self._parts.append(part)
-            self._records += len(part.records)
-            self._size += part.records.size
+            self._cut.offer(part)
+            self._failing = self._failing or part.error is not None
             self._held += part.held_bytes
             self._changed.notify_all()
             return True
 
+    def expect(self, *, more: bool) -> None:
+        """Whether the queues are known to hold more than was put."""
+        if more != self._more:
+            with self._changed:
+                self._more = more
+                self._changed.notify_all()
+
     def take(self, timeout: float) -> list[Part]:
-        """The parts of the next batch, in order; empty when none is due within so many seconds. They have one schema."""
+        """The parts of the next batch, see Cut; empty when none is due within so many seconds."""
         until = time.monotonic() + timeout
         with self._changed:
             while True:
                 now = time.monotonic()
                 due = self._due_in(now)
                 if due <= 0:
-                    return self._cut()
+                    return self._taken()
                 if now >= until or self._closed:
                     return []
                 self._changed.wait(min(due, until - now))
@@ -89,33 +103,16 @@ class Batcher:
             self._changed.notify_all()
 
     def _due_in(self, now: float) -> float:
-        if not self._parts:
+        if not self._cut.taken:
             return float("inf")
-        policy, limits = self._policy, self._limits
-        full = self._held >= limits.buffer_bytes or self._size >= limits.batch_bytes or self._records >= limits.batch_records
-        enough = (policy.rows and self._records >= policy.rows) or (policy.bytes and self._size >= policy.bytes)
-        failing = self._parts[-1].error is not None
-        if full or enough or failing or self._draining:
+        if self._held >= self._limits.buffer_bytes or self._cut.full or self._failing or self._draining:
             return 0.0
-        return self._parts[0].arrived + policy.interval - now if policy.interval else 0.0
+        interval = self._policy.interval or (self._gather if self._more else 0.0)
+        return self._cut.taken[0].arrived + interval - now if interval else 0.0
 
-    def _cut(self) -> list[Part]:
-        rows = min(self._policy.rows or self._limits.batch_records, self._limits.batch_records)
-        size = min(self._policy.bytes or self._limits.batch_bytes, self._limits.batch_bytes)
-        taken: list[Part] = []
-        taken_rows = taken_size = 0
-        schema = None
-        while self._parts and (not taken or (taken_rows < rows and taken_size < size)):
-            part = self._parts[0]
-            if part.records.schema is not None and len(part.records):
-                if schema is not None and part.records.schema != schema:
-                    break
-                schema = part.records.schema
-            taken.append(self._parts.popleft())
-            taken_rows += len(part.records)
-            taken_size += part.records.size
-            self._held -= part.held_bytes
-        self._records -= taken_rows
-        self._size -= taken_size
+    def _taken(self) -> list[Part]:
+        parts = self._cut.taken
+        self._cut = self._cut.following()
+        self._held -= sum(part.held_bytes for part in parts)
         self._changed.notify_all()
-        return taken
+        return parts

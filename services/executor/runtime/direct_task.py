@@ -19,11 +19,13 @@ from services.executor.runtime.parts import BadRecord, Part
 from services.executor.runtime.positions import Committer, Fenced, Opened, Stored
 from services.executor.runtime.queues import wait_until
 from services.executor.runtime.rate import RateLimit
+from services.executor.runtime.signals import answer_signals
 from services.executor.runtime.sink_dead_letters import InSource, SinkDeadLetters
 from services.executor.runtime.sink_positions import choose, commit_of
 from services.executor.runtime.surroundings import Surroundings
 from services.executor.runtime.task import Outcome, State
 from services.executor.runtime.topics import TopicMaker, dead_letter_queues
+from services.executor.runtime.transforms import of_source
 
 _COMMIT_SECONDS = 1.0
 _DRAIN_SECONDS = 10.0
@@ -97,13 +99,16 @@ class DirectRun:
         return QueuePosition(until if isinstance(until, int) else 0, stored.incarnation, {key: mark} if stored.offset else {})
 
     def _step(self) -> None:
+        answer_signals(self._control, self._source, self._around.reporter)
         paused = self._control.paused
         batch = None
         if not paused and not self._limit.delay() and not self._source.finished:
             try:
                 batch = self._around.attempts.insist("reading from the source", self._source.poll)
-                if batch:
-                    self._copy(batch)
+                for each in self._transformed(batch) if batch is not None and (len(batch) or batch.end) else ():
+                    self._copy(each)
+                    if self._failure is not None:
+                        break
             except (Stopped, Fenced):
                 return
             except Exception as error:  # becomes the outcome of the task
@@ -123,12 +128,15 @@ class DirectRun:
             idle = _LONGEST_WAIT if paused or self._source.finished else max(self._source.idle_seconds, self._limit.delay())
             self._control.wait(min(wait, idle, _LONGEST_WAIT))
 
+    def _transformed(self, batch: SourceBatch) -> list[SourceBatch]:
+        self._limit.take(len(batch), batch.size)
+        self._meter.read(len(batch), batch.size)
+        return self._around.attempts.insist("transforming what was read", partial(of_source, self._around.chain, batch, ""))
+
     def _copy(self, batch: SourceBatch) -> None:
         """Invariants 1 and 2: the position moves when the sink has made the batch durable, with the mark in its transaction."""
         now = time.monotonic()
         size = batch.size
-        self._limit.take(len(batch), size)
-        self._meter.read(len(batch), size)
         name = batch.partition
         before = self._positions.setdefault(name, QueuePosition(0, self._opened.incarnation))
         part = self._part(batch, before, now)
@@ -147,11 +155,14 @@ class DirectRun:
             except BaseException:
                 self._engine.give_up()
                 raise
-        if part.until > before.until:
+        if part.until > before.until or part.marks:
             self._positions[name] = commit.after[name]
             self._put(name)
-        self._meter.batch(time.monotonic() - now)
-        self._meter.moved(time.monotonic(), commit.rows - len(refused), size)
+        if len(batch):
+            self._meter.batch(time.monotonic() - now)
+            self._meter.moved(time.monotonic(), commit.rows - len(refused), size)
+        else:
+            self._around.reporter.progress()
         self._failure = part.error
 
     def _part(self, batch: SourceBatch, before: QueuePosition, now: float) -> Part:
@@ -166,8 +177,8 @@ class DirectRun:
             if offset <= highest:
                 doubles += 1
                 continue
-            if isinstance(value, Rejected):
-                failure = Failure.of_rejected(value, self._source)
+            if isinstance(value, Rejected | Failure):
+                failure = Failure.of_rejected(value, self._source) if isinstance(value, Rejected) else value
                 try:
                     self._around.policy.check(failure, place_of(batch.partition, offset))
                 except Exception as problem:  # kept: what is before it is written first (invariant 5)
@@ -177,6 +188,8 @@ class DirectRun:
             else:
                 kept.append(index)
             end = offset
+        if error is None:
+            end = max(end, batch.end)
         key = mark_key(self._around.spec.connector_uid, batch.partition)
         moved = {key: SourceMark(self._around.spec.epoch, before.incarnation, end)} if end > highest else {}
         until = before.until + len(kept) + len(bad)

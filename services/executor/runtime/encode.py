@@ -1,32 +1,25 @@
 """Records of a source become messages. Pure, apart from the converters' own work."""
 
-import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from rocketconnect_sdk.compact import Texts
+from rocketconnect_sdk.compact import Column, Texts
 from rocketconnect_sdk.converters import Converter
+from rocketconnect_sdk.converters.arrow import ArrowConverter
 from rocketconnect_sdk.errors import RecordError
-from rocketconnect_sdk.record import NO_HEADERS, Offset, Rejected, SourceBatch
+from rocketconnect_sdk.record import Offset, Rejected, SourceBatch
 from rocketconnect_sdk.schema import Schema
 from rocketmq_remoting.errors import RocketMQError
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import decode_properties, encode_properties
+from services.executor.runtime.extras import extras_of, null_places
 from services.executor.runtime.failures import ErrorPolicy, Failure, RecordFailed, Stage, beyond, dead_letter, place_of, written
 from services.executor.runtime.marks import Stamper, mark_key
 from services.executor.runtime.pieces import Piece, ReadBatch
 from services.executor.runtime.queue_map import deal, queue_of_partition
 
 T = TypeVar("T")
-
-EXTENSION = "connect-ext-"
-TIMESTAMP = "connect.timestamp"
-TOMBSTONE = "connect-tombstone"
-KEY_BASE64 = "connect-key-base64"
-"""A key that is not plain text; RocketMQ's own KEYS can only hold text."""
-
-_KEPT = ("KEYS", "TAGS")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +57,10 @@ class Target:
     record_bytes: int
 
 
+Mark = Callable[[MessageQueue, str, int], Offset]
+"""By queue, mark key and incarnation the highest source offset that is there; empty: none is. See Found.mark."""
+
+
 @dataclass(slots=True)
 class Encoded:
     """What became of a batch.
@@ -75,6 +72,7 @@ class Encoded:
         error: The task is to fail when the pieces are confirmed: errors.tolerance=none and a bad record; nothing behind that record
             is in the pieces.
         count: How many records it settles, the failures included.
+        doubles: How many records are in no piece because they are in the topic already.
     """
 
     batch: ReadBatch
@@ -82,6 +80,22 @@ class Encoded:
     failures: Mapping[int, Failure]
     error: RecordFailed | None = None
     count: int = 0
+    doubles: int = 0
+
+
+def encoder(target: Target, incarnation: Callable[[str], int], mark: Mark) -> "Encoder":
+    """What encodes for this target.
+
+    Args:
+        target: See Target.
+        incarnation: Of a source partition.
+        mark: What is in a queue of a source partition already.
+    """
+    if isinstance(target.value, ArrowConverter):
+        from services.executor.runtime.encode_rows import RowsEncoder
+
+        return RowsEncoder(target, incarnation, mark)
+    return Encoder(target, incarnation)
 
 
 class Encoder:
@@ -93,23 +107,35 @@ class Encoder:
         self._stampers: dict[str, tuple[str, Stamper]] = {}
 
     def encode(self, batch: SourceBatch, read_at: float) -> Encoded:
-        """Makes pieces of a batch that is not empty."""
+        """Makes pieces of a batch.
+
+        Raises:
+            SystemAway, RetriableError: a converter needs a system that does not answer; nothing was done: the same again later.
+        """
         target = self._target
         failures: dict[int, Failure] = {}
-        bodies = _convert(target.value, target.source, batch.values, batch.schema, failures)
-        keys = _keys(target.key, target.source, batch, bodies, failures)
-        extras = _extras(batch, keys, bodies, failures)
+        if not len(batch):
+            return Encoded(self._read(batch, 0, read_at), [], failures)
+        bodies = _convert_by_topic(target, target.value, batch, batch.values, batch.schema, failures)
+        keys = keys_of(target, batch, bodies, failures)
+        extras, bad = extras_of(batch, keys)
+        refused_extras(bad, bodies, failures)
         for index, body in enumerate(bodies) if max(map(len, bodies)) > target.record_bytes else ():
             if len(body) > target.record_bytes and index not in failures:
-                failures[index] = _too_large(body, target.record_bytes)
+                failures[index] = too_large(body, target.record_bytes)
         count, error = self._bad(batch, failures)
-        end = batch.offsets[count - 1] if count else ()
-        read = ReadBatch(batch.partition, mark_key(target.uid, batch.partition), end, read_at)
-        encoded = Encoded(read, [], failures, error, count)
+        encoded = Encoded(self._read(batch, count, read_at), [], failures, error, count)
         if count:
             columns = _Columns(batch, bodies[:count], keys and keys[:count], extras, count)
             self._pieces(encoded, columns)
         return encoded
+
+    def _read(self, batch: SourceBatch, count: int, read_at: float) -> ReadBatch:
+        """A batch of which so many records go on."""
+        end = batch.end if count == len(batch) else ()
+        if count:
+            end = end or batch.offsets[count - 1]
+        return ReadBatch(batch.partition, mark_key(self._target.uid, batch.partition), end, read_at)
 
     def _bad(self, batch: SourceBatch, failures: dict[int, Failure]) -> tuple[int, RecordFailed | None]:
         """How many records go on: those before the first bad one that the policy does not let pass, or all."""
@@ -131,20 +157,9 @@ class Encoder:
         incarnation = self._incarnation(batch.partition)
         offsets = batch.offsets if columns.count == len(batch) else batch.offsets[: columns.count]
         properties = stamper.stamp(offsets)
-        bad = sorted(encoded.failures) if target.policy.dead_letter_topic else []
-        dead = [
-            _Dead(
-                encoded.failures[index],
-                offsets[index],
-                properties[index],
-                b"" if columns.extras is None else columns.extras[index],
-                (batch.topics[index] if batch.topics is not None else "") or target.topic,
-            )
-            for index in bad
-        ]
         if columns.extras is not None:
             properties = [own + extra for own, extra in zip(properties, columns.extras, strict=False)]
-        for topic, of_topic in _by_topic(batch.topics, columns.count, encoded.failures, target.topic):
+        for topic, of_topic in by_topic(batch.topics, columns.count, encoded.failures, target.topic):
             queues = target.queues(topic)
             keys = None if columns.keys is None else _pick(columns.keys, of_topic)
             for number, dealt in deal(batch.partition, keys, len(queues)).items():
@@ -155,9 +170,32 @@ class Encoder:
                 picked = (_pick(offsets, indexes), _pick(columns.bodies, indexes), _pick(properties, indexes))
                 piece = Piece(encoded.batch, queues[number], key, incarnation, *picked)
                 encoded.pieces += piece.split(target.batch_bytes, target.batch_records)
-        if bad:
-            encoded.pieces += self._dead(encoded.batch, dead).split(target.batch_bytes, target.batch_records)
+        encoded.pieces += self._letters(encoded, batch, columns.extras)
         encoded.batch.open_pieces = len(encoded.pieces)
+
+    def _letters(self, encoded: Encoded, batch: SourceBatch, extras: Sequence[bytes] | None) -> list[Piece]:
+        """The dead letters of a batch; extras as `_extras` gives them."""
+        target = self._target
+        bad = sorted(encoded.failures) if target.policy.dead_letter_topic else []
+        if not bad:
+            return []
+        stamps = self._stamper(batch.partition)[1].stamp([batch.offsets[index] for index in bad])
+        letters = [
+            _Dead(
+                encoded.failures[index],
+                batch.offsets[index],
+                stamp,
+                b"" if extras is None else extras[index],
+                (batch.topics[index] if batch.topics is not None else "") or target.topic,
+            )
+            for index, stamp in zip(bad, stamps, strict=True)
+        ]
+        return self._dead(encoded.batch, letters).split(target.batch_bytes, target.batch_records)
+
+    def halves(self, piece: Piece) -> Sequence[Piece]:
+        """What takes the place of a refused piece of one message that holds many records; none: it holds one."""
+        del piece
+        return ()
 
     def key(self, partition: str) -> str:
         """The mark key of a source partition."""
@@ -225,13 +263,35 @@ class _Columns:
     count: int
 
 
+def _convert_by_topic(
+    target: Target,
+    converter: Converter,
+    batch: SourceBatch,
+    values: Sequence[object],
+    schema: Schema | None,
+    failures: dict[int, Failure],
+) -> list[bytes]:
+    """As _convert, by a converter that knows where its messages go."""
+    encoded = [b""] * len(values)
+    for topic, indexes in by_topic(batch.topics if converter.by_topic else None, len(values), {}, target.topic):
+        converter.for_topic(topic)
+        if indexes is None:
+            return _convert(converter, target.source, values, schema, failures)
+        bad: dict[int, Failure] = {}
+        for index, body in zip(indexes, _convert(converter, target.source, _pick(values, indexes), schema, bad), strict=True):
+            encoded[index] = body
+        failures |= {indexes[number]: failure for number, failure in bad.items()}
+    return encoded
+
+
 def _convert(
     converter: Converter, source: object, values: Sequence[object], schema: Schema | None, failures: dict[int, Failure]
 ) -> list[bytes]:
     """The bytes of each value; empty for None and for those that are added to the failures."""
-    if isinstance(values, Texts) or (Rejected not in set(map(type, values)) and None not in values):
+    if _are_all_values(values):
+        nulls = null_places(values)
         try:
-            return converter.encode_many(values, schema)
+            return _around(nulls, len(values), converter.encode_many(_without(values, nulls), schema))
         except RecordError:
             # At least one is bad: found below, one by one.
             pass
@@ -240,73 +300,62 @@ def _convert(
         body = b""
         if isinstance(value, Rejected):
             failures[index] = Failure.of_rejected(value, source)
+        elif isinstance(value, Failure):
+            failures[index] = value
         elif value is not None:
             try:
                 body = converter.encode(value, schema)
             except RecordError as error:
-                failures[index] = Failure.of_value(Stage.CONVERT, error, value, converter)
+                failures[index] = Failure.of_value(Stage.CONVERT, error, value, converter, schema)
         encoded.append(body)
     return encoded
 
 
-def _keys(
-    converter: Converter, source: object, batch: SourceBatch, bodies: Sequence[bytes], failures: dict[int, Failure]
-) -> list[bytes | None] | None:
+def _are_all_values(values: Sequence[object]) -> bool:
+    """Whether none of them is a bad one."""
+    return isinstance(values, Texts | Column) or not {Rejected, Failure} & set(map(type, values))
+
+
+def _without(values: Sequence[object], nulls: Sequence[int]) -> Sequence[object]:
+    """Those that are there."""
+    if not nulls:
+        return values
+    if isinstance(values, Column):
+        return Column(values.array.drop_null())
+    return [value for value in values if value is not None]
+
+
+def _around(nulls: Sequence[int], count: int, bodies: list[bytes]) -> list[bytes]:
+    """So many bodies: empty ones where there is no value."""
+    if not nulls:
+        return bodies
+    there = iter(bodies)
+    missing = set(nulls)
+    return [b"" if index in missing else next(there) for index in range(count)]
+
+
+def keys_of(target: Target, batch: SourceBatch, bodies: Sequence[bytes], failures: dict[int, Failure]) -> list[bytes | None] | None:
+    """The bytes of each key, None for a record without one; records whose keys can't be converted are added to the failures."""
     if batch.keys is None:
         return None
     bad: dict[int, Failure] = {}
-    encoded = _convert(converter, source, batch.keys, batch.key_schema, bad)
+    encoded: list[bytes | None] = [*_convert_by_topic(target, target.key, batch, batch.keys, batch.key_schema, bad)]
     for index, failure in bad.items():
         # The dead letter keeps the value: the message says what is wrong with the key.
         failures.setdefault(index, failure.of_bytes(bodies[index]))
-    return [None if key is None or index in bad else encoded[index] for index, key in enumerate(batch.keys)]
+    for index in (*null_places(batch.keys), *bad):
+        encoded[index] = None
+    return encoded
 
 
-def _extras(
-    batch: SourceBatch, keys: Sequence[bytes | None] | None, bodies: Sequence[bytes], failures: dict[int, Failure]
-) -> list[bytes] | None:
-    """The encoded properties of each record besides RCPOS; None: no record has any."""
-    if batch.properties is not None:
-        return [_encoded(index, properties, bodies, failures) for index, properties in enumerate(batch.properties)]
-    tombstones = not isinstance(batch.values, Texts) and None in batch.values
-    if keys is None and batch.headers is None and batch.timestamps_ms is None and not tombstones:
-        return None
-    extras = []
-    for index in range(len(batch)):
-        properties: dict[str, str] = {}
-        key = None if keys is None else keys[index]
-        if key is not None:
-            properties.update(_key_property(key))
-        for name, value in (batch.headers[index] if batch.headers is not None else NO_HEADERS).items():
-            if value:
-                properties[name if name in _KEPT else EXTENSION + name] = value
-        if batch.timestamps_ms is not None:
-            properties[TIMESTAMP] = str(batch.timestamps_ms[index])
-        if batch.values[index] is None:
-            properties[TOMBSTONE] = "1"
-        extras.append(_encoded(index, properties, bodies, failures))
-    return extras
-
-
-def _encoded(index: int, properties: Mapping[str, str], bodies: Sequence[bytes], failures: dict[int, Failure]) -> bytes:
-    try:
-        return encode_properties(properties)
-    except RocketMQError as error:
+def refused_extras(bad: Mapping[int, RocketMQError], bodies: Sequence[bytes], failures: dict[int, Failure]) -> None:
+    """Adds the records whose properties cannot be encoded to the failures."""
+    for index, error in bad.items():
         failures.setdefault(index, Failure.of_value(Stage.CONVERT, error, bodies[index], Encoder))
-        return b""
 
 
-def _key_property(key: bytes) -> dict[str, str]:
-    try:
-        text = key.decode()
-    except UnicodeDecodeError:
-        text = ""
-    if text and text.isprintable():
-        return {"KEYS": text}
-    return {KEY_BASE64: base64.b64encode(key).decode() or "="}
-
-
-def _too_large(body: bytes, limit: int) -> Failure:
+def too_large(body: bytes, limit: int) -> Failure:
+    """Of a record that no message can hold."""
     message = f"the value takes {len(body)} bytes and a message may hold {limit}"
     return Failure.of_value(Stage.CONVERT, RecordTooLarge(message), body, Encoder)
 
@@ -315,12 +364,13 @@ class RecordTooLarge(RecordError):
     """A value does not fit into a message."""
 
 
-def _by_topic(
+def by_topic(
     topics: Sequence[str] | None, count: int, failures: Mapping[int, Failure], default: str
 ) -> list[tuple[str, list[int] | None]]:
     """The indexes of the records of each topic; None: all of them."""
-    if topics is None:
-        return [(default, None if not failures else [index for index in range(count) if index not in failures])]
+    if topics is None or (count and topics.count(topics[0]) == len(topics)):
+        topic = default if topics is None else topics[0] or default
+        return [(topic, None if not failures else [index for index in range(count) if index not in failures])]
     dealt: dict[str, list[int]] = {}
     for index in range(count):
         if index not in failures:

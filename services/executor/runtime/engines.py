@@ -20,6 +20,8 @@ class Engine(Protocol):
     """Writes batches of one sink task, all in one thread."""
 
     wanted: Wanted
+    gather_seconds: float
+    """How long a batch is worth waiting for while there is more to read: see Batcher."""
 
     def finish(self, part: Part) -> None:
         """Prepares a part; called in the reader's thread while another batch is written."""
@@ -44,6 +46,8 @@ class Engine(Protocol):
 
 class NativeEngine:
     """A record sink in this process."""
+
+    gather_seconds = 0.0
 
     def __init__(self, task: RecordSinkTask, name: str, *, headers: bool) -> None:
         self.wanted = Wanted(headers=headers)
@@ -89,7 +93,8 @@ def stage(writer: SinkWriter, batch: SinkBatch, part: str) -> tuple[Receipt, lis
         for index, reason in sorted(refusal.refused.items()):
             error = RecordRefused({index: reason}, None).with_traceback(refusal.__traceback__)
             failure = Failure.of_value(Stage.WRITE, error, as_bytes(batch.values[index]), writer)
-            bad.append(BadRecord(batch.queue, batch.offsets[index], failure))
+            row = None if batch.rows is None else batch.rows[index]
+            bad.append(BadRecord(batch.queue, batch.offsets[index], failure, row=row))
         return refusal.receipt, bad
 
 
@@ -116,6 +121,7 @@ def _join(batches: Sequence[SinkBatch]) -> SinkBatch:
         None if first.headers is None else [headers for batch in batches for headers in batch.headers or ()],
         next((batch.schema for batch in batches if batch.schema is not None), None),
         sum(batch.size for batch in batches),
+        None if first.rows is None else list(chain.from_iterable(batch.rows or () for batch in batches)),
     )
 
 

@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from rocketconnect_sdk.dead_letters import PREFIX, STAGES, own_properties
+from rocketconnect_sdk.misfit import misfit
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.record import NO_HEADERS, Offset, Rejected
+from rocketconnect_sdk.schema import Schema
 from services.executor.host.secrets import hide
 
 _PROPERTIES_LIMIT = 32_767
@@ -65,12 +67,14 @@ class Failure:
     advice: str = ""
 
     @classmethod
-    def of_value(cls, stage: Stage, error: Exception, value: object, by: object) -> "Failure":
-        """Of a value that a stage could not handle; `by`: what could not, an object or a class."""
+    def of_value(cls, stage: Stage, error: Exception, value: object, by: object, schema: Schema | None = None) -> "Failure":
+        """Of a value that a stage could not handle; `by`: what could not, an object or a class. With a schema it says where."""
         original = as_bytes(value)
+        place = "" if schema is None else misfit(schema, value)
+        reason = f"{place} ({error})" if place else str(error)
         digest = hashlib.sha256(original).hexdigest()
         name = type(error).__name__
-        return cls(stage, name, str(error), original, len(original), digest, _class_name(by), _trace(error))
+        return cls(stage, name, reason, original, len(original), digest, _class_name(by), _trace(error))
 
     def of_bytes(self, original: bytes) -> "Failure":
         """The same, of a message with these bytes."""

@@ -42,7 +42,7 @@ class Gate:
         self._place = place
         self._skipping = skipping
         self._until = until
-        self._gone: set[tuple[str, int]] = set()
+        self._gone: set[tuple[str, int, int | None]] = set()
         self._changing = False
 
     def __enter__(self) -> Self:
@@ -78,7 +78,7 @@ class Gate:
             self._changing = True
 
     def _leave_out(self, records: Sequence[BadRecord]) -> None:
-        fresh = [record for record in records if (record.queue, record.offset) not in self._gone]
+        fresh = [record for record in records if (record.queue, record.offset, record.row) not in self._gone]
         if fresh:
             self._letters.send(fresh, self._until)
-            self._gone.update((record.queue, record.offset) for record in fresh)
+            self._gone.update((record.queue, record.offset, record.row) for record in fresh)

@@ -55,15 +55,16 @@ class Stamper:
         self._head = _NAME + f"{uid}|{epoch}|{partition_id(partition)}|{incarnation}|".encode()
 
     def stamp(self, offsets: Sequence[Offset]) -> Sequence[bytes]:
-        """One for each offset; all of them have as many integers as the first."""
+        """One for each offset."""
         if not offsets:
             return []
         if isinstance(offsets, Numbers):
             digits = repr(offsets.integers)[1:-1].encode().split(b", ")
             if len(set(map(len, digits))) == 1:
                 return NumberedProperties(self._head, digits, _END)
-        pattern = self._head.replace(b"%", b"%%") + b".".join([b"%d"] * len(offsets[0])) + _END
-        return [pattern % offset for offset in offsets]
+        head = self._head.replace(b"%", b"%%")
+        patterns = {count: head + b".".join([b"%d"] * count) + _END for count in set(map(len, offsets))}
+        return [patterns[len(offset)] % offset for offset in offsets]
 
 
 def parse(raw: bytes) -> Place | None:

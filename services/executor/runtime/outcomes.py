@@ -21,4 +21,4 @@ def failed(error: Exception, *, clean: bool) -> Outcome:
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
     message = f"unexpected error, a defect of the connector or of RocketConnect: {type(error).__name__}: {error}{where}"
-    return Outcome(clean=clean, failed=True, error=message)
+    return Outcome(clean=clean, failed=True, error=message, stack="".join(traceback.format_exception(error)))

@@ -4,23 +4,28 @@ import base64
 import binascii
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, TypeVar
 
+from rocketconnect_sdk.compact import Column
 from rocketconnect_sdk.converters import Converter
+from rocketconnect_sdk.converters.arrow import ArrowConverter
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import SourceMark
+from rocketconnect_sdk.transforms.base import Record, Records, one_by_one
+from rocketconnect_sdk.transforms.chain import Chain
 from rocketmq_remoting.batch import DecodedBatch
 from rocketmq_remoting.numbered import NumberedProperties
 from rocketmq_remoting.protocol.properties import UNIQUE_KEY, decode_properties
-from services.executor.runtime.encode import EXTENSION, KEY_BASE64, TIMESTAMP, TOMBSTONE
+from services.executor.runtime.extras import EXTENSION, KEY_BASE64, TIMESTAMP, TOMBSTONE
 from services.executor.runtime.failures import ErrorPolicy, Failure, RecordFailed, Stage, beyond
 from services.executor.runtime.marks import PROPERTY, behind
 from services.executor.runtime.queues import text
+from services.executor.runtime.transforms import failure_of
 
 T = TypeVar("T")
 
@@ -33,12 +38,26 @@ _KEPT = frozenset({"KEYS", "TAGS"})
 
 @dataclass(frozen=True, slots=True)
 class BadRecord:
-    """A message that could not be converted or written: its queue offset, why, and its encoded properties where they are known."""
+    """A message that could not be converted or written: its queue offset, why, and its encoded properties where they are known.
+
+    Of a packed message one row, by its number; None: the whole message.
+    """
 
     queue: str
     offset: int
     failure: Failure
     raw_properties: bytes = b""
+    row: int | None = None
+
+    @property
+    def place(self) -> str:
+        """Where it stands, for people."""
+        return f"queue {self.queue}, offset {self.offset}" + ("" if self.row is None else f", row {self.row}")
+
+    @property
+    def beyond(self) -> str:
+        """What `position set` is to be told to leave out this record alone; empty: there are others in its message."""
+        return beyond(self.queue, (self.offset + 1,)) if self.row is None else ""
 
 
 @dataclass(slots=True)
@@ -89,26 +108,54 @@ class Wanted:
         keys: Keys.
         timestamps: Times.
         headers: Headers.
+        header_names: The only ones that are looked at; empty: all are.
         array: Makes an Arrow array of values of a schema; a RecordError when one does not fit.
+        rows_as: What values without a schema are rows of: see DataFrameSinkTask.
     """
 
     keys: bool = True
     timestamps: bool = True
     headers: bool = False
+    header_names: Sequence[str] = ()
     array: Callable[[Sequence[object], Schema | None], object] | None = None
+    rows_as: Schema | None = None
+
+    def may_have_headers(self, properties: bytes) -> bool:
+        """Whether the headers that are looked at can be among these encoded properties."""
+        return not self.header_names or any(name.encode() in properties for name in self.header_names)
+
+
+def decoder(key: Converter, value: Converter, policy: ErrorPolicy, wanted: Wanted, chain: Chain) -> "Decoder":
+    """What decodes the messages of these converters, and transforms what is in them."""
+    if isinstance(value, ArrowConverter):
+        from services.executor.runtime.decode_rows import RowsDecoder
+
+        return RowsDecoder(key, value, policy, wanted, chain)
+    return Decoder(key, value, policy, wanted, chain)
 
 
 class Decoder:
     """Decodes what a sink task pulls; used by one thread."""
 
-    def __init__(self, key: Converter, value: Converter, policy: ErrorPolicy, wanted: Wanted) -> None:
+    def __init__(self, key: Converter, value: Converter, policy: ErrorPolicy, wanted: Wanted, chain: Chain) -> None:
         self._key = key
         self._value = value
         self._policy = policy
         self._wanted = wanted
+        self._chain = chain
+        # What transforms may look at, and what the columns of JSON are only after them.
+        self._looked_at = (
+            replace(wanted, keys=True, timestamps=True, headers=True, header_names=(), rows_as=None) if chain else wanted
+        )
 
     def decode(
-        self, batch: DecodedBatch, kept: Sequence[int] | None, start: int, marks: Mapping[str, SourceMark], now: float
+        self,
+        batch: DecodedBatch,
+        kept: Sequence[int] | None,
+        start: int,
+        marks: Mapping[str, SourceMark],
+        now: float,
+        before: Mapping[str, SourceMark],
     ) -> list[Part]:
         """The parts of a pulled batch: one, unless the schema changes in it.
 
@@ -118,7 +165,13 @@ class Decoder:
             start: The queue offset at which its range begins.
             marks: That move with it.
             now: Monotonic time.
+            before: The marks before the batch.
+
+        Raises:
+            SystemAway, RetriableError: a converter or transform needs a system that does not answer; the same again later.
+            PermanentError: of a converter or transform.
         """
+        del before
         queue = text(batch.queue)
         bodies = batch.bodies if kept is None else [batch.bodies[i] for i in kept]
         raws = batch.raw_properties if kept is None else [batch.raw_properties[i] for i in kept]
@@ -128,7 +181,10 @@ class Decoder:
         until = batch.offsets[-1] + 1
         bad: dict[int, Failure] = columns.bad
         values, schemas = self._values(bodies, columns.tombstones, bad)
-        arrays = self._arrays(values, schemas, bodies, bad)
+        made = Made(values, schemas, columns.keys, columns.times, columns.headers)
+        if self._chain:
+            made = self._transformed(made, batch.queue.topic, bodies.__getitem__, bad)
+        arrays = self._arrays(made, bodies, bad)
         error = self._first_error(queue, offsets, bad)
         stop = len(bodies)
         if error is not None:
@@ -137,21 +193,23 @@ class Decoder:
             until = offsets[stop]
             bad = {}
         parts = []
-        for first, last, schema in _same_schema(schemas, bad, stop):
-            good = [i for i in range(first, last) if i not in bad] if bad else range(first, last)
+        left_out = bad.keys() | made.dropped
+        for first, last, schema in made.ranges(left_out, stop):
+            good = [i for i in range(first, last) if i not in left_out] if left_out else range(first, last)
             records = SinkBatch(
                 queue,
-                batch.queue.topic,
-                _pick(values, good),
+                batch.queue.topic if made.topics is None or not good else made.topics[good[0]],
+                _pick(made.values, good),
                 _pick(offsets, good),
-                None if columns.keys is None else _pick(columns.keys, good),
-                None if columns.times is None else _pick(columns.times, good),
-                None if columns.headers is None else _pick(columns.headers, good),
+                None if made.keys is None or not self._wanted.keys else _pick(made.keys, good),
+                None if made.times is None or not self._wanted.timestamps else _pick(made.times, good),
+                None if made.headers is None or not self._wanted.headers else _pick(made.headers, good),
                 schema,
                 sum(map(len, _pick(bodies, good))),
             )
             failed = [BadRecord(queue, offsets[i], _whole(bad[i], bodies[i]), raws[i]) for i in range(first, last) if i in bad]
-            part = Part(queue, start, until, {}, records, len(records) + len(failed), 0, failed, now)
+            dropped = sum(first <= i < last for i in made.dropped)
+            part = Part(queue, start, until, {}, records, len(records) + len(failed) + dropped, 0, failed, now)
             if self._wanted.array is not None:
                 part.array = arrays.get((first, last)) or self._wanted.array(records.values, schema)
             parts.append(part)
@@ -180,6 +238,9 @@ class Decoder:
     ) -> tuple[Sequence[object], Sequence[Schema | None] | Schema | None]:
         """The values, and either the schema of all or that of each."""
         if not tombstones and not bad:
+            rows = None if self._looked_at.rows_as is None else self._value.decode_rows(bodies, self._looked_at.rows_as)
+            if rows is not None:
+                return Column(rows), None
             try:
                 return self._value.decode_many(bodies)
             except RecordError:
@@ -198,28 +259,45 @@ class Decoder:
             schemas.append(schema)
         return values, schemas
 
-    def _arrays(
-        self,
-        values: Sequence[object],
-        schemas: Sequence[Schema | None] | Schema | None,
-        bodies: Sequence[bytes],
-        bad: dict[int, Failure],
-    ) -> dict[tuple[int, int], object]:
-        """Arrays of ranges without bad records; values that their schema does not allow are added to the bad ones."""
+    def _transformed(self, made: "Made", topic: str, original: Callable[[int], bytes], bad: dict[int, Failure]) -> "Made":
+        """What has become of those that are not bad; those that could not be changed are added to these.
+
+        Args:
+            made: Before the transforms.
+            topic: Where they come from.
+            original: The bytes that a dead letter of one keeps.
+            bad: By index.
+        """
+        count = len(made.values)
+        runs: list[Records] = []
+        for first, last, schema in made.ranges(bad.keys(), count):
+            good = [i for i in range(first, last) if i not in bad] if bad else range(first, last)
+            columns = [None if column is None else _pick(column, good) for column in (made.keys, made.times, made.headers)]
+            done = self._chain.run(Records(_pick(made.values, good), good, topic, schema, None, *columns))
+            bad.update({index: failure_of(failed, original(index)) for index, failed in done.failed.items()})
+            runs += done.runs
+        if len(runs) == 1 and len(runs[0]) == count:
+            (run,) = runs
+            topics = run.topics or ([run.topic] * count if run.topic != topic else None)
+            return Made(run.values, run.schema, run.keys, run.timestamps_ms, run.headers, topics)
+        return _scattered(runs, count, bad)
+
+    def _arrays(self, made: "Made", bodies: Sequence[bytes], bad: dict[int, Failure]) -> dict[tuple[int, int], object]:
+        """Arrays of ranges without bad and dropped records; values that their schema does not allow are added to the bad ones."""
         make = self._wanted.array
         found: dict[tuple[int, int], object] = {}
         if make is None:
             return found
-        for first, last, schema in _same_schema(schemas, bad, len(values)):
+        for first, last, schema in made.ranges(bad.keys() | made.dropped, len(bodies)):
             try:
-                found[first, last] = make(values[first:last], schema)
+                found[first, last] = make(made.values[first:last], schema)
             except RecordError:
                 for index in range(first, last):
                     try:
-                        make([values[index]], schema)
+                        make([made.values[index]], schema)
                     except RecordError as error:
                         bad[index] = Failure.of_value(Stage.CONVERT, error, bodies[index], self._value)
-        return {} if bad else found
+        return {} if bad or made.dropped else found
 
     def _first_error(self, queue: str, offsets: Sequence[int], bad: Mapping[int, Failure]) -> RecordFailed | None:
         for index in sorted(bad):
@@ -233,12 +311,13 @@ class Decoder:
     def _columns(self, raws: Sequence[bytes], stored: Sequence[int], message_id: Callable[[int], str]) -> "_Columns":
         # Where they differ in a number only, all have the same names.
         joined = raws[0] if isinstance(raws, NumberedProperties) else b"".join(raws)
-        wanted = self._wanted
+        wanted = self._looked_at
         keyed = wanted.keys and (b"KEYS\x01" in joined or KEY_BASE64.encode() in joined)
         timed = wanted.timestamps and TIMESTAMP.encode() in joined
         tombstones = TOMBSTONE.encode() in joined
+        headed = wanted.headers and wanted.may_have_headers(joined)
         columns = _Columns(times=stored if wanted.timestamps else None)
-        if not keyed and not timed and not tombstones and not wanted.headers:
+        if not keyed and not timed and not tombstones and not headed:
             return columns
         keys: list[object] = []
         times: list[int] = []
@@ -253,12 +332,12 @@ class Decoder:
                 times.append(int(given) if given.isdecimal() else stored[index])
             if TOMBSTONE in properties:
                 buried.add(index)
-            if wanted.headers:
+            if headed:
                 # As RocketMQ's consumers show it: what the producer called the message, otherwise where the broker has it.
-                headers.append(_headers(properties, properties.get(UNIQUE_KEY) or message_id(index)))
+                headers.append(headers_of(properties, properties.get(UNIQUE_KEY) or message_id(index)))
         columns.keys = keys if keyed else None
         columns.times = times if timed else columns.times
-        columns.headers = headers if wanted.headers else None
+        columns.headers = headers if headed else None
         columns.tombstones = frozenset(buried)
         return columns
 
@@ -282,7 +361,71 @@ class _Columns:
     bad: dict[int, Failure] = field(default_factory=dict)
 
 
-def _headers(properties: Mapping[str, str], message_id: str) -> Mapping[str, str]:
+@dataclass(slots=True)
+class Made:
+    """What messages have become, as columns: one value for each message.
+
+    Attributes:
+        values: Of a bad or dropped one it stands for nothing.
+        schemas: That of all, or that of each.
+        keys: None: no record has one.
+        times: None: not looked at.
+        headers: None: not looked at.
+        topics: Of each; None: that of the queue.
+        dropped: Those that go nowhere.
+    """
+
+    values: Sequence[object]
+    schemas: Sequence[Schema | None] | Schema | None
+    keys: Sequence[object] | None
+    times: Sequence[Any] | None
+    headers: Sequence[Mapping[str, str]] | None
+    topics: Sequence[str] | None = None
+    dropped: frozenset[int] = frozenset()
+
+    def ranges(self, left_out: Collection[int], stop: int) -> list[tuple[int, int, Schema | None]]:
+        """Ranges before `stop` of one schema and topic each; what is left out, and a tombstone, goes with what is around it."""
+        if not stop:
+            return []
+        if (self.schemas is None or isinstance(self.schemas, Schema)) and self.topics is None:
+            return [(0, stop, self.schemas)]
+        ranges: list[tuple[int, int, Schema | None]] = []
+        first = 0
+        held: Schema | None = None
+        topic: str | None = None
+        for index in range(stop):
+            if index in left_out:
+                continue
+            schema = self.schemas if self.schemas is None or isinstance(self.schemas, Schema) else self.schemas[index]
+            goes_to = topic if self.topics is None else self.topics[index]
+            other = schema is not None and held is not None and schema != held
+            if other or (topic is not None and goes_to != topic):
+                ranges.append((first, index, held))
+                first, held = index, None
+            held, topic = schema if schema is not None else held, goes_to
+        ranges.append((first, stop, held))
+        return ranges
+
+
+def _scattered(runs: Sequence[Records], count: int, bad: Collection[int]) -> Made:
+    """Each record at the index it came with."""
+    made = [Record(None)] * count
+    for index, record in one_by_one(runs):
+        made[index] = record
+    there = {index for run in runs for index in run.indexes}
+    topics = [record.topic for record in made]
+    return Made(
+        [record.value for record in made],
+        [None if record.value is None else record.schema for record in made],
+        [record.key for record in made],
+        [record.timestamp_ms or 0 for record in made],
+        [record.headers for record in made],
+        topics,
+        frozenset(index for index in range(count) if index not in there and index not in bad),
+    )
+
+
+def headers_of(properties: Mapping[str, str], message_id: str) -> Mapping[str, str]:
     """As RocketMQ Connect shows them: extensions without their prefix, RocketMQ's own properties with another one, and the id."""
     headers = {}
     for name, value in properties.items():
@@ -296,28 +439,6 @@ def _headers(properties: Mapping[str, str], message_id: str) -> Mapping[str, str
             headers[f"MQ-SYS-{name}"] = value
     headers["MQ-SYS-MSG_ID"] = message_id
     return headers
-
-
-def _same_schema(
-    schemas: Sequence[Schema | None] | Schema | None, bad: Mapping[int, Failure], stop: int
-) -> list[tuple[int, int, Schema | None]]:
-    """Ranges of equal schemas before `stop`."""
-    if not stop:
-        return []
-    if schemas is None or isinstance(schemas, Schema):
-        return [(0, stop, schemas)]
-    ranges: list[tuple[int, int, Schema | None]] = []
-    first = 0
-    held: Schema | None = None
-    for index in range(stop):
-        if index in bad or schemas[index] is None:
-            continue
-        if held is not None and schemas[index] != held:
-            ranges.append((first, index, held))
-            first = index
-        held = schemas[index]
-    ranges.append((first, stop, held))
-    return ranges
 
 
 def _pick(column: Sequence[T], which: Sequence[int]) -> Sequence[T]:

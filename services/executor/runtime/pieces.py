@@ -43,10 +43,11 @@ class Piece:
         queue: Where they go.
         key: The mark key of their source partition.
         incarnation: Of the source partition.
-        offsets: Their source offsets.
+        offsets: Their source offsets; of a message of many records that of its last one.
         bodies: Their payloads.
         properties: Their encoded properties, RCPOS first.
         dead: They are dead letters.
+        rows: How many records each message holds; None: one each.
         found_from: Set on the rest of a piece: the part before it is in the queue, at this offset or behind it.
         size: Bytes as they are sent.
         values: Bytes of bodies.
@@ -60,6 +61,7 @@ class Piece:
     bodies: Sequence[bytes]
     properties: Sequence[bytes]
     dead: bool = False
+    rows: Sequence[int] | None = None
     found_from: int | None = None
     size: int = field(init=False)
     values: int = field(init=False)
@@ -84,6 +86,11 @@ class Piece:
         """How many messages."""
         return len(self.bodies)
 
+    @property
+    def records(self) -> int:
+        """How many records."""
+        return len(self) if self.rows is None else sum(self.rows)
+
     def part(self, start: int, stop: int) -> "Piece":
         """Some of its messages; it belongs to the same batch, which does not count it yet."""
         return Piece(
@@ -95,6 +102,7 @@ class Piece:
             self.bodies[start:stop],
             self.properties[start:stop],
             dead=self.dead,
+            rows=None if self.rows is None else self.rows[start:stop],
             found_from=self.found_from,
         )
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from pathlib import Path
 
 import grpc
 from rocketconnect.position.v1 import position_service_pb2 as wire
@@ -77,10 +78,8 @@ class PositionClient:
     """
 
     def __init__(self, endpoints: Endpoints, spec: TaskSpec) -> None:
-        # Only what is given here counts: a host is told by its executor, not by its environment.
-        settings = ServiceSettings.model_validate(
-            {"tls_ca": endpoints.tls_ca, "tls_cert": endpoints.tls_cert, "tls_key": endpoints.tls_key}
-        )
+        ca, cert, key = (Path(path) if path else None for path in (endpoints.tls_ca, endpoints.tls_cert, endpoints.tls_key))
+        settings = ServiceSettings(tls_ca=ca, tls_cert=cert, tls_key=key)
         self._send_deadline = timedelta(seconds=endpoints.send_deadline)
         self._channel = sync_channel(endpoints.position_address, settings, service="position")
         self._stub = PositionServiceStub(self._channel)

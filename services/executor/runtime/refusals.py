@@ -83,5 +83,6 @@ def _head(records: SinkBatch, count: int) -> SinkBatch:
         keys=None if records.keys is None else records.keys[:count],
         timestamps_ms=None if records.timestamps_ms is None else records.timestamps_ms[:count],
         headers=None if records.headers is None else records.headers[:count],
+        rows=None if records.rows is None else records.rows[:count],
         size=records.size * count // max(1, len(records)),
     )

@@ -6,15 +6,18 @@ import math
 import threading
 from concurrent.futures import Future
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rocketconnect_sdk.connector_options import parse_direct, parse_sink, parse_source
 from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.converters import converter_class
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.loader import DIRECT, find
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.sink import DataFrameSink, RecordSink, Sink, SinkTask
 from rocketconnect_sdk.source import Source
+from rocketconnect_sdk.transforms.chain import make
 from services.executor.host.secrets import hide, resolve
 from services.executor.runtime.attempts import FENCED, Attempts, Stopped
 from services.executor.runtime.direct_task import DirectRun
@@ -50,11 +53,11 @@ def run(
     reporter.log("INFO", f"starts with revision {spec.revision}, plan generation {spec.generation}, epoch {spec.epoch}")
     outcome = _guarded(spec, control, lease, reporter, endpoints, spark=spark)
     if outcome.error:
-        outcome = Outcome(outcome.clean, outcome.failed, outcome.permanent, outcome.fenced, hide(outcome.error))
+        outcome = replace(outcome, error=hide(outcome.error), stack=hide(outcome.stack))
     if outcome.failed:
         # Whoever tries again counts what is tried again, and leaves out bad records: this one is counted nowhere else.
         reporter.metrics.errors += 1
-        reporter.log("ERROR", outcome.error)
+        reporter.log("ERROR", f"{outcome.error}\n{outcome.stack}".rstrip())
         reporter.state(State.FAILED, outcome.error)
     else:
         reporter.log("INFO", f"stopped{_how(outcome)}")
@@ -121,7 +124,9 @@ def _run(
         held.callback(positions.close)
         policy = ErrorPolicy.of(config, spec.connector)
         lease = lease if config["on.isolation"] == "pause" else _without_end()
-        around = Surroundings(spec, control, lease, reporter, endpoints, config, client, positions, attempts, policy)
+        chain = make(config.raw)
+        held.callback(chain.close)
+        around = Surroundings(spec, control, lease, reporter, endpoints, config, client, positions, attempts, policy, chain)
         if direct:
             return _direct(around, source_config, sink_config, context, held)
         if isinstance(plugin, Source):
@@ -171,6 +176,7 @@ def _seconds(milliseconds: int) -> float | None:
 
 
 def _source(plugin: Source, around: Surroundings, context: TaskContext, held: ExitStack) -> Outcome:
+    context.columns = converter_class(around.config["value.converter"]).wants_columns
     task = plugin.open(around.config, around.spec.task_config, context)
     held.callback(task.close)
     return begin_source(around, task, context).run()
@@ -217,6 +223,6 @@ def _engine(
         raise PermanentError(msg)
     frames = plugin.open(around.config, task_config, context)
     held.callback(frames.close)
-    engine = DataFrameEngine(frames, session, name, plugin.columns)
+    engine = DataFrameEngine(frames, session, name, frames.columns or plugin.columns)
     held.callback(engine.close)
     return engine, frames

@@ -2,6 +2,7 @@
 
 import time
 from collections import deque
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -166,9 +167,13 @@ class Sender:
         """Nothing more comes: nothing waits for more."""
         self._linger = 0.0
 
-    def go_on(self, queue: MessageQueue) -> None:
-        """A refusal is dealt with: what is behind it may be sent."""
-        self._lanes[queue].held = False
+    def go_on(self, queue: MessageQueue, instead: Sequence[Piece] = ()) -> None:
+        """A refusal is dealt with: what is behind it may be sent, after what takes its place."""
+        lane = self._lanes[queue]
+        lane.held = False
+        lane.waiting.extendleft(reversed(instead))
+        self._busy[queue] = lane
+        self.buffered += sum(piece.size for piece in instead)
 
     def drop_waiting(self) -> None:
         """The task fails: only what is under way is still finished."""

@@ -39,12 +39,14 @@ class InQueue:
 
     def place(self, record: BadRecord) -> str:
         """See Origin."""
-        return f"queue {record.queue}, offset {record.offset}"
+        return record.place
 
     def properties(self, record: BadRecord) -> Mapping[str, str]:
         """See Origin: the queue a second time as what RocketMQ Connect calls it, a partition."""
         topic, broker, number = record.queue.rsplit("/", 2)
         where = {"topic": topic, "broker": broker, "queue": number, "partition": number, "offset": str(record.offset)}
+        if record.row is not None:
+            where["row"] = str(record.row)
         return {**where, "cluster.id": self._clusters.get(broker, "")}
 
 
@@ -144,4 +146,8 @@ class SinkDeadLetters:
 
 
 def _with_message(record: BadRecord, body: bytes, raw_properties: bytes) -> BadRecord:
+    if record.row is not None:
+        from services.executor.runtime.decode_rows import row_of
+
+        body = row_of(body, record.row)
     return replace(record, failure=record.failure.of_bytes(body), raw_properties=raw_properties)

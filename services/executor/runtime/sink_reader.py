@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from rocketconnect_sdk.errors import PermanentError, SystemAway
+from rocketconnect_sdk.errors import RetriableError as TryAgain
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.sink import QueuePosition, SourceMark
 from rocketmq_remoting.batch import DecodedBatch
@@ -14,6 +15,7 @@ from rocketmq_remoting.errors import GroupNotFound, QueueGap, RetriableError, To
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.stream import PullStream
 from services.executor.runtime import continuity
+from services.executor.runtime.attempts import Attempts
 from services.executor.runtime.batcher import Batcher
 from services.executor.runtime.marks import select
 from services.executor.runtime.parts import Decoder, Part
@@ -41,6 +43,8 @@ class _Reading:
     backoff: Backoff = field(default_factory=lambda: Backoff(0.05, 2.0))
     not_before: float = 0.0
     trouble: str = ""
+    failing: tuple[Exception, float] | None = None
+    """Why it could not be converted, and since when."""
 
 
 class SinkReader:
@@ -57,6 +61,7 @@ class SinkReader:
         control: Nothing is read while it is paused.
         skip_gaps: on.gap=skip.
         log: For people: (level, message).
+        attempts: How long a conversion is tried again.
         buffer_bytes: What all streams hold ahead together, about.
     """
 
@@ -73,6 +78,7 @@ class SinkReader:
         control: TaskControl,
         skip_gaps: bool,
         log: Callable[[str, str], None],
+        attempts: Attempts,
         buffer_bytes: int,
     ) -> None:
         self._client = client
@@ -83,6 +89,7 @@ class SinkReader:
         self._control = control
         self._skip_gaps = skip_gaps
         self._log = log
+        self._attempts = attempts
         self._arrived = threading.Event()
         self._closed = False
         self._reading = {
@@ -172,24 +179,45 @@ class SinkReader:
                 # The topic was there when the task began: a broker that comes back has not announced it yet.
                 # The group is registered meanwhile (see group_offsets), or by somebody who may.
                 reading.unsure = True
-                # What was pulled and not taken comes again.
-                reading.stream.seek(reading.position)
-                reading.trouble = f"reading {text(queue)}: {error}"
-                reading.not_before = time.monotonic() + reading.backoff.pause()
+                self._wait(reading, f"reading {text(queue)}: {error}", None)
                 continue
-            # A pull is under way or has been answered.
-            reading.trouble = ""
-            reading.backoff.reset()
             if batch is not None:
                 found = True
-                self._take(reading, batch)
+                try:
+                    self._take(reading, batch)
+                except (SystemAway, TryAgain) as error:
+                    self._convert_later(reading, error)
+                    continue
+                reading.failing = None
+            # A pull is under way or has been answered; what could not be converted is still to come.
+            if reading.failing is None:
+                reading.trouble = ""
+                reading.backoff.reset()
         self.caught_up = not found
+        self._batcher.expect(more=any(reading.stream.known_end > reading.position for reading in self._reading.values()))
         return found
 
+    def _convert_later(self, reading: _Reading, error: SystemAway | TryAgain) -> None:
+        """Nothing of a batch is on its way: it is pulled again."""
+        trouble = f"converting what was read from {text(reading.stream.queue)}: {error}"
+        before, began = reading.failing or (None, time.monotonic())
+        reading.failing = (error, began)
+        if isinstance(error, TryAgain):
+            self._attempts.check_time(began, trouble, error)
+        self._attempts.count(error, before)
+        self._wait(reading, trouble, error.wait)
+
+    def _wait(self, reading: _Reading, trouble: str, seconds: float | None) -> None:
+        # What was pulled and not taken comes again.
+        reading.stream.seek(reading.position)
+        reading.trouble = trouble
+        pause = reading.backoff.pause()
+        reading.not_before = time.monotonic() + (pause if seconds is None else seconds)
+
     def _take(self, reading: _Reading, batch: DecodedBatch) -> None:
-        self._limit.take(len(batch), sum(map(len, batch.bodies)))
         kept, moved = select(batch.raw_properties, reading.marks)
-        parts = self._decoder.decode(batch, kept, reading.position, moved, time.monotonic())
+        parts = self._decoder.decode(batch, kept, reading.position, moved, time.monotonic(), reading.marks)
+        self._limit.take(sum(part.read for part in parts), sum(map(len, batch.bodies)))
         for part in parts:
             self._finish(part)
             self._put(part)

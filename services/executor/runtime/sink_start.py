@@ -12,7 +12,7 @@ from services.executor.runtime import continuity
 from services.executor.runtime.attempts import Stopped
 from services.executor.runtime.batcher import Batcher, Limits
 from services.executor.runtime.engines import Engine
-from services.executor.runtime.parts import Decoder
+from services.executor.runtime.parts import decoder
 from services.executor.runtime.positions import Opened, Stored
 from services.executor.runtime.queues import parse, text, wait_until
 from services.executor.runtime.rate import RateLimit
@@ -46,20 +46,21 @@ def begin(around: Surroundings, task: SinkTask, engine: Engine, context: TaskCon
     in_sink = insist("starting the sink", partial(_start, around, task))
     positions = _positions(around, opened, in_sink, queues, replayed)
     limits = Limits(config["buffer.bytes"], config["batch.bytes"], config["batch.records"])
-    batcher = Batcher(task.flush, limits)
+    batcher = Batcher(task.flush, limits, engine.gather_seconds)
     group = config["task.group.id"] or f"connect-{around.spec.connector}"
     key, value = around.converters()
     reader = SinkReader(
         around.client,
         group,
         positions,
-        decoder=Decoder(key, value, around.policy, engine.wanted),
+        decoder=decoder(key, value, around.policy, engine.wanted, around.chain),
         finish=engine.finish,
         batcher=batcher,
         limit=RateLimit(config["max.rate.records"], config["max.rate.bytes"], time.monotonic),
         control=around.control,
         skip_gaps=config["on.gap"] == "skip",
         log=around.reporter.log,
+        attempts=around.attempts,
         buffer_bytes=limits.buffer_bytes,
     )
     origin = InQueue(clusters(around, {queue.topic for queue in (*queues, *replayed)}) if dead else {})

@@ -3,13 +3,13 @@
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 from rocketmq_remoting.model import MessageQueue
 from services.executor.runtime.attempts import FENCED, Stopped
 from services.executor.runtime.batcher import Batcher
 from services.executor.runtime.engines import Engine
-from services.executor.runtime.failures import beyond
 from services.executor.runtime.gate import Gate
 from services.executor.runtime.group_offsets import GroupOffsets
 from services.executor.runtime.meter import Meter
@@ -114,7 +114,7 @@ class SinkRun:
     def _put(self, parts: Sequence[Part], until: float | None) -> None:
         commit = commit_of(self._around.spec, self._positions, parts)
         bad = [record for part in parts for record in part.bad]
-        ready = Gate(self._around, self._dead_letters, bad, _place, _skipping, until)
+        ready = Gate(self._around, self._dead_letters, bad, attrgetter("place"), attrgetter("beyond"), until)
         refused: Sequence[BadRecord] = ()
         if commit.after != commit.before:
             try:
@@ -196,11 +196,3 @@ class SinkRun:
         except Stopped:
             return False
         return True
-
-
-def _place(record: BadRecord) -> str:
-    return f"queue {record.queue}, offset {record.offset}"
-
-
-def _skipping(record: BadRecord) -> str:
-    return beyond(record.queue, (record.offset + 1,))

@@ -1,6 +1,7 @@
 """A source task: poll -> convert -> send -> commit. One thread; sends and commits are under way while it reads on."""
 
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,7 +12,7 @@ from rocketconnect_sdk.record import SourceBatch
 from rocketconnect_sdk.source import SourceTask
 from rocketmq_remoting.model import MessageQueue
 from services.executor.runtime.attempts import FENCED, GaveUp
-from services.executor.runtime.encode import Encoder, Target
+from services.executor.runtime.encode import Encoded, Target, encoder
 from services.executor.runtime.failures import Failure, RecordFailed, Stage, beyond, place_of
 from services.executor.runtime.meter import Meter
 from services.executor.runtime.outcomes import failed
@@ -19,10 +20,12 @@ from services.executor.runtime.pieces import Piece, Progress
 from services.executor.runtime.positions import Committer, Fenced, Opened, Stored
 from services.executor.runtime.rate import RateLimit
 from services.executor.runtime.sender import Refusal, Sender
+from services.executor.runtime.signals import answer_signals
 from services.executor.runtime.surroundings import Surroundings
 from services.executor.runtime.takeover import ROW, Found, Row, row_name
 from services.executor.runtime.task import Outcome, State
 from services.executor.runtime.topics import TopicMaker
+from services.executor.runtime.transforms import of_source
 
 COMMIT_SECONDS = 1.0
 _DRAIN_SECONDS = 10.0
@@ -84,7 +87,7 @@ class SourceRun:
             self._add_queue(queue, end)
         self._committer = Committer(around.positions, COMMIT_SECONDS, around.control.wake, self._stored)
         key, value = around.converters()
-        self._encoder = Encoder(
+        self._encoder = encoder(
             Target(
                 connector=around.spec.connector,
                 uid=around.spec.connector_uid,
@@ -101,13 +104,17 @@ class SourceRun:
                 record_bytes=context.max_record_bytes,
             ),
             self._progress.incarnation,
+            found.mark,
         )
-        self._poll_again_at = 0.0
-        self._poll_backoff = around.attempts.backoff()
-        self._poll_error: SystemAway | RetriableError | None = None
-        self._poll_failing_since = 0.0
+        self._read_batch: SourceBatch | None = None
+        self._transformed: deque[SourceBatch] = deque()
+        self._read_again_at = 0.0
+        self._read_backoff = around.attempts.backoff()
+        self._read_error: SystemAway | RetriableError | None = None
+        self._read_trouble = ""
+        self._read_failing_since = 0.0
         self._put_at = 0.0
-        self._caught_up = False
+        self._quiet = False
         self._error: Exception | None = None
 
     def run(self) -> Outcome:
@@ -126,6 +133,7 @@ class SourceRun:
     # --- a step
 
     def _step(self) -> None:
+        answer_signals(self._control, self._task, self._around.reporter)
         wait = self._move()
         now = time.monotonic()
         read = False
@@ -154,65 +162,102 @@ class SourceRun:
         # Invariant 7: no more is read while the buffer is full.
         return (
             self._sender.buffered < self._buffer_bytes
-            and now >= self._poll_again_at
+            and now >= self._read_again_at
             and not self._limit.delay()
-            and not self._task.finished
+            and not self._finished
         )
+
+    @property
+    def _holding(self) -> bool:
+        """Whether something that was read is not on its way yet."""
+        return self._read_batch is not None or bool(self._transformed)
+
+    @property
+    def _finished(self) -> bool:
+        return self._task.finished and not self._holding
 
     def _next_read(self, now: float) -> float:
         if self._control.paused or self._sender.buffered >= self._buffer_bytes:
             return _LONGEST_WAIT
-        return max(self._poll_again_at - now, self._limit.delay(), 0.0005)
+        return max(self._read_again_at - now, self._limit.delay(), 0.0005)
 
     def _read(self, now: float) -> bool:
-        """Reads once; false when there was nothing."""
+        """Reads once, and sends what was read on its way; false when there was nothing, or it has to wait."""
+        what = "converting what was read" if self._holding else "reading from the source"
         try:
-            batch = self._task.poll()
+            if not self._holding:
+                self._read_batch = self._poll(now)
+                what = "converting what was read"
+            moved = self._send_on(now)
         except (SystemAway, RetriableError) as error:
-            self._poll_failed(error, now)
+            self._reading_failed(what, error, now)
             return False
         except PermanentError as error:
             self._error = error
             return False
-        if self._poll_error is not None:
-            self._poll_error = None
-            self._poll_backoff.reset()
-        if not batch:
-            self._poll_again_at = now + self._task.idle_seconds
-            if not self._caught_up:
-                self._caught_up = True
-                self._found.caught_up()
-            return False
-        self._caught_up = False
-        self._take(batch, now)
-        return True
+        if self._read_error is not None:
+            self._read_error, self._read_trouble = None, ""
+            self._read_backoff.reset()
+        return moved
 
-    def _poll_failed(self, error: SystemAway | RetriableError, now: float) -> None:
-        before, self._poll_error = self._poll_error, error
+    def _poll(self, now: float) -> SourceBatch | None:
+        batch = self._task.poll()
+        if batch is not None and len(batch):
+            self._quiet = False
+            self._limit.take(len(batch), batch.size)
+            self._meter.read(len(batch), batch.size)
+            self._metrics.source_remaining = self._task.remaining() or 0
+            return batch
+        if batch is None or not batch.end:
+            batch = None
+            if self._task.caught_up:
+                self._found.caught_up()
+        # Between records a position that moves costs no wait; a source that moves positions alone is as good as idle.
+        if batch is None or self._quiet:
+            self._read_again_at = now + self._task.idle_seconds
+        self._quiet = True
+        return batch
+
+    def _send_on(self, now: float) -> bool:
+        """Of a batch that was read, what can be transformed and converted. The rest is held, and tried again (invariant 5)."""
+        if self._read_batch is not None:
+            self._transformed.extend(of_source(self._around.chain, self._read_batch, self._around.config["topic"]))
+            self._read_batch = None
+        moved = bool(self._transformed)
+        while self._transformed and self._error is None:
+            encoded = self._encoder.encode(self._transformed[0], now)
+            self._take(self._transformed.popleft(), encoded)
+        return moved
+
+    def _reading_failed(self, what: str, error: SystemAway | RetriableError, now: float) -> None:
+        before, self._read_error = self._read_error, error
+        self._read_trouble = f"{what}: {error}"
         if before is None:
-            self._poll_failing_since = now
-        pause = error.wait or self._poll_backoff.pause()
+            self._read_failing_since = now
+        pause = error.wait or self._read_backoff.pause()
         if isinstance(error, RetriableError):
             try:
-                self._around.attempts.check_time(self._poll_failing_since, _poll_trouble(error), error)
+                self._around.attempts.check_time(self._read_failing_since, self._read_trouble, error)
             except GaveUp as given_up:
                 self._error = given_up
                 return
         self._around.attempts.count(error, before)
-        self._poll_again_at = now + pause
+        self._read_again_at = now + pause
 
-    def _take(self, batch: SourceBatch, now: float) -> None:
-        encoded = self._encoder.encode(batch, now)
-        size = batch.size or sum(piece.values for piece in encoded.pieces)
-        self._limit.take(len(batch), size)
-        self._meter.read(len(batch), size)
-        self._metrics.source_remaining = self._task.remaining() or 0
+    def _take(self, batch: SourceBatch, encoded: Encoded) -> None:
+        if not batch.size:
+            size = sum(piece.values for piece in encoded.pieces)
+            self._limit.take(0, size)
+            self._meter.read(0, size)
+        self._metrics.duplicates_skipped += encoded.doubles
         self._error = encoded.error
         for index, failure in encoded.failures.items():
             self._left_out(failure, place_of(batch.partition, batch.offsets[index]))
-        if encoded.count:
+        if encoded.batch.end:
             self._found.read(encoded.batch.key)
             self._progress.read(encoded.batch)
+            if not encoded.pieces:
+                self._around.reporter.progress()
         for piece in encoded.pieces:
             self._route(piece)
 
@@ -222,7 +267,7 @@ class SourceRun:
         if not skip:
             self._sender.add(piece)
             return
-        self._metrics.duplicates_skipped += skip
+        self._metrics.duplicates_skipped += piece.part(0, skip).records
         if skip == len(piece):
             self._confirmed(piece, None, 0)
         else:
@@ -234,12 +279,17 @@ class SourceRun:
         if piece.batch.covered:
             self._meter.batch(now - piece.batch.read_at)
         if piece.dead:
-            self._metrics.dead_letters += len(piece)
-        self._meter.moved(now, 0 if piece.dead else len(piece), piece.values)
+            self._metrics.dead_letters += piece.records
+        self._meter.moved(now, 0 if piece.dead else piece.records, piece.values)
 
     def _refused(self, event: Refusal) -> None:
         """The broker will never take this message: the error policy decides, as for every bad record."""
         piece = event.piece
+        if halves := self._encoder.halves(piece):
+            # One row of many: halved until it is found.
+            piece.batch.open_pieces += 1
+            self._sender.go_on(piece.queue, halves)
+            return
         failure = Failure.of_value(Stage.SEND, event.error, piece.bodies[0], self._around.client)
         where = place_of(piece.batch.partition, piece.offsets[0])
         try:
@@ -323,11 +373,11 @@ class SourceRun:
                 self._around.reporter.work(False)
                 self._around.reporter.state(State.PAUSED)
             return
-        working = not self._sender.idle or not self._caught_up
-        trouble = self._sender.trouble or ("" if self._poll_error is None else _poll_trouble(self._poll_error))
+        working = not self._sender.idle or not self._quiet
+        trouble = self._sender.trouble or self._read_trouble
         if not trouble and not working and not self._committer.idle:
             trouble = self._committer.trouble
-        finished = self._task.finished
+        finished = self._finished
         done = finished and self._sender.idle and self._committer.idle
         self._meter.say(now, trouble, work=working and not finished, done=done)
 
@@ -349,7 +399,3 @@ class SourceRun:
         if self._error is not None:
             return failed(self._error, clean=clean and stored)
         return Outcome(clean=clean and stored)
-
-
-def _poll_trouble(error: Exception) -> str:
-    return f"reading from the source: {error}"

@@ -2,37 +2,65 @@
 
 import pickle
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
+from functools import partial
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from rocketconnect_sdk.arrow import to_array
+from rocketconnect_sdk.arrow import readable, to_array
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, RecordError, RetriableError, SystemAway
+from rocketconnect_sdk.evolution.fitting import fit
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import DataFrameSinkTask, Receipt, RecordSinkTask, SinkCommit, SinkWriter
+from rocketconnect_sdk.spark import to_spark
 from services.executor.runtime.engines import Ready, stage
 from services.executor.runtime.failures import Failure, Stage, as_bytes
 from services.executor.runtime.parts import BadRecord, Part, Wanted
-from services.executor.runtime.spark_batches import SMALL_BYTES, Staging, columns_of, frame_of, in_order, is_local, table_of
+from services.executor.runtime.spark_batches import (
+    HEADER,
+    Staging,
+    columns_of,
+    frame_of,
+    in_order,
+    is_local,
+    let_go_of_java,
+    slices,
+    spark_array,
+    table_of,
+)
 from services.executor.runtime.spark_errors import spark_error_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_RECORD_COLUMNS = ("queue", "topic", "offset", "value", "key", "timestamp")
-_ROWS_WORTH_A_PARTITION = 5_000
+_SMALL_BYTES = 1 << 20
+"""Up to it the slices of a batch are pickled with their tasks; above it, on one machine, they are parts of a file in memory."""
+_RECORD_COLUMNS = ("queue", "topic", "offset", "row", "value", "key", "timestamp")
+_GATHER_SECONDS = 0.5
+"""To plan and start a job costs Spark as much as 300,000 lines do (docs/performance.md)."""
 
 
 class DataFrameEngine:
     """A DataFrame sink."""
 
+    gather_seconds = _GATHER_SECONDS
+
     def __init__(self, task: DataFrameSinkTask, session: "SparkSession", name: str, columns: Sequence[str]) -> None:
-        self.wanted = Wanted(keys="key" in columns, timestamps="timestamp" in columns, headers="headers" in columns, array=to_array)
+        rows_as = task.rows_as
+        named = [name.removeprefix(HEADER) for name in columns if name.startswith(HEADER)]
+        self.wanted = Wanted(
+            keys="key" in columns,
+            timestamps="timestamp" in columns,
+            headers="headers" in columns or bool(named),
+            header_names=() if "headers" in columns else named,
+            array=partial(spark_array, rows_as),
+            rows_as=rows_as,
+        )
         self._task = task
         self._session = session
         self._columns = columns
@@ -42,11 +70,13 @@ class DataFrameEngine:
 
     def finish(self, part: Part) -> None:
         """Makes its table."""
+        # Packed messages are not made arrays by `wanted`.
+        part.array = to_spark(part.array)
         part.table = columns_of(part, self._columns)
 
     def write(self, parts: Sequence[Part], commit: SinkCommit, ready: Ready) -> Sequence[BadRecord]:
         """Hands a DataFrame over; when values of it cannot be written, another one without them, for the same ranges."""
-        table = table_of(parts) if commit.rows else None
+        table = self._with_columns(parts, ready) if commit.rows else None
         while True:
             ready(list(self._refused.values()))
             rows = commit.rows - len(self._refused)
@@ -54,21 +84,49 @@ class DataFrameEngine:
                 if table is None or not rows:
                     self._task.move(replace(commit, rows=0))
                 else:
-                    with frame_of(self._session, _without(table, self._refused), self._staging) as frame, _spark_errors():
-                        self._task.write(frame, replace(commit, rows=rows))
+                    self._hand_over(_without(table, self._refused), replace(commit, rows=rows))
             except RecordError as error:
-                self._refuse(parts, table, error)
+                self._ask(parts, table, error)
                 continue
             refused = list(self._refused.values())
             self._refused = {}
             return refused
 
-    def _refuse(self, parts: Sequence[Part], table: pa.Table | None, error: RecordError) -> None:
+    def _hand_over(self, table: pa.Table, commit: SinkCommit) -> None:
+        try:
+            with frame_of(self._session, table, self._staging) as frame, _spark_errors():
+                self._task.write(frame, commit)
+            del frame
+        finally:
+            let_go_of_java()
+
+    def _with_columns(self, parts: Sequence[Part], ready: Ready) -> pa.Table:
+        """The batch, with the columns that the task has for its schema; the rows that do not have them are refused."""
+        table = table_of(parts)
+        schema = next((part.records.schema for part in parts if part.records.schema), None)
+        if schema is None or "value" not in table.column_names:
+            return table
+        ready(list(self._refused.values()))
+        try:
+            columns = self._task.columns_for(schema)
+        except RecordError as error:
+            self._refuse(parts, dict.fromkeys(range(table.num_rows), str(error)))
+            return table
+        if columns is None:
+            return table
+        values, reasons = fit(table.column("value").combine_chunks(), schema, columns)
+        self._refuse(parts, reasons)
+        return table.set_column(table.column_names.index("value"), "value", values)
+
+    def _ask(self, parts: Sequence[Part], table: pa.Table | None, error: RecordError) -> None:
         """Asks the task which rows it was, by row of the table."""
         values = None if table is None or "value" not in table.column_names else table.column("value").combine_chunks()
         reasons = {} if values is None else self._task.unwritable(values)
         if not reasons.keys() - self._refused.keys():
             raise PermanentError(str(error)) from error
+        self._refuse(parts, reasons)
+
+    def _refuse(self, parts: Sequence[Part], reasons: Mapping[int, str]) -> None:
         ordered = in_order(parts)
         ends = list(accumulate(len(part.records) for part in ordered))
         for row, reason in sorted(reasons.items()):
@@ -76,7 +134,8 @@ class DataFrameEngine:
             records = ordered[number].records
             index = row - ends[number] + len(records)
             failure = Failure.of_value(Stage.WRITE, RecordError(reason), as_bytes(records.values[index]), self._task)
-            self._refused[row] = BadRecord(records.queue, records.offsets[index], failure)
+            in_message = None if records.rows is None else records.rows[index]
+            self._refused[row] = BadRecord(records.queue, records.offsets[index], failure, row=in_message)
 
     def give_up(self) -> None:
         """Nothing is staged."""
@@ -111,6 +170,8 @@ class _Staged:
 
 class RecordsOnSparkEngine:
     """A record sink whose writers run in Spark's Python workers; it commits here, on the driver."""
+
+    gather_seconds = _GATHER_SECONDS
 
     def __init__(self, task: RecordSinkTask, session: "SparkSession", name: str, *, headers: bool) -> None:
         self.wanted = Wanted(headers=headers, array=to_array)
@@ -157,23 +218,24 @@ class RecordsOnSparkEngine:
         self._staging.close()
 
     def _slices(self, table: pa.Table, held: ExitStack) -> list[_Slice]:
-        count = max(1, min(self._session.sparkContext.defaultParallelism, table.num_rows // _ROWS_WORTH_A_PARTITION))
-        edges = [table.num_rows * index // count for index in range(count + 1)]
-        if table.nbytes <= SMALL_BYTES or not is_local(self._session):
+        parts = slices(table.num_rows, table.nbytes, self._session.sparkContext.defaultParallelism)
+        if table.nbytes <= _SMALL_BYTES or not is_local(self._session):
             return [
-                _Slice(index, "", start, stop, _ipc(table.slice(start, stop - start)))
-                for index, (start, stop) in enumerate(pairwise(edges))
+                _Slice(index, "", start, stop, _ipc(table.slice(start, stop - start))) for index, (start, stop) in enumerate(parts)
             ]
         path = held.enter_context(self._staging.arrow(table))
-        return [_Slice(index, path, start, stop) for index, (start, stop) in enumerate(pairwise(edges))]
+        return [_Slice(index, path, start, stop) for index, (start, stop) in enumerate(parts)]
 
     def _stage(self, slices: Sequence[_Slice], commit: SinkCommit, schema: Schema | None) -> None:
         self._attempt += 1
         prefix = f"{self._name}-{commit.token[:16]}-{self._attempt}"
         work = _StageSlice(pickle.dumps(self._task.writer()), prefix, schema)
         context = self._session.sparkContext
-        with _spark_errors():
-            done: list[_Staged] = context.parallelize(slices, len(slices)).map(work).collect()
+        try:
+            with _spark_errors():
+                done: list[_Staged] = context.parallelize(slices, len(slices)).map(work).collect()
+        finally:
+            let_go_of_java()
         self._staged.update({one.number: one for one in done if one.error is None})
         for one in done:
             if one.error is not None:
@@ -257,16 +319,18 @@ def _batch(rows: pa.Table, queue: str, schema: Schema | None) -> SinkBatch:
     times = rows.column("timestamp").cast(pa.int64())
     headers = rows.column("headers").to_pylist() if "headers" in rows.column_names else None
     values = rows.column("value")
+    numbers = rows.column("row")
     return SinkBatch(
         queue,
         rows.column("topic")[0].as_py(),
-        values.to_pylist(),
+        readable(values).to_pylist(maps_as_pydicts="strict"),
         rows.column("offset").to_pylist(),
         None if keys.null_count == len(keys) else keys.to_pylist(),
         None if times.null_count else times.to_pylist(),
         None if headers is None else [dict(pairs) for pairs in headers],
         schema,
         values.nbytes,
+        None if numbers.null_count else numbers.to_pylist(),
     )
 
 

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from services.executor.class_archive import java_options
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -28,6 +30,10 @@ _DEFAULTS = {
     # Sinks commit on the driver, and files are read as they were staged: adaptive re-planning only costs time in small batches.
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # A batch of less becomes rows of the plan, which come back without a job; a larger one goes to the tasks as Arrow.
+    "spark.sql.execution.arrow.localRelationThreshold": "512k",
+    # A batch is cut where it is handed over: once for each task.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "1000000",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "8",
     "spark.sql.parquet.compression.codec": "zstd",
@@ -35,7 +41,17 @@ _DEFAULTS = {
     "spark.shutdown.timeout": "5s",
     "spark.cleaner.referenceTracking.blocking": "false",
 }
+_COMPILE_LATER = (
+    # Each batch is planned anew, by code that is large and runs once a batch: the best compiler takes seconds for it that it never
+    # gives back. It begins ten times later than by default, which loops over rows still reach within a batch.
+    "-XX:+IgnoreUnrecognizedVMOptions",
+    "-XX:Tier4InvocationThreshold=50000",
+    "-XX:Tier4MinInvocationThreshold=6000",
+    "-XX:Tier4CompileThreshold=150000",
+    "-XX:Tier4BackEdgeThreshold=400000",
+)
 _FIRST_ROWS = 100_000
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _LOCAL_ONLY = ("spark.driver.host", "spark.driver.bindAddress")
 _FIXED = {
     # One pool for each task, so that a large batch of one does not hold up the small ones of others.
@@ -45,13 +61,15 @@ _FIXED = {
 }
 
 
-def make_session(profile: Mapping[str, str]) -> SparkSession:
+def make_session(profile: Mapping[str, str], classes: Path | None = None) -> SparkSession:
     """The session of a profile; takes seconds. One for a process.
 
     Its Java process ends with the calling thread: call it in one that lives as long as the session shall.
 
     Args:
-        profile: spark.* keys, references resolved. They win over the defaults, but for the scheduler and speculation.
+        profile: spark.* keys, references resolved. They win over the defaults, but for the scheduler and speculation; options of
+            Java's are added to ours, and the last one counts.
+        classes: The folder with the archive of Spark's classes, if there is one: see class_archive.
     """
     # Spark's Java process reads these when it is started, and so do its Python workers.
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -59,13 +77,14 @@ def make_session(profile: Mapping[str, str]) -> SparkSession:
     from pyspark.sql import SparkSession
 
     scratch = tempfile.mkdtemp(prefix="rocketconnect-spark-")
+    java = (*_COMPILE_LATER, *java_options(classes), f"-Dderby.system.home={scratch}/derby", f"-Djava.io.tmpdir={scratch}")
     settings = {
         **_DEFAULTS,
         "spark.sql.warehouse.dir": f"{scratch}/warehouse",
         "spark.local.dir": f"{scratch}/local",
-        "spark.driver.extraJavaOptions": f"-Dderby.system.home={scratch}/derby -Djava.io.tmpdir={scratch}",
         **profile,
         **_FIXED,
+        JAVA_OPTIONS: " ".join((*java, profile.get(JAVA_OPTIONS, ""))).strip(),
     }
     if settings["spark.master"].startswith("local"):
         # Otherwise Spark looks for an address of this machine that others could reach, and warns that it found one.
@@ -80,8 +99,19 @@ def make_session(profile: Mapping[str, str]) -> SparkSession:
         builder = builder.config(key, value)
     with _tethered(scratch):
         session = builder.getOrCreate()
+    _quiet_about_large_tasks(session)
     weakref.finalize(session, shutil.rmtree, scratch, ignore_errors=True)
     return session
+
+
+def _quiet_about_large_tasks(session: SparkSession) -> None:
+    """Batches go with their tasks on purpose: without this, each of them is worth a warning to Spark."""
+    log4j = session.sparkContext._jvm.org.apache.logging.log4j  # type: ignore[union-attr]  # noqa: SLF001 - py4j tells no types
+    result = getattr(log4j.core, "Filter$Result")
+    text = ".*contains a task of very large size.*"
+    log4j.LogManager.getContext(False).addFilter(
+        log4j.core.filter.RegexFilter.createFilter(text, None, False, result.DENY, result.NEUTRAL)
+    )
 
 
 def run_first_jobs(session: SparkSession) -> None:
@@ -92,6 +122,7 @@ def run_first_jobs(session: SparkSession) -> None:
     table = pa.table({"value": [f"{number:0100d}" for number in range(_FIRST_ROWS)]})
     with tempfile.TemporaryDirectory() as folder:
         session.createDataFrame(table.slice(0, 10)).select("value").collect()
+        session.createDataFrame(table).select("value").toArrow()
         if not str(session.sparkContext.master).startswith("local"):
             # The others see no files of this machine.
             return

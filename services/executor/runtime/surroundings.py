@@ -5,11 +5,15 @@ from dataclasses import dataclass
 
 from rocketconnect_sdk.converters import Converter, converter
 from rocketconnect_sdk.options import Config
+from rocketconnect_sdk.transforms.chain import Chain
 from rocketmq_remoting.client import Client
 from services.executor.runtime.attempts import Attempts
 from services.executor.runtime.failures import ErrorPolicy
 from services.executor.runtime.positions import PositionClient
 from services.executor.runtime.task import Endpoints, Lease, Reporter, TaskControl, TaskSpec
+
+_PATIENCE_SECONDS = 0.5
+"""A task that is to stop does so within a second, whatever its converters wait for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,7 @@ class Surroundings:
         positions: The position service.
         attempts: How calls are tried again.
         policy: Of bad records.
+        chain: The transforms.
     """
 
     spec: TaskSpec
@@ -39,10 +44,19 @@ class Surroundings:
     positions: PositionClient
     attempts: Attempts
     policy: ErrorPolicy
+    chain: Chain
 
     def converters(self) -> Sequence[Converter]:
-        """The converters of keys and of values."""
-        return [
-            converter(self.config[f"{part}.converter"], self.config.prefixed(f"{part}.converter."), is_key=part == "key")
-            for part in ("key", "value")
-        ]
+        """The converters of keys and of values, which hold up the loop of the task for a moment at most."""
+        found = converters_of(self.config)
+        for each in found:
+            each.patience = _PATIENCE_SECONDS
+        return found
+
+
+def converters_of(config: Config) -> Sequence[Converter]:
+    """The converters of keys and of values that a configuration names; references in it are resolved."""
+    return [
+        converter(config[f"{part}.converter"], config.prefixed(f"{part}.converter."), is_key=part == "key")
+        for part in ("key", "value")
+    ]

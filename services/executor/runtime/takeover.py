@@ -124,10 +124,12 @@ class Found:
 
     def skip(self, piece: Piece) -> int:
         """How many of the first messages of a piece are in its queue already."""
-        if not self._there:
-            return 0
-        incarnation, mark = self._there.get(piece.queue, {}).get(piece.key, (piece.incarnation, ()))
-        return piece.up_to(mark) if incarnation == piece.incarnation else 0
+        return piece.up_to(self.mark(piece.queue, piece.key, piece.incarnation)) if self._there else 0
+
+    def mark(self, queue: MessageQueue, key: str, incarnation: int) -> Offset:
+        """The highest offset of a source partition that is in a queue; empty: none is."""
+        found, mark = self._there.get(queue, {}).get(key, (incarnation, ()))
+        return mark if found == incarnation else ()
 
     def read(self, key: str) -> None:
         """A record of this source partition was read by this task."""

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Protocol
 from rocketconnect_sdk.errors import SystemAway
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from pyspark.sql import SparkSession
+
+
+ENDED = "the task has ended; the signal was not carried out"
 
 
 class Kind(Enum):
@@ -128,6 +131,21 @@ class Lease:
         return self._changes > 0 and time.monotonic() > self._until + grace
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A signal for a task; see SourceTask.signal.
+
+    Attributes:
+        name: Which.
+        arguments: They are right.
+        answer: To be called once, with what the task says, or with "" and why it did nothing. From any thread.
+    """
+
+    name: str
+    arguments: Mapping[str, str]
+    answer: Callable[[str, str], None]
+
+
 class TaskControl:
     """What is wanted of a running task. Set by the host's command loop, seen by the task; safe to use from any thread.
 
@@ -140,6 +158,8 @@ class TaskControl:
         self._fenced = False
         self._paused = False
         self._woken = False
+        self._asked: list[Asked] = []
+        self._over = False
         self._changed = threading.Condition()
 
     @property
@@ -176,6 +196,29 @@ class TaskControl:
             self._fenced = True
             self.stopping.set()
             self._changed.notify_all()
+
+    def signal(self, asked: Asked) -> None:
+        """The task is told this between two polls; at once, that it is over, when it is."""
+        with self._changed:
+            if not self._over:
+                self._asked.append(asked)
+                self._woken = True
+                self._changed.notify_all()
+                return
+        asked.answer("", ENDED)
+
+    def asked(self) -> Sequence[Asked]:
+        """The signals that have come since the last call."""
+        with self._changed:
+            asked, self._asked = self._asked, []
+            return asked
+
+    def over(self) -> None:
+        """The run has ended: whoever waits for the answer to a signal hears of it."""
+        with self._changed:
+            self._over = True
+        for asked in self.asked():
+            asked.answer("", ENDED)
 
     def wake(self) -> None:
         """Ends the wait under way, or the next one: the task's own business, such as an answer that has come."""
@@ -325,6 +368,7 @@ class Outcome:
         permanent: Starting it again cannot help until something changes.
         fenced: Somebody else owns it, or the lease is lost.
         error: For people: what, where, what to do. Without secrets.
+        stack: Where in the code, when the error is a defect.
     """
 
     clean: bool
@@ -332,6 +376,7 @@ class Outcome:
     permanent: bool = False
     fenced: bool = False
     error: str = ""
+    stack: str = ""
 
 
 def run_task(

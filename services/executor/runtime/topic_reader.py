@@ -61,6 +61,11 @@ class RocketMQTopics:
 
     def read(self, queue: str, start: int, until: int, *, tag: str = "") -> tuple[Sequence[Message], int]:
         """See TopicReader."""
+        batch, position = self.pull(queue, start, until, tag=tag)
+        return ([] if batch is None else _messages(queue, batch)), position
+
+    def pull(self, queue: str, start: int, until: int, *, tag: str = "") -> tuple[DecodedBatch | None, int]:
+        """As `read`, but the messages as they were pulled; None: there are no more."""
         give_up_at = time.monotonic() + _READ_SECONDS
         with _understood():
             stream = self._stream(queue, start, tag)
@@ -71,11 +76,11 @@ class RocketMQTopics:
                     stream.seek(max(gap.resume_at, stream.position + 1))
                     continue
                 if batch is not None:
-                    return _messages(queue, batch.between(start, until)), min(stream.position, until)
+                    return batch.between(start, until), min(stream.position, until)
                 if time.monotonic() > give_up_at:
                     msg = f"queue {queue} gives no answer at offset {stream.position}"
                     raise SystemAway(msg)
-        return [], until
+        return None, until
 
     def _stream(self, queue: str, start: int, tag: str) -> PullStream:
         stream = self._streams.pop((queue, tag), None)

@@ -96,7 +96,10 @@ class TopicMaker:
         try:
             topic_type = "normal" if plain else self.topic_type
             brokers = None if broker is None else [broker]
-            self.client.create_topic(topic, queues=queues, read_queues=read_queues, topic_type=topic_type, brokers=brokers)
+            # Another task may have made it since we looked, with its own number of queues.
+            self.client.create_topic(
+                topic, queues=queues, read_queues=read_queues, topic_type=topic_type, brokers=brokers, keep=True
+            )
         except InvalidRequest as error:
             raise PermanentError(str(error)) from error
 

@@ -3,6 +3,8 @@
 import errno
 import os
 from collections.abc import Callable, Sequence
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +12,12 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 import pytest
 
-from connectors.file_sink import FileSink
+from connectors.file_sink import FileSink, single
 from rocketconnect_sdk.conformance.sink_case import spark_session
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.errors import PermanentError, RecordError, SystemAway
+from rocketconnect_sdk.errors import PermanentError, RecordError, RetriableError, SystemAway
 from rocketconnect_sdk.options import Config, parse
+from rocketconnect_sdk.schema import Schema, Type, struct
 from rocketconnect_sdk.sink import DataFrameSinkTask, QueuePosition, SinkCommit, SourceMark
 
 pytestmark = [
@@ -23,6 +26,14 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 QUEUE = "t/b/0"
+ID = "12345678-1234-5678-1234-567812345678"
+
+
+@pytest.fixture(autouse=True)
+def limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that 3 rows come as rows, 3,000 as Arrow, and lines of 6,000 are made by a job."""
+    monkeypatch.setattr(single, "FEW_ROWS", 1_000)
+    monkeypatch.setattr(single, "SMALL_ROWS", 5_000)
 
 
 def config(path: Path, **options: str) -> Config:
@@ -57,7 +68,9 @@ def test_text_takes_bytes_and_values_as_they_are(tmp_path: Path) -> None:
     sink.write([{"x": 1}])
     sink.write(["ü"] * 6000)
     sink.write([b"\xff\xfe"] * 6000, pa.binary())
-    assert path.read_bytes() == b'a\xff\n\n\n{"x":1}\n' + "ü\n".encode() * 6000 + b"\xff\xfe\n" * 6000
+    sink.write([b"\xff", None] * 1500, pa.binary())
+    large = "ü\n".encode() * 6000 + b"\xff\xfe\n" * 6000
+    assert path.read_bytes() == b'a\xff\n\n\n{"x":1}\n' + large + b"\xff\n\n" * 1500
 
 
 def test_small_and_large_batches_make_the_same_lines(tmp_path: Path) -> None:
@@ -102,8 +115,31 @@ def test_columns_make_a_table_of_json(tmp_path: Path) -> None:
     assert rows(tmp_path / "out") == [{"id": 1, "name": "ü"}, {"id": 2, "name": None}]
 
 
+def test_columns_of_types_that_spark_lacks_are_written_as_it_has_them(tmp_path: Path) -> None:
+    columns = (
+        "d:decimal(7,2), day:date, t:time, at:timestamp, n:timestamp_ntz(ns), u:uuid, j:json, b:bytes, big:uint64, small:uint8"
+    )
+    sink = Sinking(tmp_path / "out", format="parquet", columns=columns)
+    texts = '"d":1.5,"day":"2024-02-29","t":"00:00:01","at":"2024-02-29T01:02:03Z","n":"1970-01-01 00:00:00.000000007"'
+    sink.write([f'{{{texts},"u":"{ID}","j":[1],"b":"QQ==","big":18446744073709551615,"small":255}}', '{"d":"-0.05"}'])
+    first, second = rows(tmp_path / "out")
+    assert first == {
+        "d": Decimal("1.50"),
+        "day": date(2024, 2, 29),
+        "t": 1_000_000,
+        "at": datetime(2024, 2, 29, 1, 2, 3),  # noqa: DTZ001  # Spark's files count from 1970 and name no zone
+        "n": 7,
+        "u": ID,
+        "j": "[1]",
+        "b": b"A",
+        "big": Decimal((1 << 64) - 1),
+        "small": 255,
+    }
+    assert second == {**dict.fromkeys(first), "d": Decimal("-0.05")}
+
+
 @pytest.mark.parametrize("form", ["csv", "parquet", "orc"])
-@pytest.mark.parametrize("count", [3, 6_000])
+@pytest.mark.parametrize("count", [3, 3_000, 6_000])
 def test_of_a_batch_with_values_that_are_no_rows_nothing_is_written_and_they_are_known(
     tmp_path: Path, form: str, count: int
 ) -> None:
@@ -139,6 +175,25 @@ def test_tasks_and_connectors_share_a_directory(tmp_path: Path) -> None:
             task.write([f"{text}{number}"])
     other.write(["other"])
     assert sorted(row["value"] for row in rows(path)) == ["other", "x0", "x1", "y0", "y1"]
+
+
+def test_of_two_tasks_that_change_the_columns_at_once_the_second_begins_anew(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    first, second = Sinking(path, queue="t/b/0", format="parquet"), Sinking(path, task=1, queue="t/b/1", format="parquet")
+    number, text = Schema(Type.INT64), Schema(Type.STRING)
+    first.task.columns_for(struct([("a", number)]))
+    first.write([{"a": 1}])
+    # Both have looked, and neither has written.
+    first.task.columns_for(struct([("a", number), ("b", text)]))
+    second.task.columns_for(struct([("a", number), ("b", number)]))
+    first.write([{"a": 2, "b": "x"}])
+    with pytest.raises(RetriableError, match="another task has changed the columns"):
+        second.write([{"a": 3, "b": 3}])
+    assert second.task.columns_for(struct([("a", number), ("b", number)])) == first.task.columns_for(struct([("b", text)]))
+    # What has the columns from before goes on.
+    second.task.columns_for(struct([("a", number)]))
+    second.write([{"a": 4, "b": None}], pa.struct([("a", pa.int64()), ("b", pa.string())]))
+    assert sorted(row["a"] for row in rows(path)) == [1, 2, 4]
 
 
 def test_only_a_directory_of_files_has_many_tasks(tmp_path: Path) -> None:
@@ -184,9 +239,17 @@ def test_targets_and_options_that_cannot_be_are_refused(tmp_path: Path) -> None:
             ("x", {"columns": "a"}),
             ("x", {"csv_header": "true"}),
             ("x", {"format": "csv", "columns": "a", "csv_delimiter": "\\t"}),
+            ("x", {"schema_evolution": "ignore"}),
+            ("x", {"format": "csv", "schema_evolution": "evolve"}),
+            ("x", {"format": "csv", "schema_evolution": "ignore"}),
+            ("x", {"format": "orc", "schema_evolution": "evolve"}),
+            ("x", {"format": "orc", "schema_evolution": "evolve", "columns": "a"}),
         ]
     ]
-    assert found == [["filename"], ["filename"], ["filename"], ["columns"], ["csv.header"], []]
+    none: list[str] = []
+    files = [["filename"], ["filename"], ["filename"]]
+    evolution = [["schema.evolution"], ["schema.evolution"], none, none, ["schema.evolution"]]
+    assert found == [*files, ["columns"], ["csv.header"], none, *evolution]
 
 
 def test_a_batch_that_counts_gets_its_names_when_that_works_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

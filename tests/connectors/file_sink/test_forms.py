@@ -2,19 +2,23 @@
 
 import csv
 import io
+import json
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connectors.file_sink.dataset import file_name
-from connectors.file_sink.forms import LineForm, blocks, typed, typed_batches, unwritable
+from connectors.file_sink.forms import LineForm, blocks, typed_batches, unwritable
+from connectors.file_source.rows import Csv
 from rocketconnect_sdk.columns import parse_columns
+from rocketconnect_sdk.compact import Column
 from rocketconnect_sdk.errors import RecordError
+from rocketconnect_sdk.objects import rows_of_array
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
@@ -54,16 +58,40 @@ COLUMNS = parse_columns("id:int32, name, ok:boolean")
 def test_columns_make_rows_of_json_objects() -> None:
     values = pa.array(['{"id": 1, "name": "a", "more": 5}', '{"ok": true}', None])
     expected = [{"id": 1, "name": "a", "ok": None}, {"id": None, "name": None, "ok": True}, {"id": None, "name": None, "ok": None}]
-    assert typed(values, COLUMNS).to_pylist() == expected
+    assert rows_of_array(values, COLUMNS).to_pylist() == expected
     batch = pa.RecordBatch.from_arrays([values], names=["value"])
     assert [row for made in typed_batches(COLUMNS, [batch]) for row in made.to_pylist()] == expected
-    assert typed(pa.array([{"id": 2, "x": 1}]), COLUMNS).to_pylist() == [{"id": 2, "name": None, "ok": None}]
+    assert rows_of_array(pa.array([{"id": 2, "x": 1}]), COLUMNS).to_pylist() == [{"id": 2, "name": None, "ok": None}]
+
+
+NUMBERS = ["5", "-1", "1.0", "1e2", "3000000000", "1e400", "NaN", "-Infinity", "-0", "05", "+1"]
+STRINGS = ['"a"', '"5"', '"\\u0000"', '"\\ud800"', '"\\ud83d\\ude00"', '"ü\\n"', '"open', '"tab\t"']
+TOKENS = st.sampled_from([*NUMBERS, *STRINGS, "true", "null", "{}", '{"id":1}', "[1]", "[]", "", "tru", "{}}", "}{"])
+PAIRS = st.lists(st.tuples(st.sampled_from(["id", "name", "ok", "x", "f"]), TOKENS), max_size=4)
+OBJECT = PAIRS.map(lambda pairs: "{" + ", ".join(f'"{name}": {token}' for name, token in pairs) + "}")
+FIELDS = {"id": st.integers(-5, 5), "name": TEXT, "ok": st.booleans(), "f": st.floats()}
+GOOD = st.fixed_dictionaries({}, optional=FIELDS).map(json.dumps)
+
+
+@given(st.lists(OBJECT | GOOD | TOKENS, min_size=1, max_size=4))
+@settings(max_examples=1000)
+def test_many_texts_become_the_same_rows_as_each_alone(texts: list[str]) -> None:
+    columns = parse_columns("id:int32, name, ok:boolean, f:double")
+
+    def rows_of(some: list[str], nothing: list[None]) -> str:
+        # A null among them, and each is looked at.
+        try:
+            return repr(rows_of_array(pa.array([*some, *nothing], pa.string()), columns).to_pylist()[: len(some)])
+        except RecordError:
+            return "refused"
+
+    assert rows_of(texts, []) == rows_of(texts, [None])
 
 
 @pytest.mark.parametrize("value", ["no json", "[1]", "5", '{"id": "x"}', '{"id": 3000000000}', '{"name": 1}', '{"ok": 1}'])
 def test_what_is_no_row_of_the_columns_is_an_error(value: str) -> None:
     with pytest.raises(RecordError):
-        typed(pa.array([value]), COLUMNS)
+        rows_of_array(pa.array([value]), COLUMNS)
 
 
 def commit(queues: dict[str, tuple[int, int]], incarnation: int = 0) -> SinkCommit:
@@ -109,8 +137,8 @@ def test_values_that_cannot_be_written_are_found_among_many_with_how_they_begin(
     assert "column id" in found[999]
     assert found[999].endswith("xxx'")
     assert len(found[999]) < 600
-    assert unwritable(pa.array(values)[:17], partial(typed, columns=COLUMNS)) == {}
-    assert list(unwritable(pa.array([{"id": 1}, {"id": 2**40}]), partial(typed, columns=COLUMNS))) == [1]
+    assert unwritable(pa.array(values)[:17], partial(rows_of_array, columns=COLUMNS)) == {}
+    assert list(unwritable(pa.array([{"id": 1}, {"id": 2**40}]), partial(rows_of_array, columns=COLUMNS))) == [1]
 
 
 def test_bytes_that_are_no_text_cannot_be_in_csv() -> None:
@@ -119,3 +147,15 @@ def test_bytes_that_are_no_text_cannot_be_in_csv() -> None:
     assert list(found) == [1]
     assert "no CSV form" in found[1]
     assert list(made_by(LineForm("csv"), pa.array([b"ok", b"\xff", None], pa.binary()))) == [1]
+
+
+def test_a_csv_file_of_every_type_is_read_as_what_was_written() -> None:
+    """But bytes, which are written as they are."""
+    of_time = "t:time(ms), n:time(ns), at:timestamp, m:timestamp(ms), w:timestamp_ntz(ns)"
+    columns = parse_columns(f"d:decimal(7,2), day:date, {of_time}, u:uuid, j:json, i:uint64")
+    texts = '"d":"1.5","day":"2024-02-29","t":"01:02:03","n":"01:02:03.000000001","at":"2024-02-29T01:02:03.000004Z"'
+    more = '"m":"2024-02-29T01:02:03.5Z","w":"2024-02-29T01:02:03","u":"12345678-1234-5678-1234-567812345678"'
+    values = pa.array([f'{{{texts},{more},"j":{{"a":"x,y"}},"i":18446744073709551615}}', "{}"])
+    data = bytes(LineForm("csv", columns).lines(values))
+    read = Csv(1000, replace=False, columns=columns, header=False).cut(data, 0, last=True)
+    assert list(read.values) == list(Column(rows_of_array(values, columns)))

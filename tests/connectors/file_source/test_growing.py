@@ -81,6 +81,19 @@ def test_only_whole_lines_are_read(tmp_path: Path) -> None:
     assert list(file.positions.values()) == [(8,)]
 
 
+def test_a_file_that_is_quiet_is_looked_at_less_often_until_it_grows(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    append(path, "one\n")
+    following = Following(path)
+    following.read()
+    assert following.task.idle_seconds < 0.011
+    following.read(3600)
+    assert following.task.idle_seconds == 0.5
+    append(path, "two\n")
+    assert following.read(3600) == ["two"]
+    assert following.task.idle_seconds < 0.011
+
+
 def test_a_missing_file_is_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "a"
     file = Following(path)

@@ -60,6 +60,16 @@ def test_a_kept_port_is_replaced_when_a_neighbour_is_taken() -> None:
         assert ports.settle("broker", 0, kept, ports.BROKER_OFFSETS) != kept
 
 
+def test_ports_that_are_promised_to_others_are_left_to_them() -> None:
+    kept = ports.choose(ports.BROKER_OFFSETS)
+    assert ports.settle("broker", 0, kept, ports.BROKER_OFFSETS, {kept - 2}) != kept
+    with pytest.raises(PortInUse, match=f"broker: port {kept + 1} is in use"):
+        ports.settle("broker", kept, 0, ports.BROKER_OFFSETS, {kept + 1})
+    everything_but_one = set(range(15000, 60000)) - {kept, kept + 1, kept - 2}
+    with pytest.raises(PortInUse, match="no free port was found"):
+        ports.choose(ports.BROKER_OFFSETS, everything_but_one | {kept})
+
+
 def test_a_wanted_port_in_use_is_refused_by_number() -> None:
     wanted = ports.choose(ports.BROKER_OFFSETS)
     with _taken(wanted + 1), pytest.raises(PortInUse, match=f"broker: port {wanted + 1} is in use.*choose another"):

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from rocketconnect_kit import database
 from services.cluster.model import Connector, Wanted
 from tests.services.cluster.databases import fresh_database
-from tests.services.cluster.paper import ClusterOnPaper
+from tests.services.cluster.paper import ClusterOnPaper, MakeConnector
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
@@ -39,7 +39,7 @@ def new_cluster() -> Callable[..., ClusterOnPaper]:
 
 
 @pytest.fixture
-def connector() -> Callable[..., Connector]:
+def connector() -> MakeConnector:
     def make(
         uid: str = "u1",
         revision: int = 1,
@@ -51,3 +51,13 @@ def connector() -> Callable[..., Connector]:
         return Connector(uid, f"name-{uid}", revision, configuration, wanted, 1, restarts)
 
     return make
+
+
+@pytest.fixture
+def running(cluster: ClusterOnPaper, connector: MakeConnector) -> ClusterOnPaper:
+    """Connector u1 with three tasks on workers a and b."""
+    cluster.register("a")
+    cluster.register("b")
+    cluster.connectors(connector())
+    assert cluster.plan("u1", 3) == 1
+    return cluster

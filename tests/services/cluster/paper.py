@@ -1,6 +1,8 @@
 """A cluster whose clock the test moves, with its durable rows kept apart as a disk would keep them."""
 
+from collections.abc import Callable
 from random import Random
+from typing import TypeAlias
 
 from rocketconnect_kit.errors import ServiceError
 from services.cluster import core
@@ -9,6 +11,8 @@ from services.cluster.model import PLAN, Changes, Connector, Key, Unit
 from services.cluster.state import Policy, State
 from services.cluster.tables import Tables
 from services.cluster.view import AssignmentView
+
+MakeConnector: TypeAlias = Callable[..., Connector]
 
 
 class ClusterOnPaper:

@@ -59,7 +59,8 @@ class Cluster:
 
 @pytest.fixture
 async def cluster(tmp_path: Path) -> AsyncIterator[Cluster]:
-    engine = await database.open_store(f"sqlite:///{tmp_path}/cluster.db", "cluster")
+    engine = database.engine(f"sqlite:///{tmp_path}/cluster.db")
+    database.migrate(engine, "cluster")
     coordinator = Coordinator(ClusterStore(engine, 0), Policy(TIMING), time.monotonic, Random(0))
     service = ClusterService(coordinator, TIMING)
     async with coordinator.running(), serve_for_test(lambda s: rpc.add_ClusterServiceServicer_to_server(service, s)) as channel:
@@ -111,6 +112,18 @@ async def test_a_worker_whose_stream_broke_and_whose_address_refuses_ends_after_
     await listener.close()
     stream.cancel()
     assert TIMING.send_deadline <= await cluster.ends(session) < TIMING.send_deadline + 3
+
+
+async def test_a_worker_whose_address_still_answers_at_the_break_and_refuses_soon_after_ends_as_well(
+    cluster: Cluster, listener: Listener
+) -> None:
+    session = await cluster.join(f"127.0.0.1:{listener.port}")
+    stream = await cluster.follow(session)
+    await called(listener)
+    stream.cancel()
+    await called(listener)
+    await listener.close()
+    await cluster.ends(session)
 
 
 async def test_a_worker_that_still_listens_keeps_its_lease(cluster: Cluster, listener: Listener) -> None:

@@ -17,6 +17,7 @@ from rocketconnect_kit import database
 from rocketconnect_kit.errors import FailedPrecondition, InvalidArgument
 from rocketconnect_kit.status import decode
 from rocketconnect_kit.testing import serve_for_test
+from services.cluster.checks import MAXIMUM_PLUGINS
 from services.cluster.coordinator import Coordinator
 from services.cluster.events import ConnectorsChanged
 from services.cluster.leases import Timing
@@ -72,7 +73,8 @@ class Client:
 
 @pytest.fixture
 async def client(tmp_path: Path) -> AsyncIterator[Client]:
-    engine = await database.open_store(f"sqlite:///{tmp_path}/cluster.db", "cluster")
+    engine = database.engine(f"sqlite:///{tmp_path}/cluster.db")
+    database.migrate(engine, "cluster")
     coordinator = Coordinator(ClusterStore(engine, 0), Policy(TIMING), time.monotonic, Random(0))
     service = ClusterService(coordinator, TIMING)
     async with coordinator.running(), serve_for_test(lambda s: rpc.add_ClusterServiceServicer_to_server(service, s)) as channel:
@@ -221,6 +223,19 @@ async def test_a_worker_that_cannot_join_as_it_says_is_told_all_that_is_wrong(cl
     for address in ("", "10.0.0.1:1,10.0.0.2:1", "h\x00:1", "h" * 600 + ":1"):
         with pytest.raises(InvalidArgument, match="host:port"):
             await client.register("a", address=address)
+
+
+async def test_a_worker_can_offer_other_plugins_in_the_same_session(client: Client) -> None:
+    session = await client.register("a")
+    request = pb.OfferPluginsRequest(worker_id="a", session=session, plugins=["file_source", "new_source"])
+    await client.call("OfferPlugins", request)
+    [worker] = (await client.call("ListWorkers", pb.ListWorkersRequest())).workers
+    assert (worker.session, list(worker.plugins)) == (session, ["file_source", "new_source"])
+    with pytest.raises(FailedPrecondition, match="register again"):
+        await client.call("OfferPlugins", pb.OfferPluginsRequest(worker_id="a", session=session - 1))
+    request.plugins.extend(map(str, range(MAXIMUM_PLUGINS)))
+    with pytest.raises(InvalidArgument, match="too many"):
+        await client.call("OfferPlugins", request)
 
 
 async def test_a_plan_that_cannot_hold_is_refused(client: Client) -> None:

@@ -98,6 +98,21 @@ class StubExecutor(executor_rpc.ExecutorServiceServicer):
             answer.problems.add(key="url", value="db://u:refused@h", reason="server said: refused is wrong", fix="x")
         return answer
 
+    async def PreviewConnector(self, request: executor_pb.PreviewConnectorRequest, context: Any) -> Any:
+        answer = executor_pb.PreviewConnectorResponse(plugin="file_source", trouble=f"{request.records} were asked for")
+        answer.records.add(position=f"{request.name} {dict(request.config)['path']}").steps.add(name="read")
+        return answer
+
+    async def VerifyConnector(self, request: executor_pb.VerifyConnectorRequest, context: Any) -> Any:
+        sinks = [f"{each.name} {dict(each.config)['path']}" for each in request.sinks]
+        answer = executor_pb.VerifyConnectorResponse(next_page_token=f"behind {request.page_token}", trouble=f"{sorted(sinks)}")
+        answer.differences.add(
+            table=f"{request.source.name} {dict(request.tables)}", key="".join(each.key for each in request.keys)
+        )
+        answer.tables.add(rows=3)
+        answer.problems.add(key="k")
+        return answer
+
     async def ReloadPlugins(self, request: executor_pb.ReloadPluginsRequest, context: Any) -> Any:
         if self.fails_with is not None:
             raise self.fails_with

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from rocketconnect.config.v1 import config_service_pb2 as pb
 from rocketconnect.connector.v1 import connector_pb2
+from rocketconnect.record.v1 import record_pb2
 
 from rocketconnect_kit import errors
 from rocketconnect_kit.status import remote_errors
@@ -227,6 +228,47 @@ async def test_validate_tells_all_and_stores_nothing(service: Any) -> None:
     wrong = await service.stub.ValidateConnector(pb.ValidateConnectorRequest(name="a.b", config={"connector.class": "file_source"}))
     assert [problem.key for problem in wrong.problems] == ["name", "path"]
     assert not (await service.stub.ListConnectors(pb.ListConnectorsRequest())).connectors
+
+
+async def test_a_preview_is_what_an_executor_shows_and_stores_nothing(service: Any) -> None:
+    shown = await service.stub.PreviewConnector(pb.PreviewConnectorRequest(name="c", config=GOOD, records=7))
+    assert (list(shown.problems), shown.plugin, shown.trouble) == ([], "file_source", "7 were asked for")
+    assert [(record.position, record.steps[0].name) for record in shown.records] == [("c /data/in.txt", "read")]
+    assert (await service.stub.PreviewConnector(pb.PreviewConnectorRequest(config=GOOD))).trouble == "10 were asked for"
+    assert not (await service.stub.ListConnectors(pb.ListConnectorsRequest())).connectors
+
+
+async def test_a_preview_of_a_wrong_configuration_shows_all_that_is_wrong_and_no_records(service: Any) -> None:
+    config = {"connector.class": "file_source", "password": "hunter2"}
+    shown = await service.stub.PreviewConnector(pb.PreviewConnectorRequest(name="a.b", config=config, records=101))
+    assert {problem.key for problem in shown.problems} == {"name", "records", "path", "password"}
+    assert not shown.records
+    assert "hunter2" not in str(shown)
+
+
+async def test_a_verification_is_what_an_executor_finds_with_both_configurations(service: Any) -> None:
+    await service.create("orders")
+    await service.create("copy", {**GOOD, "path": "/data/out.txt"})
+    asked = pb.VerifyConnectorRequest(
+        name="orders", sink="copy", tables={"a": "b"}, keys=[record_pb2.RowKey(table="a", key="[1]")], page_token="here"
+    )
+    found = await service.stub.VerifyConnector(asked)
+    assert (found.next_page_token, found.trouble) == ("behind here", "['copy /data/out.txt']")
+    assert [(each.table, each.key) for each in found.differences] == [("orders {'a': 'b'}", "[1]")]
+    assert ([each.rows for each in found.tables], [each.key for each in found.problems]) == ([3], ["k"])
+    # These are all sources: none of them is offered as the sink that nobody named.
+    assert (await service.stub.VerifyConnector(pb.VerifyConnectorRequest(name="orders"))).trouble == "[]"
+
+
+async def test_a_verification_of_what_is_not_there_or_of_too_much_is_refused(service: Any) -> None:
+    await service.create("orders")
+    keys = [record_pb2.RowKey(table="a", key="[1]")] * 1_001
+    for request, reason in (
+        (pb.VerifyConnectorRequest(name="nothing"), "CONNECTOR_NOT_FOUND"),
+        (pb.VerifyConnectorRequest(name="orders", sink="nothing"), "CONNECTOR_NOT_FOUND"),
+        (pb.VerifyConnectorRequest(name="orders", keys=keys), "CONFIG_INVALID"),
+    ):
+        assert (await refused(service.stub.VerifyConnector(request))).reason == reason
 
 
 async def test_plugins_of_all_workers_are_merged_by_name_and_paged(service: Any) -> None:

@@ -55,6 +55,7 @@ class Plane(
         self.silent = threading.Event()
         self.deaf = threading.Event()
         self.registrations: list[cluster.RegisterWorkerRequest] = []
+        self.offers: list[cluster.OfferPluginsRequest] = []
         self.heartbeats: list[float] = []
         self.answer_after = 0.0
         self.confirms = threading.Event()
@@ -145,6 +146,14 @@ class Plane(
             return cluster.RegisterWorkerResponse(
                 session=self.session, lease=_duration(self.lease), heartbeat_interval=_duration(0.2)
             )
+
+    def OfferPlugins(self, request: cluster.OfferPluginsRequest, context: Context) -> cluster.OfferPluginsResponse:
+        self._check(request.session, context)
+        with self._noting():
+            self.offers.append(request)
+            if self.deaf.is_set():
+                context.abort(grpc.StatusCode.INTERNAL, "offers are not taken")  # which channels don't repeat
+            return cluster.OfferPluginsResponse()
 
     def Heartbeat(self, request: cluster.HeartbeatRequest, context: Context) -> cluster.HeartbeatResponse:
         self._answer_or_not(context)

@@ -33,6 +33,7 @@ class System:
         self.folder = folder
         self.name_server = name_server
         self.addresses = {name: f"127.0.0.1:{free_port()}" for name in (*STORES, "worker-1", "worker-2")}
+        self.python = sys.executable
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.failpoints = folder / "failpoints"
         self.failpoints.mkdir()
@@ -55,7 +56,7 @@ class System:
         environment["PYTHONPATH"] = os.pathsep.join([str(PLUGINS), str(FAILPOINTS), os.environ.get("PYTHONPATH", "")])
         with (self.folder / f"{name}.log").open("ab") as log:
             self.processes[name] = subprocess.Popen(
-                [sys.executable, "-m", f"services.{service}"],
+                [self.python, "-m", f"services.{service}"],
                 env={**os.environ, **environment},
                 stdout=log,
                 stderr=log,

@@ -300,14 +300,17 @@ class Anything(RuleBasedStateMachine):
         del self.alive[run]
         self.carry_out(self.lifecycle.lost(run, "gone", self.now))
 
-    @rule(drain=st.booleans())
-    def drain(self, drain: bool) -> None:
-        self.draining = drain
-        if drain:
-            self.carry_out(self.lifecycle.drain(self.now))
-        else:
-            self.lose_the_session()
-            self.lifecycle.resume()
+    @rule()
+    def drain(self) -> None:
+        self.draining = True
+        self.carry_out(self.lifecycle.drain(self.now))
+
+    @precondition(lambda self: self.draining and not self.alive)
+    @rule()
+    def start_the_executor_again(self) -> None:
+        self.lifecycle, self.draining = Lifecycle(POLICY, Random(0)), False
+        self.wanted.clear()
+        self.fenced.clear()
 
     def tell(self, ones: list[Assigned], removed: list[Key]) -> None:
         self.carry_out(self.lifecycle.assign(ones, removed, self.now, snapshot=False))

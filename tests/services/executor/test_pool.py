@@ -11,13 +11,14 @@ import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
+from services.executor.forks import Forks
 from services.executor.fresh import FreshHosts, PluginCrashed
 from services.executor.lifecycle import Assigned, Key
 from services.executor.messages import Begin, Exit, FindPlugins, PluginsFound, TaskPulse, encode
 from services.executor.pool import HUNG_SECONDS, HostPool
-from services.executor.process import HostProcess
 from services.executor.runtime.task import Endpoints, Outcome
 from services.executor.scratch import Scratch
 
@@ -53,11 +54,12 @@ async def fresh(tmp_path: Path) -> AsyncIterator[FreshHosts]:
     await made.close()
     scratch.close()
     assert os.listdir(tmp_path) == []  # noqa: PTH208 - the folder is this test's own
+    assert [child for child in psutil.Process().children() if child.status() == psutil.STATUS_ZOMBIE] == []
 
 
 @pytest.fixture
 async def pool(fresh: FreshHosts, watcher: Watcher) -> AsyncIterator[HostPool]:
-    made = HostPool(fresh, Endpoints("127.0.0.1:1", "127.0.0.1:1"), 1, watcher)
+    made = HostPool(fresh, Endpoints("127.0.0.1:1", "127.0.0.1:1"), watcher, native_hosts=2)
     yield made
     await made.close()
 
@@ -96,23 +98,64 @@ async def test_a_task_without_a_lease_stays_and_waits(pool: HostPool, watcher: W
     assert (watcher.ended, watcher.lost) == ({}, {})
 
 
+async def test_tasks_share_a_host_when_there_are_as_many_as_there_may_be(pool: HostPool) -> None:
+    for run in range(5):
+        pool.start(run, assigned())
+    assert sorted([run for run, _ in host.runs] for host in pool.describe()) == [[0, 2, 4], [1, 3]]
+
+
+async def test_tasks_that_begin_after_plugins_were_loaded_anew_get_a_new_process(pool: HostPool, fresh: FreshHosts) -> None:
+    for run in range(2):
+        pool.start(run, assigned())
+    await fresh.load_anew()
+    for run in range(2, 5):
+        pool.start(run, assigned())
+    assert sorted([run for run, _ in host.runs] for host in pool.describe()) == [[0], [1], [2, 4], [3]]
+
+
 async def test_a_question_whose_host_is_killed_says_so(fresh: FreshHosts) -> None:
     asking = asyncio.create_task(fresh.ask(FindPlugins(), 20, "test"))
     await asyncio.sleep(0.05)
-    (host,) = fresh._living - {fresh._spare}
+    (host,) = fresh._living
     os.kill(host.pid, signal.SIGKILL)
     with pytest.raises(PluginCrashed, match="SIGKILL"):
         await asking
 
 
-async def test_a_question_is_answered_after_the_spare_host_was_killed(fresh: FreshHosts) -> None:
-    fresh.keep_one_ready()
-    assert fresh._spare is not None
-    os.kill(fresh._spare.pid, signal.SIGKILL)
-    await until(lambda: fresh._spare is None)
-    answer = await fresh.ask(FindPlugins(), 20, "test")
-    assert isinstance(answer, PluginsFound)
-    assert "file_source" in {plugin.name for plugin in answer.plugins}
+async def test_a_question_is_answered_after_the_process_that_forks_was_killed(fresh: FreshHosts) -> None:
+    for _ in range(3):
+        assert isinstance(await fresh.ask(FindPlugins(), 20, "test"), PluginsFound)
+        for one in forking():
+            one.kill()
+        answer = await fresh.ask(FindPlugins(), 20, "test")
+        assert isinstance(answer, PluginsFound)
+        assert "file_source" in {plugin.name for plugin in answer.plugins}
+
+
+def forking() -> list[psutil.Process]:
+    alive = (child for child in psutil.Process().children() if child.status() != psutil.STATUS_ZOMBIE)
+    return [child for child in alive if "services.executor.host.forks" in child.cmdline()]
+
+
+async def test_hosts_are_copies_of_one_and_children_of_the_executor_and_outlive_that_one(fresh: FreshHosts) -> None:
+    async with asyncio.timeout(15):
+        while True:
+            host = fresh.take(lambda _event: None, lambda _reason: None)
+            copy = psutil.Process(host.pid)
+            if "services.executor.host.forks" in copy.cmdline():
+                break
+            host.kill("it is no copy")
+            await asyncio.sleep(0.2)
+    assert (copy.ppid(), os.getsid(copy.pid)) == (os.getpid(), copy.pid)
+    assert copy.open_files() == []
+    for one in forking():
+        if one != copy:
+            one.kill()
+    await asyncio.sleep(0.2)
+    assert copy.is_running()
+    host.close()
+    await host.wait()
+    assert not copy.is_running()
 
 
 async def test_hosts_are_started_from_the_main_thread_alone(tmp_path: Path) -> None:
@@ -120,7 +163,7 @@ async def test_hosts_are_started_from_the_main_thread_alone(tmp_path: Path) -> N
 
     def start() -> None:
         try:
-            HostProcess(tmp_path, lambda _event: None, lambda _reason: None)
+            Forks().start(tmp_path)
         except RuntimeError as error:
             failures.append(error)
 

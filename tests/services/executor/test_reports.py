@@ -212,3 +212,72 @@ def test_the_stall_timeout_is_the_one_that_every_connector_has() -> None:
 
 class _NoOptions:
     options = ()
+
+
+def named(request: states.ReportTasksRequest) -> tuple[int, list[str]]:
+    return request.receipt, [report.connector_uid for report in request.reports]
+
+
+async def test_with_a_receipt_only_what_is_new_is_named(reports: Reports, service: StateService) -> None:
+    tasks = [assigned(key=Key(f"u{number}", 0)) for number in range(3)]
+    for task in tasks:
+        reports.started(task, 0)
+    for receipt, change in ((5, None), (6, None), (7, tasks[1]), (8, None)):
+        service.response.receipt = receipt
+        if change is not None:
+            reports.pulse(change, pulse(State.IDLE))
+        assert await reports.flush()
+        if change is not None:
+            # The same again is no news.
+            reports.pulse(change, pulse(State.IDLE))
+    everything = ["u0", "u1", "u2"]
+    assert list(map(named, service.requests)) == [(0, everything), (5, []), (6, ["u1"]), (7, [])]
+
+
+async def test_everything_is_named_when_something_has_left_and_when_it_is_not_known_what_arrived(
+    reports: Reports, service: StateService
+) -> None:
+    for number in range(3):
+        reports.started(assigned(key=Key(f"u{number}", 0)), 0)
+    service.response.receipt = 5
+    await reports.flush()
+    reports.forget(Key("u0", 0), 1)
+    await reports.flush()
+    service.away = True
+    await reports.flush()
+    service.away = False
+    service.response.receipt = 0
+    await reports.flush()
+    await reports.flush()
+    everything = ["u1", "u2"]
+    assert list(map(named, service.requests)) == [(0, ["u0", *everything]), (0, everything), (0, everything), (0, everything)]
+
+
+async def test_what_left_while_an_answer_was_on_its_way_makes_the_next_report_whole(service: StateService) -> None:
+    async def late(request: states.ReportTasksRequest) -> states.ReportTasksResponse:
+        telling.forget(Key("u0", 0), 1)
+        return await service.report(request)
+
+    telling = Reports("worker-1", late, lambda _key, _epoch: None)
+    for number in range(2):
+        telling.started(assigned(key=Key(f"u{number}", 0)), 0)
+    service.response.receipt = 5
+    for _ in range(3):
+        await telling.flush()
+    assert list(map(named, service.requests)) == [(0, ["u0", "u1"]), (0, ["u1"]), (5, [])]
+
+
+async def test_a_receipt_that_is_not_known_any_more_is_answered_with_everything_at_once(
+    reports: Reports, service: StateService
+) -> None:
+    reports.started(assigned(), 0)
+    service.response.receipt = 5
+    await reports.flush()
+    service.response.receipt = 0
+    task = asyncio.create_task(reports.run())
+    # Before the next interval is over.
+    async with asyncio.timeout(1.9):
+        while len(service.requests) < 3:
+            await asyncio.sleep(0.01)
+    task.cancel()
+    assert list(map(named, service.requests)) == [(0, ["uid"]), (5, []), (0, ["uid"])]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rocketconnect_sdk.errors import ConfigError
 from rocketconnect_sdk.options import Config, Option, parse
-from services.executor.host.secrets import Redactor, hide, resolve, resolve_values
+from services.executor.host.secrets import Redactor, hide, resolve, resolve_known, resolve_values
 
 OPTIONS = (Option("url", "Where."), Option("password", "A secret.", secret=True))
 
@@ -79,3 +79,9 @@ def test_a_secret_that_begins_with_another_one_is_hidden_whole() -> None:
 
 def test_what_is_no_text_is_shown_in_a_form_that_can_be_sent() -> None:
     assert hide(os.fsdecode(b"caf\xe9.txt")) == "caf\\udce9.txt"
+
+
+def test_for_a_check_what_stands_for_nothing_here_stays_a_reference_and_what_is_known_is_hidden() -> None:
+    found = resolve_known(config(url="${env:KNOWN_PLACE}", password="${env:NOT_THERE}"), {"KNOWN_PLACE": "the-known-place"})
+    assert (found["url"], found["password"]) == ("the-known-place", "${env:NOT_THERE}")
+    assert hide("at the-known-place") == "at ***"

@@ -128,6 +128,16 @@ def test_plugins_are_listed(executor: Executor) -> None:
     assert {"monitorable_source", "file_source", "direct"} <= {plugin.name for plugin in plugins}
 
 
+def test_a_plugin_says_what_its_tasks_can_be_told(executor: Executor) -> None:
+    plugins = executor.stub().ListPlugins(pb.ListPluginsRequest(), timeout=20).plugins
+    (signal,) = next(plugin for plugin in plugins if plugin.name == "monitorable_source").signals
+    assert (signal.name, signal.documentation) == ("more", "Gives so many records more.")
+    assert [(argument.key, argument.type, argument.required) for argument in signal.arguments] == [
+        ("records", "int", True),
+        ("how", "string", False),
+    ]
+
+
 def test_a_reload_finds_the_same_plugins_without_disturbing_tasks_and_tells_the_config_service(
     executor: Executor, plane: Plane
 ) -> None:
@@ -141,7 +151,7 @@ def test_a_reload_finds_the_same_plugins_without_disturbing_tasks_and_tells_the_
     assert len(plane.registrations) == 1
 
 
-def test_a_reload_that_finds_another_plugin_registers_again_after_a_clean_stop(
+def test_a_reload_that_finds_another_connector_offers_it_and_disturbs_nothing(
     start_executor: Callable[..., Executor], plane: Plane, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -149,6 +159,7 @@ def test_a_reload_that_finds_another_plugin_registers_again_after_a_clean_stop(
     plane.wait_for(lambda: plane.registrations)
     plane.assign("a")
     plane.wait_for(lambda: plane.state("a") == "WAITING")
+    hosts = executor.hosts_of(executor.stub(), "name-a/0")
     info = tmp_path / "more-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: more\nVersion: 1.0\n")
@@ -156,10 +167,13 @@ def test_a_reload_that_finds_another_plugin_registers_again_after_a_clean_stop(
     (tmp_path / "more.py").write_text(
         "import monitorable\nclass MoreSource(monitorable.MonitorableSource):\n    name = 'more_source'\n"
     )
+    plane.deaf.set()  # it is told again until it is taken note of
     executor.stub().ReloadPlugins(pb.ReloadPluginsRequest(), timeout=20)
-    plane.wait_for(lambda: len(plane.registrations) == 2)
-    assert "more_source" in plane.registrations[1].plugins
-    assert plane.left == [1]
-    assert plane.state("a") == "STOPPED"
+    plane.wait_for(lambda: plane.offers)
+    plane.deaf.clear()
+    plane.wait_for(lambda: len(plane.offers) >= 2)
+    assert {tuple(offer.plugins) for offer in plane.offers} == {tuple(sorted([*plane.registrations[0].plugins, "more_source"]))}
     plane.assign("b", connector_class="more_source")
     plane.wait_for(lambda: plane.state("b") == "WAITING")
+    assert (len(plane.registrations), plane.left) == (1, [])
+    assert executor.hosts_of(executor.stub(), "name-a/0") == hosts

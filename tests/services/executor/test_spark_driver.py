@@ -48,7 +48,7 @@ HANGS = """
 import time
 import services.executor.runtime.spark_session as spark_session
 from services.executor.host.spark import SparkDriver
-spark_session.make_session = lambda profile: time.sleep(600)
+spark_session.make_session = lambda *_: time.sleep(600)
 class Line:
     def send(self, message): print(message, flush=True)
 driver = SparkDriver({}, Line(), start_seconds=0.2)

@@ -46,7 +46,10 @@ def test_it_tells_the_config_service_what_it_offers(executor: Executor, plane: P
     assert {option.key: option.secret for option in monitorable.options}["password"] is True
     assert plugins["json"].type == connectors.PLUGIN_TYPE_CONVERTER
     assert "org.apache.rocketmq.connect.runtime.converter.record.json.JsonConverter" in plugins["json"].aliases
-    assert [option.key for option in plugins["json"].options] == ["schemas.enable", "schemas.cache.size", "decimal.format"]
+    assert [option.key for option in plugins["json"].options] == ["schemas.enable", "schemas.cache.size", "decimal.format", "names"]
+    assert plugins["cast"].type == connectors.PLUGIN_TYPE_TRANSFORM
+    assert [option.key for option in plugins["cast"].options][:2] == ["on", "spec"]
+    assert plugins["is_tombstone"].type == connectors.PLUGIN_TYPE_PREDICATE
 
 
 def test_an_assigned_task_runs_in_a_host_and_is_reported(executor: Executor, plane: Plane) -> None:

@@ -167,7 +167,8 @@ async def executor_service() -> AsyncIterator[tuple[str, list[connector_pb2.Plug
 @pytest.fixture
 async def system(tmp_path: Path, executor_service: tuple[str, list[connector_pb2.Plugin]]) -> AsyncIterator[System]:
     """The services behind the gateway; one executor offers file_source and file_sink."""
-    engine = await database.open_store(f"sqlite:///{tmp_path}/config.db", "config")
+    engine = database.engine(f"sqlite:///{tmp_path}/config.db")
+    database.migrate(engine, "config")
     executors = GrpcExecutors(ServiceSettings())
     service = ConfigService(ConfigStore(engine, lambda: time.time_ns() // 1000), executors, ChangeFeed(None))
     states, workers = States(), Workers([cluster.Worker(worker_id=f"worker-{n}", alive=n != 2) for n in (1, 2, 3)])

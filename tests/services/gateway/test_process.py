@@ -121,10 +121,14 @@ async def test_bytes_that_are_not_http_and_requests_of_any_shape_do_not_hurt(sys
             b"FOO\x80 / HTTP/1.1\r\nHost: localhost\r\n\r\n",
         ):
             reader, writer = await asyncio.open_connection(host, int(port))
-            writer.write(sent)
-            await writer.drain()
-            writer.write_eof()
-            answer = await asyncio.wait_for(reader.read(), 10)
+            try:
+                writer.write(sent)
+                await writer.drain()
+                writer.write_eof()
+                answer = await asyncio.wait_for(reader.read(), 30)
+            except ConnectionError:
+                # It was closed before all of it was read: the kernel resets it.
+                answer = b""
             assert answer == b"" or answer.startswith(b"HTTP/1.1 4"), (sent[:40], answer[:200])
             writer.close()
         async with httpx.AsyncClient(base_url=f"http://{said['address']}") as rest:

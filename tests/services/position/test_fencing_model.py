@@ -25,7 +25,7 @@ PARTITIONS = st.sampled_from(["a", "b", "c"])
 
 def outcome(future: "Future[R]") -> R | ServiceError:
     try:
-        return future.result(10)
+        return future.result(60)
     except ServiceError as error:
         return error
 

@@ -28,7 +28,7 @@ def update(partition: str, offset: str, expected: str = "") -> Update:
 
 
 def commit(store: PositionStore, fence: Fence, *updates: Update, clean: bool = False) -> None:
-    store.commit(fence, updates, clean=clean).result(10)
+    store.commit(fence, updates, clean=clean).result(60)
 
 
 def stored(store: PositionStore, uid: str = "c") -> dict[str, str]:
@@ -36,9 +36,9 @@ def stored(store: PositionStore, uid: str = "c") -> dict[str, str]:
 
 
 def test_what_is_committed_is_returned_to_the_next_owner(store: PositionStore) -> None:
-    assert store.open_task(OWNER).result(10).positions == ()
+    assert store.open_task(OWNER).result(60).positions == ()
     commit(store, OWNER, update("file:/a b/ü#1", "[10]"), update("topic/broker-a/3", "[-1,2]"))
-    answer = store.open_task(Fence("c", 0, 1, 2)).result(10)
+    answer = store.open_task(Fence("c", 0, 1, 2)).result(60)
     assert [(each.partition, each.offset, each.resume) for each in answer.positions] == [
         ("file:/a b/ü#1", "[10]", '{"floor": 1}'),
         ("topic/broker-a/3", "[-1,2]", '{"floor": 1}'),
@@ -46,7 +46,7 @@ def test_what_is_committed_is_returned_to_the_next_owner(store: PositionStore) -
 
 
 def test_a_refused_commit_stores_nothing_of_it(store: PositionStore) -> None:
-    store.open_task(OWNER).result(10)
+    store.open_task(OWNER).result(60)
     commit(store, OWNER, update("p", "[1]"))
     with pytest.raises(Aborted):
         commit(store, OWNER, update("a", "[5]"), update("p", "[2]", "[9]"), update("z", "[5]"))
@@ -55,16 +55,16 @@ def test_a_refused_commit_stores_nothing_of_it(store: PositionStore) -> None:
 
 def test_connectors_do_not_see_each_other(store: PositionStore) -> None:
     for uid in ("c", "d"):
-        store.open_task(Fence(uid, 0, 1, 1)).result(10)
+        store.open_task(Fence(uid, 0, 1, 1)).result(60)
         commit(store, Fence(uid, 0, 1, 1), update("p", f"[{ord(uid)}]"))
-    store.reset("c").result(10)
+    store.reset("c").result(60)
     assert (stored(store, "c"), stored(store, "d")) == ({}, {"p": "[100]"})
     commit(store, Fence("d", 0, 1, 1), update("p", "[1]"))
 
 
 def test_commits_that_share_a_transaction_each_get_their_own_answer(store: PositionStore) -> None:
-    store.open_task(OWNER).result(10)
-    store.open_task(Fence("d", 0, 1, 1)).result(10)
+    store.open_task(OWNER).result(60)
+    store.open_task(Fence("d", 0, 1, 1)).result(60)
     futures: list[tuple[bool, Future[None]]] = []
     for number in range(500):
         fenced = number % 3 == 0
@@ -75,13 +75,13 @@ def test_commits_that_share_a_transaction_each_get_their_own_answer(store: Posit
         if fenced:
             assert isinstance(future.exception(10), FailedPrecondition)
         else:
-            assert future.result(10) is None
+            assert future.result(60) is None
     assert set(stored(store)) == {f"p{number}" for number in range(500) if number % 3}
     assert stored(store, "d") == {"p": "[499]"}
 
 
 def test_a_reset_within_a_group_forgets_what_came_before_it_and_keeps_what_came_after(store: PositionStore) -> None:
-    store.open_task(OWNER).result(10)
+    store.open_task(OWNER).result(60)
     blocked = threading.Event()
 
     def hold_up(_ledger: object, _clock: object) -> Any:
@@ -97,14 +97,14 @@ def test_a_reset_within_a_group_forgets_what_came_before_it_and_keeps_what_came_
     ]
     blocked.set()
     with pytest.raises(ZeroDivisionError):
-        first.result(10)
-    assert [future.result(10) for future in futures][1].forgotten == 1
+        first.result(60)
+    assert [future.result(60) for future in futures][1].forgotten == 1
     assert stored(store) == {"q": "[2]"}
 
 
 def test_of_two_commits_that_expect_the_same_offset_one_wins_across_replicas(engine: sa.Engine, store: PositionStore) -> None:
     replicas = (store, PositionStore(engine, lambda: 1))
-    store.open_task(OWNER).result(10)
+    store.open_task(OWNER).result(60)
     commit(store, OWNER, update("p", "[0]"))
     last = "[0]"
     try:
@@ -124,9 +124,9 @@ def test_of_two_commits_that_expect_the_same_offset_one_wins_across_replicas(eng
 def test_replicas_agree_on_the_fence(engine: sa.Engine, store: PositionStore) -> None:
     other = PositionStore(engine, lambda: 1)
     try:
-        store.open_task(OWNER).result(10)
+        store.open_task(OWNER).result(60)
         commit(store, OWNER, update("p", "[1]"))
-        assert [each.offset for each in other.open_task(Fence("c", 0, 2, 2)).result(10).positions] == ["[1]"]
+        assert [each.offset for each in other.open_task(Fence("c", 0, 2, 2)).result(60).positions] == ["[1]"]
         with pytest.raises(FailedPrecondition):
             commit(store, OWNER, update("p", "[2]"))
     finally:
@@ -134,7 +134,7 @@ def test_replicas_agree_on_the_fence(engine: sa.Engine, store: PositionStore) ->
 
 
 def test_pages_go_through_all_partitions(store: PositionStore) -> None:
-    store.open_task(OWNER).result(10)
+    store.open_task(OWNER).result(60)
     names = [f"p{number}" for number in range(25)]
     commit(store, OWNER, *(update(name, "[1]") for name in names))
     seen: list[str] = []
@@ -145,10 +145,10 @@ def test_pages_go_through_all_partitions(store: PositionStore) -> None:
 
 
 def test_ten_thousand_positions_go_in_one_commit(store: PositionStore) -> None:
-    store.open_task(OWNER).result(10)
+    store.open_task(OWNER).result(60)
     commit(store, OWNER, *(update(f"p{number}", "[1]") for number in range(10_000)))
     commit(store, OWNER, *(update(f"p{number}", "[2]", "[1]") for number in range(10_000)))
-    assert len(store.open_task(Fence("c", 0, 1, 2)).result(30).positions) == 10_000
+    assert len(store.open_task(Fence("c", 0, 1, 2)).result(60).positions) == 10_000
 
 
 @pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
@@ -257,18 +257,18 @@ def test_a_store_that_is_away_fails_the_whole_group_and_the_next_one_works() -> 
     writer: GroupWriter[int, int] = GroupWriter(store)
     assert isinstance(writer.submit(1).exception(10), ServiceError)
     down.clear()
-    assert writer.submit(2).result(10) == 2
+    assert writer.submit(2).result(60) == 2
     writer.close()
 
 
 def test_what_is_confirmed_outlives_the_process(store: PositionStore, engine: sa.Engine) -> None:
-    store.open_task(OWNER).result(10)
-    assert store.confirm("c", [OWNER, Fence("c", 1, 1, 2)], 60_000_000).result(10) == ()
+    store.open_task(OWNER).result(60)
+    assert store.confirm("c", [OWNER, Fence("c", 1, 1, 2)], 60_000_000).result(60) == ()
     other = PositionStore(engine, store._now)
     try:
-        waits = [other.open_task(Fence("c", task, 1, 9)).result(10).wait for task in (0, 1)]
+        waits = [other.open_task(Fence("c", task, 1, 9)).result(60).wait for task in (0, 1)]
         assert all(59_000_000 < wait <= 60_000_000 for wait in waits)
-        assert other.confirm("c", [OWNER], 60_000_000).result(10) == (OWNER,)
+        assert other.confirm("c", [OWNER], 60_000_000).result(60) == (OWNER,)
     finally:
         other.close()
 
@@ -280,9 +280,9 @@ def test_replicas_whose_clocks_differ_agree_on_how_long_a_task_is_confirmed(post
     now = time.time_ns() // 1_000
     early, late = PositionStore(bound, lambda: now - 3_600_000_000), PositionStore(bound, lambda: now + 3_600_000_000)
     try:
-        early.open_task(OWNER).result(10)
-        assert early.confirm("c", [OWNER], 30_000_000).result(10) == ()
-        assert 20_000_000 < late.open_task(Fence("c", 0, 1, 2)).result(10).wait <= 30_000_000
+        early.open_task(OWNER).result(60)
+        assert early.confirm("c", [OWNER], 30_000_000).result(60) == ()
+        assert 20_000_000 < late.open_task(Fence("c", 0, 1, 2)).result(60).wait <= 30_000_000
     finally:
         early.close()
         late.close()

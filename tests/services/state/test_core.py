@@ -127,6 +127,72 @@ class TestConnectors:
         assert states.states.tracks == {}
 
 
+class TestReceipts:
+    """A worker names what is new; with the receipt of its last report it says that the rest is as it was."""
+
+    def running(self, states: StatesOnPaper) -> int:
+        states.want(connector())
+        states.assign(assignment(0), assignment(1))
+        return states.say(0, report(0), report(1)).receipt
+
+    def test_what_is_not_named_again_is_as_it_was(self, states: StatesOnPaper) -> None:
+        receipt = self.running(states)
+        for _ in range(5):
+            states.pass_time(LEASE - 1)
+            effects = states.say(receipt, report(1, state=State.IDLE))
+            assert effects.touched == frozenset({"u1"})
+            assert not effects.refused
+            assert effects.receipt > receipt
+            receipt = effects.receipt
+        assert [task.state for task in states.view().tasks] == [State.RUNNING, State.IDLE]
+        states.pass_time(LEASE + 1)
+        assert [task.state for task in states.view().tasks] == [State.UNASSIGNED, State.UNASSIGNED]
+
+    def test_what_has_work_and_is_not_named_again_makes_no_progress(self, states: StatesOnPaper) -> None:
+        states.want(connector())
+        states.assign(assignment())
+        receipt = states.say(0, report(has_work=True, stall_after=10.0)).receipt
+        for _ in range(6):
+            states.pass_time(2)
+            receipt = states.say(receipt).receipt
+        assert states.task().state is State.STALLED
+
+    def test_what_a_whole_report_leaves_out_is_not_believed_to_run(self, states: StatesOnPaper) -> None:
+        self.running(states)
+        receipt = states.say(0, report(1)).receipt
+        states.pass_time(LEASE + 1)
+        states.say(receipt)
+        assert [task.state for task in states.view().tasks] == [State.UNASSIGNED, State.RUNNING]
+
+    def test_a_receipt_holds_once_and_for_its_worker_and_not_after_a_restart(self, states: StatesOnPaper) -> None:
+        receipt = self.running(states)
+        assert states.say(receipt, worker="w2").receipt == 0
+        following = states.say(receipt).receipt
+        assert states.say(receipt).receipt == 0
+        assert states.say(following).receipt == 0
+        receipt = states.say(0, report(0), report(1)).receipt
+        states.pass_time(61)
+        states.step(Tick())
+        assert states.say(receipt).receipt == 0
+        states.states = States(LEASE, states.states.tracks)
+        assert states.say(0).receipt > receipt
+        assert states.say(receipt).receipt == 0
+
+    def test_who_has_lost_a_task_is_told_by_name_though_it_does_not_name_it_again(self, states: StatesOnPaper) -> None:
+        receipt = self.running(states)
+        states.assign(assignment(1, worker="w2", epoch=11))
+        assert states.say(receipt).receipt == 0
+        effects = states.say(0, report(0), report(1))
+        assert [refused.key.task for refused in effects.refused] == [1]
+        assert states.say(effects.receipt).receipt > effects.receipt
+
+    def test_who_has_lost_a_task_whose_new_owner_has_reported_it_is_told_by_name(self, states: StatesOnPaper) -> None:
+        receipt = self.running(states)
+        states.say(0, report(1, worker="w2", epoch=11), worker="w2")
+        assert states.say(receipt).receipt == 0
+        assert [refused.key.task for refused in states.say(0, report(0), report(1)).refused] == [1]
+
+
 class TestLogs:
     def test_lines_are_numbered_and_the_newest_thousand_are_kept(self, states: StatesOnPaper) -> None:
         states.want(connector())

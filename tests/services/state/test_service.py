@@ -99,7 +99,8 @@ def log(message: str) -> pb.TaskLog:
 
 @pytest.fixture
 async def client(tmp_path: Path) -> AsyncIterator[Client]:
-    engine = await database.open_store(f"sqlite:///{tmp_path}/state.db", "state")
+    engine = database.engine(f"sqlite:///{tmp_path}/state.db")
+    database.migrate(engine, "state")
     keeper = Keeper(StateStore(engine, 0), LEASE, lambda: Moment(time.monotonic(), time.time()))
     configs = Configs()
     async with (

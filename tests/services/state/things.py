@@ -82,6 +82,10 @@ class StatesOnPaper:
     def report(self, *reports: Report) -> tuple[Refused, ...]:
         return self.step(Reported(reports)).refused
 
+    def say(self, receipt: int, *reports: Report, worker: str = "w1") -> Effects:
+        """What a worker says, with the receipt of what it said before."""
+        return self.step(Reported(reports, (), worker, receipt))
+
     def view(self, name: str = "name-u1") -> ConnectorView:
         return self.states.view(name, self.now)
 

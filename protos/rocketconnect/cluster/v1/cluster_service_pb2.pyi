@@ -289,6 +289,55 @@ class RegisterWorkerResponse(_message.Message):
 Global___RegisterWorkerResponse: _TypeAlias = RegisterWorkerResponse  # noqa: Y015
 
 @_typing.final
+class OfferPluginsRequest(_message.Message):
+    """See ClusterService.OfferPlugins."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WORKER_ID_FIELD_NUMBER: _builtins.int
+    SESSION_FIELD_NUMBER: _builtins.int
+    PLUGINS_FIELD_NUMBER: _builtins.int
+    worker_id: _builtins.str
+    """The worker."""
+    session: _builtins.int
+    """Its session."""
+    @_builtins.property
+    def plugins(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Names of all connector plugins that it offers now, aliases included."""
+
+    def __init__(
+        self,
+        *,
+        worker_id: _builtins.str = ...,
+        session: _builtins.int = ...,
+        plugins: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["plugins", b"plugins", "session", b"session", "worker_id", b"worker_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___OfferPluginsRequest: _TypeAlias = OfferPluginsRequest  # noqa: Y015
+
+@_typing.final
+class OfferPluginsResponse(_message.Message):
+    """See ClusterService.OfferPlugins."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___OfferPluginsResponse: _TypeAlias = OfferPluginsResponse  # noqa: Y015
+
+@_typing.final
 class HeartbeatRequest(_message.Message):
     """See ClusterService.Heartbeat."""
 

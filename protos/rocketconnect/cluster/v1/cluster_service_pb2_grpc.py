@@ -43,6 +43,11 @@ class ClusterServiceStub:
                 request_serializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.RegisterWorkerRequest.SerializeToString,
                 response_deserializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.RegisterWorkerResponse.FromString,
                 _registered_method=True)
+        self.OfferPlugins = channel.unary_unary(
+                '/rocketconnect.cluster.v1.ClusterService/OfferPlugins',
+                request_serializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.OfferPluginsRequest.SerializeToString,
+                response_deserializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.OfferPluginsResponse.FromString,
+                _registered_method=True)
         self.Heartbeat = channel.unary_unary(
                 '/rocketconnect.cluster.v1.ClusterService/Heartbeat',
                 request_serializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.HeartbeatRequest.SerializeToString,
@@ -99,6 +104,14 @@ class ClusterServiceServicer:
 
     def RegisterWorker(self, request, context):
         """A worker joins and gets a session. A second registration of the same id ends the first session.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def OfferPlugins(self, request, context):
+        """A worker offers other plugins than before. It keeps its session, and what it holds: of what it does not offer any more only what
+        another worker can take moves there.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -182,6 +195,11 @@ def add_ClusterServiceServicer_to_server(servicer, server):
                     request_deserializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.RegisterWorkerRequest.FromString,
                     response_serializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.RegisterWorkerResponse.SerializeToString,
             ),
+            'OfferPlugins': grpc.unary_unary_rpc_method_handler(
+                    servicer.OfferPlugins,
+                    request_deserializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.OfferPluginsRequest.FromString,
+                    response_serializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.OfferPluginsResponse.SerializeToString,
+            ),
             'Heartbeat': grpc.unary_unary_rpc_method_handler(
                     servicer.Heartbeat,
                     request_deserializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.HeartbeatRequest.FromString,
@@ -259,6 +277,33 @@ class ClusterService:
             '/rocketconnect.cluster.v1.ClusterService/RegisterWorker',
             rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.RegisterWorkerRequest.SerializeToString,
             rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.RegisterWorkerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def OfferPlugins(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rocketconnect.cluster.v1.ClusterService/OfferPlugins',
+            rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.OfferPluginsRequest.SerializeToString,
+            rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.OfferPluginsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -39,6 +39,10 @@ class ClusterServiceStub:
     def __new__(cls, channel: _aio.Channel) -> ClusterServiceAsyncStub: ...
     RegisterWorker: _grpc.UnaryUnaryMultiCallable[_cluster_service_pb2.RegisterWorkerRequest, _cluster_service_pb2.RegisterWorkerResponse]
     """A worker joins and gets a session. A second registration of the same id ends the first session."""
+    OfferPlugins: _grpc.UnaryUnaryMultiCallable[_cluster_service_pb2.OfferPluginsRequest, _cluster_service_pb2.OfferPluginsResponse]
+    """A worker offers other plugins than before. It keeps its session, and what it holds: of what it does not offer any more only what
+    another worker can take moves there.
+    """
     Heartbeat: _grpc.UnaryUnaryMultiCallable[_cluster_service_pb2.HeartbeatRequest, _cluster_service_pb2.HeartbeatResponse]
     """Renews the lease. The worker counts it from the moment that it sent the request, on its monotonic clock."""
     DeregisterWorker: _grpc.UnaryUnaryMultiCallable[_cluster_service_pb2.DeregisterWorkerRequest, _cluster_service_pb2.DeregisterWorkerResponse]
@@ -79,6 +83,10 @@ class ClusterServiceAsyncStub(ClusterServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     RegisterWorker: _aio.UnaryUnaryMultiCallable[_cluster_service_pb2.RegisterWorkerRequest, _cluster_service_pb2.RegisterWorkerResponse]  # type: ignore[assignment]
     """A worker joins and gets a session. A second registration of the same id ends the first session."""
+    OfferPlugins: _aio.UnaryUnaryMultiCallable[_cluster_service_pb2.OfferPluginsRequest, _cluster_service_pb2.OfferPluginsResponse]  # type: ignore[assignment]
+    """A worker offers other plugins than before. It keeps its session, and what it holds: of what it does not offer any more only what
+    another worker can take moves there.
+    """
     Heartbeat: _aio.UnaryUnaryMultiCallable[_cluster_service_pb2.HeartbeatRequest, _cluster_service_pb2.HeartbeatResponse]  # type: ignore[assignment]
     """Renews the lease. The worker counts it from the moment that it sent the request, on its monotonic clock."""
     DeregisterWorker: _aio.UnaryUnaryMultiCallable[_cluster_service_pb2.DeregisterWorkerRequest, _cluster_service_pb2.DeregisterWorkerResponse]  # type: ignore[assignment]
@@ -122,6 +130,16 @@ class ClusterServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_cluster_service_pb2.RegisterWorkerResponse, _abc.Awaitable[_cluster_service_pb2.RegisterWorkerResponse]]:
         """A worker joins and gets a session. A second registration of the same id ends the first session."""
+
+    @_abc_1.abstractmethod
+    def OfferPlugins(
+        self,
+        request: _cluster_service_pb2.OfferPluginsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_cluster_service_pb2.OfferPluginsResponse, _abc.Awaitable[_cluster_service_pb2.OfferPluginsResponse]]:
+        """A worker offers other plugins than before. It keeps its session, and what it holds: of what it does not offer any more only what
+        another worker can take moves there.
+        """
 
     @_abc_1.abstractmethod
     def Heartbeat(

@@ -6,8 +6,11 @@ The config service: connector configurations, their revisions, the wanted state,
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from rocketconnect.connector.v1 import connector_pb2 as _connector_pb2
+from rocketconnect.record.v1 import record_pb2 as _record_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -18,6 +21,42 @@ else:
     from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class _CleanupOutcome:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _CleanupOutcomeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_CleanupOutcome.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    CLEANUP_OUTCOME_UNSPECIFIED: _CleanupOutcome.ValueType  # 0
+    """Not said; counts as FAILED."""
+    CLEANUP_OUTCOME_DONE: _CleanupOutcome.ValueType  # 1
+    """The plugin has cleaned up."""
+    CLEANUP_OUTCOME_NOTHING: _CleanupOutcome.ValueType  # 2
+    """The plugin leaves nothing behind."""
+    CLEANUP_OUTCOME_TOO_EARLY: _CleanupOutcome.ValueType  # 3
+    """Tasks of the connector are left, or it can't be told: nothing was tried yet."""
+    CLEANUP_OUTCOME_FAILED: _CleanupOutcome.ValueType  # 4
+    """It failed, and is tried again later."""
+    CLEANUP_OUTCOME_GIVEN_UP: _CleanupOutcome.ValueType  # 5
+    """It failed, and is not tried again."""
+
+class CleanupOutcome(_CleanupOutcome, metaclass=_CleanupOutcomeEnumTypeWrapper):
+    """What became of a cleanup."""
+
+CLEANUP_OUTCOME_UNSPECIFIED: CleanupOutcome.ValueType  # 0
+"""Not said; counts as FAILED."""
+CLEANUP_OUTCOME_DONE: CleanupOutcome.ValueType  # 1
+"""The plugin has cleaned up."""
+CLEANUP_OUTCOME_NOTHING: CleanupOutcome.ValueType  # 2
+"""The plugin leaves nothing behind."""
+CLEANUP_OUTCOME_TOO_EARLY: CleanupOutcome.ValueType  # 3
+"""Tasks of the connector are left, or it can't be told: nothing was tried yet."""
+CLEANUP_OUTCOME_FAILED: CleanupOutcome.ValueType  # 4
+"""It failed, and is tried again later."""
+CLEANUP_OUTCOME_GIVEN_UP: CleanupOutcome.ValueType  # 5
+"""It failed, and is not tried again."""
+Global___CleanupOutcome: _TypeAlias = CleanupOutcome  # noqa: Y015
 
 @_typing.final
 class CreateConnectorRequest(_message.Message):
@@ -848,6 +887,202 @@ class ValidateConnectorResponse(_message.Message):
 Global___ValidateConnectorResponse: _TypeAlias = ValidateConnectorResponse  # noqa: Y015
 
 @_typing.final
+class PreviewConnectorRequest(_message.Message):
+    """See ConfigService.PreviewConnector."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class ConfigEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    CONFIG_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    RECORDS_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The name that it would get; checked when it is given."""
+    records: _builtins.int
+    """How many records at most; 0: 10; never more than 100."""
+    @_builtins.property
+    def config(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """The configuration."""
+
+    def __init__(
+        self,
+        *,
+        config: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        name: _builtins.str = ...,
+        records: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "name", b"name", "records", b"records"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PreviewConnectorRequest: _TypeAlias = PreviewConnectorRequest  # noqa: Y015
+
+@_typing.final
+class PreviewConnectorResponse(_message.Message):
+    """See ConfigService.PreviewConnector."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROBLEMS_FIELD_NUMBER: _builtins.int
+    PLUGIN_FIELD_NUMBER: _builtins.int
+    RECORDS_FIELD_NUMBER: _builtins.int
+    TROUBLE_FIELD_NUMBER: _builtins.int
+    plugin: _builtins.str
+    """The plugin that it names."""
+    trouble: _builtins.str
+    """Why there are no more of them, when something went wrong."""
+    @_builtins.property
+    def problems(self) -> _containers.RepeatedCompositeFieldContainer[_connector_pb2.Problem]:
+        """Everything that is wrong with the configuration; then there are no records."""
+
+    @_builtins.property
+    def records(self) -> _containers.RepeatedCompositeFieldContainer[_record_pb2.PreviewedRecord]:
+        """The records."""
+
+    def __init__(
+        self,
+        *,
+        problems: _abc.Iterable[_connector_pb2.Problem] | None = ...,
+        plugin: _builtins.str = ...,
+        records: _abc.Iterable[_record_pb2.PreviewedRecord] | None = ...,
+        trouble: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["plugin", b"plugin", "problems", b"problems", "records", b"records", "trouble", b"trouble"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PreviewConnectorResponse: _TypeAlias = PreviewConnectorResponse  # noqa: Y015
+
+@_typing.final
+class VerifyConnectorRequest(_message.Message):
+    """See ConfigService.VerifyConnector."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class TablesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    NAME_FIELD_NUMBER: _builtins.int
+    SINK_FIELD_NUMBER: _builtins.int
+    TABLES_FIELD_NUMBER: _builtins.int
+    KEYS_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The source."""
+    sink: _builtins.str
+    """The sink. Empty: the one that reads the topics of the source."""
+    page_token: _builtins.str
+    """From the answer before."""
+    @_builtins.property
+    def tables(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """By table of the source: where its rows are kept; empty: as the sink says. Empty: all tables."""
+
+    @_builtins.property
+    def keys(self) -> _containers.RepeatedCompositeFieldContainer[_record_pb2.RowKey]:
+        """Only these rows, at most 1,000; then there is no next page."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        sink: _builtins.str = ...,
+        tables: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        keys: _abc.Iterable[_record_pb2.RowKey] | None = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["keys", b"keys", "name", b"name", "page_token", b"page_token", "sink", b"sink", "tables", b"tables"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___VerifyConnectorRequest: _TypeAlias = VerifyConnectorRequest  # noqa: Y015
+
+@_typing.final
+class VerifyConnectorResponse(_message.Message):
+    """See ConfigService.VerifyConnector."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROBLEMS_FIELD_NUMBER: _builtins.int
+    TABLES_FIELD_NUMBER: _builtins.int
+    DIFFERENCES_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    TROUBLE_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Where to go on. Empty: there is no more."""
+    trouble: _builtins.str
+    """Why it could not go on, when something went wrong."""
+    @_builtins.property
+    def problems(self) -> _containers.RepeatedCompositeFieldContainer[_connector_pb2.Problem]:
+        """Why nothing can be compared."""
+
+    @_builtins.property
+    def tables(self) -> _containers.RepeatedCompositeFieldContainer[_record_pb2.TableCompared]:
+        """The tables that were looked at."""
+
+    @_builtins.property
+    def differences(self) -> _containers.RepeatedCompositeFieldContainer[_record_pb2.RowDifference]:
+        """The rows that differ."""
+
+    def __init__(
+        self,
+        *,
+        problems: _abc.Iterable[_connector_pb2.Problem] | None = ...,
+        tables: _abc.Iterable[_record_pb2.TableCompared] | None = ...,
+        differences: _abc.Iterable[_record_pb2.RowDifference] | None = ...,
+        next_page_token: _builtins.str = ...,
+        trouble: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["differences", b"differences", "next_page_token", b"next_page_token", "problems", b"problems", "tables", b"tables", "trouble", b"trouble"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___VerifyConnectorResponse: _TypeAlias = VerifyConnectorResponse  # noqa: Y015
+
+@_typing.final
 class ListPluginsRequest(_message.Message):
     """See ConfigService.ListPlugins."""
 
@@ -1037,6 +1272,173 @@ class RecordPositionsMoveResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___RecordPositionsMoveResponse: _TypeAlias = RecordPositionsMoveResponse  # noqa: Y015
+
+@_typing.final
+class Cleanup(_message.Message):
+    """What is left to do behind a deleted connector."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class ConfigEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    CONNECTOR_UID_FIELD_NUMBER: _builtins.int
+    CONNECTOR_FIELD_NUMBER: _builtins.int
+    CONFIG_FIELD_NUMBER: _builtins.int
+    DELETE_TIME_FIELD_NUMBER: _builtins.int
+    connector_uid: _builtins.str
+    """The connector."""
+    connector: _builtins.str
+    """The name it had."""
+    @_builtins.property
+    def config(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """Its last configuration, secrets as references."""
+
+    @_builtins.property
+    def delete_time(self) -> _timestamp_pb2.Timestamp:
+        """When it was deleted. An adopted connector can be deleted again: this says which time is meant."""
+
+    def __init__(
+        self,
+        *,
+        connector_uid: _builtins.str = ...,
+        connector: _builtins.str = ...,
+        config: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        delete_time: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["delete_time", b"delete_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "connector", b"connector", "connector_uid", b"connector_uid", "delete_time", b"delete_time"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Cleanup: _TypeAlias = Cleanup  # noqa: Y015
+
+@_typing.final
+class TakeCleanupRequest(_message.Message):
+    """See ConfigService.TakeCleanup."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLUGINS_FIELD_NUMBER: _builtins.int
+    SECONDS_FIELD_NUMBER: _builtins.int
+    seconds: _builtins.int
+    """For how long nobody else gets it: 1 to 3,600."""
+    @_builtins.property
+    def plugins(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Names and aliases of the plugins that the caller offers."""
+
+    def __init__(
+        self,
+        *,
+        plugins: _abc.Iterable[_builtins.str] | None = ...,
+        seconds: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["plugins", b"plugins", "seconds", b"seconds"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TakeCleanupRequest: _TypeAlias = TakeCleanupRequest  # noqa: Y015
+
+@_typing.final
+class TakeCleanupResponse(_message.Message):
+    """See ConfigService.TakeCleanup."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CLEANUP_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def cleanup(self) -> Global___Cleanup:
+        """What to do. Not set: nothing is due."""
+
+    def __init__(
+        self,
+        *,
+        cleanup: Global___Cleanup | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["cleanup", b"cleanup"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cleanup", b"cleanup"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TakeCleanupResponse: _TypeAlias = TakeCleanupResponse  # noqa: Y015
+
+@_typing.final
+class ReportCleanupRequest(_message.Message):
+    """See ConfigService.ReportCleanup."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WORKER_ID_FIELD_NUMBER: _builtins.int
+    CONNECTOR_UID_FIELD_NUMBER: _builtins.int
+    DELETE_TIME_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    worker_id: _builtins.str
+    """The worker."""
+    connector_uid: _builtins.str
+    """The connector."""
+    outcome: Global___CleanupOutcome.ValueType
+    """How it went."""
+    error: _builtins.str
+    """Why it failed, for those who read the history of the connector; without secrets."""
+    @_builtins.property
+    def delete_time(self) -> _timestamp_pb2.Timestamp:
+        """As it was taken."""
+
+    def __init__(
+        self,
+        *,
+        worker_id: _builtins.str = ...,
+        connector_uid: _builtins.str = ...,
+        delete_time: _timestamp_pb2.Timestamp | None = ...,
+        outcome: Global___CleanupOutcome.ValueType = ...,
+        error: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["delete_time", b"delete_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["connector_uid", b"connector_uid", "delete_time", b"delete_time", "error", b"error", "outcome", b"outcome", "worker_id", b"worker_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReportCleanupRequest: _TypeAlias = ReportCleanupRequest  # noqa: Y015
+
+@_typing.final
+class ReportCleanupResponse(_message.Message):
+    """See ConfigService.ReportCleanup."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReportCleanupResponse: _TypeAlias = ReportCleanupResponse  # noqa: Y015
 
 @_typing.final
 class WatchConnectorsRequest(_message.Message):

@@ -103,6 +103,16 @@ class ConfigServiceStub:
                 request_serializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ValidateConnectorRequest.SerializeToString,
                 response_deserializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ValidateConnectorResponse.FromString,
                 _registered_method=True)
+        self.PreviewConnector = channel.unary_unary(
+                '/rocketconnect.config.v1.ConfigService/PreviewConnector',
+                request_serializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.PreviewConnectorRequest.SerializeToString,
+                response_deserializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.PreviewConnectorResponse.FromString,
+                _registered_method=True)
+        self.VerifyConnector = channel.unary_unary(
+                '/rocketconnect.config.v1.ConfigService/VerifyConnector',
+                request_serializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.VerifyConnectorRequest.SerializeToString,
+                response_deserializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.VerifyConnectorResponse.FromString,
+                _registered_method=True)
         self.ListPlugins = channel.unary_unary(
                 '/rocketconnect.config.v1.ConfigService/ListPlugins',
                 request_serializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ListPluginsRequest.SerializeToString,
@@ -117,6 +127,16 @@ class ConfigServiceStub:
                 '/rocketconnect.config.v1.ConfigService/RecordPositionsMove',
                 request_serializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.RecordPositionsMoveRequest.SerializeToString,
                 response_deserializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.RecordPositionsMoveResponse.FromString,
+                _registered_method=True)
+        self.TakeCleanup = channel.unary_unary(
+                '/rocketconnect.config.v1.ConfigService/TakeCleanup',
+                request_serializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.TakeCleanupRequest.SerializeToString,
+                response_deserializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.TakeCleanupResponse.FromString,
+                _registered_method=True)
+        self.ReportCleanup = channel.unary_unary(
+                '/rocketconnect.config.v1.ConfigService/ReportCleanup',
+                request_serializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ReportCleanupRequest.SerializeToString,
+                response_deserializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ReportCleanupResponse.FromString,
                 _registered_method=True)
         self.ReportPlugins = channel.unary_unary(
                 '/rocketconnect.config.v1.ConfigService/ReportPlugins',
@@ -228,6 +248,23 @@ class ConfigServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def PreviewConnector(self, request, context):
+        """Runs a configuration on a few live records (of the source from its beginning, or the last ones of the topics), on a capable
+        executor, and shows each step. Writes nothing and moves no position.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def VerifyConnector(self, request, context):
+        """Lets an executor compare the tables that a source reads with what a sink keeps of them, range by range of their keys, for about
+        ten seconds; go on with next_page_token. Reads only. Rows that are under way differ for a while: ask for them again with `keys`,
+        and take for different those whose digests stay as they are for longer than the sink is behind.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListPlugins(self, request, context):
         """The plugins that executors offer now.
         """
@@ -244,6 +281,21 @@ class ConfigServiceServicer:
 
     def RecordPositionsMove(self, request, context):
         """Keeps in the history of a connector that its positions were moved: the position service tells it. Changes nothing else.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def TakeCleanup(self, request, context):
+        """An executor takes over the cleanup behind one deleted connector of a plugin that it offers, for a while: nobody else gets it
+        meanwhile. What it does not report in time is given out again, and so may be done twice.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ReportCleanup(self, request, context):
+        """What became of a cleanup. Changes nothing when the connector was adopted, or the cleanup is over already.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -331,6 +383,16 @@ def add_ConfigServiceServicer_to_server(servicer, server):
                     request_deserializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ValidateConnectorRequest.FromString,
                     response_serializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ValidateConnectorResponse.SerializeToString,
             ),
+            'PreviewConnector': grpc.unary_unary_rpc_method_handler(
+                    servicer.PreviewConnector,
+                    request_deserializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.PreviewConnectorRequest.FromString,
+                    response_serializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.PreviewConnectorResponse.SerializeToString,
+            ),
+            'VerifyConnector': grpc.unary_unary_rpc_method_handler(
+                    servicer.VerifyConnector,
+                    request_deserializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.VerifyConnectorRequest.FromString,
+                    response_serializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.VerifyConnectorResponse.SerializeToString,
+            ),
             'ListPlugins': grpc.unary_unary_rpc_method_handler(
                     servicer.ListPlugins,
                     request_deserializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ListPluginsRequest.FromString,
@@ -345,6 +407,16 @@ def add_ConfigServiceServicer_to_server(servicer, server):
                     servicer.RecordPositionsMove,
                     request_deserializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.RecordPositionsMoveRequest.FromString,
                     response_serializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.RecordPositionsMoveResponse.SerializeToString,
+            ),
+            'TakeCleanup': grpc.unary_unary_rpc_method_handler(
+                    servicer.TakeCleanup,
+                    request_deserializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.TakeCleanupRequest.FromString,
+                    response_serializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.TakeCleanupResponse.SerializeToString,
+            ),
+            'ReportCleanup': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReportCleanup,
+                    request_deserializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ReportCleanupRequest.FromString,
+                    response_serializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ReportCleanupResponse.SerializeToString,
             ),
             'ReportPlugins': grpc.unary_unary_rpc_method_handler(
                     servicer.ReportPlugins,
@@ -723,6 +795,60 @@ class ConfigService:
             _registered_method=True)
 
     @staticmethod
+    def PreviewConnector(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rocketconnect.config.v1.ConfigService/PreviewConnector',
+            rocketconnect_dot_config_dot_v1_dot_config__service__pb2.PreviewConnectorRequest.SerializeToString,
+            rocketconnect_dot_config_dot_v1_dot_config__service__pb2.PreviewConnectorResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def VerifyConnector(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rocketconnect.config.v1.ConfigService/VerifyConnector',
+            rocketconnect_dot_config_dot_v1_dot_config__service__pb2.VerifyConnectorRequest.SerializeToString,
+            rocketconnect_dot_config_dot_v1_dot_config__service__pb2.VerifyConnectorResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def ListPlugins(request,
             target,
             options=(),
@@ -793,6 +919,60 @@ class ConfigService:
             '/rocketconnect.config.v1.ConfigService/RecordPositionsMove',
             rocketconnect_dot_config_dot_v1_dot_config__service__pb2.RecordPositionsMoveRequest.SerializeToString,
             rocketconnect_dot_config_dot_v1_dot_config__service__pb2.RecordPositionsMoveResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def TakeCleanup(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rocketconnect.config.v1.ConfigService/TakeCleanup',
+            rocketconnect_dot_config_dot_v1_dot_config__service__pb2.TakeCleanupRequest.SerializeToString,
+            rocketconnect_dot_config_dot_v1_dot_config__service__pb2.TakeCleanupResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReportCleanup(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rocketconnect.config.v1.ConfigService/ReportCleanup',
+            rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ReportCleanupRequest.SerializeToString,
+            rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ReportCleanupResponse.FromString,
             options,
             channel_credentials,
             insecure,

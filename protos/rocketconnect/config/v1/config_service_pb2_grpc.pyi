@@ -63,12 +63,27 @@ class ConfigServiceStub:
     """Everything that was done to connectors of a name, the newest first: also what wrote no revision, and deleted ones."""
     ValidateConnector: _grpc.UnaryUnaryMultiCallable[_config_service_pb2.ValidateConnectorRequest, _config_service_pb2.ValidateConnectorResponse]
     """Checks a configuration on a capable executor and stores nothing."""
+    PreviewConnector: _grpc.UnaryUnaryMultiCallable[_config_service_pb2.PreviewConnectorRequest, _config_service_pb2.PreviewConnectorResponse]
+    """Runs a configuration on a few live records (of the source from its beginning, or the last ones of the topics), on a capable
+    executor, and shows each step. Writes nothing and moves no position.
+    """
+    VerifyConnector: _grpc.UnaryUnaryMultiCallable[_config_service_pb2.VerifyConnectorRequest, _config_service_pb2.VerifyConnectorResponse]
+    """Lets an executor compare the tables that a source reads with what a sink keeps of them, range by range of their keys, for about
+    ten seconds; go on with next_page_token. Reads only. Rows that are under way differ for a while: ask for them again with `keys`,
+    and take for different those whose digests stay as they are for longer than the sink is behind.
+    """
     ListPlugins: _grpc.UnaryUnaryMultiCallable[_config_service_pb2.ListPluginsRequest, _config_service_pb2.ListPluginsResponse]
     """The plugins that executors offer now."""
     ReloadPlugins: _grpc.UnaryUnaryMultiCallable[_config_service_pb2.ReloadPluginsRequest, _config_service_pb2.ReloadPluginsResponse]
     """Asks every executor to look for its plugins again."""
     RecordPositionsMove: _grpc.UnaryUnaryMultiCallable[_config_service_pb2.RecordPositionsMoveRequest, _config_service_pb2.RecordPositionsMoveResponse]
     """Keeps in the history of a connector that its positions were moved: the position service tells it. Changes nothing else."""
+    TakeCleanup: _grpc.UnaryUnaryMultiCallable[_config_service_pb2.TakeCleanupRequest, _config_service_pb2.TakeCleanupResponse]
+    """An executor takes over the cleanup behind one deleted connector of a plugin that it offers, for a while: nobody else gets it
+    meanwhile. What it does not report in time is given out again, and so may be done twice.
+    """
+    ReportCleanup: _grpc.UnaryUnaryMultiCallable[_config_service_pb2.ReportCleanupRequest, _config_service_pb2.ReportCleanupResponse]
+    """What became of a cleanup. Changes nothing when the connector was adopted, or the cleanup is over already."""
     ReportPlugins: _grpc.UnaryUnaryMultiCallable[_config_service_pb2.ReportPluginsRequest, _config_service_pb2.ReportPluginsResponse]
     """An executor says what it offers. Replaces what it said before."""
     WatchConnectors: _grpc.UnaryStreamMultiCallable[_config_service_pb2.WatchConnectorsRequest, _config_service_pb2.WatchConnectorsResponse]
@@ -109,12 +124,27 @@ class ConfigServiceAsyncStub(ConfigServiceStub):
     """Everything that was done to connectors of a name, the newest first: also what wrote no revision, and deleted ones."""
     ValidateConnector: _aio.UnaryUnaryMultiCallable[_config_service_pb2.ValidateConnectorRequest, _config_service_pb2.ValidateConnectorResponse]  # type: ignore[assignment]
     """Checks a configuration on a capable executor and stores nothing."""
+    PreviewConnector: _aio.UnaryUnaryMultiCallable[_config_service_pb2.PreviewConnectorRequest, _config_service_pb2.PreviewConnectorResponse]  # type: ignore[assignment]
+    """Runs a configuration on a few live records (of the source from its beginning, or the last ones of the topics), on a capable
+    executor, and shows each step. Writes nothing and moves no position.
+    """
+    VerifyConnector: _aio.UnaryUnaryMultiCallable[_config_service_pb2.VerifyConnectorRequest, _config_service_pb2.VerifyConnectorResponse]  # type: ignore[assignment]
+    """Lets an executor compare the tables that a source reads with what a sink keeps of them, range by range of their keys, for about
+    ten seconds; go on with next_page_token. Reads only. Rows that are under way differ for a while: ask for them again with `keys`,
+    and take for different those whose digests stay as they are for longer than the sink is behind.
+    """
     ListPlugins: _aio.UnaryUnaryMultiCallable[_config_service_pb2.ListPluginsRequest, _config_service_pb2.ListPluginsResponse]  # type: ignore[assignment]
     """The plugins that executors offer now."""
     ReloadPlugins: _aio.UnaryUnaryMultiCallable[_config_service_pb2.ReloadPluginsRequest, _config_service_pb2.ReloadPluginsResponse]  # type: ignore[assignment]
     """Asks every executor to look for its plugins again."""
     RecordPositionsMove: _aio.UnaryUnaryMultiCallable[_config_service_pb2.RecordPositionsMoveRequest, _config_service_pb2.RecordPositionsMoveResponse]  # type: ignore[assignment]
     """Keeps in the history of a connector that its positions were moved: the position service tells it. Changes nothing else."""
+    TakeCleanup: _aio.UnaryUnaryMultiCallable[_config_service_pb2.TakeCleanupRequest, _config_service_pb2.TakeCleanupResponse]  # type: ignore[assignment]
+    """An executor takes over the cleanup behind one deleted connector of a plugin that it offers, for a while: nobody else gets it
+    meanwhile. What it does not report in time is given out again, and so may be done twice.
+    """
+    ReportCleanup: _aio.UnaryUnaryMultiCallable[_config_service_pb2.ReportCleanupRequest, _config_service_pb2.ReportCleanupResponse]  # type: ignore[assignment]
+    """What became of a cleanup. Changes nothing when the connector was adopted, or the cleanup is over already."""
     ReportPlugins: _aio.UnaryUnaryMultiCallable[_config_service_pb2.ReportPluginsRequest, _config_service_pb2.ReportPluginsResponse]  # type: ignore[assignment]
     """An executor says what it offers. Replaces what it said before."""
     WatchConnectors: _aio.UnaryStreamMultiCallable[_config_service_pb2.WatchConnectorsRequest, _config_service_pb2.WatchConnectorsResponse]  # type: ignore[assignment]
@@ -232,6 +262,27 @@ class ConfigServiceServicer(metaclass=_abc_1.ABCMeta):
         """Checks a configuration on a capable executor and stores nothing."""
 
     @_abc_1.abstractmethod
+    def PreviewConnector(
+        self,
+        request: _config_service_pb2.PreviewConnectorRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_config_service_pb2.PreviewConnectorResponse, _abc.Awaitable[_config_service_pb2.PreviewConnectorResponse]]:
+        """Runs a configuration on a few live records (of the source from its beginning, or the last ones of the topics), on a capable
+        executor, and shows each step. Writes nothing and moves no position.
+        """
+
+    @_abc_1.abstractmethod
+    def VerifyConnector(
+        self,
+        request: _config_service_pb2.VerifyConnectorRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_config_service_pb2.VerifyConnectorResponse, _abc.Awaitable[_config_service_pb2.VerifyConnectorResponse]]:
+        """Lets an executor compare the tables that a source reads with what a sink keeps of them, range by range of their keys, for about
+        ten seconds; go on with next_page_token. Reads only. Rows that are under way differ for a while: ask for them again with `keys`,
+        and take for different those whose digests stay as they are for longer than the sink is behind.
+        """
+
+    @_abc_1.abstractmethod
     def ListPlugins(
         self,
         request: _config_service_pb2.ListPluginsRequest,
@@ -254,6 +305,24 @@ class ConfigServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_config_service_pb2.RecordPositionsMoveResponse, _abc.Awaitable[_config_service_pb2.RecordPositionsMoveResponse]]:
         """Keeps in the history of a connector that its positions were moved: the position service tells it. Changes nothing else."""
+
+    @_abc_1.abstractmethod
+    def TakeCleanup(
+        self,
+        request: _config_service_pb2.TakeCleanupRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_config_service_pb2.TakeCleanupResponse, _abc.Awaitable[_config_service_pb2.TakeCleanupResponse]]:
+        """An executor takes over the cleanup behind one deleted connector of a plugin that it offers, for a while: nobody else gets it
+        meanwhile. What it does not report in time is given out again, and so may be done twice.
+        """
+
+    @_abc_1.abstractmethod
+    def ReportCleanup(
+        self,
+        request: _config_service_pb2.ReportCleanupRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_config_service_pb2.ReportCleanupResponse, _abc.Awaitable[_config_service_pb2.ReportCleanupResponse]]:
+        """What became of a cleanup. Changes nothing when the connector was adopted, or the cleanup is over already."""
 
     @_abc_1.abstractmethod
     def ReportPlugins(

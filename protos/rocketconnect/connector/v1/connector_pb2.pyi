@@ -158,6 +158,12 @@ class _ActionEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Action.ValueTy
     """Its tasks were started again, and it was wanted RUNNING."""
     ACTION_MOVE_POSITIONS: _Action.ValueType  # 9
     """Its positions were moved by hand; the reason says from where to where."""
+    ACTION_CLEAN_UP: _Action.ValueType  # 10
+    """After it was deleted, its plugin has cleaned up behind it."""
+    ACTION_CLEANUP_FAILED: _Action.ValueType  # 11
+    """That failed, and is tried again; the reason says why. An entry for each new reason."""
+    ACTION_CLEANUP_GIVEN_UP: _Action.ValueType  # 12
+    """That failed, and is not tried again; the reason says why."""
 
 class Action(_Action, metaclass=_ActionEnumTypeWrapper):
     """What was done to a connector."""
@@ -182,6 +188,12 @@ ACTION_RESTART: Action.ValueType  # 8
 """Its tasks were started again, and it was wanted RUNNING."""
 ACTION_MOVE_POSITIONS: Action.ValueType  # 9
 """Its positions were moved by hand; the reason says from where to where."""
+ACTION_CLEAN_UP: Action.ValueType  # 10
+"""After it was deleted, its plugin has cleaned up behind it."""
+ACTION_CLEANUP_FAILED: Action.ValueType  # 11
+"""That failed, and is tried again; the reason says why. An entry for each new reason."""
+ACTION_CLEANUP_GIVEN_UP: Action.ValueType  # 12
+"""That failed, and is not tried again; the reason says why."""
 Global___Action: _TypeAlias = Action  # noqa: Y015
 
 class _PluginType:
@@ -202,6 +214,8 @@ class _PluginTypeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_PluginType
     """A transform."""
     PLUGIN_TYPE_DIRECT: _PluginType.ValueType  # 5
     """A source and a sink in one task, without a topic."""
+    PLUGIN_TYPE_PREDICATE: _PluginType.ValueType  # 6
+    """What chooses the records of a transform."""
 
 class PluginType(_PluginType, metaclass=_PluginTypeEnumTypeWrapper):
     """What kind of plugin it is."""
@@ -218,6 +232,8 @@ PLUGIN_TYPE_TRANSFORM: PluginType.ValueType  # 4
 """A transform."""
 PLUGIN_TYPE_DIRECT: PluginType.ValueType  # 5
 """A source and a sink in one task, without a topic."""
+PLUGIN_TYPE_PREDICATE: PluginType.ValueType  # 6
+"""What chooses the records of a transform."""
 Global___PluginType: _TypeAlias = PluginType  # noqa: Y015
 
 @_typing.final
@@ -445,16 +461,26 @@ class Plugin(_message.Message):
     SUMMARY_FIELD_NUMBER: _builtins.int
     OPTIONS_FIELD_NUMBER: _builtins.int
     GUARANTEE_FIELD_NUMBER: _builtins.int
+    DOCUMENTATION_FIELD_NUMBER: _builtins.int
+    ENGINES_FIELD_NUMBER: _builtins.int
+    PACKAGE_FIELD_NUMBER: _builtins.int
+    SIGNALS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
-    """The name to write into connector.class, or of a converter into key.converter and value.converter: "file_source", "json"."""
+    """The name to write into connector.class, of a converter into key.converter and value.converter, of a transform into
+    transforms.NAME.type, of a predicate into predicates.NAME.type: "file_source", "json", "cast", "is_tombstone".
+    """
     type: Global___PluginType.ValueType
     """Its kind."""
     version: _builtins.str
-    """Its version."""
+    """Its version: that of its package."""
     summary: _builtins.str
-    """One sentence of what it does."""
+    """What it does, in one line."""
     guarantee: _builtins.str
-    """The delivery that it can give: EXACTLY_ONCE, IDEMPOTENT or AT_LEAST_ONCE. Empty for a converter."""
+    """The delivery that it can give: EXACTLY_ONCE, IDEMPOTENT or AT_LEAST_ONCE. Empty for what is no connector."""
+    documentation: _builtins.str
+    """What else there is to say of it: paragraphs with empty lines between them."""
+    package: _builtins.str
+    """The package that it comes from: "rocketconnect", or that of somebody else."""
     @_builtins.property
     def aliases(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Other names it answers to: the class names of RocketMQ Connect."""
@@ -462,6 +488,14 @@ class Plugin(_message.Message):
     @_builtins.property
     def options(self) -> _containers.RepeatedCompositeFieldContainer[Global___Option]:
         """Its options."""
+
+    @_builtins.property
+    def engines(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Of a sink: what can run it, the default first: spark, native."""
+
+    @_builtins.property
+    def signals(self) -> _containers.RepeatedCompositeFieldContainer[Global___Signal]:
+        """Of a source: what people can tell its running tasks."""
 
     def __init__(
         self,
@@ -473,14 +507,50 @@ class Plugin(_message.Message):
         summary: _builtins.str = ...,
         options: _abc.Iterable[Global___Option] | None = ...,
         guarantee: _builtins.str = ...,
+        documentation: _builtins.str = ...,
+        engines: _abc.Iterable[_builtins.str] | None = ...,
+        package: _builtins.str = ...,
+        signals: _abc.Iterable[Global___Signal] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["aliases", b"aliases", "guarantee", b"guarantee", "name", b"name", "options", b"options", "summary", b"summary", "type", b"type", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["aliases", b"aliases", "documentation", b"documentation", "engines", b"engines", "guarantee", b"guarantee", "name", b"name", "options", b"options", "package", b"package", "signals", b"signals", "summary", b"summary", "type", b"type", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Plugin: _TypeAlias = Plugin  # noqa: Y015
+
+@_typing.final
+class Signal(_message.Message):
+    """Something that people can tell the running tasks of a source."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    DOCUMENTATION_FIELD_NUMBER: _builtins.int
+    ARGUMENTS_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Its name."""
+    documentation: _builtins.str
+    """What the tasks do then."""
+    @_builtins.property
+    def arguments(self) -> _containers.RepeatedCompositeFieldContainer[Global___Option]:
+        """What goes with it."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        documentation: _builtins.str = ...,
+        arguments: _abc.Iterable[Global___Option] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["arguments", b"arguments", "documentation", b"documentation", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Signal: _TypeAlias = Signal  # noqa: Y015
 
 @_typing.final
 class Option(_message.Message):
@@ -495,6 +565,9 @@ class Option(_message.Message):
     SECRET_FIELD_NUMBER: _builtins.int
     DOCUMENTATION_FIELD_NUMBER: _builtins.int
     CHOICES_FIELD_NUMBER: _builtins.int
+    ALIASES_FIELD_NUMBER: _builtins.int
+    MINIMUM_FIELD_NUMBER: _builtins.int
+    MAXIMUM_FIELD_NUMBER: _builtins.int
     key: _builtins.str
     """The key in a configuration."""
     type: _builtins.str
@@ -507,9 +580,17 @@ class Option(_message.Message):
     """Only a reference is taken, and it is never shown resolved."""
     documentation: _builtins.str
     """What it is for."""
+    minimum: _builtins.str
+    """The least value, as it is written in a configuration. Empty: no limit of its own."""
+    maximum: _builtins.str
+    """The greatest value, as it is written in a configuration. Empty: no limit of its own."""
     @_builtins.property
     def choices(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The values that are allowed, when they are few."""
+
+    @_builtins.property
+    def aliases(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Other keys that are taken for it."""
 
     def __init__(
         self,
@@ -521,10 +602,13 @@ class Option(_message.Message):
         secret: _builtins.bool = ...,
         documentation: _builtins.str = ...,
         choices: _abc.Iterable[_builtins.str] | None = ...,
+        aliases: _abc.Iterable[_builtins.str] | None = ...,
+        minimum: _builtins.str = ...,
+        maximum: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["choices", b"choices", "default_value", b"default_value", "documentation", b"documentation", "key", b"key", "required", b"required", "secret", b"secret", "type", b"type"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["aliases", b"aliases", "choices", b"choices", "default_value", b"default_value", "documentation", b"documentation", "key", b"key", "maximum", b"maximum", "minimum", b"minimum", "required", b"required", "secret", b"secret", "type", b"type"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -22,12 +22,13 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.api import annotations_pb2 as google_dot_api_dot_annotations__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from rocketconnect.connector.v1 import connector_pb2 as rocketconnect_dot_connector_dot_v1_dot_connector__pb2
 from rocketconnect.record.v1 import record_pb2 as rocketconnect_dot_record_dot_v1_dot_record__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n0rocketconnect/executor/v1/executor_service.proto\x12\x19rocketconnect.executor.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a*rocketconnect/connector/v1/connector.proto\x1a$rocketconnect/record/v1/record.proto\"\xa8\x01\n\x18ValidateConnectorRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12O\n\x06\x63onfig\x18\x02 \x03(\x0b\x32?.rocketconnect.executor.v1.ValidateConnectorRequest.ConfigEntry\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xb0\x01\n\x19ValidateConnectorResponse\x12\x35\n\x08problems\x18\x01 \x03(\x0b\x32#.rocketconnect.connector.v1.Problem\x12\x0e\n\x06plugin\x18\x02 \x01(\t\x12\x37\n\x04type\x18\x03 \x01(\x0e\x32).rocketconnect.connector.v1.ConnectorType\x12\x13\n\x0bsecret_keys\x18\x04 \x03(\t\"\x14\n\x12ListPluginsRequest\"J\n\x13ListPluginsResponse\x12\x33\n\x07plugins\x18\x01 \x03(\x0b\x32\".rocketconnect.connector.v1.Plugin\"\x16\n\x14ReloadPluginsRequest\"L\n\x15ReloadPluginsResponse\x12\x33\n\x07plugins\x18\x01 \x03(\x0b\x32\".rocketconnect.connector.v1.Plugin\"\x17\n\x15\x44\x65scribeWorkerRequest\"L\n\x0bHostProcess\x12\x0b\n\x03pid\x18\x01 \x01(\x03\x12\x0f\n\x07profile\x18\x02 \x01(\t\x12\r\n\x05tasks\x18\x03 \x03(\t\x12\x10\n\x08restarts\x18\x04 \x01(\x05\"\xe0\x01\n\x16\x44\x65scribeWorkerResponse\x12\x11\n\tworker_id\x18\x01 \x01(\t\x12M\n\x06labels\x18\x02 \x03(\x0b\x32=.rocketconnect.executor.v1.DescribeWorkerResponse.LabelsEntry\x12\x35\n\x05hosts\x18\x03 \x03(\x0b\x32&.rocketconnect.executor.v1.HostProcess\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xd8\x01\n\x15\x43heckPositionsRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12L\n\x06\x63onfig\x18\x02 \x03(\x0b\x32<.rocketconnect.executor.v1.CheckPositionsRequest.ConfigEntry\x12\x34\n\tpositions\x18\x03 \x03(\x0b\x32!.rocketconnect.record.v1.Position\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"F\n\x0fPartitionBounds\x12\x11\n\tpartition\x18\x01 \x01(\t\x12\x10\n\x08\x65\x61rliest\x18\x02 \x01(\t\x12\x0e\n\x06latest\x18\x03 \x01(\t\"\x8b\x01\n\x16\x43heckPositionsResponse\x12\x35\n\x08problems\x18\x01 \x03(\x0b\x32#.rocketconnect.connector.v1.Problem\x12:\n\x06\x62ounds\x18\x02 \x03(\x0b\x32*.rocketconnect.executor.v1.PartitionBounds\"\xa0\x02\n\x17ResolvePositionsRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12N\n\x06\x63onfig\x18\x02 \x03(\x0b\x32>.rocketconnect.executor.v1.ResolvePositionsRequest.ConfigEntry\x12+\n\x04\x65\x64ge\x18\x03 \x01(\x0e\x32\x1d.rocketconnect.record.v1.Edge\x12(\n\x04time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\npartitions\x18\x05 \x03(\t\x12\r\n\x05known\x18\x06 \x03(\t\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xbe\x01\n\x18ResolvePositionsResponse\x12\x34\n\tpositions\x18\x01 \x03(\x0b\x32!.rocketconnect.record.v1.Position\x12\x35\n\x08problems\x18\x02 \x03(\x0b\x32#.rocketconnect.connector.v1.Problem\x12\x35\n\x08left_out\x18\x03 \x03(\x0b\x32#.rocketconnect.connector.v1.Problem2\xde\x05\n\x0f\x45xecutorService\x12~\n\x11ValidateConnector\x12\x33.rocketconnect.executor.v1.ValidateConnectorRequest\x1a\x34.rocketconnect.executor.v1.ValidateConnectorResponse\x12l\n\x0bListPlugins\x12-.rocketconnect.executor.v1.ListPluginsRequest\x1a..rocketconnect.executor.v1.ListPluginsResponse\x12r\n\rReloadPlugins\x12/.rocketconnect.executor.v1.ReloadPluginsRequest\x1a\x30.rocketconnect.executor.v1.ReloadPluginsResponse\x12u\n\x0e\x43heckPositions\x12\x30.rocketconnect.executor.v1.CheckPositionsRequest\x1a\x31.rocketconnect.executor.v1.CheckPositionsResponse\x12{\n\x10ResolvePositions\x12\x32.rocketconnect.executor.v1.ResolvePositionsRequest\x1a\x33.rocketconnect.executor.v1.ResolvePositionsResponse\x12u\n\x0e\x44\x65scribeWorker\x12\x30.rocketconnect.executor.v1.DescribeWorkerRequest\x1a\x31.rocketconnect.executor.v1.DescribeWorkerResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n0rocketconnect/executor/v1/executor_service.proto\x12\x19rocketconnect.executor.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a*rocketconnect/connector/v1/connector.proto\x1a$rocketconnect/record/v1/record.proto\"\xa8\x01\n\x18ValidateConnectorRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12O\n\x06\x63onfig\x18\x02 \x03(\x0b\x32?.rocketconnect.executor.v1.ValidateConnectorRequest.ConfigEntry\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xb0\x01\n\x19ValidateConnectorResponse\x12\x35\n\x08problems\x18\x01 \x03(\x0b\x32#.rocketconnect.connector.v1.Problem\x12\x0e\n\x06plugin\x18\x02 \x01(\t\x12\x37\n\x04type\x18\x03 \x01(\x0e\x32).rocketconnect.connector.v1.ConnectorType\x12\x13\n\x0bsecret_keys\x18\x04 \x03(\t\"\xb7\x01\n\x17PreviewConnectorRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12N\n\x06\x63onfig\x18\x02 \x03(\x0b\x32>.rocketconnect.executor.v1.PreviewConnectorRequest.ConfigEntry\x12\x0f\n\x07records\x18\x03 \x01(\x05\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xad\x01\n\x18PreviewConnectorResponse\x12\x35\n\x08problems\x18\x01 \x03(\x0b\x32#.rocketconnect.connector.v1.Problem\x12\x0e\n\x06plugin\x18\x02 \x01(\t\x12\x39\n\x07records\x18\x03 \x03(\x0b\x32(.rocketconnect.record.v1.PreviewedRecord\x12\x0f\n\x07trouble\x18\x04 \x01(\t\"\x94\x01\n\x0eNamedConnector\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x45\n\x06\x63onfig\x18\x02 \x03(\x0b\x32\x35.rocketconnect.executor.v1.NamedConnector.ConfigEntry\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xce\x02\n\x16VerifyConnectorRequest\x12\x39\n\x06source\x18\x01 \x01(\x0b\x32).rocketconnect.executor.v1.NamedConnector\x12\x38\n\x05sinks\x18\x02 \x03(\x0b\x32).rocketconnect.executor.v1.NamedConnector\x12M\n\x06tables\x18\x03 \x03(\x0b\x32=.rocketconnect.executor.v1.VerifyConnectorRequest.TablesEntry\x12-\n\x04keys\x18\x04 \x03(\x0b\x32\x1f.rocketconnect.record.v1.RowKey\x12\x12\n\npage_token\x18\x05 \x01(\t\x1a-\n\x0bTablesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xef\x01\n\x17VerifyConnectorResponse\x12\x35\n\x08problems\x18\x01 \x03(\x0b\x32#.rocketconnect.connector.v1.Problem\x12\x36\n\x06tables\x18\x02 \x03(\x0b\x32&.rocketconnect.record.v1.TableCompared\x12;\n\x0b\x64ifferences\x18\x03 \x03(\x0b\x32&.rocketconnect.record.v1.RowDifference\x12\x17\n\x0fnext_page_token\x18\x04 \x01(\t\x12\x0f\n\x07trouble\x18\x05 \x01(\t\"\x14\n\x12ListPluginsRequest\"J\n\x13ListPluginsResponse\x12\x33\n\x07plugins\x18\x01 \x03(\x0b\x32\".rocketconnect.connector.v1.Plugin\"\x16\n\x14ReloadPluginsRequest\"L\n\x15ReloadPluginsResponse\x12\x33\n\x07plugins\x18\x01 \x03(\x0b\x32\".rocketconnect.connector.v1.Plugin\"\x17\n\x15\x44\x65scribeWorkerRequest\"L\n\x0bHostProcess\x12\x0b\n\x03pid\x18\x01 \x01(\x03\x12\x0f\n\x07profile\x18\x02 \x01(\t\x12\r\n\x05tasks\x18\x03 \x03(\t\x12\x10\n\x08restarts\x18\x04 \x01(\x05\"\xe0\x01\n\x16\x44\x65scribeWorkerResponse\x12\x11\n\tworker_id\x18\x01 \x01(\t\x12M\n\x06labels\x18\x02 \x03(\x0b\x32=.rocketconnect.executor.v1.DescribeWorkerResponse.LabelsEntry\x12\x35\n\x05hosts\x18\x03 \x03(\x0b\x32&.rocketconnect.executor.v1.HostProcess\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xd8\x01\n\x15\x43heckPositionsRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12L\n\x06\x63onfig\x18\x02 \x03(\x0b\x32<.rocketconnect.executor.v1.CheckPositionsRequest.ConfigEntry\x12\x34\n\tpositions\x18\x03 \x03(\x0b\x32!.rocketconnect.record.v1.Position\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"F\n\x0fPartitionBounds\x12\x11\n\tpartition\x18\x01 \x01(\t\x12\x10\n\x08\x65\x61rliest\x18\x02 \x01(\t\x12\x0e\n\x06latest\x18\x03 \x01(\t\"\x8b\x01\n\x16\x43heckPositionsResponse\x12\x35\n\x08problems\x18\x01 \x03(\x0b\x32#.rocketconnect.connector.v1.Problem\x12:\n\x06\x62ounds\x18\x02 \x03(\x0b\x32*.rocketconnect.executor.v1.PartitionBounds\"\xa0\x02\n\x17ResolvePositionsRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12N\n\x06\x63onfig\x18\x02 \x03(\x0b\x32>.rocketconnect.executor.v1.ResolvePositionsRequest.ConfigEntry\x12+\n\x04\x65\x64ge\x18\x03 \x01(\x0e\x32\x1d.rocketconnect.record.v1.Edge\x12(\n\x04time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\npartitions\x18\x05 \x03(\t\x12\r\n\x05known\x18\x06 \x03(\t\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xbe\x01\n\x18ResolvePositionsResponse\x12\x34\n\tpositions\x18\x01 \x03(\x0b\x32!.rocketconnect.record.v1.Position\x12\x35\n\x08problems\x18\x02 \x03(\x0b\x32#.rocketconnect.connector.v1.Problem\x12\x35\n\x08left_out\x18\x03 \x03(\x0b\x32#.rocketconnect.connector.v1.Problem\"\xc2\x01\n\x16SignalConnectorRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\x0e\n\x06signal\x18\x02 \x01(\t\x12S\n\targuments\x18\x03 \x03(\x0b\x32@.rocketconnect.executor.v1.SignalConnectorRequest.ArgumentsEntry\x1a\x30\n\x0e\x41rgumentsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"(\n\nTaskAnswer\x12\x0c\n\x04task\x18\x01 \x01(\x05\x12\x0c\n\x04text\x18\x02 \x01(\t\"Q\n\x17SignalConnectorResponse\x12\x36\n\x07\x61nswers\x18\x01 \x03(\x0b\x32%.rocketconnect.executor.v1.TaskAnswer\"\xc6\x01\n\x11SignalTaskRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\x0c\n\x04task\x18\x02 \x01(\x05\x12\x0e\n\x06signal\x18\x03 \x01(\t\x12N\n\targuments\x18\x04 \x03(\x0b\x32;.rocketconnect.executor.v1.SignalTaskRequest.ArgumentsEntry\x1a\x30\n\x0e\x41rgumentsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\"\n\x12SignalTaskResponse\x12\x0c\n\x04text\x18\x01 \x01(\t2\xe9\t\n\x0f\x45xecutorService\x12~\n\x11ValidateConnector\x12\x33.rocketconnect.executor.v1.ValidateConnectorRequest\x1a\x34.rocketconnect.executor.v1.ValidateConnectorResponse\x12{\n\x10PreviewConnector\x12\x32.rocketconnect.executor.v1.PreviewConnectorRequest\x1a\x33.rocketconnect.executor.v1.PreviewConnectorResponse\x12x\n\x0fVerifyConnector\x12\x31.rocketconnect.executor.v1.VerifyConnectorRequest\x1a\x32.rocketconnect.executor.v1.VerifyConnectorResponse\x12l\n\x0bListPlugins\x12-.rocketconnect.executor.v1.ListPluginsRequest\x1a..rocketconnect.executor.v1.ListPluginsResponse\x12r\n\rReloadPlugins\x12/.rocketconnect.executor.v1.ReloadPluginsRequest\x1a\x30.rocketconnect.executor.v1.ReloadPluginsResponse\x12u\n\x0e\x43heckPositions\x12\x30.rocketconnect.executor.v1.CheckPositionsRequest\x1a\x31.rocketconnect.executor.v1.CheckPositionsResponse\x12{\n\x10ResolvePositions\x12\x32.rocketconnect.executor.v1.ResolvePositionsRequest\x1a\x33.rocketconnect.executor.v1.ResolvePositionsResponse\x12\xa6\x01\n\x0fSignalConnector\x12\x31.rocketconnect.executor.v1.SignalConnectorRequest\x1a\x32.rocketconnect.executor.v1.SignalConnectorResponse\",\x82\xd3\xe4\x93\x02&\"!/v1/connectors/{connector}:signal:\x01*\x12i\n\nSignalTask\x12,.rocketconnect.executor.v1.SignalTaskRequest\x1a-.rocketconnect.executor.v1.SignalTaskResponse\x12u\n\x0e\x44\x65scribeWorker\x12\x30.rocketconnect.executor.v1.DescribeWorkerRequest\x1a\x31.rocketconnect.executor.v1.DescribeWorkerResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,48 +37,90 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_VALIDATECONNECTORREQUEST_CONFIGENTRY']._loaded_options = None
   _globals['_VALIDATECONNECTORREQUEST_CONFIGENTRY']._serialized_options = b'8\001'
+  _globals['_PREVIEWCONNECTORREQUEST_CONFIGENTRY']._loaded_options = None
+  _globals['_PREVIEWCONNECTORREQUEST_CONFIGENTRY']._serialized_options = b'8\001'
+  _globals['_NAMEDCONNECTOR_CONFIGENTRY']._loaded_options = None
+  _globals['_NAMEDCONNECTOR_CONFIGENTRY']._serialized_options = b'8\001'
+  _globals['_VERIFYCONNECTORREQUEST_TABLESENTRY']._loaded_options = None
+  _globals['_VERIFYCONNECTORREQUEST_TABLESENTRY']._serialized_options = b'8\001'
   _globals['_DESCRIBEWORKERRESPONSE_LABELSENTRY']._loaded_options = None
   _globals['_DESCRIBEWORKERRESPONSE_LABELSENTRY']._serialized_options = b'8\001'
   _globals['_CHECKPOSITIONSREQUEST_CONFIGENTRY']._loaded_options = None
   _globals['_CHECKPOSITIONSREQUEST_CONFIGENTRY']._serialized_options = b'8\001'
   _globals['_RESOLVEPOSITIONSREQUEST_CONFIGENTRY']._loaded_options = None
   _globals['_RESOLVEPOSITIONSREQUEST_CONFIGENTRY']._serialized_options = b'8\001'
-  _globals['_VALIDATECONNECTORREQUEST']._serialized_start=195
-  _globals['_VALIDATECONNECTORREQUEST']._serialized_end=363
-  _globals['_VALIDATECONNECTORREQUEST_CONFIGENTRY']._serialized_start=318
-  _globals['_VALIDATECONNECTORREQUEST_CONFIGENTRY']._serialized_end=363
-  _globals['_VALIDATECONNECTORRESPONSE']._serialized_start=366
-  _globals['_VALIDATECONNECTORRESPONSE']._serialized_end=542
-  _globals['_LISTPLUGINSREQUEST']._serialized_start=544
-  _globals['_LISTPLUGINSREQUEST']._serialized_end=564
-  _globals['_LISTPLUGINSRESPONSE']._serialized_start=566
-  _globals['_LISTPLUGINSRESPONSE']._serialized_end=640
-  _globals['_RELOADPLUGINSREQUEST']._serialized_start=642
-  _globals['_RELOADPLUGINSREQUEST']._serialized_end=664
-  _globals['_RELOADPLUGINSRESPONSE']._serialized_start=666
-  _globals['_RELOADPLUGINSRESPONSE']._serialized_end=742
-  _globals['_DESCRIBEWORKERREQUEST']._serialized_start=744
-  _globals['_DESCRIBEWORKERREQUEST']._serialized_end=767
-  _globals['_HOSTPROCESS']._serialized_start=769
-  _globals['_HOSTPROCESS']._serialized_end=845
-  _globals['_DESCRIBEWORKERRESPONSE']._serialized_start=848
-  _globals['_DESCRIBEWORKERRESPONSE']._serialized_end=1072
-  _globals['_DESCRIBEWORKERRESPONSE_LABELSENTRY']._serialized_start=1027
-  _globals['_DESCRIBEWORKERRESPONSE_LABELSENTRY']._serialized_end=1072
-  _globals['_CHECKPOSITIONSREQUEST']._serialized_start=1075
-  _globals['_CHECKPOSITIONSREQUEST']._serialized_end=1291
-  _globals['_CHECKPOSITIONSREQUEST_CONFIGENTRY']._serialized_start=318
-  _globals['_CHECKPOSITIONSREQUEST_CONFIGENTRY']._serialized_end=363
-  _globals['_PARTITIONBOUNDS']._serialized_start=1293
-  _globals['_PARTITIONBOUNDS']._serialized_end=1363
-  _globals['_CHECKPOSITIONSRESPONSE']._serialized_start=1366
-  _globals['_CHECKPOSITIONSRESPONSE']._serialized_end=1505
-  _globals['_RESOLVEPOSITIONSREQUEST']._serialized_start=1508
-  _globals['_RESOLVEPOSITIONSREQUEST']._serialized_end=1796
-  _globals['_RESOLVEPOSITIONSREQUEST_CONFIGENTRY']._serialized_start=318
-  _globals['_RESOLVEPOSITIONSREQUEST_CONFIGENTRY']._serialized_end=363
-  _globals['_RESOLVEPOSITIONSRESPONSE']._serialized_start=1799
-  _globals['_RESOLVEPOSITIONSRESPONSE']._serialized_end=1989
-  _globals['_EXECUTORSERVICE']._serialized_start=1992
-  _globals['_EXECUTORSERVICE']._serialized_end=2726
+  _globals['_SIGNALCONNECTORREQUEST_ARGUMENTSENTRY']._loaded_options = None
+  _globals['_SIGNALCONNECTORREQUEST_ARGUMENTSENTRY']._serialized_options = b'8\001'
+  _globals['_SIGNALTASKREQUEST_ARGUMENTSENTRY']._loaded_options = None
+  _globals['_SIGNALTASKREQUEST_ARGUMENTSENTRY']._serialized_options = b'8\001'
+  _globals['_EXECUTORSERVICE'].methods_by_name['SignalConnector']._loaded_options = None
+  _globals['_EXECUTORSERVICE'].methods_by_name['SignalConnector']._serialized_options = b'\202\323\344\223\002&\"!/v1/connectors/{connector}:signal:\001*'
+  _globals['_VALIDATECONNECTORREQUEST']._serialized_start=225
+  _globals['_VALIDATECONNECTORREQUEST']._serialized_end=393
+  _globals['_VALIDATECONNECTORREQUEST_CONFIGENTRY']._serialized_start=348
+  _globals['_VALIDATECONNECTORREQUEST_CONFIGENTRY']._serialized_end=393
+  _globals['_VALIDATECONNECTORRESPONSE']._serialized_start=396
+  _globals['_VALIDATECONNECTORRESPONSE']._serialized_end=572
+  _globals['_PREVIEWCONNECTORREQUEST']._serialized_start=575
+  _globals['_PREVIEWCONNECTORREQUEST']._serialized_end=758
+  _globals['_PREVIEWCONNECTORREQUEST_CONFIGENTRY']._serialized_start=348
+  _globals['_PREVIEWCONNECTORREQUEST_CONFIGENTRY']._serialized_end=393
+  _globals['_PREVIEWCONNECTORRESPONSE']._serialized_start=761
+  _globals['_PREVIEWCONNECTORRESPONSE']._serialized_end=934
+  _globals['_NAMEDCONNECTOR']._serialized_start=937
+  _globals['_NAMEDCONNECTOR']._serialized_end=1085
+  _globals['_NAMEDCONNECTOR_CONFIGENTRY']._serialized_start=348
+  _globals['_NAMEDCONNECTOR_CONFIGENTRY']._serialized_end=393
+  _globals['_VERIFYCONNECTORREQUEST']._serialized_start=1088
+  _globals['_VERIFYCONNECTORREQUEST']._serialized_end=1422
+  _globals['_VERIFYCONNECTORREQUEST_TABLESENTRY']._serialized_start=1377
+  _globals['_VERIFYCONNECTORREQUEST_TABLESENTRY']._serialized_end=1422
+  _globals['_VERIFYCONNECTORRESPONSE']._serialized_start=1425
+  _globals['_VERIFYCONNECTORRESPONSE']._serialized_end=1664
+  _globals['_LISTPLUGINSREQUEST']._serialized_start=1666
+  _globals['_LISTPLUGINSREQUEST']._serialized_end=1686
+  _globals['_LISTPLUGINSRESPONSE']._serialized_start=1688
+  _globals['_LISTPLUGINSRESPONSE']._serialized_end=1762
+  _globals['_RELOADPLUGINSREQUEST']._serialized_start=1764
+  _globals['_RELOADPLUGINSREQUEST']._serialized_end=1786
+  _globals['_RELOADPLUGINSRESPONSE']._serialized_start=1788
+  _globals['_RELOADPLUGINSRESPONSE']._serialized_end=1864
+  _globals['_DESCRIBEWORKERREQUEST']._serialized_start=1866
+  _globals['_DESCRIBEWORKERREQUEST']._serialized_end=1889
+  _globals['_HOSTPROCESS']._serialized_start=1891
+  _globals['_HOSTPROCESS']._serialized_end=1967
+  _globals['_DESCRIBEWORKERRESPONSE']._serialized_start=1970
+  _globals['_DESCRIBEWORKERRESPONSE']._serialized_end=2194
+  _globals['_DESCRIBEWORKERRESPONSE_LABELSENTRY']._serialized_start=2149
+  _globals['_DESCRIBEWORKERRESPONSE_LABELSENTRY']._serialized_end=2194
+  _globals['_CHECKPOSITIONSREQUEST']._serialized_start=2197
+  _globals['_CHECKPOSITIONSREQUEST']._serialized_end=2413
+  _globals['_CHECKPOSITIONSREQUEST_CONFIGENTRY']._serialized_start=348
+  _globals['_CHECKPOSITIONSREQUEST_CONFIGENTRY']._serialized_end=393
+  _globals['_PARTITIONBOUNDS']._serialized_start=2415
+  _globals['_PARTITIONBOUNDS']._serialized_end=2485
+  _globals['_CHECKPOSITIONSRESPONSE']._serialized_start=2488
+  _globals['_CHECKPOSITIONSRESPONSE']._serialized_end=2627
+  _globals['_RESOLVEPOSITIONSREQUEST']._serialized_start=2630
+  _globals['_RESOLVEPOSITIONSREQUEST']._serialized_end=2918
+  _globals['_RESOLVEPOSITIONSREQUEST_CONFIGENTRY']._serialized_start=348
+  _globals['_RESOLVEPOSITIONSREQUEST_CONFIGENTRY']._serialized_end=393
+  _globals['_RESOLVEPOSITIONSRESPONSE']._serialized_start=2921
+  _globals['_RESOLVEPOSITIONSRESPONSE']._serialized_end=3111
+  _globals['_SIGNALCONNECTORREQUEST']._serialized_start=3114
+  _globals['_SIGNALCONNECTORREQUEST']._serialized_end=3308
+  _globals['_SIGNALCONNECTORREQUEST_ARGUMENTSENTRY']._serialized_start=3260
+  _globals['_SIGNALCONNECTORREQUEST_ARGUMENTSENTRY']._serialized_end=3308
+  _globals['_TASKANSWER']._serialized_start=3310
+  _globals['_TASKANSWER']._serialized_end=3350
+  _globals['_SIGNALCONNECTORRESPONSE']._serialized_start=3352
+  _globals['_SIGNALCONNECTORRESPONSE']._serialized_end=3433
+  _globals['_SIGNALTASKREQUEST']._serialized_start=3436
+  _globals['_SIGNALTASKREQUEST']._serialized_end=3634
+  _globals['_SIGNALTASKREQUEST_ARGUMENTSENTRY']._serialized_start=3260
+  _globals['_SIGNALTASKREQUEST_ARGUMENTSENTRY']._serialized_end=3308
+  _globals['_SIGNALTASKRESPONSE']._serialized_start=3636
+  _globals['_SIGNALTASKRESPONSE']._serialized_end=3670
+  _globals['_EXECUTORSERVICE']._serialized_start=3673
+  _globals['_EXECUTORSERVICE']._serialized_end=4930
 # @@protoc_insertion_point(module_scope)

@@ -108,6 +108,254 @@ class ValidateConnectorResponse(_message.Message):
 Global___ValidateConnectorResponse: _TypeAlias = ValidateConnectorResponse  # noqa: Y015
 
 @_typing.final
+class PreviewConnectorRequest(_message.Message):
+    """See ExecutorService.PreviewConnector."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class ConfigEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    NAME_FIELD_NUMBER: _builtins.int
+    CONFIG_FIELD_NUMBER: _builtins.int
+    RECORDS_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The name that it has or would get."""
+    records: _builtins.int
+    """How many records at most."""
+    @_builtins.property
+    def config(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """The configuration."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        config: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        records: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "name", b"name", "records", b"records"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PreviewConnectorRequest: _TypeAlias = PreviewConnectorRequest  # noqa: Y015
+
+@_typing.final
+class PreviewConnectorResponse(_message.Message):
+    """See ExecutorService.PreviewConnector."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROBLEMS_FIELD_NUMBER: _builtins.int
+    PLUGIN_FIELD_NUMBER: _builtins.int
+    RECORDS_FIELD_NUMBER: _builtins.int
+    TROUBLE_FIELD_NUMBER: _builtins.int
+    plugin: _builtins.str
+    """The plugin's own name."""
+    trouble: _builtins.str
+    """Why there are no more of them, when something went wrong."""
+    @_builtins.property
+    def problems(self) -> _containers.RepeatedCompositeFieldContainer[_connector_pb2.Problem]:
+        """Everything that is wrong with the configuration; then there are no records."""
+
+    @_builtins.property
+    def records(self) -> _containers.RepeatedCompositeFieldContainer[_record_pb2.PreviewedRecord]:
+        """The records."""
+
+    def __init__(
+        self,
+        *,
+        problems: _abc.Iterable[_connector_pb2.Problem] | None = ...,
+        plugin: _builtins.str = ...,
+        records: _abc.Iterable[_record_pb2.PreviewedRecord] | None = ...,
+        trouble: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["plugin", b"plugin", "problems", b"problems", "records", b"records", "trouble", b"trouble"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PreviewConnectorResponse: _TypeAlias = PreviewConnectorResponse  # noqa: Y015
+
+@_typing.final
+class NamedConnector(_message.Message):
+    """A connector with its configuration."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class ConfigEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    NAME_FIELD_NUMBER: _builtins.int
+    CONFIG_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Its name."""
+    @_builtins.property
+    def config(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """Its configuration."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        config: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NamedConnector: _TypeAlias = NamedConnector  # noqa: Y015
+
+@_typing.final
+class VerifyConnectorRequest(_message.Message):
+    """See ExecutorService.VerifyConnector; the fields that are not here are those of ConfigService.VerifyConnector."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class TablesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    SOURCE_FIELD_NUMBER: _builtins.int
+    SINKS_FIELD_NUMBER: _builtins.int
+    TABLES_FIELD_NUMBER: _builtins.int
+    KEYS_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    page_token: _builtins.str
+    """Where to go on."""
+    @_builtins.property
+    def source(self) -> Global___NamedConnector:
+        """The source."""
+
+    @_builtins.property
+    def sinks(self) -> _containers.RepeatedCompositeFieldContainer[Global___NamedConnector]:
+        """The sinks that may keep its tables."""
+
+    @_builtins.property
+    def tables(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """By table of the source: where its rows are kept; empty: as the sink says. Empty: all tables."""
+
+    @_builtins.property
+    def keys(self) -> _containers.RepeatedCompositeFieldContainer[_record_pb2.RowKey]:
+        """Only these rows."""
+
+    def __init__(
+        self,
+        *,
+        source: Global___NamedConnector | None = ...,
+        sinks: _abc.Iterable[Global___NamedConnector] | None = ...,
+        tables: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        keys: _abc.Iterable[_record_pb2.RowKey] | None = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["source", b"source"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["keys", b"keys", "page_token", b"page_token", "sinks", b"sinks", "source", b"source", "tables", b"tables"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___VerifyConnectorRequest: _TypeAlias = VerifyConnectorRequest  # noqa: Y015
+
+@_typing.final
+class VerifyConnectorResponse(_message.Message):
+    """See ExecutorService.VerifyConnector."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROBLEMS_FIELD_NUMBER: _builtins.int
+    TABLES_FIELD_NUMBER: _builtins.int
+    DIFFERENCES_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    TROUBLE_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Where to go on. Empty: there is no more."""
+    trouble: _builtins.str
+    """Why it could not go on, when something went wrong."""
+    @_builtins.property
+    def problems(self) -> _containers.RepeatedCompositeFieldContainer[_connector_pb2.Problem]:
+        """Why nothing can be compared."""
+
+    @_builtins.property
+    def tables(self) -> _containers.RepeatedCompositeFieldContainer[_record_pb2.TableCompared]:
+        """The tables that were looked at."""
+
+    @_builtins.property
+    def differences(self) -> _containers.RepeatedCompositeFieldContainer[_record_pb2.RowDifference]:
+        """The rows that differ."""
+
+    def __init__(
+        self,
+        *,
+        problems: _abc.Iterable[_connector_pb2.Problem] | None = ...,
+        tables: _abc.Iterable[_record_pb2.TableCompared] | None = ...,
+        differences: _abc.Iterable[_record_pb2.RowDifference] | None = ...,
+        next_page_token: _builtins.str = ...,
+        trouble: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["differences", b"differences", "next_page_token", b"next_page_token", "problems", b"problems", "tables", b"tables", "trouble", b"trouble"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___VerifyConnectorResponse: _TypeAlias = VerifyConnectorResponse  # noqa: Y015
+
+@_typing.final
 class ListPluginsRequest(_message.Message):
     """See ExecutorService.ListPlugins."""
 
@@ -515,3 +763,183 @@ class ResolvePositionsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ResolvePositionsResponse: _TypeAlias = ResolvePositionsResponse  # noqa: Y015
+
+@_typing.final
+class SignalConnectorRequest(_message.Message):
+    """See ExecutorService.SignalConnector."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class ArgumentsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    CONNECTOR_FIELD_NUMBER: _builtins.int
+    SIGNAL_FIELD_NUMBER: _builtins.int
+    ARGUMENTS_FIELD_NUMBER: _builtins.int
+    connector: _builtins.str
+    """The name of the connector."""
+    signal: _builtins.str
+    """The name of the signal."""
+    @_builtins.property
+    def arguments(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """What goes with it."""
+
+    def __init__(
+        self,
+        *,
+        connector: _builtins.str = ...,
+        signal: _builtins.str = ...,
+        arguments: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["arguments", b"arguments", "connector", b"connector", "signal", b"signal"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SignalConnectorRequest: _TypeAlias = SignalConnectorRequest  # noqa: Y015
+
+@_typing.final
+class TaskAnswer(_message.Message):
+    """What a task says to a signal."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TASK_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    task: _builtins.int
+    """The number of the task."""
+    text: _builtins.str
+    """For people."""
+    def __init__(
+        self,
+        *,
+        task: _builtins.int = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["task", b"task", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TaskAnswer: _TypeAlias = TaskAnswer  # noqa: Y015
+
+@_typing.final
+class SignalConnectorResponse(_message.Message):
+    """See ExecutorService.SignalConnector."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ANSWERS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def answers(self) -> _containers.RepeatedCompositeFieldContainer[Global___TaskAnswer]:
+        """Of each running task, by its number."""
+
+    def __init__(
+        self,
+        *,
+        answers: _abc.Iterable[Global___TaskAnswer] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["answers", b"answers"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SignalConnectorResponse: _TypeAlias = SignalConnectorResponse  # noqa: Y015
+
+@_typing.final
+class SignalTaskRequest(_message.Message):
+    """See ExecutorService.SignalTask."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class ArgumentsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    CONNECTOR_FIELD_NUMBER: _builtins.int
+    TASK_FIELD_NUMBER: _builtins.int
+    SIGNAL_FIELD_NUMBER: _builtins.int
+    ARGUMENTS_FIELD_NUMBER: _builtins.int
+    connector: _builtins.str
+    """The name of the connector."""
+    task: _builtins.int
+    """The number of the task."""
+    signal: _builtins.str
+    """The name of the signal."""
+    @_builtins.property
+    def arguments(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """What goes with it."""
+
+    def __init__(
+        self,
+        *,
+        connector: _builtins.str = ...,
+        task: _builtins.int = ...,
+        signal: _builtins.str = ...,
+        arguments: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["arguments", b"arguments", "connector", b"connector", "signal", b"signal", "task", b"task"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SignalTaskRequest: _TypeAlias = SignalTaskRequest  # noqa: Y015
+
+@_typing.final
+class SignalTaskResponse(_message.Message):
+    """See ExecutorService.SignalTask."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TEXT_FIELD_NUMBER: _builtins.int
+    text: _builtins.str
+    """What the task says, for people."""
+    def __init__(
+        self,
+        *,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SignalTaskResponse: _TypeAlias = SignalTaskResponse  # noqa: Y015

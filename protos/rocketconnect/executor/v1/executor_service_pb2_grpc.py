@@ -29,7 +29,10 @@ class ExecutorServiceStub:
     """A worker, as the other services see it.
 
     Errors: DEADLINE_EXCEEDED (PLUGIN_TIMEOUT: the plugin's own check did not end in time), UNAVAILABLE (POSITIONS_NOT_KNOWN: neither
-    the brokers nor the plugin could say anything of positions; another worker may be able to).
+    the brokers nor the plugin could say anything of positions; another worker may be able to). Of signals: NOT_FOUND
+    (CONNECTOR_NOT_FOUND), FAILED_PRECONDITION (NO_TASK_RUNS; SIGNAL_REFUSED: why the task did nothing), INVALID_ARGUMENT
+    (SIGNAL_INVALID: the source does not take it, or everything that is wrong with its arguments), DEADLINE_EXCEEDED (SIGNAL_LATE:
+    the task has not answered in time, and may still carry it out).
     """
 
     def __init__(self, channel):
@@ -42,6 +45,16 @@ class ExecutorServiceStub:
                 '/rocketconnect.executor.v1.ExecutorService/ValidateConnector',
                 request_serializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.ValidateConnectorRequest.SerializeToString,
                 response_deserializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.ValidateConnectorResponse.FromString,
+                _registered_method=True)
+        self.PreviewConnector = channel.unary_unary(
+                '/rocketconnect.executor.v1.ExecutorService/PreviewConnector',
+                request_serializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.PreviewConnectorRequest.SerializeToString,
+                response_deserializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.PreviewConnectorResponse.FromString,
+                _registered_method=True)
+        self.VerifyConnector = channel.unary_unary(
+                '/rocketconnect.executor.v1.ExecutorService/VerifyConnector',
+                request_serializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.VerifyConnectorRequest.SerializeToString,
+                response_deserializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.VerifyConnectorResponse.FromString,
                 _registered_method=True)
         self.ListPlugins = channel.unary_unary(
                 '/rocketconnect.executor.v1.ExecutorService/ListPlugins',
@@ -63,6 +76,16 @@ class ExecutorServiceStub:
                 request_serializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.ResolvePositionsRequest.SerializeToString,
                 response_deserializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.ResolvePositionsResponse.FromString,
                 _registered_method=True)
+        self.SignalConnector = channel.unary_unary(
+                '/rocketconnect.executor.v1.ExecutorService/SignalConnector',
+                request_serializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.SignalConnectorRequest.SerializeToString,
+                response_deserializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.SignalConnectorResponse.FromString,
+                _registered_method=True)
+        self.SignalTask = channel.unary_unary(
+                '/rocketconnect.executor.v1.ExecutorService/SignalTask',
+                request_serializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.SignalTaskRequest.SerializeToString,
+                response_deserializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.SignalTaskResponse.FromString,
+                _registered_method=True)
         self.DescribeWorker = channel.unary_unary(
                 '/rocketconnect.executor.v1.ExecutorService/DescribeWorker',
                 request_serializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.DescribeWorkerRequest.SerializeToString,
@@ -74,12 +97,29 @@ class ExecutorServiceServicer:
     """A worker, as the other services see it.
 
     Errors: DEADLINE_EXCEEDED (PLUGIN_TIMEOUT: the plugin's own check did not end in time), UNAVAILABLE (POSITIONS_NOT_KNOWN: neither
-    the brokers nor the plugin could say anything of positions; another worker may be able to).
+    the brokers nor the plugin could say anything of positions; another worker may be able to). Of signals: NOT_FOUND
+    (CONNECTOR_NOT_FOUND), FAILED_PRECONDITION (NO_TASK_RUNS; SIGNAL_REFUSED: why the task did nothing), INVALID_ARGUMENT
+    (SIGNAL_INVALID: the source does not take it, or everything that is wrong with its arguments), DEADLINE_EXCEEDED (SIGNAL_LATE:
+    the task has not answered in time, and may still carry it out).
     """
 
     def ValidateConnector(self, request, context):
         """Checks a configuration with the plugin that it names, in a fresh host process: every option, and what the plugin itself
         checks (files, tables). A configuration that is wrong is a good answer with problems, not an error.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def PreviewConnector(self, request, context):
+        """Runs a configuration on a few live records, in a fresh host process, and shows each step. Writes nothing and moves no position.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def VerifyConnector(self, request, context):
+        """Compares rows of the tables of a source with those that sinks keep, in a fresh host process, for a while; reads only.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -114,6 +154,20 @@ class ExecutorServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SignalConnector(self, request, context):
+        """Tells all running tasks of a connector something, wherever they run; its source says what it takes (Plugin.signals).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SignalTask(self, request, context):
+        """Tells a task that runs in this worker something.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def DescribeWorker(self, request, context):
         """What this worker runs, in which processes.
         """
@@ -128,6 +182,16 @@ def add_ExecutorServiceServicer_to_server(servicer, server):
                     servicer.ValidateConnector,
                     request_deserializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.ValidateConnectorRequest.FromString,
                     response_serializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.ValidateConnectorResponse.SerializeToString,
+            ),
+            'PreviewConnector': grpc.unary_unary_rpc_method_handler(
+                    servicer.PreviewConnector,
+                    request_deserializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.PreviewConnectorRequest.FromString,
+                    response_serializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.PreviewConnectorResponse.SerializeToString,
+            ),
+            'VerifyConnector': grpc.unary_unary_rpc_method_handler(
+                    servicer.VerifyConnector,
+                    request_deserializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.VerifyConnectorRequest.FromString,
+                    response_serializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.VerifyConnectorResponse.SerializeToString,
             ),
             'ListPlugins': grpc.unary_unary_rpc_method_handler(
                     servicer.ListPlugins,
@@ -149,6 +213,16 @@ def add_ExecutorServiceServicer_to_server(servicer, server):
                     request_deserializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.ResolvePositionsRequest.FromString,
                     response_serializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.ResolvePositionsResponse.SerializeToString,
             ),
+            'SignalConnector': grpc.unary_unary_rpc_method_handler(
+                    servicer.SignalConnector,
+                    request_deserializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.SignalConnectorRequest.FromString,
+                    response_serializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.SignalConnectorResponse.SerializeToString,
+            ),
+            'SignalTask': grpc.unary_unary_rpc_method_handler(
+                    servicer.SignalTask,
+                    request_deserializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.SignalTaskRequest.FromString,
+                    response_serializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.SignalTaskResponse.SerializeToString,
+            ),
             'DescribeWorker': grpc.unary_unary_rpc_method_handler(
                     servicer.DescribeWorker,
                     request_deserializer=rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.DescribeWorkerRequest.FromString,
@@ -166,7 +240,10 @@ class ExecutorService:
     """A worker, as the other services see it.
 
     Errors: DEADLINE_EXCEEDED (PLUGIN_TIMEOUT: the plugin's own check did not end in time), UNAVAILABLE (POSITIONS_NOT_KNOWN: neither
-    the brokers nor the plugin could say anything of positions; another worker may be able to).
+    the brokers nor the plugin could say anything of positions; another worker may be able to). Of signals: NOT_FOUND
+    (CONNECTOR_NOT_FOUND), FAILED_PRECONDITION (NO_TASK_RUNS; SIGNAL_REFUSED: why the task did nothing), INVALID_ARGUMENT
+    (SIGNAL_INVALID: the source does not take it, or everything that is wrong with its arguments), DEADLINE_EXCEEDED (SIGNAL_LATE:
+    the task has not answered in time, and may still carry it out).
     """
 
     @staticmethod
@@ -186,6 +263,60 @@ class ExecutorService:
             '/rocketconnect.executor.v1.ExecutorService/ValidateConnector',
             rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.ValidateConnectorRequest.SerializeToString,
             rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.ValidateConnectorResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PreviewConnector(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rocketconnect.executor.v1.ExecutorService/PreviewConnector',
+            rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.PreviewConnectorRequest.SerializeToString,
+            rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.PreviewConnectorResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def VerifyConnector(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rocketconnect.executor.v1.ExecutorService/VerifyConnector',
+            rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.VerifyConnectorRequest.SerializeToString,
+            rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.VerifyConnectorResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -294,6 +425,60 @@ class ExecutorService:
             '/rocketconnect.executor.v1.ExecutorService/ResolvePositions',
             rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.ResolvePositionsRequest.SerializeToString,
             rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.ResolvePositionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SignalConnector(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rocketconnect.executor.v1.ExecutorService/SignalConnector',
+            rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.SignalConnectorRequest.SerializeToString,
+            rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.SignalConnectorResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SignalTask(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rocketconnect.executor.v1.ExecutorService/SignalTask',
+            rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.SignalTaskRequest.SerializeToString,
+            rocketconnect_dot_executor_dot_v1_dot_executor__service__pb2.SignalTaskResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -30,7 +30,10 @@ class ExecutorServiceStub:
     """A worker, as the other services see it.
 
     Errors: DEADLINE_EXCEEDED (PLUGIN_TIMEOUT: the plugin's own check did not end in time), UNAVAILABLE (POSITIONS_NOT_KNOWN: neither
-    the brokers nor the plugin could say anything of positions; another worker may be able to).
+    the brokers nor the plugin could say anything of positions; another worker may be able to). Of signals: NOT_FOUND
+    (CONNECTOR_NOT_FOUND), FAILED_PRECONDITION (NO_TASK_RUNS; SIGNAL_REFUSED: why the task did nothing), INVALID_ARGUMENT
+    (SIGNAL_INVALID: the source does not take it, or everything that is wrong with its arguments), DEADLINE_EXCEEDED (SIGNAL_LATE:
+    the task has not answered in time, and may still carry it out).
     """
 
     @_typing.overload
@@ -41,6 +44,10 @@ class ExecutorServiceStub:
     """Checks a configuration with the plugin that it names, in a fresh host process: every option, and what the plugin itself
     checks (files, tables). A configuration that is wrong is a good answer with problems, not an error.
     """
+    PreviewConnector: _grpc.UnaryUnaryMultiCallable[_executor_service_pb2.PreviewConnectorRequest, _executor_service_pb2.PreviewConnectorResponse]
+    """Runs a configuration on a few live records, in a fresh host process, and shows each step. Writes nothing and moves no position."""
+    VerifyConnector: _grpc.UnaryUnaryMultiCallable[_executor_service_pb2.VerifyConnectorRequest, _executor_service_pb2.VerifyConnectorResponse]
+    """Compares rows of the tables of a source with those that sinks keep, in a fresh host process, for a while; reads only."""
     ListPlugins: _grpc.UnaryUnaryMultiCallable[_executor_service_pb2.ListPluginsRequest, _executor_service_pb2.ListPluginsResponse]
     """The plugins that this worker offers."""
     ReloadPlugins: _grpc.UnaryUnaryMultiCallable[_executor_service_pb2.ReloadPluginsRequest, _executor_service_pb2.ReloadPluginsResponse]
@@ -51,6 +58,10 @@ class ExecutorServiceStub:
     """
     ResolvePositions: _grpc.UnaryUnaryMultiCallable[_executor_service_pb2.ResolvePositionsRequest, _executor_service_pb2.ResolvePositionsResponse]
     """Which positions stand for an edge or a time; asks as CheckPositions does."""
+    SignalConnector: _grpc.UnaryUnaryMultiCallable[_executor_service_pb2.SignalConnectorRequest, _executor_service_pb2.SignalConnectorResponse]
+    """Tells all running tasks of a connector something, wherever they run; its source says what it takes (Plugin.signals)."""
+    SignalTask: _grpc.UnaryUnaryMultiCallable[_executor_service_pb2.SignalTaskRequest, _executor_service_pb2.SignalTaskResponse]
+    """Tells a task that runs in this worker something."""
     DescribeWorker: _grpc.UnaryUnaryMultiCallable[_executor_service_pb2.DescribeWorkerRequest, _executor_service_pb2.DescribeWorkerResponse]
     """What this worker runs, in which processes."""
 
@@ -59,7 +70,10 @@ class ExecutorServiceAsyncStub(ExecutorServiceStub):
     """A worker, as the other services see it.
 
     Errors: DEADLINE_EXCEEDED (PLUGIN_TIMEOUT: the plugin's own check did not end in time), UNAVAILABLE (POSITIONS_NOT_KNOWN: neither
-    the brokers nor the plugin could say anything of positions; another worker may be able to).
+    the brokers nor the plugin could say anything of positions; another worker may be able to). Of signals: NOT_FOUND
+    (CONNECTOR_NOT_FOUND), FAILED_PRECONDITION (NO_TASK_RUNS; SIGNAL_REFUSED: why the task did nothing), INVALID_ARGUMENT
+    (SIGNAL_INVALID: the source does not take it, or everything that is wrong with its arguments), DEADLINE_EXCEEDED (SIGNAL_LATE:
+    the task has not answered in time, and may still carry it out).
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
@@ -67,6 +81,10 @@ class ExecutorServiceAsyncStub(ExecutorServiceStub):
     """Checks a configuration with the plugin that it names, in a fresh host process: every option, and what the plugin itself
     checks (files, tables). A configuration that is wrong is a good answer with problems, not an error.
     """
+    PreviewConnector: _aio.UnaryUnaryMultiCallable[_executor_service_pb2.PreviewConnectorRequest, _executor_service_pb2.PreviewConnectorResponse]  # type: ignore[assignment]
+    """Runs a configuration on a few live records, in a fresh host process, and shows each step. Writes nothing and moves no position."""
+    VerifyConnector: _aio.UnaryUnaryMultiCallable[_executor_service_pb2.VerifyConnectorRequest, _executor_service_pb2.VerifyConnectorResponse]  # type: ignore[assignment]
+    """Compares rows of the tables of a source with those that sinks keep, in a fresh host process, for a while; reads only."""
     ListPlugins: _aio.UnaryUnaryMultiCallable[_executor_service_pb2.ListPluginsRequest, _executor_service_pb2.ListPluginsResponse]  # type: ignore[assignment]
     """The plugins that this worker offers."""
     ReloadPlugins: _aio.UnaryUnaryMultiCallable[_executor_service_pb2.ReloadPluginsRequest, _executor_service_pb2.ReloadPluginsResponse]  # type: ignore[assignment]
@@ -77,6 +95,10 @@ class ExecutorServiceAsyncStub(ExecutorServiceStub):
     """
     ResolvePositions: _aio.UnaryUnaryMultiCallable[_executor_service_pb2.ResolvePositionsRequest, _executor_service_pb2.ResolvePositionsResponse]  # type: ignore[assignment]
     """Which positions stand for an edge or a time; asks as CheckPositions does."""
+    SignalConnector: _aio.UnaryUnaryMultiCallable[_executor_service_pb2.SignalConnectorRequest, _executor_service_pb2.SignalConnectorResponse]  # type: ignore[assignment]
+    """Tells all running tasks of a connector something, wherever they run; its source says what it takes (Plugin.signals)."""
+    SignalTask: _aio.UnaryUnaryMultiCallable[_executor_service_pb2.SignalTaskRequest, _executor_service_pb2.SignalTaskResponse]  # type: ignore[assignment]
+    """Tells a task that runs in this worker something."""
     DescribeWorker: _aio.UnaryUnaryMultiCallable[_executor_service_pb2.DescribeWorkerRequest, _executor_service_pb2.DescribeWorkerResponse]  # type: ignore[assignment]
     """What this worker runs, in which processes."""
 
@@ -84,7 +106,10 @@ class ExecutorServiceServicer(metaclass=_abc_1.ABCMeta):
     """A worker, as the other services see it.
 
     Errors: DEADLINE_EXCEEDED (PLUGIN_TIMEOUT: the plugin's own check did not end in time), UNAVAILABLE (POSITIONS_NOT_KNOWN: neither
-    the brokers nor the plugin could say anything of positions; another worker may be able to).
+    the brokers nor the plugin could say anything of positions; another worker may be able to). Of signals: NOT_FOUND
+    (CONNECTOR_NOT_FOUND), FAILED_PRECONDITION (NO_TASK_RUNS; SIGNAL_REFUSED: why the task did nothing), INVALID_ARGUMENT
+    (SIGNAL_INVALID: the source does not take it, or everything that is wrong with its arguments), DEADLINE_EXCEEDED (SIGNAL_LATE:
+    the task has not answered in time, and may still carry it out).
     """
 
     @_abc_1.abstractmethod
@@ -96,6 +121,22 @@ class ExecutorServiceServicer(metaclass=_abc_1.ABCMeta):
         """Checks a configuration with the plugin that it names, in a fresh host process: every option, and what the plugin itself
         checks (files, tables). A configuration that is wrong is a good answer with problems, not an error.
         """
+
+    @_abc_1.abstractmethod
+    def PreviewConnector(
+        self,
+        request: _executor_service_pb2.PreviewConnectorRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_executor_service_pb2.PreviewConnectorResponse, _abc.Awaitable[_executor_service_pb2.PreviewConnectorResponse]]:
+        """Runs a configuration on a few live records, in a fresh host process, and shows each step. Writes nothing and moves no position."""
+
+    @_abc_1.abstractmethod
+    def VerifyConnector(
+        self,
+        request: _executor_service_pb2.VerifyConnectorRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_executor_service_pb2.VerifyConnectorResponse, _abc.Awaitable[_executor_service_pb2.VerifyConnectorResponse]]:
+        """Compares rows of the tables of a source with those that sinks keep, in a fresh host process, for a while; reads only."""
 
     @_abc_1.abstractmethod
     def ListPlugins(
@@ -130,6 +171,22 @@ class ExecutorServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_executor_service_pb2.ResolvePositionsResponse, _abc.Awaitable[_executor_service_pb2.ResolvePositionsResponse]]:
         """Which positions stand for an edge or a time; asks as CheckPositions does."""
+
+    @_abc_1.abstractmethod
+    def SignalConnector(
+        self,
+        request: _executor_service_pb2.SignalConnectorRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_executor_service_pb2.SignalConnectorResponse, _abc.Awaitable[_executor_service_pb2.SignalConnectorResponse]]:
+        """Tells all running tasks of a connector something, wherever they run; its source says what it takes (Plugin.signals)."""
+
+    @_abc_1.abstractmethod
+    def SignalTask(
+        self,
+        request: _executor_service_pb2.SignalTaskRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_executor_service_pb2.SignalTaskResponse, _abc.Awaitable[_executor_service_pb2.SignalTaskResponse]]:
+        """Tells a task that runs in this worker something."""
 
     @_abc_1.abstractmethod
     def DescribeWorker(

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$rocketconnect/record/v1/record.proto\x12\x17rocketconnect.record.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xcc\x02\n\x06Record\x12\x0b\n\x03key\x18\x01 \x01(\x0c\x12\r\n\x05value\x18\x02 \x01(\x0c\x12\x11\n\thas_value\x18\x03 \x01(\x08\x12\x0e\n\x06schema\x18\x04 \x01(\t\x12\x35\n\toperation\x18\x05 \x01(\x0e\x32\".rocketconnect.record.v1.Operation\x12=\n\x07headers\x18\x06 \x03(\x0b\x32,.rocketconnect.record.v1.Record.HeadersEntry\x12(\n\x04time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x33\n\x08position\x18\x08 \x01(\x0b\x32!.rocketconnect.record.v1.Position\x1a.\n\x0cHeadersEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x83\x01\n\x08Position\x12\x11\n\tpartition\x18\x01 \x01(\t\x12\x0e\n\x06offset\x18\x02 \x01(\t\x12\x13\n\x0bincarnation\x18\x03 \x01(\x03\x12\x0e\n\x06resume\x18\x04 \x01(\t\x12/\n\x0bupdate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp*\x80\x01\n\tOperation\x12\x19\n\x15OPERATION_UNSPECIFIED\x10\x00\x12\x16\n\x12OPERATION_SNAPSHOT\x10\x01\x12\x14\n\x10OPERATION_CREATE\x10\x02\x12\x14\n\x10OPERATION_UPDATE\x10\x03\x12\x14\n\x10OPERATION_DELETE\x10\x04*@\n\x04\x45\x64ge\x12\x14\n\x10\x45\x44GE_UNSPECIFIED\x10\x00\x12\x11\n\rEDGE_EARLIEST\x10\x01\x12\x0f\n\x0b\x45\x44GE_LATEST\x10\x02\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$rocketconnect/record/v1/record.proto\x12\x17rocketconnect.record.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xcc\x02\n\x06Record\x12\x0b\n\x03key\x18\x01 \x01(\x0c\x12\r\n\x05value\x18\x02 \x01(\x0c\x12\x11\n\thas_value\x18\x03 \x01(\x08\x12\x0e\n\x06schema\x18\x04 \x01(\t\x12\x35\n\toperation\x18\x05 \x01(\x0e\x32\".rocketconnect.record.v1.Operation\x12=\n\x07headers\x18\x06 \x03(\x0b\x32,.rocketconnect.record.v1.Record.HeadersEntry\x12(\n\x04time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x33\n\x08position\x18\x08 \x01(\x0b\x32!.rocketconnect.record.v1.Position\x1a.\n\x0cHeadersEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x83\x01\n\x08Position\x12\x11\n\tpartition\x18\x01 \x01(\t\x12\x0e\n\x06offset\x18\x02 \x01(\t\x12\x13\n\x0bincarnation\x18\x03 \x01(\x03\x12\x0e\n\x06resume\x18\x04 \x01(\t\x12/\n\x0bupdate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x8a\x02\n\x0bShownRecord\x12\r\n\x05value\x18\x01 \x01(\t\x12\x11\n\thas_value\x18\x02 \x01(\x08\x12\x0e\n\x06schema\x18\x03 \x01(\t\x12\x0b\n\x03key\x18\x04 \x01(\t\x12\x0f\n\x07has_key\x18\x05 \x01(\x08\x12\r\n\x05topic\x18\x06 \x01(\t\x12(\n\x04time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x42\n\x07headers\x18\x08 \x03(\x0b\x32\x31.rocketconnect.record.v1.ShownRecord.HeadersEntry\x1a.\n\x0cHeadersEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x83\x01\n\x0bPreviewStep\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06plugin\x18\x02 \x01(\t\x12\x34\n\x06record\x18\x03 \x01(\x0b\x32$.rocketconnect.record.v1.ShownRecord\x12\x0f\n\x07\x64ropped\x18\x04 \x01(\x08\x12\x0f\n\x07problem\x18\x05 \x01(\t\"X\n\x0fPreviewedRecord\x12\x10\n\x08position\x18\x01 \x01(\t\x12\x33\n\x05steps\x18\x02 \x03(\x0b\x32$.rocketconnect.record.v1.PreviewStep\"$\n\x06RowKey\x12\r\n\x05table\x18\x01 \x01(\t\x12\x0b\n\x03key\x18\x02 \x01(\t\"\xce\x01\n\rRowDifference\x12\r\n\x05table\x18\x01 \x01(\t\x12\x0c\n\x04sink\x18\x02 \x01(\t\x12\x0e\n\x06target\x18\x03 \x01(\t\x12\x0b\n\x03key\x18\x04 \x01(\t\x12\x35\n\x04kind\x18\x05 \x01(\x0e\x32\'.rocketconnect.record.v1.DifferenceKind\x12\r\n\x05\x61\x62out\x18\x06 \x01(\t\x12\x15\n\rsource_digest\x18\x07 \x01(\t\x12\x13\n\x0bsink_digest\x18\x08 \x01(\t\x12\x11\n\tcondition\x18\t \x01(\t\"j\n\rTableCompared\x12\r\n\x05table\x18\x01 \x01(\t\x12\x0c\n\x04sink\x18\x02 \x01(\t\x12\x0e\n\x06target\x18\x03 \x01(\t\x12\x0c\n\x04rows\x18\x04 \x01(\x03\x12\x0c\n\x04\x64one\x18\x05 \x01(\x08\x12\x10\n\x08left_out\x18\x06 \x03(\t*\x80\x01\n\tOperation\x12\x19\n\x15OPERATION_UNSPECIFIED\x10\x00\x12\x16\n\x12OPERATION_SNAPSHOT\x10\x01\x12\x14\n\x10OPERATION_CREATE\x10\x02\x12\x14\n\x10OPERATION_UPDATE\x10\x03\x12\x14\n\x10OPERATION_DELETE\x10\x04*@\n\x04\x45\x64ge\x12\x14\n\x10\x45\x44GE_UNSPECIFIED\x10\x00\x12\x11\n\rEDGE_EARLIEST\x10\x01\x12\x0f\n\x0b\x45\x44GE_LATEST\x10\x02*\xa5\x01\n\x0e\x44ifferenceKind\x12\x1f\n\x1b\x44IFFERENCE_KIND_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x44IFFERENCE_KIND_MISSING\x10\x01\x12\x19\n\x15\x44IFFERENCE_KIND_EXTRA\x10\x02\x12\x1d\n\x19\x44IFFERENCE_KIND_DIFFERENT\x10\x03\x12\x1b\n\x17\x44IFFERENCE_KIND_REFUSED\x10\x04\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,14 +34,32 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_RECORD_HEADERSENTRY']._loaded_options = None
   _globals['_RECORD_HEADERSENTRY']._serialized_options = b'8\001'
-  _globals['_OPERATION']._serialized_start=568
-  _globals['_OPERATION']._serialized_end=696
-  _globals['_EDGE']._serialized_start=698
-  _globals['_EDGE']._serialized_end=762
+  _globals['_SHOWNRECORD_HEADERSENTRY']._loaded_options = None
+  _globals['_SHOWNRECORD_HEADERSENTRY']._serialized_options = b'8\001'
+  _globals['_OPERATION']._serialized_start=1416
+  _globals['_OPERATION']._serialized_end=1544
+  _globals['_EDGE']._serialized_start=1546
+  _globals['_EDGE']._serialized_end=1610
+  _globals['_DIFFERENCEKIND']._serialized_start=1613
+  _globals['_DIFFERENCEKIND']._serialized_end=1778
   _globals['_RECORD']._serialized_start=99
   _globals['_RECORD']._serialized_end=431
   _globals['_RECORD_HEADERSENTRY']._serialized_start=385
   _globals['_RECORD_HEADERSENTRY']._serialized_end=431
   _globals['_POSITION']._serialized_start=434
   _globals['_POSITION']._serialized_end=565
+  _globals['_SHOWNRECORD']._serialized_start=568
+  _globals['_SHOWNRECORD']._serialized_end=834
+  _globals['_SHOWNRECORD_HEADERSENTRY']._serialized_start=385
+  _globals['_SHOWNRECORD_HEADERSENTRY']._serialized_end=431
+  _globals['_PREVIEWSTEP']._serialized_start=837
+  _globals['_PREVIEWSTEP']._serialized_end=968
+  _globals['_PREVIEWEDRECORD']._serialized_start=970
+  _globals['_PREVIEWEDRECORD']._serialized_end=1058
+  _globals['_ROWKEY']._serialized_start=1060
+  _globals['_ROWKEY']._serialized_end=1096
+  _globals['_ROWDIFFERENCE']._serialized_start=1099
+  _globals['_ROWDIFFERENCE']._serialized_end=1305
+  _globals['_TABLECOMPARED']._serialized_start=1307
+  _globals['_TABLECOMPARED']._serialized_end=1413
 # @@protoc_insertion_point(module_scope)

@@ -76,6 +76,38 @@ EDGE_LATEST: Edge.ValueType  # 2
 """Behind the last one that is there now."""
 Global___Edge: _TypeAlias = Edge  # noqa: Y015
 
+class _DifferenceKind:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _DifferenceKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_DifferenceKind.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    DIFFERENCE_KIND_UNSPECIFIED: _DifferenceKind.ValueType  # 0
+    """Not said."""
+    DIFFERENCE_KIND_MISSING: _DifferenceKind.ValueType  # 1
+    """The sink does not have it."""
+    DIFFERENCE_KIND_EXTRA: _DifferenceKind.ValueType  # 2
+    """The source does not have it."""
+    DIFFERENCE_KIND_DIFFERENT: _DifferenceKind.ValueType  # 3
+    """Its values differ."""
+    DIFFERENCE_KIND_REFUSED: _DifferenceKind.ValueType  # 4
+    """A value of the source has no counterpart in the sink."""
+
+class DifferenceKind(_DifferenceKind, metaclass=_DifferenceKindEnumTypeWrapper):
+    """How a row differs."""
+
+DIFFERENCE_KIND_UNSPECIFIED: DifferenceKind.ValueType  # 0
+"""Not said."""
+DIFFERENCE_KIND_MISSING: DifferenceKind.ValueType  # 1
+"""The sink does not have it."""
+DIFFERENCE_KIND_EXTRA: DifferenceKind.ValueType  # 2
+"""The source does not have it."""
+DIFFERENCE_KIND_DIFFERENT: DifferenceKind.ValueType  # 3
+"""Its values differ."""
+DIFFERENCE_KIND_REFUSED: DifferenceKind.ValueType  # 4
+"""A value of the source has no counterpart in the sink."""
+Global___DifferenceKind: _TypeAlias = DifferenceKind  # noqa: Y015
+
 @_typing.final
 class Record(_message.Message):
     """One record, as people and tools look at it. Records on their way are batches in the data plane, never this message."""
@@ -193,3 +225,269 @@ class Position(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Position: _TypeAlias = Position  # noqa: Y015
+
+@_typing.final
+class ShownRecord(_message.Message):
+    """A record at one step of its way, as people read it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class HeadersEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    VALUE_FIELD_NUMBER: _builtins.int
+    HAS_VALUE_FIELD_NUMBER: _builtins.int
+    SCHEMA_FIELD_NUMBER: _builtins.int
+    KEY_FIELD_NUMBER: _builtins.int
+    HAS_KEY_FIELD_NUMBER: _builtins.int
+    TOPIC_FIELD_NUMBER: _builtins.int
+    TIME_FIELD_NUMBER: _builtins.int
+    HEADERS_FIELD_NUMBER: _builtins.int
+    value: _builtins.str
+    """The value: text as it is, everything else as JSON; its first 10,000 characters."""
+    has_value: _builtins.bool
+    """False for a tombstone: a key without a value."""
+    schema: _builtins.str
+    """The schema of the value as JSON. Empty: none."""
+    key: _builtins.str
+    """The key, as the value."""
+    has_key: _builtins.bool
+    """False: it has no key."""
+    topic: _builtins.str
+    """The topic that it goes to, or comes from."""
+    @_builtins.property
+    def time(self) -> _timestamp_pb2.Timestamp:
+        """The time of the event. Not set: not known."""
+
+    @_builtins.property
+    def headers(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """Headers."""
+
+    def __init__(
+        self,
+        *,
+        value: _builtins.str = ...,
+        has_value: _builtins.bool = ...,
+        schema: _builtins.str = ...,
+        key: _builtins.str = ...,
+        has_key: _builtins.bool = ...,
+        topic: _builtins.str = ...,
+        time: _timestamp_pb2.Timestamp | None = ...,
+        headers: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["has_key", b"has_key", "has_value", b"has_value", "headers", b"headers", "key", b"key", "schema", b"schema", "time", b"time", "topic", b"topic", "value", b"value"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ShownRecord: _TypeAlias = ShownRecord  # noqa: Y015
+
+@_typing.final
+class PreviewStep(_message.Message):
+    """What a step made of a record."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    PLUGIN_FIELD_NUMBER: _builtins.int
+    RECORD_FIELD_NUMBER: _builtins.int
+    DROPPED_FIELD_NUMBER: _builtins.int
+    PROBLEM_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """"read", the name of a transform in the configuration, "message" (what a source would send) or "write" (what a sink would get)."""
+    plugin: _builtins.str
+    """The plugin that did it."""
+    dropped: _builtins.bool
+    """The step leaves it out on purpose."""
+    problem: _builtins.str
+    """Why there is no record. Empty: nothing is wrong."""
+    @_builtins.property
+    def record(self) -> Global___ShownRecord:
+        """The record behind the step. Not set: there is none."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        plugin: _builtins.str = ...,
+        record: Global___ShownRecord | None = ...,
+        dropped: _builtins.bool = ...,
+        problem: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["record", b"record"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dropped", b"dropped", "name", b"name", "plugin", b"plugin", "problem", b"problem", "record", b"record"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PreviewStep: _TypeAlias = PreviewStep  # noqa: Y015
+
+@_typing.final
+class PreviewedRecord(_message.Message):
+    """A record with all that happened to it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POSITION_FIELD_NUMBER: _builtins.int
+    STEPS_FIELD_NUMBER: _builtins.int
+    position: _builtins.str
+    """Where it is: the source partition or queue, and the offset in it."""
+    @_builtins.property
+    def steps(self) -> _containers.RepeatedCompositeFieldContainer[Global___PreviewStep]:
+        """The steps, in their order, up to the one that left it out."""
+
+    def __init__(
+        self,
+        *,
+        position: _builtins.str = ...,
+        steps: _abc.Iterable[Global___PreviewStep] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["position", b"position", "steps", b"steps"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PreviewedRecord: _TypeAlias = PreviewedRecord  # noqa: Y015
+
+@_typing.final
+class RowKey(_message.Message):
+    """A row of a table."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLE_FIELD_NUMBER: _builtins.int
+    KEY_FIELD_NUMBER: _builtins.int
+    table: _builtins.str
+    """The table, as the source calls it."""
+    key: _builtins.str
+    """The values of its key: a JSON array."""
+    def __init__(
+        self,
+        *,
+        table: _builtins.str = ...,
+        key: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "table", b"table"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RowKey: _TypeAlias = RowKey  # noqa: Y015
+
+@_typing.final
+class RowDifference(_message.Message):
+    """A row that is not the same on both sides."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLE_FIELD_NUMBER: _builtins.int
+    SINK_FIELD_NUMBER: _builtins.int
+    TARGET_FIELD_NUMBER: _builtins.int
+    KEY_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    ABOUT_FIELD_NUMBER: _builtins.int
+    SOURCE_DIGEST_FIELD_NUMBER: _builtins.int
+    SINK_DIGEST_FIELD_NUMBER: _builtins.int
+    CONDITION_FIELD_NUMBER: _builtins.int
+    table: _builtins.str
+    """The table, as the source calls it."""
+    sink: _builtins.str
+    """The sink."""
+    target: _builtins.str
+    """Where the sink keeps it."""
+    key: _builtins.str
+    """The values of its key: a JSON array."""
+    kind: Global___DifferenceKind.ValueType
+    """How it differs."""
+    about: _builtins.str
+    """The columns that differ, or what is wrong. Values are not told."""
+    source_digest: _builtins.str
+    """Of the row in the source. Another digest: another row. Empty: there is none."""
+    sink_digest: _builtins.str
+    """The same in the sink."""
+    condition: _builtins.str
+    """What its source takes as the condition of the signal execute-snapshot, to send the row again. Empty: it does not."""
+    def __init__(
+        self,
+        *,
+        table: _builtins.str = ...,
+        sink: _builtins.str = ...,
+        target: _builtins.str = ...,
+        key: _builtins.str = ...,
+        kind: Global___DifferenceKind.ValueType = ...,
+        about: _builtins.str = ...,
+        source_digest: _builtins.str = ...,
+        sink_digest: _builtins.str = ...,
+        condition: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["about", b"about", "condition", b"condition", "key", b"key", "kind", b"kind", "sink", b"sink", "sink_digest", b"sink_digest", "source_digest", b"source_digest", "table", b"table", "target", b"target"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RowDifference: _TypeAlias = RowDifference  # noqa: Y015
+
+@_typing.final
+class TableCompared(_message.Message):
+    """How far a table was compared."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLE_FIELD_NUMBER: _builtins.int
+    SINK_FIELD_NUMBER: _builtins.int
+    TARGET_FIELD_NUMBER: _builtins.int
+    ROWS_FIELD_NUMBER: _builtins.int
+    DONE_FIELD_NUMBER: _builtins.int
+    LEFT_OUT_FIELD_NUMBER: _builtins.int
+    table: _builtins.str
+    """The table, as the source calls it."""
+    sink: _builtins.str
+    """The sink."""
+    target: _builtins.str
+    """Where the sink keeps it."""
+    rows: _builtins.int
+    """Rows of the source that were compared for this answer."""
+    done: _builtins.bool
+    """There is no more of it."""
+    @_builtins.property
+    def left_out(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Columns that only one side has, and that were not compared."""
+
+    def __init__(
+        self,
+        *,
+        table: _builtins.str = ...,
+        sink: _builtins.str = ...,
+        target: _builtins.str = ...,
+        rows: _builtins.int = ...,
+        done: _builtins.bool = ...,
+        left_out: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["done", b"done", "left_out", b"left_out", "rows", b"rows", "sink", b"sink", "table", b"table", "target", b"target"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TableCompared: _TypeAlias = TableCompared  # noqa: Y015

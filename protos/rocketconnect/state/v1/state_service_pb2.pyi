@@ -346,11 +346,16 @@ class ReportTasksRequest(_message.Message):
     WORKER_ID_FIELD_NUMBER: _builtins.int
     REPORTS_FIELD_NUMBER: _builtins.int
     LOGS_FIELD_NUMBER: _builtins.int
+    RECEIPT_FIELD_NUMBER: _builtins.int
     worker_id: _builtins.str
     """The worker, or the service that has something to say of a connector."""
+    receipt: _builtins.int
+    """The receipt of the last answer: the worker still holds all tasks that it has reported by then, and what it said of those that
+    are not among the reports is still true. 0: the reports are all that it holds.
+    """
     @_builtins.property
     def reports(self) -> _containers.RepeatedCompositeFieldContainer[Global___TaskReport]:
-        """All tasks that it holds."""
+        """All tasks that it holds; with a receipt those of which there is something new."""
 
     @_builtins.property
     def logs(self) -> _containers.RepeatedCompositeFieldContainer[Global___ConnectorLog]:
@@ -362,10 +367,11 @@ class ReportTasksRequest(_message.Message):
         worker_id: _builtins.str = ...,
         reports: _abc.Iterable[Global___TaskReport] | None = ...,
         logs: _abc.Iterable[Global___ConnectorLog] | None = ...,
+        receipt: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["logs", b"logs", "reports", b"reports", "worker_id", b"worker_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["logs", b"logs", "receipt", b"receipt", "reports", b"reports", "worker_id", b"worker_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -410,6 +416,9 @@ class ReportTasksResponse(_message.Message):
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
     REFUSED_FIELD_NUMBER: _builtins.int
+    RECEIPT_FIELD_NUMBER: _builtins.int
+    receipt: _builtins.int
+    """For the next report. 0: that must have all tasks that the worker holds, because what it said before is not known any more."""
     @_builtins.property
     def refused(self) -> _containers.RepeatedCompositeFieldContainer[Global___ReportTasksResponse.Refused]:
         """The refused ones."""
@@ -418,10 +427,11 @@ class ReportTasksResponse(_message.Message):
         self,
         *,
         refused: _abc.Iterable[Global___ReportTasksResponse.Refused] | None = ...,
+        receipt: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["refused", b"refused"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["receipt", b"receipt", "refused", b"refused"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

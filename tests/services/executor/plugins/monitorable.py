@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.errors import PermanentError, Problem
+from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.record import Offset, SourceBatch
-from rocketconnect_sdk.source import Plan, Source, SourceTask
+from rocketconnect_sdk.source import Plan, Signal, Source, SourceTask
 
 
 def _hang() -> None:
@@ -70,8 +70,21 @@ class MonitorableSource(Source):
         Option("on.open", "What to do when a task is opened.", default="", choices=("", *ORDERS)),
         Option("once", "A file: the order of on.open is obeyed only while it is not there, and makes it.", default=""),
         Option("records", "How many records each task gives.", Kind.INT, "0"),
+        Option("on.deleted", "A file, which says with a line how often it was cleaned up.", default=""),
+        Option("obstacle", "A file: as long as it is there, cleaning up fails, or hangs if it says so.", default=""),
         Option("password", "A secret.", secret=True),
         Option("shout", "Print the password when a task is opened.", Kind.BOOL, "false"),
+    )
+
+    signals = (
+        Signal(
+            "more",
+            "Gives so many records more.",
+            (
+                Option("records", "How many.", Kind.INT, required=True, minimum=1),
+                Option("how", "What to do then.", default="", choices=("", *ORDERS)),
+            ),
+        ),
     )
 
     def check(self, config: Config) -> Iterable[Problem]:
@@ -82,6 +95,17 @@ class MonitorableSource(Source):
     def plan(self, config: Config, max_tasks: int) -> Plan:
         _obey(config["on.plan"])
         return Plan([{"share": str(number)} for number in range(max_tasks)], replan_after=3600)
+
+    def deleted(self, config: Config, connector_uid: str) -> None:
+        if config["obstacle"] and Path(config["obstacle"]).exists():
+            if Path(config["obstacle"]).read_text() == "hang":
+                Path(config["obstacle"]).write_text("hanging")
+                _hang()
+            msg = f"{config['obstacle']} is in the way"
+            raise SystemAway(msg)
+        if config["on.deleted"]:
+            with Path(config["on.deleted"]).open("a") as file:
+                file.write(f"{time.time()}\n")
 
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> SourceTask:
         if config["shout"]:
@@ -113,6 +137,11 @@ class _Task(SourceTask):
         numbers = range(self._next + 1, self._next + count + 1)
         self._next += count
         return SourceBatch(self._partition, [f"{self._partition} {number}" for number in numbers], [(n,) for n in numbers])
+
+    def signal(self, name: str, arguments: Mapping[str, str]) -> str:
+        _obey(arguments.get("how", ""))
+        self._records += int(arguments["records"])
+        return f"{name}: {self._records} records"
 
     def close(self) -> None:
         return

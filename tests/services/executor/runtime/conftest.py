@@ -21,7 +21,9 @@ from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceS
 from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketconnect_sdk.loader import catalogue
 from rocketmq_remoting.client import Client
+from rocketmq_remoting.model import Message, MessageQueue
 from rocketmq_remoting.stream import PullStream
+from services.executor.runtime.spark_session import make_session
 from services.executor.runtime.task import (
     Endpoints,
     Kind,
@@ -281,6 +283,18 @@ def plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     catalogue.cache_clear()
 
 
+@pytest.fixture(scope="session")
+def spark() -> "Iterator[SparkSession]":
+    """One for all: after a session has ended PySpark does not find the folder of the next one in the same process."""
+    from pyspark.sql import SparkSession
+
+    others = SparkSession.getActiveSession()
+    session = make_session({"spark.master": "local[2]"})
+    yield session
+    if others is None:
+        session.stop()
+
+
 TOPIC_TYPES = pytest.mark.parametrize("tasks", ["normal", "batch"], indirect=True)
 """For tests about what the messages of both types of topics have to do alike."""
 
@@ -305,3 +319,16 @@ def rows(path: Path) -> list[Any]:
             return [value for (value,) in db.execute("SELECT value FROM rows ORDER BY id")]
         except sqlite3.OperationalError:
             return []
+
+
+def produce(tasks: Tasks, bodies: Sequence[str], queue: int = 0, properties: dict[str, str] | None = None) -> MessageQueue:
+    """Messages of a producer that is no connector."""
+    if not tasks.client.topic_exists(tasks.topic):
+        tasks.create_topic(2)
+    target = tasks.client.queues(tasks.topic)[queue]
+    tasks.client.send_batch(target, [Message(body.encode(), properties=properties or {}) for body in bodies], 10)
+    return target
+
+
+def values(count: int, start: int = 0) -> list[str]:
+    return [f"value {number}" for number in range(start, start + count)]

@@ -1,14 +1,16 @@
 """One task in a process of its own, for tests that kill it: `python tasks.py '{"kind": ..., ...}'`.
 
-Its lease is as long as the test lasts. It writes a line of JSON for each state, and reads "stop" from its standard input.
+Its lease is as long as the test lasts. It writes a line of JSON for each state, reads signals from its standard input, a line of
+JSON each, and stops at the end of it.
 """
 
 import json
+import logging
 import sys
 import threading
 import time
 
-from services.executor.runtime.task import Endpoints, Kind, Lease, State, TaskControl, TaskMetrics, TaskSpec, run_task
+from services.executor.runtime.task import Asked, Endpoints, Kind, Lease, State, TaskControl, TaskMetrics, TaskSpec, run_task
 
 
 def say(**what: object) -> None:
@@ -33,13 +35,16 @@ class PrintingReporter:
         say(log=level, message=message)
 
 
-def stop_at_the_end_of_input(control: TaskControl) -> None:
-    sys.stdin.read()
+def follow_the_input(control: TaskControl) -> None:
+    for line in sys.stdin:
+        asked = json.loads(line)
+        control.signal(Asked(asked["signal"], asked["arguments"], lambda text, trouble: say(answer=text, trouble=trouble)))
     control.stop()
 
 
 def main() -> None:
     order = json.loads(sys.argv[1])
+    logging.basicConfig(level=logging.INFO)
     control = TaskControl()
     lease = Lease()
     lease.renew(time.monotonic() + 600)
@@ -55,9 +60,9 @@ def main() -> None:
         order["config"],
         order["task_config"],
     )
-    threading.Thread(target=stop_at_the_end_of_input, args=(control,), daemon=True).start()
+    threading.Thread(target=follow_the_input, args=(control,), daemon=True).start()
     outcome = run_task(
-        spec, control, lease, PrintingReporter(), Endpoints(order["name_servers"], order["position"], send_deadline=0.2)
+        spec, control, lease, PrintingReporter(), Endpoints(order["name_servers"], order["position"], send_deadline=1.0)
     )
     say(clean=outcome.clean, error=outcome.error)
 

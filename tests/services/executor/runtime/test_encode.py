@@ -1,8 +1,11 @@
 from collections.abc import Sequence
 
-from rocketconnect_sdk.converters import converter
+from rocketconnect_sdk.converters import Converter, converter
 from rocketconnect_sdk.dead_letters import PREFIX
+from rocketconnect_sdk.errors import RecordError
+from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.record import Rejected, SourceBatch
+from rocketconnect_sdk.schema import Schema
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import decode_properties
 from services.executor.runtime.encode import Encoded, Encoder, Target
@@ -15,8 +18,33 @@ def queues(topic: str) -> Sequence[MessageQueue]:
     return [MessageQueue(topic, "b", number) for number in range(4)]
 
 
+class Named(Converter):
+    """Writes the topic before the value; refuses the value "bad"."""
+
+    name = "named"
+    by_topic = True
+    topic = ""
+
+    def for_topic(self, topic: str) -> None:
+        self.topic = topic
+
+    def encode(self, value: object, schema: Schema | None) -> bytes:
+        if value == "bad":
+            raise RecordError("it is bad")
+        return f"{self.topic}:{value}".encode()
+
+    def decode(self, data: bytes) -> tuple[object, Schema | None]:
+        return data, None
+
+
 def encode(
-    batch: SourceBatch, *, tolerant: bool = True, dead: str = "", batch_bytes: int = 1 << 20, record_bytes: int = 100
+    batch: SourceBatch,
+    *,
+    tolerant: bool = True,
+    dead: str = "",
+    batch_bytes: int = 1 << 20,
+    record_bytes: int = 100,
+    by: Converter | None = None,
 ) -> Encoded:
     policy = ErrorPolicy(tolerant=tolerant, dead_letter_topic=dead, properties=True, log=False, log_values=False)
     text = converter("string", {}, is_key=False)
@@ -28,8 +56,8 @@ def encode(
         topic="t",
         queues=queues,
         source=None,
-        key=text,
-        value=text,
+        key=by or text,
+        value=by or text,
         policy=policy,
         batch_bytes=batch_bytes,
         batch_records=1_000,
@@ -73,6 +101,20 @@ def test_keys_headers_times_and_tombstones_become_properties() -> None:
     assert found[b""]["connect-tombstone"] == "1"
     assert "KEYS" not in found[b"c"]
     assert len({piece.queue for piece in encoded.pieces}) >= 2
+
+
+def test_a_converter_knows_the_topic_of_each_key_and_value() -> None:
+    by = Named(Config({}, {}), is_key=False)
+    values = ["a", "b", None, "bad", "c"]
+    encoded = encode(batch(values, keys=list("klmno"), topics=["", "other", "other", "other", ""]), by=by)
+    found = {
+        (piece.queue.topic, body, decode_properties(raw)["KEYS"])
+        for piece in encoded.pieces
+        for body, raw in zip(piece.bodies, piece.properties, strict=True)
+    }
+    assert found == {("t", b"t:a", "t:k"), ("other", b"other:b", "other:l"), ("other", b"", "other:m"), ("t", b"t:c", "t:o")}
+    assert list(encoded.failures) == [3]
+    assert [list(piece.bodies) for piece in encode(batch(["a", "b"]), by=by).pieces] == [[b"t:a", b"t:b"]]
 
 
 def test_topics_of_records_are_honoured() -> None:

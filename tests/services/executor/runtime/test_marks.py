@@ -163,3 +163,9 @@ def test_what_a_producer_without_its_lease_sends_late_is_dropped_even_when_it_is
     kept, marks = select([*new, *late, *rest], {})
     assert kept == [0, 1, 3, 4, 5]
     assert marks["u/p"] == SourceMark(2, 0, (5,))
+
+
+def test_offsets_of_a_batch_may_have_several_lengths() -> None:
+    """The last line of a file, when it has no end, behind others."""
+    stamps = Stamper("u", 1, "p", 0).stamp([(5,), (8, 1)])
+    assert [place.offset for stamp in stamps if (place := parse(stamp)) is not None] == [(5,), (8, 1)]

@@ -1,18 +1,21 @@
 from collections.abc import Sequence
+from functools import partial
 
 import pytest
 
 from rocketconnect_sdk.arrow import to_array
+from rocketconnect_sdk.columns import parse_columns
 from rocketconnect_sdk.converters import Converter, converter
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import BYTES, STRING, Schema
 from rocketconnect_sdk.sink import SourceMark
+from rocketconnect_sdk.transforms.chain import Chain
 from rocketmq_remoting.batch import DecodedBatch, Source
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import encode_properties
-from services.executor.runtime.failures import ErrorPolicy
+from services.executor.runtime.failures import ErrorPolicy, Stage
 from services.executor.runtime.parts import Decoder, Part, Wanted
-from services.executor.runtime.spark_batches import columns_of
+from services.executor.runtime.spark_batches import columns_of, spark_array
 
 QUEUE = MessageQueue("t", "b", 3)
 MARKS = {"c/p": SourceMark(1, 0, (9,))}
@@ -53,7 +56,7 @@ def decode(
 ) -> list[Part]:
     policy = ErrorPolicy(tolerant=tolerant, dead_letter_topic="", properties=True, log=False, log_values=False)
     text = converter("string", {}, is_key=False)
-    return Decoder(text, value or text, policy, wanted).decode(batch, kept, batch.offsets[0], MARKS, 1.0)
+    return Decoder(text, value or text, policy, wanted, Chain([])).decode(batch, kept, batch.offsets[0], MARKS, 1.0, {})
 
 
 def test_doubles_are_left_out_and_the_range_is_whole() -> None:
@@ -151,3 +154,28 @@ def _first_byte() -> Converter:
     from rocketconnect_sdk.options import Config
 
     return FirstByte(Config({}, {}), is_key=False)
+
+
+ROWS = parse_columns("id:int64, name")
+AS_ROWS = Wanted(array=partial(spark_array, ROWS), rows_as=ROWS)
+JSON = converter("json", {"schemas.enable": "false"}, is_key=False)
+
+
+@pytest.mark.parametrize("second", [b'{"id": 2, "name": null}', b'{"name": null, "id": 2, "more": [1]}'])
+def test_objects_without_a_schema_become_rows_of_the_columns_that_the_sink_has_at_once_or_one_by_one(second: bytes) -> None:
+    (part,) = decode(pulled([b'{"id":1,"name":"a"}', second]), value=JSON, wanted=AS_ROWS)
+    assert part.array.to_pylist() == [{"id": 1, "name": "a"}, {"id": 2, "name": None}]
+    assert part.records.schema is None
+    assert len(part.records) == 2
+
+
+@pytest.mark.parametrize("body", [b"[1]", b'{"id": "x"}', b"5", b"no json"])
+def test_what_is_no_row_of_the_columns_is_a_bad_record_with_its_bytes(body: bytes) -> None:
+    (part,) = decode(pulled([b'{"id":1}', body, b'{"id":3}']), value=JSON, wanted=AS_ROWS)
+    assert part.array.to_pylist() == [{"id": 1, "name": None}, {"id": 3, "name": None}]
+    assert [(bad.offset, bad.failure.original, bad.failure.stage) for bad in part.bad] == [(101, body, Stage.CONVERT)]
+
+
+def test_a_null_is_a_row_of_nulls() -> None:
+    (part,) = decode(pulled([b"null", b'{"id":1}']), value=JSON, wanted=AS_ROWS)
+    assert part.array.to_pylist() == [{"id": None, "name": None}, {"id": 1, "name": None}]

@@ -2,7 +2,9 @@
 
 import pytest
 
+from rocketconnect_sdk.errors import PermanentError
 from services.executor.runtime.attempts import FENCED
+from services.executor.runtime.outcomes import failed
 from services.executor.runtime.run import _how
 from services.executor.runtime.task import Outcome
 
@@ -18,3 +20,13 @@ from services.executor.runtime.task import Outcome
 )
 def test_a_run_says_in_words_why_it_stopped(outcome: Outcome, said: str) -> None:
     assert _how(outcome) == said
+
+
+def test_a_defect_tells_where_in_the_code_it_is() -> None:
+    try:
+        int("missing")
+    except ValueError as error:
+        outcome = failed(error, clean=False)
+    assert outcome.error.startswith("unexpected error, a defect")
+    assert 'int("missing")' in outcome.stack
+    assert failed(PermanentError("told"), clean=False).stack == ""

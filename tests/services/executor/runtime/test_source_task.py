@@ -8,7 +8,7 @@ import pytest
 from connectors.file_source.task import FileSourceTask
 from rocketconnect_sdk.record import SourceBatch
 from services.executor.runtime.task import Kind, State
-from tests.services.executor.runtime.conftest import TOPIC_TYPES, PositionProcess, Tasks
+from tests.services.executor.runtime.conftest import TOPIC_TYPES, PositionProcess, Running, Tasks, rows
 
 pytestmark = pytest.mark.rocketmq
 
@@ -55,6 +55,24 @@ def test_a_new_owner_skips_what_its_fenced_predecessor_has_sent_and_not_committe
     assert first.end().fenced
     second = tasks.start(Kind.SOURCE, config, epoch=2)
     second.reporter.wait_for_state(State.IDLE)
+    assert second.stop().clean
+    assert tasks.bodies() == lines(3_000)
+
+
+def test_a_source_that_waits_for_what_is_there_already_doubles_nothing_that_was_sent_and_not_committed(
+    tasks: Tasks, positions: PositionProcess
+) -> None:
+    config = {"connector.class": "lines", "files": str(tasks.file("a", [])), "batch.records": "100"}
+    first = tasks.start(Kind.SOURCE, config)
+    first.reporter.wait_for_state(State.IDLE)
+    positions.stop()
+    tasks.file("a", lines(3_000))
+    first.reporter.wait_for_out(3_000)
+    first.control.fence()
+    assert first.end().fenced
+    positions.start()
+    second = tasks.start(Kind.SOURCE, {**config, "late": "5"}, epoch=2)
+    second.reporter.wait_for(lambda: second.reporter.metrics.records_in == 3_000)
     assert second.stop().clean
     assert tasks.bodies() == lines(3_000)
 
@@ -335,6 +353,82 @@ def test_a_paused_task_moves_nothing_and_goes_on_when_it_is_resumed(tasks: Tasks
     running.control.resume()
     running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 20)
     assert running.stop().clean
+
+
+def stands_at(running: Running, partition: object) -> int:
+    return {at.partition: at.offset for at in running.reporter.metrics.source_positions}.get(str(partition), 0)
+
+
+@pytest.mark.parametrize("transforms", [{}, {"transforms": "loud", "transforms.loud.type": "loud"}])
+def test_a_batch_without_records_moves_the_position_behind_what_is_before_it_and_sends_nothing(
+    tasks: Tasks, transforms: dict[str, str]
+) -> None:
+    left_out = ["# x"] * 5
+    config = {"connector.class": "lines", "files": str(tasks.file("a", [*left_out, *lines(10), *left_out])), **transforms}
+    running = tasks.start(Kind.SOURCE, config)
+    running.reporter.wait_for(lambda: stands_at(running, tasks.path / "a") == 20)
+    assert running.stop().clean
+    assert running.reporter.metrics.records_out == 10
+    tasks.file("a", [*left_out, *lines(10), *["these are not read again"] * 5, *lines(10, 10)])
+    again = tasks.start(Kind.SOURCE, config, epoch=2)
+    again.reporter.wait_for_out(10)
+    assert again.stop().clean
+    assert [body.lower() for body in tasks.bodies()] == lines(20)
+    assert again.reporter.metrics.duplicates_skipped == 0
+
+
+def test_a_position_moves_without_records_only_when_what_is_before_it_is_confirmed(tasks: Tasks) -> None:
+    config = {"connector.class": "lines", "files": str(tasks.file("a", [*lines(10), "# x"]))}
+    running = tasks.start(Kind.SOURCE, config, lease_seconds=-1.0)
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_in == 10)
+    time.sleep(0.5)
+    assert stands_at(running, tasks.path / "a") == 0
+    running.lease.renew(time.monotonic() + 60)
+    running.reporter.wait_for(lambda: stands_at(running, tasks.path / "a") == 11)
+    assert running.stop().clean
+    assert tasks.bodies() == lines(10)
+
+
+def test_a_task_that_moves_only_the_position_of_a_partition_without_records_is_idle_and_rests_between_polls(tasks: Tasks) -> None:
+    file = tasks.file("a", [])
+    file.with_suffix(".beat").touch()
+    config = {"connector.class": "lines", "files": str(file)}
+    running = tasks.start(Kind.SOURCE, config)
+    running.reporter.wait_for(lambda: stands_at(running, "log") > 0)
+    running.reporter.wait_for_state(State.IDLE)
+    assert not running.reporter.has_work
+    before, began = stands_at(running, "log"), time.monotonic()
+    running.reporter.wait_for(lambda: stands_at(running, "log") >= before + 50)
+    # Two polls more than the pauses between them may come at once.
+    assert time.monotonic() - began > 0.01 * 48
+    assert running.reporter.states[-1][0] is State.IDLE
+    tasks.file("a", lines(10))
+    running.reporter.wait_for_out(10)
+    assert running.stop().clean
+    reached = stands_at(running, "log")
+    again = tasks.start(Kind.SOURCE, config, epoch=2)
+    again.reporter.wait_for(lambda: stands_at(again, "log") > reached)
+    assert again.stop().clean
+    assert tasks.bodies() == lines(10)
+
+
+def test_of_a_direct_task_too_a_batch_without_records_moves_the_position(tasks: Tasks) -> None:
+    file = tasks.file("a", [*lines(3), "# x"])
+    file.with_suffix(".beat").touch()
+    running = tasks.start(
+        Kind.DIRECT,
+        {
+            "connector.class": "direct",
+            "source.connector.class": "lines",
+            "source.files": str(file),
+            "sink.connector.class": "table",
+            "sink.file": str(tasks.path / "rows.db"),
+        },
+    )
+    running.reporter.wait_for(lambda: stands_at(running, file) == 4 and stands_at(running, "log") > 0)
+    running.reporter.wait_for_state(State.IDLE)
+    assert running.stop().clean
+    assert rows(tasks.path / "rows.db") == lines(3)
 
 
 def test_a_limited_rate_is_kept(tasks: Tasks) -> None:

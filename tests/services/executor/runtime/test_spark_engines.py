@@ -9,9 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow.dataset import dataset
 
+from connectors.file_sink import single
 from rocketmq_remoting.model import Message, MessageQueue
+from services.executor.runtime import spark_batches
 from services.executor.runtime.queues import text
-from services.executor.runtime.spark_session import make_session
 from services.executor.runtime.task import Kind
 from tests.services.executor.runtime.conftest import PLUGINS, Tasks, rows
 
@@ -29,17 +30,17 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def spark() -> "Iterator[SparkSession]":
-    from pyspark.sql import SparkSession
+def spark(spark: "SparkSession") -> "Iterator[SparkSession]":
+    """Its workers import the plugins of these tests, also those of a session that tests before these have made."""
+    spark.sparkContext.environment["PYTHONPATH"] = str(PLUGINS)
+    yield spark
+    del spark.sparkContext.environment["PYTHONPATH"]
 
-    others = SparkSession.getActiveSession()
-    session = make_session({"spark.master": "local[2]"})
-    # Spark's workers import the plugins of these tests, also those of a session that tests before these have made.
-    session.sparkContext.environment["PYTHONPATH"] = str(PLUGINS)
-    yield session
-    del session.sparkContext.environment["PYTHONPATH"]
-    if others is None:
-        session.stop()
+
+@pytest.fixture(autouse=True)
+def small_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that lines of a few thousand rows are made by a job."""
+    monkeypatch.setattr(single, "SMALL_ROWS", 5_000)
 
 
 def fill(tasks: Tasks, lines: list[str], **options: str) -> None:
@@ -83,7 +84,11 @@ def test_a_data_frame_sink_gets_its_columns(tasks: Tasks, spark: "SparkSession")
     assert row["timestamp"] is not None
 
 
-def test_a_large_batch_of_a_data_frame_sink_goes_over_a_file_and_keeps_its_order(tasks: Tasks, spark: "SparkSession") -> None:
+@pytest.mark.parametrize("small_bytes", [0, 1 << 40])
+def test_a_large_batch_of_a_data_frame_sink_keeps_its_order_over_a_file_and_with_the_tasks(
+    tasks: Tasks, spark: "SparkSession", small_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark_batches, "SMALL_BYTES", small_bytes)
     lines = [f"{number} " + "y" * 100 for number in range(30_000)]
     fill(tasks, lines)
     directory = tasks.path / "out"

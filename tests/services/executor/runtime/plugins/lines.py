@@ -6,6 +6,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, RecordError, RecordRefused, RetriableError, SystemAway
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.record import Offset, Rejected, SinkBatch, SourceBatch
+from rocketconnect_sdk.schema import STRING
 from rocketconnect_sdk.sink import (
     DataFrameSink,
     DataFrameSinkTask,
@@ -35,7 +37,9 @@ if TYPE_CHECKING:
 class Lines(Source):
     """The lines of files: a partition is a file, the offset the number of lines. A line "key=..." has that key.
 
-    Lines that begin with "!" are rejected; while a file NAME.away exists, the system is away; NAME.fail: a permanent error.
+    Lines that begin with "!" are rejected; a run of lines that begin with "#" is left out, and only moves the position. While a
+    file NAME.away exists, the system is away; NAME.fail: a permanent error. While the first has a NAME.beat and nothing is to be
+    read, each poll moves the position of the partition "log" by one.
     """
 
     name = "lines"
@@ -43,6 +47,7 @@ class Lines(Source):
         Option("files", "Paths.", Kind.LIST, required=True),
         Option("keyed", "The text before the first space is the key.", Kind.BOOL, "false"),
         Option("pace", "Seconds to wait before each poll.", Kind.FLOAT, "0"),
+        Option("late", "So many polls find nothing: what is there is under way.", Kind.INT, "0"),
     )
 
     def plan(self, config: Config, max_tasks: int) -> Plan:
@@ -51,25 +56,34 @@ class Lines(Source):
 
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "LinesTask":
         files = task["files"].split(",") if "files" in task else list(config["files"])
-        return LinesTask([Path(file) for file in files], context, keyed=config["keyed"], pace=config["pace"])
+        paths = [Path(file) for file in files]
+        return LinesTask(paths, context, keyed=config["keyed"], pace=config["pace"], late=config["late"])
 
 
 class LinesTask(SourceTask):
-    def __init__(self, files: Sequence[Path], context: TaskContext, *, keyed: bool, pace: float) -> None:
+    def __init__(self, files: Sequence[Path], context: TaskContext, *, keyed: bool, pace: float, late: int) -> None:
         self._files = files
         self._context = context
         self._keyed = keyed
         self._pace = pace
+        self._late = late
+        self._waits = False
         self._lines: dict[Path, list[str]] = {}
         self._at: dict[Path, int] = {}
         self._turn = 0
+        self._beats = 0
 
     def start(self, positions: Mapping[str, Offset]) -> None:
         for file in self._files:
             self._at[file] = positions.get(str(file), (0,))[0]
+        (self._beats,) = positions.get("log", (0,))
 
     def poll(self) -> SourceBatch | None:
         time.sleep(self._pace)
+        self._waits = self._late > 0
+        if self._waits:
+            self._late -= 1
+            return None
         for _ in self._files:
             self._turn += 1
             file = self._files[self._turn % len(self._files)]
@@ -83,8 +97,15 @@ class LinesTask(SourceTask):
             at = self._at[file]
             found = lines[at : at + self._context.batch_records]
             if found:
-                self._at[file] = at + len(found)
-                return self._batch(file, at, found)
+                comments = list(takewhile(lambda line: line.startswith("#"), found))
+                records = list(takewhile(lambda line: not line.startswith("#"), found))
+                self._at[file] = at + len(comments or records)
+                if comments:
+                    return SourceBatch(str(file), [], [], end=(self._at[file],))
+                return self._batch(file, at, records)
+        if self._files[0].with_suffix(".beat").exists():
+            self._beats += 1
+            return SourceBatch("log", [], [], end=(self._beats,))
         return None
 
     def _read(self, file: Path) -> list[str]:
@@ -97,7 +118,11 @@ class LinesTask(SourceTask):
         values: list[object] = [_rejected(line) if line.startswith("!") else line for line in lines]
         offsets = [(number,) for number in range(at + 1, at + 1 + len(lines))]
         keys = [line.partition(" ")[0] for line in lines] if self._keyed else None
-        return SourceBatch(str(file), values, offsets, keys, size=sum(map(len, lines)))
+        return SourceBatch(str(file), values, offsets, keys, schema=STRING, size=sum(map(len, lines)))
+
+    @property
+    def caught_up(self) -> bool:
+        return not self._waits
 
     @property
     def idle_seconds(self) -> float:

@@ -1,0 +1,45 @@
+"""Databases over SQL: one dialect for each kind, shared by the connectors that read and write tables."""
+
+from typing import TYPE_CHECKING
+
+from connectors.jdbc.dialect import Dialect, Fault, Table
+from connectors.jdbc.place import Place, parse_url, url_problem
+
+if TYPE_CHECKING:
+    from connectors.jdbc.reading import Reading
+
+__all__ = ["Dialect", "Fault", "Place", "Table", "dialect_of", "parse_url", "reading_of", "url_problem"]
+
+
+def dialect_of(place: Place) -> Dialect:
+    """The dialect of a database. Each needs packages that only whoever connects to it has to load."""
+    match place.kind:
+        case "postgres":
+            from connectors.jdbc.postgres import Postgres
+
+            return Postgres()
+        case "mysql":
+            from connectors.jdbc.mysql import Mysql
+
+            return Mysql()
+        case _:
+            from connectors.jdbc.sqlite import Sqlite
+
+            return Sqlite()
+
+
+def reading_of(place: Place) -> "Reading":
+    """How rows of a database are read."""
+    match place.kind:
+        case "postgres":
+            from connectors.jdbc.reading_postgres import PostgresReading
+
+            return PostgresReading()
+        case "mysql":
+            from connectors.jdbc.reading_mysql import MysqlReading
+
+            return MysqlReading()
+        case _:
+            from connectors.jdbc.reading_sqlite import SqliteReading
+
+            return SqliteReading()

@@ -1,0 +1,67 @@
+"""A connection of PyMySQL on which rows come and go in bulk."""
+
+from typing import Any
+
+from pymysql.connections import Connection, MySQLResult
+from pymysql.constants import CR
+from pymysql.err import OperationalError
+
+from connectors.mysql.packets import PacketReader
+
+_PACKET = 1 << 20
+
+
+class BulkConnection(Connection):
+    """See Connection of PyMySQL.
+
+    Attributes:
+        rows_to_load: What the server is given when it asks for a file: whatever file it names, none is read.
+    """
+
+    rows_to_load: memoryview | None = None
+    _packets: PacketReader | None = None
+
+    @property
+    def packets(self) -> PacketReader:
+        """Reads what the server answers."""
+        if self._packets is None:
+            self._packets = PacketReader(self._sock)  # type: ignore[attr-defined]  # PyMySQL's types do not tell
+        return self._packets
+
+    def wait_for_answers(self) -> None:
+        """Goes on with PyMySQL once everything was read of `packets`, which does not block the socket."""
+        self._sock.settimeout(self._read_timeout)  # type: ignore[attr-defined]  # as above
+
+    def close(self) -> None:
+        """Ends it."""
+        try:
+            super().close()
+        finally:
+            if self._packets is not None:
+                self._packets.close()
+
+    def _read_query_result(self, unbuffered: bool = False) -> int:  # PyMySQL's own
+        self._result = None
+        result: Any = _Result(self)
+        if unbuffered:
+            result.init_unbuffered_query()
+        else:
+            result.read()
+        self._result = result
+        if result.server_status is not None:
+            self.server_status = result.server_status
+        return int(result.affected_rows)
+
+
+class _Result(MySQLResult):
+    def _read_load_local_packet(self, _: Any) -> None:
+        # Of PyMySQL's inside, which its types do not tell.
+        connection: Any = self.connection
+        rows = connection.rows_to_load or b""
+        for start in range(0, len(rows), _PACKET):
+            connection.write_packet(bytes(rows[start : start + _PACKET]))
+        connection.write_packet(b"")
+        answer = connection._read_packet()  # noqa: SLF001
+        if not answer.is_ok_packet():
+            raise OperationalError(CR.CR_COMMANDS_OUT_OF_SYNC, "Commands Out of Sync")
+        self._read_ok_packet(answer)  # type: ignore[attr-defined]

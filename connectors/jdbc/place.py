@@ -1,0 +1,67 @@
+"""Where a database is. Pure."""
+
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+_KINDS = {"postgresql": "postgres", "postgres": "postgres", "mysql": "mysql", "mariadb": "mysql", "sqlite": "sqlite"}
+_PORTS = {"postgres": 5432, "mysql": 3306, "sqlite": 0}
+FIX = "Write postgresql://host:5432/database, mysql://host:3306/database or sqlite:////absolute/path; a jdbc: before it is taken."
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A database.
+
+    Attributes:
+        kind: postgres, mysql or sqlite.
+        host: Its server.
+        port: Of the server.
+        database: Its name; of SQLite the absolute path of its file.
+    """
+
+    kind: str
+    host: str
+    port: int
+    database: str
+
+    def __str__(self) -> str:
+        """For people."""
+        return self.database if self.kind == "sqlite" else f"{self.host}:{self.port}/{self.database}"
+
+
+def parse_url(url: str) -> Place:
+    """The place that a URL names, in SQLAlchemy's form or that of JDBC.
+
+    Raises:
+        ValueError: it is none, or has what belongs into other options.
+    """
+    parts = urlsplit(url.removeprefix("jdbc:"))
+    kind = _KINDS.get(parts.scheme.partition("+")[0])
+    if kind is None:
+        msg = "names none of the databases postgresql, mysql, mariadb and sqlite"
+        raise ValueError(msg)
+    if parts.username or parts.password:
+        msg = "has a user or a password in it: these have options of their own"
+        raise ValueError(msg)
+    if parts.query or parts.fragment:
+        msg = "has parameters behind a ?, and there are none"
+        raise ValueError(msg)
+    path = unquote(parts.path)
+    # SQLAlchemy's sqlite:////path has an absolute path behind the third slash, and jdbc:sqlite:/path right behind the colon.
+    database = "/" + path.lstrip("/") if kind == "sqlite" else path.strip("/")
+    if len(database) <= (kind == "sqlite"):
+        msg = "names no database"
+        raise ValueError(msg)
+    if kind != "sqlite" and not parts.hostname:
+        msg = "names no host"
+        raise ValueError(msg)
+    return Place(kind, parts.hostname or "", parts.port or _PORTS[kind], database)
+
+
+def url_problem(url: str) -> str | None:
+    """What is wrong with a URL."""
+    try:
+        parse_url(url)
+    except ValueError as error:
+        return str(error)
+    return None

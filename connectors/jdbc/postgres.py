@@ -1,0 +1,265 @@
+"""PostgreSQL, with psycopg."""
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import csv
+
+from connectors.jdbc.dialect import CONNECT_SECONDS, LOCK_SECONDS, Connection, Dialect, Fault, Table
+from connectors.jdbc.place import Place
+from rocketconnect_sdk.schema import MOST_DIGITS, STRING, Field, Schema, Type, Unit, decimal, text, timestamp
+
+_TYPES = {
+    Type.BOOLEAN: "boolean",
+    Type.INT8: "smallint",
+    Type.INT16: "smallint",
+    Type.UINT8: "smallint",
+    Type.INT32: "integer",
+    Type.UINT16: "integer",
+    Type.INT64: "bigint",
+    Type.UINT32: "bigint",
+    Type.UINT64: "numeric(20,0)",
+    Type.FLOAT32: "real",
+    Type.FLOAT64: "double precision",
+    Type.STRING: "text",
+    Type.BYTES: "bytea",
+    Type.DATE: "date",
+    Type.UUID: "uuid",
+    Type.JSON: "json",
+}
+_BACK = {
+    "bool": Schema(Type.BOOLEAN),
+    "int2": Schema(Type.INT16),
+    "int4": Schema(Type.INT32),
+    "int8": Schema(Type.INT64),
+    "oid": Schema(Type.UINT32),
+    "float4": Schema(Type.FLOAT32),
+    "float8": Schema(Type.FLOAT64),
+    "bytea": Schema(Type.BYTES),
+    "date": Schema(Type.DATE),
+    "time": Schema(Type.TIME),
+    "timestamp": timestamp(zone=False),
+    "timestamptz": timestamp(),
+    "uuid": Schema(Type.UUID),
+    "json": Schema(Type.JSON),
+    "jsonb": Schema(Type.JSON),
+}
+_REFUSALS = {
+    "authentication failed": Fault.DENIED,
+    "no password supplied": Fault.DENIED,
+    "role": Fault.DENIED,
+    "does not exist": Fault.MISSING,
+}
+_STATES = {
+    "25006": Fault.READ_ONLY,
+    "55P03": Fault.LOCKED,
+    "40P01": Fault.LOCKED,
+    "40001": Fault.LOCKED,
+    "42501": Fault.DENIED,
+    "44000": Fault.VALUE,
+    "P0001": Fault.VALUE,
+    "42P01": Fault.MISSING,
+    "42703": Fault.MISSING,
+    "3D000": Fault.MISSING,
+    "3F000": Fault.MISSING,
+}
+_CLASSES = {
+    "28": Fault.DENIED,
+    "22": Fault.VALUE,
+    "23": Fault.VALUE,
+    "08": Fault.AWAY,
+    "53": Fault.AWAY,
+    "57": Fault.AWAY,
+}
+_LONGEST = 63
+_MOST_CHARACTERS = 10_485_760
+_COLUMNS = """
+SELECT a.attname, b.typname, CASE t.typtype WHEN 'd' THEN t.typtypmod ELSE a.atttypmod END, a.attnotnull,
+       pg_get_expr(d.adbin, d.adrelid) IS NOT NULL OR a.attidentity <> '',
+       array_position(i.indkey::int2[], a.attnum)
+FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+JOIN pg_type b ON b.oid = CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.oid END
+LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+LEFT JOIN pg_index i ON i.indrelid = a.attrelid AND i.indisprimary
+WHERE a.attrelid = to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' ORDER BY a.attnum
+"""
+_UNIQUE = """
+SELECT array_agg(a.attname::text) FROM pg_index i
+JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey::int2[])
+WHERE i.indrelid = to_regclass(%s) AND i.indisunique AND i.indpred IS NULL AND i.indexprs IS NULL GROUP BY i.indexrelid
+"""
+_OWNER = "SELECT pg_get_userbyid(relowner), pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass(%s)"
+
+
+class Postgres(Dialect):
+    """See Dialect."""
+
+    finite = False
+    nul = False
+    check_now = "SET CONSTRAINTS ALL IMMEDIATE"
+
+    def connect(self, place: Place, user: str, password: str, seconds: int = CONNECT_SECONDS) -> Connection:
+        """See Dialect."""
+        import psycopg
+
+        return psycopg.connect(
+            host=place.host,
+            port=place.port,
+            dbname=place.database,
+            user=user or None,
+            password=password or None,
+            connect_timeout=seconds,
+            options=f"-c timezone=UTC -c lock_timeout={LOCK_SECONDS}s",
+            client_encoding="utf8",
+        )
+
+    def fault(self, error: BaseException) -> Fault | None:
+        """See Dialect. https://www.postgresql.org/docs/current/errcodes-appendix.html."""
+        import psycopg
+
+        if not isinstance(error, psycopg.Error):
+            return None
+        if error.sqlstate is None:
+            if isinstance(error, psycopg.ProgrammingError):
+                return Fault.OTHER
+            # A connection that could not be made has only a text.
+            return next((fault for words, fault in _REFUSALS.items() if words in str(error)), Fault.AWAY)
+        return _STATES.get(error.sqlstate) or _CLASSES.get(error.sqlstate[:2], Fault.OTHER)
+
+    def name_problem(self, name: str) -> str:
+        """See Dialect. The rest is cut off without an error, so two names could mean one table."""
+        return f"is longer than {_LONGEST} bytes, which is all that PostgreSQL keeps" if len(name.encode()) > _LONGEST else ""
+
+    def is_read_only(self, connection: Connection) -> bool:
+        """See Dialect."""
+        return bool(connection.execute("SHOW transaction_read_only").fetchone() == ("on",))
+
+    def table(self, connection: Connection, name: str) -> Table | None:
+        """See Dialect."""
+        rows = connection.execute(_COLUMNS, (self.quoted(name),)).fetchall()
+        if not rows:
+            return None
+        fields, widths, key = [], {}, {}
+        for column, kind, modifier, filled, has_default, place in rows:
+            schema = column_schema(kind, modifier, optional=not filled or has_default)
+            if kind in ("varchar", "bpchar") and modifier > 4:
+                widths[column] = modifier - 4
+            if place is not None:
+                key[place] = column
+            fields.append(Field(column, schema))
+        return Table(Schema(Type.STRUCT, fields=tuple(fields)), tuple(key[place] for place in sorted(key)), widths)
+
+    def is_unique(self, connection: Connection, name: str, columns: Sequence[str]) -> bool:
+        """See Dialect."""
+        rows = connection.execute(_UNIQUE, (self.quoted(name),)).fetchall()
+        return any(sorted(found) == sorted(columns) for (found,) in rows)
+
+    def grants(self, connection: Connection, table: str, privileges: Sequence[str]) -> Sequence[str]:
+        """See Dialect."""
+        user, database, schema = connection.execute("SELECT current_user, current_database(), current_schema()").fetchone()
+        to = self.column(user)
+        if "TEMPORARY" in privileges:
+            there = _is_true(connection, "SELECT has_database_privilege(%s, %s)", database, "TEMPORARY")
+            return [] if there else [f"GRANT TEMPORARY ON DATABASE {self.column(database)} TO {to}"]
+        if "CREATE" in privileges:
+            # Who makes a table has all privileges on it.
+            schema = table.rpartition(".")[0] or schema
+            there = _is_true(connection, "SELECT has_schema_privilege(%s, %s)", schema, "CREATE")
+            return [] if there else [f"GRANT CREATE ON SCHEMA {self.column(schema)} TO {to}"]
+        if "ALTER" in privileges:
+            # There is no such privilege: it belongs to the owner.
+            return self._owner_grants(connection, table, to)
+        question = "SELECT has_table_privilege(%s, %s)"
+        lacking = [each for each in privileges if not _is_true(connection, question, self.quoted(table), each)]
+        return [f"GRANT {', '.join(lacking)} ON {self.quoted(table)} TO {to}"] if lacking else []
+
+    def _owner_grants(self, connection: Connection, table: str, to: str) -> Sequence[str]:
+        found = connection.execute(_OWNER, (self.quoted(table),)).fetchone()
+        return [] if found is None or found[1] else [f"GRANT {self.column(found[0])} TO {to}"]
+
+    def column_type(self, schema: Schema, width: int) -> str:
+        """See Dialect."""
+        del width
+        match schema.type:
+            case Type.STRING if 0 < schema.length <= _MOST_CHARACTERS:
+                return f"varchar({schema.length})"
+            case Type.DECIMAL:
+                return f"numeric({schema.precision},{schema.scale})"
+            case Type.TIME:
+                return "bigint" if schema.unit is Unit.NANOSECONDS else "time(6)"
+            case Type.TIMESTAMP if schema.unit is Unit.NANOSECONDS:
+                return "bigint"
+            case Type.TIMESTAMP:
+                return "timestamptz(6)" if schema.zone else "timestamp(6)"
+            case plain:
+                return _TYPES.get(plain, "json")
+
+    def insert(self, connection: Connection, table: str, rows: pa.Table) -> None:
+        """See Dialect. As CSV, which Arrow writes: text is in quotes, and what has none and is empty is null."""
+        made = io.BytesIO()
+        names = ", ".join(map(self.column, rows.column_names))
+        columns = [_texts(column) for column in rows.columns]
+        csv.write_csv(pa.table(columns, rows.column_names), made, csv.WriteOptions(include_header=False))
+        with (
+            connection.cursor() as cursor,
+            cursor.copy(f"COPY {self.quoted(table)} ({names}) FROM STDIN (FORMAT csv, ENCODING 'UTF8')") as copy,
+        ):
+            copy.write(made.getbuffer())
+
+    def merge(self, table: str, columns: Sequence[str], key: Sequence[str], staged: str) -> str:
+        """See Dialect."""
+        names = ", ".join(map(self.column, columns))
+        others = [self.column(name) for name in columns if name not in key]
+        change = "UPDATE SET " + ", ".join(f"{name} = EXCLUDED.{name}" for name in others) if others else "NOTHING"
+        on = ", ".join(map(self.column, key))
+        select = f"SELECT {names} FROM {self.quoted(staged)}"  # noqa: S608  # names are quoted
+        return f"INSERT INTO {self.quoted(table)} ({names}) {select} ON CONFLICT ({on}) DO {change}"
+
+    def update(self, table: str, columns: Sequence[str], key: Sequence[str], staged: str) -> str:
+        """See Dialect."""
+        target, new = self.quoted(table), self.quoted(staged)
+        change = ", ".join(f"{self.column(name)} = {new}.{self.column(name)}" for name in columns if name not in key)
+        return f"UPDATE {target} SET {change} FROM {new} WHERE {self._same(target, new, key)}"  # noqa: S608  # names are quoted
+
+    def staging(self, table: str, staged: str, columns: Sequence[str]) -> Sequence[str]:
+        """See Dialect."""
+        names = ", ".join(map(self.column, columns))
+        select = f"SELECT {names} FROM {self.quoted(table)} WITH NO DATA"  # noqa: S608  # names are quoted
+        return (f"CREATE TEMPORARY TABLE {self.quoted(staged)} ON COMMIT DROP AS {select}",)
+
+    def widen(self, table: str, name: str, kind: str) -> Sequence[str]:
+        """See Dialect."""
+        return (f"ALTER TABLE {self.quoted(table)} ALTER COLUMN {self.column(name)} TYPE {kind}",)
+
+    def allow_nulls(self, table: str, name: str, kind: str) -> Sequence[str]:
+        """See Dialect."""
+        del kind
+        return (f"ALTER TABLE {self.quoted(table)} ALTER COLUMN {self.column(name)} DROP NOT NULL",)
+
+
+def _is_true(connection: Connection, question: str, *values: str | None) -> bool:
+    (found,) = connection.execute(question, values).fetchone()
+    return found is not False
+
+
+def column_schema(kind: str, modifier: int, *, optional: bool) -> Schema:
+    """The type of a column, by the name of its type and its modifier in pg_attribute."""
+    if kind == "numeric":
+        # A modifier is -1 (any digits), or 4 more than precision and scale in 16 bits each.
+        precision, scale = ((modifier - 4) >> 16, (modifier - 4) & 0x7FF) if modifier >= 4 else (38, 18)
+        if scale > precision or precision > MOST_DIGITS:
+            return Schema(Type.STRING, optional=optional)
+        return decimal(scale, precision=precision, optional=optional)
+    if kind in ("varchar", "bpchar"):
+        return text(max(modifier - 4, 0), optional=optional)
+    found = _BACK.get(kind, STRING)
+    return Schema(found.type, optional=optional, unit=found.unit, zone=found.zone)
+
+
+def _texts(column: Any) -> Any:
+    """A column that Arrow writes as PostgreSQL reads it."""
+    if pa.types.is_binary(column.type):
+        return pa.chunked_array([[None if value is None else f"\\x{value.hex()}" for value in column.to_pylist()]], pa.string())
+    return column.cast(pa.string()) if pa.types.is_decimal(column.type) or pa.types.is_time(column.type) else column

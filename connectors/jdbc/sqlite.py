@@ -1,0 +1,165 @@
+"""SQLite: a database in a file, for a first try."""
+
+import re
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from connectors.jdbc.dialect import CONNECT_SECONDS, LOCK_SECONDS, Connection, Dialect, Fault, Table
+from connectors.jdbc.place import Place
+from rocketconnect_sdk.schema import WHOLE, Field, Schema, Type, Unit, decimal, timestamp
+
+_TYPES = {
+    Type.BOOLEAN: "boolean",
+    Type.FLOAT32: "double",
+    Type.FLOAT64: "double",
+    Type.BYTES: "blob",
+    Type.DATE: "date",
+    Type.TIME: "time",
+}
+_BACK = {
+    "boolean": Schema(Type.BOOLEAN),
+    "int": Schema(Type.INT64),
+    "integer": Schema(Type.INT64),
+    "bigint": Schema(Type.INT64),
+    "real": Schema(Type.FLOAT64),
+    "double": Schema(Type.FLOAT64),
+    "blob": Schema(Type.BYTES),
+    "date": Schema(Type.DATE),
+    "time": Schema(Type.TIME),
+    "timestamp": timestamp(),
+    "datetime": timestamp(zone=False),
+}
+
+
+class Sqlite(Dialect):
+    """See Dialect. What SQLite has no type for is text: times, and decimals, which keep all their digits so."""
+
+    parameter = "?"
+    lock = ""
+
+    def connect(self, place: Place, user: str, password: str, seconds: int = CONNECT_SECONDS) -> Connection:
+        """See Dialect."""
+        del user, password, seconds
+        connection = sqlite3.connect(place.database, timeout=LOCK_SECONDS, isolation_level=None)
+        connection.execute("PRAGMA synchronous = FULL")
+        return connection
+
+    def begin(self, connection: Connection) -> None:
+        """See Dialect. A transaction that reads before it writes must be the only writer from its start."""
+        connection.execute("BEGIN IMMEDIATE")
+
+    def fault(self, error: BaseException) -> Fault | None:
+        """See Dialect."""
+        if not isinstance(error, sqlite3.Error):
+            return None
+        text = str(error)
+        if "locked" in text:
+            return Fault.LOCKED
+        if "readonly" in text:
+            return Fault.READ_ONLY
+        if "no such" in text or "no column" in text:
+            return Fault.MISSING
+        if isinstance(error, sqlite3.IntegrityError | sqlite3.DataError):
+            return Fault.VALUE
+        return Fault.AWAY if any(word in text for word in ("unable to open", "full", "I/O")) else Fault.OTHER
+
+    def quoted(self, name: str) -> str:
+        """See Dialect. A point is part of the name."""
+        return self.column(name)
+
+    def table(self, connection: Connection, name: str) -> Table | None:
+        """See Dialect."""
+        rows = connection.execute(f"PRAGMA table_info({self.quoted(name)})").fetchall()
+        if not rows:
+            return None
+        fields = [
+            Field(column, _schema(kind.lower(), optional=not filled or default is not None))
+            for _, column, kind, filled, default, _ in rows
+        ]
+        key = sorted((place, column) for _, column, _, _, _, place in rows if place)
+        return Table(Schema(Type.STRUCT, fields=tuple(fields)), tuple(column for _, column in key), {})
+
+    def is_unique(self, connection: Connection, name: str, columns: Sequence[str]) -> bool:
+        """See Dialect."""
+        found = connection.execute(f"PRAGMA index_list({self.quoted(name)})").fetchall()
+        whole = [index for _, index, unique, _, partial in found if unique and not partial]
+        parts = [connection.execute(f"PRAGMA index_info({self.quoted(index)})").fetchall() for index in whole]
+        return any({column for _, _, column in part} == set(columns) for part in parts)
+
+    def grants(self, connection: Connection, table: str, privileges: Sequence[str]) -> Sequence[str]:
+        """See Dialect. There are no users."""
+        del connection, table, privileges
+        return ()
+
+    def column_type(self, schema: Schema, width: int) -> str:
+        """See Dialect."""
+        del width
+        match schema.type:
+            case Type.UINT64:
+                return "text_decimal(20,0)"
+            case Type.DECIMAL:
+                return f"text_decimal({schema.precision},{schema.scale})"
+            case Type.TIME | Type.TIMESTAMP if schema.unit is Unit.NANOSECONDS:
+                return "bigint"
+            case Type.TIMESTAMP:
+                return "timestamp" if schema.zone else "datetime"
+            case kind:
+                return "bigint" if kind in WHOLE else _TYPES.get(kind, "text")
+
+    def insert(self, connection: Connection, table: str, rows: pa.Table) -> None:
+        """See Dialect."""
+        names = ", ".join(map(self.column, rows.column_names))
+        marks = ", ".join("?" * rows.num_columns)
+        values = zip(*(_plain(column) for column in rows.columns), strict=True)
+        connection.executemany(f"INSERT INTO {self.quoted(table)} ({names}) VALUES ({marks})", values)  # noqa: S608  # quoted
+
+    def merge(self, table: str, columns: Sequence[str], key: Sequence[str], staged: str) -> str:
+        """See Dialect."""
+        names = ", ".join(map(self.column, columns))
+        others = [self.column(name) for name in columns if name not in key]
+        change = "UPDATE SET " + ", ".join(f"{name} = excluded.{name}" for name in others) if others else "NOTHING"
+        on = ", ".join(map(self.column, key))
+        # SQLite reads ON as part of a join where there is no WHERE.
+        select = f"SELECT {names} FROM {self.quoted(staged)} WHERE true"  # noqa: S608  # names are quoted
+        return f"INSERT INTO {self.quoted(table)} ({names}) {select} ON CONFLICT ({on}) DO {change}"
+
+    def update(self, table: str, columns: Sequence[str], key: Sequence[str], staged: str) -> str:
+        """See Dialect."""
+        target, new = self.quoted(table), self.quoted(staged)
+        change = ", ".join(f"{self.column(name)} = {new}.{self.column(name)}" for name in columns if name not in key)
+        return f"UPDATE {target} SET {change} FROM {new} WHERE {self._same(target, new, key)}"  # noqa: S608  # names are quoted
+
+    def staging(self, table: str, staged: str, columns: Sequence[str]) -> Sequence[str]:
+        """See Dialect."""
+        names = ", ".join(map(self.column, columns))
+        select = f"SELECT {names} FROM {self.quoted(table)} LIMIT 0"  # noqa: S608  # names are quoted
+        name = self.quoted(staged)
+        return (f"DROP TABLE IF EXISTS temp.{name}", f"CREATE TEMPORARY TABLE {name} AS {select}")
+
+    def widen(self, table: str, name: str, kind: str) -> Sequence[str]:
+        """See Dialect."""
+        del table, name, kind
+        return ()
+
+    def allow_nulls(self, table: str, name: str, kind: str) -> Sequence[str]:
+        """See Dialect."""
+        del table, name, kind
+        return ()
+
+
+def _schema(kind: str, *, optional: bool) -> Schema:
+    if found := re.fullmatch(r"text_decimal\((\d+),\s*(\d+)\)", kind):
+        return decimal(int(found[2]), precision=int(found[1]), optional=optional)
+    known = _BACK.get(kind, Schema(Type.STRING))
+    return Schema(known.type, optional=optional, unit=known.unit, zone=known.zone)
+
+
+def _plain(column: Any) -> list[object]:
+    """Values as SQLite keeps them."""
+    if pa.types.is_temporal(column.type) or pa.types.is_decimal(column.type):
+        column = column.cast(pa.string())
+    values: list[object] = column.to_pylist()
+    return values

@@ -1,0 +1,181 @@
+"""Topics into the tables of a database: PostgreSQL, MySQL, MariaDB, SQLite."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from connectors.jdbc import dialect_of, parse_url, url_problem
+from connectors.jdbc.place import FIX
+from rocketconnect_sdk.columns import DOC, columns_problem, parse_columns
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
+from rocketconnect_sdk.options import Config, Kind, Option, run_checks
+from rocketconnect_sdk.sink import DataFrameSink, FlushPolicy, Guarantee
+
+if TYPE_CHECKING:
+    from connectors.jdbc_sink.task import JdbcTask
+    from connectors.jdbc_sink.verification import JdbcTables
+
+_POSITIONS = "rocketconnect_positions"
+_VALUE = "record_value"
+_KEY = "record_key"
+_NONE = "none"
+_INSERT = "insert"
+_UPDATE = "update"
+
+
+class JdbcSink(DataFrameSink):
+    """Writes rows and changes of rows to the tables of a database, exactly once."""
+
+    name = "jdbc_sink"
+    aliases = ("JdbcSinkConnector", "org.apache.rocketmq.connect.jdbc.sink.JdbcSinkConnector")
+    guarantee = Guarantee.EXACTLY_ONCE
+    columns = ("value", "topic", "key", "header:unchanged")
+    options = (
+        Option(
+            "connection.url",
+            "The database: postgresql://host:5432/database, mysql://host:3306/database (MariaDB, too) or "
+            "sqlite:////absolute/path. A jdbc: before it is taken.",
+            required=True,
+            aliases=("jdbcUrl", "jdbc.url"),
+            check=url_problem,
+            fix=FIX,
+        ),
+        Option("user", "The user of the database; SQLite has none.", default="", aliases=("connection.user", "username")),
+        Option("password", "The password of the user.", secret=True, aliases=("connection.password",)),
+        Option(
+            "table.name.format",
+            "The table. ${topic} stands for the topic; ${database}, ${schema} and ${table} for what the source of a change "
+            "envelope says. A point divides the schema (MySQL: the database) from the table.",
+            default="${topic}",
+        ),
+        Option(
+            "insert.mode",
+            "insert: each record is a new row. upsert: it replaces the row of its key, or is a new one. update: it changes the row "
+            "of its key; where there is none, it is left out, with a warning in the log.",
+            default="insert",
+            choices=(_INSERT, "upsert", _UPDATE),
+        ),
+        Option(
+            "pk.mode",
+            "Where the key of a row is. record_value: in the value. record_key: in the key of the record, a JSON object "
+            "or, where the key has one column, a plain value; a record without a value then deletes the row of its "
+            "key. none: rows have none.",
+            default=_VALUE,
+            choices=(_VALUE, _KEY, _NONE),
+        ),
+        Option("pk.fields", "The columns of the key. Default: those of the table's primary key.", Kind.LIST, ""),
+        Option(
+            "delete.enabled",
+            "Deletions, in change envelopes or as records without a value, delete rows; else they are bad records.",
+            Kind.BOOL,
+            "false",
+        ),
+        Option(
+            "truncate.enabled", "Truncations in change envelopes delete all rows; else they are bad records.", Kind.BOOL, "false"
+        ),
+        Option(
+            "auto.create",
+            "A table that is not there is made of the columns of the first record.",
+            Kind.BOOL,
+            "false",
+        ),
+        replace(POLICY, default=Policy.FAIL.value),
+        Option(
+            "columns",
+            "Makes rows of JSON objects that have no schema; fields that are no columns are left out. Values with a schema need no "
+            f"columns. {DOC}",
+            default="",
+            check=columns_problem,
+            fix=f"Write {DOC}",
+        ),
+        Option(
+            "key.width",
+            "So many characters has a text in the key of a table that is made in MySQL, which takes no text without a width there. "
+            "Where the source says the length of a text, it is that.",
+            Kind.INT,
+            "191",
+            minimum=1,
+            maximum=768,
+        ),
+        Option("positions.table", "The table that keeps the positions of the queues, beside the data.", default=_POSITIONS),
+        Option("flush.rows", "A batch is closed when it has so many records; 0: other limits decide.", Kind.INT, "0", minimum=0),
+        Option("flush.interval", "A batch is closed so long after its first record.", Kind.DURATION, "0s", minimum=0),
+    )
+
+    def check(self, config: Config) -> Iterable[Problem]:
+        """See Sink."""
+        return run_checks(config, _mode_problems, _columns_problems, _evolution_problems, _database_problems)
+
+    def tables(self, config: Config) -> "JdbcTables":
+        """See Sink."""
+        from connectors.jdbc.session import Session
+        from connectors.jdbc_sink.verification import JdbcTables
+
+        session = Session(parse_url(config["connection.url"]), config["user"], config["password"] or "")
+        return JdbcTables(session, config["table.name.format"])
+
+    def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "JdbcTask":
+        """See DataFrameSink."""
+        from connectors.jdbc_sink.merging import Writing
+        from connectors.jdbc_sink.store import Store
+        from connectors.jdbc_sink.task import JdbcTask
+
+        del task
+        place = parse_url(config["connection.url"])
+        dialect = dialect_of(place)
+        owner = (context.generation, context.epoch)
+        writing = Writing(
+            config["table.name.format"],
+            config["insert.mode"] != _INSERT,
+            config["insert.mode"] == _UPDATE,
+            () if config["pk.mode"] == _NONE else tuple(config["pk.fields"]),
+            config["pk.mode"] == _KEY,
+            config["delete.enabled"],
+            config["truncate.enabled"],
+            config["auto.create"],
+            Policy(config[POLICY.key]),
+            config["key.width"],
+            parse_columns(config["columns"]) if config["columns"] else None,
+        )
+        return JdbcTask(
+            place,
+            dialect,
+            (config["user"], config["password"] or ""),
+            Store(dialect, config["positions.table"], context.connector_uid, context.task, owner),
+            writing,
+            FlushPolicy(config["flush.rows"], 0, config["flush.interval"]),
+            context.log,
+        )
+
+
+def _mode_problems(config: Config) -> Iterable[Problem]:
+    mode = config["insert.mode"]
+    if mode == _INSERT and config["delete.enabled"]:
+        yield Problem("delete.enabled", "true", "needs the key of each row", "Set insert.mode=upsert, or remove it.")
+    if mode != _INSERT and config["pk.mode"] == _NONE:
+        yield Problem("pk.mode", _NONE, f"leaves out the key, which {mode} needs", f"Set pk.mode={_VALUE} or {_KEY}.")
+
+
+def _columns_problems(config: Config) -> Iterable[Problem]:
+    if not config["columns"]:
+        return
+    from rocketconnect_sdk.arrow_types import to_arrow_type
+    from rocketconnect_sdk.spark import stored_type
+
+    for field in parse_columns(config["columns"]).fields:
+        kind = to_arrow_type(field.schema)
+        if stored_type(kind) != kind:
+            fix = "Give it another type, or give the records a schema."
+            yield Problem("columns", field.name, "has a type that Spark keeps in another form", fix)
+
+
+def _database_problems(config: Config) -> Iterable[Problem]:
+    from connectors.jdbc_sink.look import database_problems
+
+    return database_problems(config)
+
+
+def _evolution_problems(config: Config) -> Iterable[Problem]:
+    return policy_problems(config, tuple(Policy), "")

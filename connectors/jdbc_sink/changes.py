@@ -1,0 +1,225 @@
+"""What values do to rows of tables: rows are written, and a change envelope says what happened to one. Pure."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from itertools import groupby
+from operator import itemgetter
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rocketconnect_sdk.evolution import nullable
+from rocketconnect_sdk.schema import Schema, Type
+
+_WRITES = ("c", "u", "r")
+_DELETE = "d"
+_TRUNCATE = "t"
+ENVELOPE = frozenset({"op", "before", "after"})
+"""The fields that make a value a change envelope."""
+ORIGIN = {"db": "database", "schema": "schema", "table": "table"}
+"""By field of its source what it says."""
+
+
+@dataclass(slots=True)
+class Changes:
+    """Of one batch; numbers are indexes into its values.
+
+    Attributes:
+        schema: Of the rows that are written.
+        rows: By value the row behind the change; null where there is none.
+        before: By value the row before it, as far as it is told; None: no value is an envelope.
+        gone_schema: Of `gone`.
+        gone: By value the row, or the key of the row, that a deletion means.
+        writes: The values that write a row.
+        deletes: Those that delete one.
+        truncates: Those that delete all.
+        moves: The writes that give a row another key and do not tell all of its columns.
+        missing: Records without a value.
+        unchanged: By value the columns that are left as they are, where there are any.
+        reasons: The values that are no changes, and why.
+    """
+
+    schema: Schema
+    rows: pa.StructArray
+    before: pa.StructArray | None = None
+    gone_schema: Schema | None = None
+    gone: pa.StructArray | None = None
+    writes: list[int] = field(default_factory=list)
+    deletes: list[int] = field(default_factory=list)
+    truncates: list[int] = field(default_factory=list)
+    moves: list[int] = field(default_factory=list)
+    missing: list[int] = field(default_factory=list)
+    unchanged: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    reasons: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def only_truncates(self) -> bool:
+        """There is nothing but truncations."""
+        return bool(self.truncates) and not (self.writes or self.deletes or self.missing or self.reasons)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Changes whose order among each other does not matter but by key: one staging of each kind.
+
+    Attributes:
+        truncate: All rows are deleted first.
+        writes: See Changes.
+        deletes: See Changes.
+        unchanged: The columns that none of the writes touches.
+        moves: The only write gives a row another key.
+    """
+
+    truncate: bool
+    writes: Sequence[int]
+    deletes: Sequence[int]
+    unchanged: tuple[str, ...]
+    moves: bool = False
+
+
+def row_schema(schema: Schema) -> Schema | None:
+    """The schema of the rows of values: of a change envelope that of `after`; None: they are no rows."""
+    if schema.type is not Type.STRUCT:
+        return None
+    fields = {each.name: each.schema for each in schema.fields}
+    if not is_envelope(schema):
+        return schema
+    return fields["after"] if fields["after"].type is Type.STRUCT else None
+
+
+def is_envelope(schema: Schema) -> bool:
+    """Whether values are change envelopes: those of rocketconnect_sdk.changes and of Debezium."""
+    return {each.name for each in schema.fields} >= ENVELOPE
+
+
+def tables_of(values: pa.StructArray, schema: Schema) -> list[dict[str, str]]:
+    """By value what the source of a change envelope says of its table: database, schema, table."""
+    source = next((each.schema for each in schema.fields if each.name == "source"), None)
+    if not is_envelope(schema) or source is None or source.type is not Type.STRUCT:
+        return [{}] * len(values)
+    held = {each.name for each in source.fields}
+    parts = values.field("source")
+    columns = {to: parts.field(of).to_pylist() for of, to in ORIGIN.items() if of in held}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)] or [{}] * len(values)
+
+
+def read_changes(values: pa.StructArray, schema: Schema, unchanged: Sequence[str | None] = ()) -> Changes:
+    """What each value does. Which rows deletions mean is said by `by_value` or `by_key`.
+
+    Args:
+        values: Structs, or nulls.
+        schema: Of them; see row_schema.
+        unchanged: By value the names of columns that are left as they are, separated by commas, as the header of rows has them.
+    """
+    of_rows = row_schema(schema) or schema
+    if not is_envelope(schema):
+        found = Changes(of_rows, values)
+        found.writes = pc.indices_nonzero(values.is_valid()).to_pylist()
+        found.missing = pc.indices_nonzero(values.is_null()).to_pylist()
+        found.unchanged = {index: tuple(sorted(names.split(","))) for index, names in enumerate(unchanged) if names}
+        return found
+    found = Changes(of_rows, values.field("after"), values.field("before"))
+    there = {each.name for each in schema.fields}
+    of_envelopes = values.field("unchanged").to_pylist() if "unchanged" in there else None
+    after = found.rows.is_valid().to_pylist()
+    for index, (valid, op) in enumerate(zip(values.is_valid().to_pylist(), values.field("op").to_pylist(), strict=True)):
+        if not valid:
+            found.missing.append(index)
+        elif op in _WRITES and after[index]:
+            found.writes.append(index)
+            if of_envelopes and of_envelopes[index]:
+                found.unchanged[index] = tuple(sorted(of_envelopes[index]))
+        elif op == _DELETE:
+            found.deletes.append(index)
+        elif op == _TRUNCATE:
+            found.truncates.append(index)
+        else:
+            found.reasons[index] = f"the change has the op {op!r} and not the row that belongs to it"
+    return found
+
+
+def by_value(changes: Changes) -> None:
+    """Deletions mean the row before the change. A record without a value behind an envelope is nothing: the envelope told it."""
+    if changes.before is None:
+        why = "there is no value, so it is not known what to write. Where that deletes the row of the key, set pk.mode=record_key"
+        changes.reasons.update(dict.fromkeys(changes.missing, why))
+        return
+    told = changes.before.is_valid()
+    for index in changes.deletes:
+        if not told[index].as_py():
+            changes.reasons[index] = "the change deletes a row and does not have it. Set pk.mode=record_key"
+    changes.gone, changes.gone_schema = changes.before, nullable(changes.schema)
+
+
+def by_key(changes: Changes, keys: pa.StructArray, columns: Schema) -> None:
+    """The key of the record is that of the row, and a record without a value deletes it.
+
+    Args:
+        changes: What becomes so.
+        keys: By value its key.
+        columns: Of the keys.
+    """
+    changes.deletes = sorted([*changes.deletes, *changes.missing])
+    changes.gone, changes.gone_schema = keys, columns
+    names = {each.name for each in columns.fields}
+    others = [each for each in changes.schema.fields if each.name not in names]
+    parts = [changes.rows.field(each.name) for each in others] + [keys.field(each.name) for each in columns.fields]
+    mask = changes.rows.is_null() if changes.rows.null_count else None
+    fields = (*others, *columns.fields)
+    changes.rows = pa.StructArray.from_arrays(parts, [each.name for each in fields], mask=mask)
+    changes.schema = replace(changes.schema, fields=fields)
+
+
+def moved(changes: Changes, key: Sequence[str]) -> list[int]:
+    """The writes whose row had another key before the change."""
+    if changes.before is None or not key or not set(key) <= {each.name for each in changes.before.type}:
+        return []
+    was = [changes.before.field(name) for name in key]
+    other = pc.fill_null(reduce(pc.or_, map(pc.not_equal, was, [changes.rows.field(name) for name in key])), False)
+    there = reduce(pc.and_, (part.is_valid() for part in was), changes.before.is_valid())
+    wanted = set(pc.indices_nonzero(pc.and_(other, there)).to_pylist())
+    return [index for index in changes.writes if index in wanted]
+
+
+def steps(changes: Changes) -> Iterator[Step]:
+    """The changes in an order that comes to the same as one after the other, in as few steps as there can be."""
+    if not changes.truncates and not changes.unchanged:
+        yield Step(False, changes.writes, changes.deletes, ())
+        return
+    kinds = [
+        (index, kind) for kind, of in (("w", changes.writes), ("d", changes.deletes), ("t", changes.truncates)) for index in of
+    ]
+    moves = set(changes.moves)
+    stretch = 0
+    numbered = []
+    for index, kind in sorted(kinds):
+        stretch += kind == "t"
+        alone = index if index in moves else None
+        numbered.append(((stretch, changes.unchanged.get(index, ()), alone), index, kind))
+    before = 0
+    for (number, names, alone), members in groupby(numbered, key=itemgetter(0)):
+        there = list(members)
+        by = {kind: [index for _, index, of in there if of == kind] for kind in "wd"}
+        yield Step(number > before, by["w"], by["d"], names, alone is not None)
+        before = number
+
+
+def within(changes: Changes, start: int, stop: int) -> Changes:
+    """The changes of the values from start to before stop."""
+    writes, deletes, truncates = (
+        [index for index in each if start <= index < stop] for each in (changes.writes, changes.deletes, changes.truncates)
+    )
+    return replace(changes, writes=writes, deletes=deletes, truncates=truncates)
+
+
+def last_of_each(keys: Sequence[pa.Table]) -> list[pa.Array]:
+    """Of each table of keys the rows that are the last ones of their key, over all tables.
+
+    Args:
+        keys: Columns of the key, and a column that is called like none of them, the last one: the number of each row.
+    """
+    order = keys[0].column_names[-1]
+    whole = pa.concat_tables(keys, promote_options="permissive")
+    last = whole.group_by(whole.column_names[:-1]).aggregate([(order, "max")]).column(f"{order}_max").combine_chunks()
+    return [pc.indices_nonzero(pc.is_in(table.column(order), last)) for table in keys]

@@ -1,0 +1,134 @@
+"""What is wrong with a database for a sink, as far as it can be seen before the sink runs."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from connectors.jdbc import Dialect, Fault, Place, Table, dialect_of, parse_url
+from connectors.jdbc.dialect import Connection
+from connectors.jdbc_sink.shape import name_problem
+from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.evolution import Policy
+from rocketconnect_sdk.options import REFERENCE, Config
+from rocketconnect_sdk.schema import Type
+
+_SECONDS = 3
+_SHOWN = 300
+
+
+def database_problems(config: Config) -> Iterator[Problem]:
+    """Connects, and looks. Nothing is changed.
+
+    A password that is still a reference is not known here, and a database that does not answer now may do so later: both are seen
+    when the sink starts.
+    """
+    password = config["password"] or ""
+    place = parse_url(config["connection.url"])
+    if REFERENCE.fullmatch(password):
+        return
+    if place.kind == "sqlite" and not Path(place.database).exists():
+        yield from _file_problems(place)
+        return
+    dialect = dialect_of(place)
+    try:
+        with closing(dialect.connect(place, config["user"], password, _SECONDS)) as connection:
+            yield from _problems(config, place, dialect, connection)
+    except Exception as error:
+        fault = dialect.fault(error)
+        if fault is None:
+            raise
+        yield from _refusals(config, place, fault, " ".join(str(error).split())[:_SHOWN])
+
+
+def _file_problems(place: Place) -> Iterator[Problem]:
+    """Of a database that is not there yet: it is made."""
+    folder = Path(place.database).parent
+    if not os.access(folder, os.W_OK):
+        fix = f"Make {folder}, and let the worker write there."
+        yield Problem("connection.url", place.database, "is in a directory that is not there or cannot be written", fix)
+
+
+def _refusals(config: Config, place: Place, fault: Fault, said: str) -> Iterator[Problem]:
+    if fault is Fault.DENIED:
+        fix = "Set user and password to those of the database, and give the user privileges on it."
+        yield Problem("user", config["user"], f"is not let in by {place}: {said}", fix)
+    elif fault is Fault.MISSING:
+        fix = f"Make it: CREATE DATABASE {place.database}; or name another one."
+        yield Problem("connection.url", str(place), f"names what is not there: {said}", fix)
+
+
+def _problems(config: Config, place: Place, dialect: Dialect, connection: Connection) -> Iterator[Problem]:
+    if dialect.is_read_only(connection):
+        fix = "Name the server that takes writes: the primary, not a replica."
+        yield Problem("connection.url", str(place), "is read-only", fix)
+        return
+    keyed = config["insert.mode"] != "insert"
+    wanted = privileges_of(keyed=keyed, deletes=config["delete.enabled"] or config["truncate.enabled"])
+    # Where it is only the default, tables may never have to change.
+    alters = ["ALTER"] if config.raw.get("schema.evolution") == Policy.EVOLVE.value else []
+    grants = list(dialect.grants(connection, "", ["TEMPORARY"])) if keyed else []
+    positions = config["positions.table"]
+    privileges = {positions: ["SELECT", "INSERT", "UPDATE"], **dict.fromkeys(_names(config), wanted)}
+    for name, needed in privileges.items():
+        if problem := name_problem(dialect, name):
+            key = "positions.table" if name == positions else "table.name.format"
+            yield Problem(key, name, f"cannot be: {problem}", "Choose a shorter name.")
+            continue
+        table = dialect.table(connection, name)
+        if table is not None:
+            grants += dialect.grants(connection, name, needed)
+            if name != positions:
+                grants += dialect.grants(connection, name, alters)
+                yield from _key_problems(config, dialect, connection, name, table)
+        elif name == positions or config["auto.create"]:
+            grants += dialect.grants(connection, name, ["CREATE", *needed])
+        else:
+            fix = "Make it, let the user read it, or set auto.create=true."
+            yield Problem("table.name.format", name, f"is no table of {place} that the user sees", fix)
+    if grants:
+        yield Problem("user", config["user"], f"lacks privileges in {place}", f"Run: {'; '.join(dict.fromkeys(grants))}.")
+
+
+def privileges_of(*, keyed: bool, deletes: bool) -> list[str]:
+    """What a user has to be allowed on a table."""
+    return ["SELECT", "INSERT", *(["UPDATE"] if keyed else []), *(["DELETE"] if deletes else [])]
+
+
+def _names(config: Config) -> Sequence[str]:
+    """The tables that are known before there are records."""
+    form = config["table.name.format"]
+    topics = [each.strip() for each in config.raw.get("topics", "").split(",") if each.strip()] if "${topic}" in form else [""]
+    return [name for name in (form.replace("${topic}", topic) for topic in topics) if "${" not in name]
+
+
+def _key_problems(config: Config, dialect: Dialect, connection: Connection, name: str, table: Table) -> Iterator[Problem]:
+    if config["insert.mode"] == "insert":
+        return
+    key = config["pk.fields"] or table.key
+    there = {each.name: each.schema for each in table.columns.fields}
+    missing = [column for column in key if column not in there]
+    if missing:
+        fix = f"Name columns of the table: {', '.join(there)}."
+        yield Problem("pk.fields", ", ".join(missing), f"is no column of {name}", fix)
+    elif not key:
+        yield Problem(
+            "pk.fields", "", f"is empty, and {name} has no primary key", "Give it one, set pk.fields or insert.mode=insert."
+        )
+    elif reason := key_problem(dialect, connection, name, table, key):
+        yield Problem("pk.fields", ", ".join(key), *reason)
+
+
+def key_problem(dialect: Dialect, connection: Connection, name: str, table: Table, key: Sequence[str]) -> tuple[str, str] | None:
+    """What keeps columns of a table from being its key, and what to do; None: nothing does."""
+    if set(key) == set(table.key) or dialect.is_unique(connection, name, key):
+        return None
+    kinds = {each.name: each.schema.type for each in table.columns.fields}
+    texts = [column for column in key if kinds.get(column) in (Type.STRING, Type.JSON, Type.BYTES) and column not in table.widths]
+    target = dialect.quoted(name)
+    fix = f"ALTER TABLE {target} ADD UNIQUE ({', '.join(map(dialect.column, key))})"
+    if dialect.unbounded_keys:
+        texts = []
+    first = "".join(f"{change}; " for column in texts for change in dialect.widen(name, column, "varchar(191)"))
+    why = f" ({', '.join(texts)} is text without a width, which no index takes)" if texts else ""
+    return f"has no unique index in {name}, so rows of a key would be there more than once{why}", f"Run: {first}{fix}."

@@ -1,0 +1,180 @@
+"""Changes of rows as statements: rows are staged in temporary tables, and merged into their table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from logging import Logger
+from typing import Any
+
+import pyarrow as pa
+
+from connectors.jdbc import Dialect, Fault
+from connectors.jdbc.dialect import Connection
+from connectors.jdbc_sink.changes import Changes, Step, last_of_each, steps, within
+from connectors.jdbc_sink.shape import Shape
+from rocketconnect_sdk.evolution import Policy
+from rocketconnect_sdk.schema import Schema
+
+_SHOWN = 500
+_SAVEPOINT = "rocketconnect_trial"
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """How rows are written.
+
+    Attributes:
+        table: The format of the table's name.
+        keyed: Rows of a key that is there replace it; else rows are inserted.
+        update: Rows of a key that is not there are left out.
+        key: The columns of the key; empty: those of the table's primary key.
+        by_key: They are in the key of the record; else in its value.
+        delete: Deletions are made.
+        truncate: A truncation deletes all rows.
+        create: Tables are made where there are none.
+        policy: See rocketconnect_sdk.evolution.
+        width: Of texts in keys of tables that are made; 0: as the database has it.
+        columns: Of values without a schema; None: there are none.
+    """
+
+    table: str
+    keyed: bool
+    update: bool
+    key: tuple[str, ...]
+    by_key: bool
+    delete: bool
+    truncate: bool
+    create: bool
+    policy: Policy
+    width: int
+    columns: Schema | None
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What a batch does to one table."""
+
+    shape: Shape
+    changes: Changes
+    rows: pa.Table
+    gone: pa.Table | None
+    left: pa.Table | None
+    """By move the key that the row had."""
+    indexes: Sequence[int]
+    """Of its values in the batch."""
+
+
+class Merging:
+    """Makes changes in a transaction that is open.
+
+    Args:
+        dialect: Of the database.
+        writing: How rows are written.
+        log: For people.
+    """
+
+    def __init__(self, dialect: Dialect, writing: Writing, log: Logger) -> None:
+        self._dialect = dialect
+        self._writing = writing
+        self._log = log
+        self._staged = 0
+        """Staging tables of the transaction."""
+
+    def begin(self) -> None:
+        """A new transaction: there are no staging tables."""
+        self._staged = 0
+
+    def change(self, connection: Connection, prepared: Prepared, changes: Changes) -> None:
+        """Makes changes, all of one table."""
+        for step in steps(changes):
+            self._step(connection, prepared, step)
+
+    def _step(self, connection: Connection, prepared: Prepared, step: Step) -> None:
+        shape = prepared.shape
+        if step.truncate:
+            # Not TRUNCATE, which ends the transaction in MySQL.
+            execute(connection, f"DELETE FROM {self._dialect.quoted(shape.name)}")  # noqa: S608  # quoted
+        writes = _those(prepared.rows, prepared.changes.writes, step.writes)
+        writes = writes.drop_columns([name for name in step.unchanged if name in writes.column_names])
+        if not self._writing.keyed:
+            if writes.num_rows:
+                self._dialect.insert(connection, shape.name, writes)
+            return
+        if step.moves and prepared.left is not None:
+            old = _those(prepared.left, prepared.changes.moves, step.writes)
+            self._move(connection, shape, old, writes.select(list(shape.key)))
+        gone = writes.slice(0, 0) if prepared.gone is None else _those(prepared.gone, prepared.changes.deletes, step.deletes)
+        # A changed key is a deletion and a write of the same record.
+        keys = [_keys(writes, shape.key, [2 * number + 1 for number in step.writes])]
+        keys.append(_keys(gone, shape.key, [2 * number for number in step.deletes]))
+        kept = last_of_each(keys)
+        if gone.num_rows:
+            staged = self._stage(connection, shape.name, gone.take(kept[1]))
+            execute(connection, self._dialect.delete(shape.name, shape.key, staged))
+        if writes.num_rows:
+            staged = self._stage(connection, shape.name, writes.take(kept[0]))
+            self._write(connection, shape, writes.column_names, staged, partly=bool(step.unchanged))
+
+    def _move(self, connection: Connection, shape: Shape, old: pa.Table, new: pa.Table) -> None:
+        """Gives a row another key; a row that has it already goes. Where no row has the old key the change was made before."""
+        was, now = (self._stage(connection, shape.name, keys) for keys in (old, new))
+        cursor = connection.cursor()
+        cursor.execute(self._dialect.missing(shape.name, shape.key, was))
+        (missing,) = cursor.fetchone()
+        if not missing:
+            execute(connection, self._dialect.delete(shape.name, shape.key, now))
+            execute(connection, self._dialect.rename(shape.name, shape.key, was, now))
+
+    def _write(self, connection: Connection, shape: Shape, columns: Sequence[str], staged: str, *, partly: bool) -> None:
+        if not (partly or self._writing.update):
+            execute(connection, self._dialect.merge(shape.name, columns, shape.key, staged))
+            return
+        if set(columns) - set(shape.key):
+            execute(connection, self._dialect.update(shape.name, columns, shape.key, staged))
+        cursor = connection.cursor()
+        cursor.execute(self._dialect.missing(shape.name, shape.key, staged))
+        (count,) = cursor.fetchone()
+        if count and self._writing.update:
+            self._log.warning("%s: %d records have a key that no row has: insert.mode=update leaves them out", shape.name, count)
+        elif count:
+            # An insert without a column that takes no null is refused, even where the row is there and would keep its value.
+            execute(connection, self._dialect.delete(staged, shape.key, shape.name))
+            execute(connection, self._dialect.merge(shape.name, columns, shape.key, staged))
+
+    def _stage(self, connection: Connection, table: str, rows: pa.Table) -> str:
+        self._staged += 1
+        staged = f"rocketconnect_staged_{self._staged}"
+        for statement in self._dialect.staging(table, staged, rows.column_names):
+            execute(connection, statement)
+        self._dialect.insert(connection, staged, rows)
+        return staged
+
+    def tried(self, connection: Connection, prepared: Prepared, start: int, stop: int) -> str:
+        """Makes the changes of some values; what the database says where it refuses them, and then nothing is changed."""
+        execute(connection, f"SAVEPOINT {_SAVEPOINT}")
+        try:
+            self.change(connection, prepared, within(prepared.changes, start, stop))
+        except Exception as error:
+            if self._dialect.fault(error) is not Fault.VALUE:
+                raise
+            execute(connection, f"ROLLBACK TO SAVEPOINT {_SAVEPOINT}")
+            return " ".join(str(error).split())[:_SHOWN]
+        execute(connection, f"RELEASE SAVEPOINT {_SAVEPOINT}")
+        return ""
+
+
+def execute(connection: Connection, statement: str) -> None:
+    """Runs a statement that changes something."""
+    connection.cursor().execute(statement)
+
+
+def _those(rows: pa.Table, numbers: Sequence[int], wanted: Sequence[int]) -> pa.Table:
+    """The rows of some of these numbers."""
+    if wanted == numbers:
+        return rows
+    places = {number: place for place, number in enumerate(numbers)}
+    return rows.take(pa.array([places[number] for number in wanted], pa.int64()))
+
+
+def _keys(rows: pa.Table, key: Sequence[str], numbers: Sequence[int]) -> Any:
+    columns = [*(rows.column(name) for name in key), pa.array(numbers, pa.int64())]
+    return pa.table(columns, [*(f"k{index}" for index in range(len(key))), "number"])

@@ -1,0 +1,132 @@
+"""Where a connector is, in a table beside its data: claims of its owners, and positions. One transaction has both."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from connectors.jdbc import Dialect
+from connectors.jdbc.dialect import Connection
+from rocketconnect_sdk.errors import PermanentError
+from rocketconnect_sdk.schema import Schema as _Schema
+from rocketconnect_sdk.schema import Type, struct
+from rocketconnect_sdk.sink import QueuePosition, SinkCommit
+
+_COLUMNS = struct(
+    [
+        ("connector", _Schema(Type.STRING)),
+        ("place", _Schema(Type.STRING)),
+        ("position", _Schema(Type.STRING)),
+        ("generation", _Schema(Type.INT64)),
+        ("epoch", _Schema(Type.INT64)),
+    ]
+)
+_WIDTH = 191
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The table of positions. `place` is a queue, or "task 3" for the claim of the owner of task 3.
+
+    Attributes:
+        dialect: Of the database.
+        table: The name of the table.
+        connector: The uid of the connector.
+        task: The number of the task.
+        owner: (generation, epoch).
+    """
+
+    dialect: Dialect
+    table: str
+    connector: str
+    task: int
+    owner: tuple[int, int]
+
+    def create(self, connection: Connection) -> None:
+        """Makes the table where there is none."""
+        from connectors.jdbc_sink.shape import create
+
+        if self.dialect.table(connection, self.table) is None:
+            made = create(self.dialect, self.table, _COLUMNS, ("connector", "place"), _WIDTH, self.dialect.exact(connection))
+            self._run(connection, made.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1))
+
+    def claim(self, connection: Connection) -> Mapping[str, QueuePosition]:
+        """Makes this owner the one of its task; older plans lose all their tasks. Gives the positions.
+
+        Raises:
+            PermanentError: there is a newer owner.
+        """
+        generation, epoch = self.owner
+        mine = f"task {self.task}"
+        owners = {place: owner for place, (_, owner) in self._rows(connection).items() if place.startswith("task ")}
+        if any(owner[0] > generation for owner in owners.values()) or owners.get(mine, (0, 0)) > self.owner:
+            raise self._replaced()
+        for place, of in owners.items():
+            if of[0] < generation and place != mine:
+                self._put(connection, place, "", (generation, 0), known=True)
+        self._put(connection, mine, "", (generation, epoch), known=mine in owners)
+        return self._positions(connection)
+
+    def written(self, connection: Connection, commit: SinkCommit) -> bool:
+        """Whether a batch is there already. Locks what belongs to it until the transaction ends.
+
+        Raises:
+            PermanentError: there is a newer owner, or the batch does not continue what is stored.
+        """
+        mine = self._rows(connection, f"task {self.task}").get(f"task {self.task}")
+        if mine is None or mine[1] != self.owner:
+            raise self._replaced()
+        there = self._positions(connection)
+        if commit.after and all(there.get(queue) == position for queue, position in commit.after.items()):
+            return True
+        for queue, before in commit.before.items():
+            stored = there.get(queue)
+            if stored and before.place < stored.place:
+                msg = f"{self.table}: {queue}: everything up to {stored.until} is there; restart the connector"
+                raise PermanentError(msg)
+        return False
+
+    def put(self, connection: Connection, commit: SinkCommit) -> None:
+        """Stores where the connector is when the batch is durable."""
+        known = self._positions(connection)
+        for queue, position in commit.after.items():
+            self._put(connection, queue, json.dumps(position.to_json()), self.owner, known=queue in known)
+
+    def _positions(self, connection: Connection) -> dict[str, QueuePosition]:
+        rows = self._rows(connection)
+        return {place: QueuePosition.from_json(json.loads(text)) for place, (text, _) in rows.items() if text}
+
+    def _rows(self, connection: Connection, place: str = "") -> dict[str, tuple[str, tuple[int, int]]]:
+        quoted, mark = self._quoted, self.dialect.parameter
+        names = ", ".join(map(quoted, ("place", "position", "generation", "epoch")))
+        only = f" AND {quoted('place')} = {mark}" if place else ""
+        select = f"SELECT {names} FROM {quoted(self.table)} WHERE {quoted('connector')} = {mark}{only}"  # noqa: S608  # quoted
+        lock = self.dialect.lock if place else ""
+        rows = self._run(connection, select + lock, (self.connector, *([place] if place else []))).fetchall()
+        return {where: (text, (generation, epoch)) for where, text, generation, epoch in rows}
+
+    def _put(self, connection: Connection, place: str, text: str, owner: tuple[int, int], *, known: bool) -> None:
+        quoted, mark = self._quoted, self.dialect.parameter
+        names = ("position", "generation", "epoch", "connector", "place")
+        if known:
+            change = ", ".join(f"{quoted(name)} = {mark}" for name in names[:3])
+            where = " AND ".join(f"{quoted(name)} = {mark}" for name in names[3:])
+            statement = f"UPDATE {quoted(self.table)} SET {change} WHERE {where}"  # noqa: S608  # names are quoted
+        else:
+            marks = ", ".join([mark] * len(names))
+            statement = f"INSERT INTO {quoted(self.table)} ({', '.join(map(quoted, names))}) VALUES ({marks})"  # noqa: S608  # quoted
+        self._run(connection, statement, (text, *owner, self.connector, place))
+
+    def _quoted(self, name: str) -> str:
+        """A name in a statement that takes values: a driver may take a % for the beginning of a mark."""
+        quoted = self.dialect.quoted(name)
+        return quoted.replace("%", "%%") if "%" in self.dialect.parameter else quoted
+
+    @staticmethod
+    def _run(connection: Connection, statement: str, values: tuple[object, ...] = ()) -> Any:
+        cursor = connection.cursor()
+        cursor.execute(statement, *([values] if values else []))
+        return cursor
+
+    def _replaced(self) -> PermanentError:
+        return PermanentError(f"{self.table}: a newer owner writes there now, so this one stops")

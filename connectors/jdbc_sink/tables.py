@@ -1,0 +1,182 @@
+"""The tables that records go into: they are looked at, made, and changed where that is allowed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from logging import Logger
+
+from connectors.jdbc import Dialect, Place, Table
+from connectors.jdbc.dialect import Connection
+from connectors.jdbc_sink.look import key_problem
+from connectors.jdbc_sink.merging import Writing, execute
+from connectors.jdbc_sink.shape import Shape, column_kind, create, created, keyed, met, name_problem, outgrown, without_length
+from rocketconnect_sdk.errors import PermanentError, RecordError
+from rocketconnect_sdk.evolution import Kind, Policy, Settled, Takes, settle
+from rocketconnect_sdk.schema import Field, Schema
+
+
+class Tables:
+    """The tables of a database, as records of each schema are written into them.
+
+    Args:
+        place: The database.
+        dialect: Its kind.
+        writing: How rows are written.
+        log: For people.
+    """
+
+    def __init__(self, place: Place, dialect: Dialect, writing: Writing, log: Logger) -> None:
+        self._place = place
+        self._dialect = dialect
+        self._writing = writing
+        self._log = log
+        self._shapes: dict[tuple[str, Schema], Shape] = {}
+
+    def forget(self) -> None:
+        """Looks at all tables again: others may have changed them."""
+        self._shapes = {}
+
+    def shape(self, connection: Connection, name: str, records: Schema, key: Sequence[str], *, has_rows: bool) -> Shape:
+        """The table for records of a schema; it is made, or changed, where that is allowed.
+
+        Args:
+            connection: With a transaction.
+            name: Of the table.
+            records: The schema.
+            key: The columns of the key; empty: those of the table's primary key.
+            has_rows: False: there are but keys of rows that are deleted.
+
+        Raises:
+            PermanentError: there is no such table or key, or the policy is fail.
+            RecordError: see rocketconnect_sdk.evolution.settle.
+        """
+        known = self._shapes.get((name, records))
+        if known is not None:
+            return known
+        self._check_names(name)
+        table = self._dialect.table(connection, name) or self._create(connection, name, records, key)
+        key = key or table.key
+        self._check_key(name, key, table, records)
+        if self._writing.keyed and (problem := key_problem(self._dialect, connection, name, table, key)):
+            msg = f"{self._place}: {', '.join(key)} {' '.join(problem)}"
+            raise PermanentError(msg)
+        if self._writing.keyed and (inexact := self._dialect.inexact(connection, name, key)):
+            self._log.warning(
+                "%s: %s: keys that differ by upper and lower case alone are one row there, by the collation of %s. Where that "
+                "can be, give these columns one that ends with _bin",
+                self._place,
+                name,
+                ", ".join(inexact),
+            )
+        wanted = keyed(records, key)
+        columns = met(table.columns, records, key, self._dialect)
+        settled = self._settle(name, columns, wanted) if has_rows else Settled(columns)
+        self._alter(connection, name, settled, key)
+        widths = self._widen(connection, name, records, table, key) if has_rows else table.widths
+        fields = {each.name for each in records.fields}
+        written = only(settled.table, [each.name for each in settled.table.fields if each.name in fields])
+        shape = Shape(name, written, tuple(key), widths)
+        self._shapes[name, records] = shape
+        return shape
+
+    def _create(self, connection: Connection, name: str, records: Schema, key: Sequence[str]) -> Table:
+        if not self._writing.create:
+            msg = f"{self._place}: there is no table {name}. Make it, or set auto.create=true"
+            raise PermanentError(msg)
+        if self._writing.keyed and not key:
+            msg = f"{self._place}: {name}: the key of a new table is not known. Set pk.fields"
+            raise PermanentError(msg)
+        missing = set(key) - {each.name for each in records.fields}
+        if missing:
+            msg = f"{name}: the record has no field {', '.join(sorted(missing))}, which pk.fields names"
+            raise RecordError(msg)
+        self._check_names(name, [each.name for each in records.fields])
+        exact = self._dialect.exact(connection)
+        execute(connection, create(self._dialect, name, records, key, self._writing.width, exact))
+        connection.commit()
+        self._log.info("%s: made the table %s", self._place, name)
+        return self._dialect.table(connection, name) or created(records, key, self._writing.width)
+
+    def _check_names(self, name: str, columns: Sequence[str] = ()) -> None:
+        if problem := name_problem(self._dialect, name, columns):
+            msg = f"{self._place}: {name}: {problem}. Set table.name.format, or rename the field with a transform"
+            raise PermanentError(msg)
+
+    def _check_key(self, name: str, key: Sequence[str], table: Table, records: Schema) -> None:
+        if not self._writing.keyed:
+            return
+        if not key:
+            msg = f"{self._place}: {name} has no primary key. Give it one, set pk.fields or insert.mode=insert"
+            raise PermanentError(msg)
+        fields = {each.name for each in records.fields}
+        for column in key:
+            if column not in {each.name for each in table.columns.fields}:
+                msg = f"{self._place}: {name} has no column {column}, which pk.fields names"
+                raise PermanentError(msg)
+            if column not in fields:
+                msg = f"{name}: the record has no field {column}, which is part of the key"
+                raise RecordError(msg)
+
+    def _settle(self, name: str, columns: Schema, records: Schema) -> Settled:
+        takes = Takes(columns=True, nulls=True, type=lambda column, wider: self._can_widen(name, column, wider))
+        try:
+            settled = settle(columns, records, self._writing.policy, takes)
+        except PermanentError as error:
+            msg = f"{self._place}: {name}: {error}. Change the table, or choose another policy"
+            raise PermanentError(msg) from None
+        except RecordError as error:
+            msg = f"{name}: {error}"
+            raise RecordError(msg) from None
+        if settled.left_out:
+            self._log.warning("%s: fields that are no columns are left out: %s", name, ", ".join(settled.left_out))
+        return settled
+
+    def _can_widen(self, name: str, column: Schema, wider: Schema) -> bool:
+        kinds = [self._dialect.column_type(each, 0) for each in (column, wider)]
+        return kinds[0] == kinds[1] or bool(self._dialect.widen(name, "x", kinds[1]))
+
+    def _alter(self, connection: Connection, name: str, settled: Settled, key: Sequence[str]) -> None:
+        self._check_names(name, [each.name for each in settled.changes if each.kind is Kind.NEW and len(each.path) == 1])
+        now = {each.name: each for each in settled.table.fields}
+        statements: list[str] = []
+        exact = self._dialect.exact(connection) if settled.changes else ""
+        for change in (each for each in settled.changes if len(each.path) == 1):
+            field = now[change.name]
+            if change.kind is Kind.NEW and self._dialect.row_bytes:
+                # The columns that are there are not known to leave room for one of its length.
+                field = Field(field.name, without_length(field.schema))
+            kind = column_kind(self._dialect, field, key, self._writing.width, exact)
+            if change.kind is Kind.NEW:
+                statements.append(f"ALTER TABLE {self._dialect.quoted(name)} ADD COLUMN {self._dialect.column(field.name)} {kind}")
+            elif change.kind is Kind.TYPE:
+                statements += self._dialect.widen(name, field.name, kind)
+            else:
+                statements += self._dialect.allow_nulls(name, field.name, kind)
+        for statement in statements:
+            execute(connection, statement)
+        if statements:
+            connection.commit()
+            self._log.info("%s: the table follows the records: %s", name, "; ".join(map(str, settled.changes)))
+
+    def _widen(self, connection: Connection, name: str, records: Schema, table: Table, key: Sequence[str]) -> Mapping[str, int]:
+        """Columns become as wide as the source says that its are, where tables may change."""
+        if self._writing.policy is not Policy.EVOLVE:
+            return table.widths
+        filled = {each.name for each in table.columns.fields if not each.schema.optional}
+        exact = self._dialect.exact(connection) if key else ""
+        made = dict(table.widths)
+        for field in outgrown(records, table.widths):
+            kind = column_kind(self._dialect, field, (), self._writing.width) + (exact if field.name in key else "")
+            statements = self._dialect.widen(name, field.name, kind + self._dialect.stays_filled * (field.name in filled))
+            for statement in statements:
+                execute(connection, statement)
+            if statements:
+                connection.commit()
+                made[field.name] = field.schema.length
+                self._log.info("%s: the column %s has room for %d characters now", name, field.name, field.schema.length)
+        return made
+
+
+def only(columns: Schema, names: Sequence[str]) -> Schema:
+    """Some of the columns, in this order."""
+    known: dict[str, Field] = {each.name: each for each in columns.fields}
+    return replace(columns, fields=tuple(known[name] for name in names))

@@ -1,0 +1,409 @@
+"""A batch becomes one transaction: rows are staged, merged, and the positions are stored with them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from logging import Logger
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from connectors.jdbc import Dialect, Fault, Place
+from connectors.jdbc.dialect import Connection
+from connectors.jdbc_sink.changes import (
+    Changes,
+    by_key,
+    by_value,
+    moved,
+    read_changes,
+    row_schema,
+    tables_of,
+)
+from connectors.jdbc_sink.faults import Refused, understood
+from connectors.jdbc_sink.keys import key_columns, read_keys
+from connectors.jdbc_sink.look import privileges_of
+from connectors.jdbc_sink.merging import Merging, Prepared, Writing, execute
+from connectors.jdbc_sink.objects import origins_of, read_values
+from connectors.jdbc_sink.shape import Shape, fitted, nulls_told, spared
+from connectors.jdbc_sink.store import Store
+from connectors.jdbc_sink.tables import Tables, only
+from rocketconnect_sdk.errors import PermanentError, RecordError, RetriableError
+from rocketconnect_sdk.evolution import nullable
+from rocketconnect_sdk.schema import Schema, Type
+from rocketconnect_sdk.sink import DataFrameSinkTask, FlushPolicy, QueuePosition, SinkCommit
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_NO_VALUES = Schema(Type.STRUCT, optional=True)
+"""Of a batch in which no record has a value."""
+_REFUSED = 1000
+"""So many values that the database refuses are looked for at once."""
+_UNCHANGED = "header:unchanged"
+"""The header that names the columns of a row whose values are not told."""
+
+
+class _Undo(Exception):
+    """Ends a transaction that was but a trial."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Columns of a DataFrame.
+
+    Attributes:
+        values: The values.
+        topics: Of each.
+        keys: Of each; None: they are not looked at.
+        unchanged: Of each the header `unchanged`; empty: they are not looked at.
+    """
+
+    values: pa.Array
+    topics: Sequence[str]
+    keys: pa.Array | None
+    unchanged: Sequence[str | None]
+
+    def take(self, indexes: Sequence[int]) -> "_Batch":
+        """Some of the records."""
+        # All of one table is the usual case, and copying it costs time.
+        if len(indexes) == len(self.values):
+            return self
+        wanted = pa.array(indexes, pa.int64())
+        return _Batch(
+            self.values.take(wanted),
+            [self.topics[index] for index in indexes],
+            None if self.keys is None else self.keys.take(wanted),
+            [self.unchanged[index] for index in indexes] if self.unchanged else (),
+        )
+
+
+class JdbcTask(DataFrameSinkTask):
+    """Writes to one database, exactly once.
+
+    Args:
+        place: The database.
+        dialect: Its kind.
+        login: The user and the password.
+        store: Its positions.
+        writing: How.
+        flush: When batches are closed.
+        log: For people.
+    """
+
+    def __init__(
+        self,
+        place: Place,
+        dialect: Dialect,
+        login: tuple[str, str],
+        store: Store,
+        writing: Writing,
+        flush: FlushPolicy,
+        log: Logger,
+    ) -> None:
+        self._place = place
+        self._dialect = dialect
+        self._login = login
+        self._store = store
+        self._writing = writing
+        self._flush = flush
+        self._log = log
+        self._connection: Connection = None
+        self._tables = Tables(place, dialect, writing, log)
+        self._merging = Merging(dialect, writing, log)
+        self._schema: Schema | None = None
+        self._keys: dict[tuple[str, Schema], Schema] = {}
+        self._reasons: dict[int, str] = {}
+        self._missed = False
+        """A table was gone, and nothing was written since."""
+
+    @property
+    def flush(self) -> FlushPolicy:
+        """See SinkTask."""
+        return self._flush
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """See DataFrameSinkTask. Keys and headers cost time."""
+        more = (("key", self._writing.by_key), (_UNCHANGED, self._writing.keyed))
+        return ("value", "topic", *(name for name, wanted in more if wanted))
+
+    @property
+    def rows_as(self) -> Schema | None:
+        """See DataFrameSinkTask."""
+        return self._writing.columns
+
+    def start(self) -> Mapping[str, QueuePosition]:
+        """See SinkTask."""
+        self.close()
+        with self._transaction(()) as connection:
+            self._store.create(connection)
+        with self._transaction(()) as connection:
+            return self._store.claim(connection)
+
+    def columns_for(self, schema: Schema) -> Schema | None:
+        """See DataFrameSinkTask. Which columns there are is known only when the table of each record is: write() fits them."""
+        self._schema = schema
+        return None
+
+    def write(self, frame: "DataFrame", commit: SinkCommit) -> None:
+        """See DataFrameSinkTask."""
+        schema = self._schema or self._writing.columns or _schema_of(frame)
+        prepared = self._prepare(_batch(frame.toArrow()), schema)
+        try:
+            with self._transaction([each.shape.name for each in prepared]) as connection:
+                if not self._store.written(connection, commit):
+                    for each in prepared:
+                        self._merging.change(connection, each, each.changes)
+                    self._store.put(connection, commit)
+            self._missed = False
+        except Refused as error:
+            self._find_refused(prepared)
+            if not self._reasons:
+                raise PermanentError(str(error)) from error
+            msg = f"{error} ({len(self._reasons)} values)"
+            raise RecordError(msg) from error
+        self._schema = None
+
+    def unwritable(self, values: "pa.Array") -> Mapping[int, str]:
+        """See DataFrameSinkTask. write() has looked at all values before it raised."""
+        del values
+        return self._reasons
+
+    def move(self, commit: SinkCommit) -> None:
+        """See SinkTask."""
+        with self._transaction(()) as connection:
+            if not self._store.written(connection, commit):
+                self._store.put(connection, commit)
+        self._schema = None
+
+    def close(self) -> None:
+        """See SinkTask."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(Exception):
+                connection.close()
+
+    @contextmanager
+    def _transaction(self, tables: Sequence[str]) -> Iterator[Connection]:
+        """A transaction, committed at the end of the block; an error undoes it and ends the connection.
+
+        Raises:
+            SystemAway, RetriableError, PermanentError: what an error of the database means.
+        """
+        try:
+            if self._connection is None:
+                self._connection = self._dialect.connect(self._place, *self._login)
+            connection = self._connection
+            self._merging.begin()
+            self._dialect.begin(connection)
+            yield connection
+            commit_all(connection)
+        except BaseException as error:
+            # What was cached of tables may be why.
+            self._keys = {}
+            self._tables.forget()
+            fault = self._dialect.fault(error)
+            grants = self._grants(tables) if fault is Fault.DENIED else ()
+            self.close()
+            if fault is Fault.MISSING and self._writing.create and not self._missed:
+                self._missed = True
+                msg = f"{self._place}: {', '.join(tables)}: a table is gone, and is made again: {error}"
+                raise RetriableError(msg) from error
+            if isinstance(error, Exception) and fault is not None:
+                where = ": ".join([str(self._place), *([", ".join(tables)] if tables else [])])
+                raise understood(fault, error, where, self._login[0], grants) from error
+            raise
+
+    def _grants(self, tables: Sequence[str]) -> Sequence[str]:
+        """The statements that give the user what the transaction that just failed lacked, as far as that can be known."""
+        with suppress(Exception):
+            self._connection.rollback()
+            needed = privileges_of(keyed=self._writing.keyed, deletes=self._writing.delete or self._writing.truncate)
+            found = list(self._dialect.grants(self._connection, "", ["TEMPORARY"])) if self._writing.keyed else []
+            for name in tables:
+                found += self._dialect.grants(self._connection, name, needed)
+            # A changed key deletes the old row.
+            return found or [each for name in tables for each in self._dialect.grants(self._connection, name, ["DELETE"])]
+        return ()
+
+    def _prepare(self, batch: _Batch, schema: Schema) -> list[Prepared]:
+        """All that can be known before the transaction.
+
+        Raises:
+            RecordError: values do not fit; see unwritable.
+            SystemAway, RetriableError, PermanentError: as _transaction.
+        """
+        self._reasons = {}
+        if batch.keys is not None and batch.values.null_count == len(batch.values):
+            # Nothing but deletions: without a value there is no schema.
+            schema = _NO_VALUES
+            batch = replace(batch, values=pa.nulls(len(batch.values), pa.struct([])))
+        if row_schema(schema) is None and not pa.types.is_string(batch.values.type):
+            self._refuse(range(len(batch.values)), "the value is no row: give it a schema by its converter, or set columns")
+        prepared = []
+        for name, indexes in self._by_table(batch.values, schema, batch.topics).items():
+            made = self._prepare_table(name, batch.take(indexes), schema, indexes)
+            if made is not None:
+                prepared.append(made)
+        if self._reasons:
+            msg = f"{len(self._reasons)} values cannot be written: {next(iter(self._reasons.values()))}"
+            raise RecordError(msg)
+        return prepared
+
+    def _prepare_table(self, name: str, batch: _Batch, schema: Schema, indexes: Sequence[int]) -> Prepared | None:
+        bad: dict[int, str] = {}
+        try:
+            with self._transaction([name]) as connection:
+                if row_schema(schema) is None:
+                    values, schema, bad = self._read(connection, name, batch.values)
+                    batch = replace(batch, values=values)
+                changes = read_changes(batch.values, schema, batch.unchanged)
+                is_gone = schema == _NO_VALUES or (self._writing.truncate and changes.only_truncates)
+                if is_gone and self._writing.create and self._dialect.table(connection, name) is None:
+                    # Nothing is there that could be deleted, and it may not be known what to make.
+                    return None
+                key = self._writing.key
+                if batch.keys is not None:
+                    key = self._set_key(connection, name, changes, batch.keys)
+                else:
+                    by_value(changes)
+                shape = self._tables.shape(connection, name, changes.schema, key, has_rows=schema != _NO_VALUES)
+        except RecordError as error:
+            self._refuse(indexes, str(error))
+            return None
+        changes.reasons.update(bad)
+        if not self._writing.truncate:
+            changes.reasons.update(dict.fromkeys(changes.truncates, f"truncates {name}, and truncate.enabled is false"))
+        if not self._writing.delete:
+            changes.reasons.update(dict.fromkeys(changes.deletes, f"deletes a row of {name}, and delete.enabled is false"))
+        rows, bad = self._rows(changes, shape)
+        changes.reasons = {**{changes.writes[row]: reason for row, reason in bad.items()}, **changes.reasons}
+        gone, left = self._gone(changes, shape)
+        for index, reason in changes.reasons.items():
+            self._refuse([indexes[index]], reason)
+        return Prepared(shape, changes, rows, gone, left, indexes)
+
+    def _read(self, connection: Connection, name: str, values: pa.Array) -> tuple[pa.StructArray, Schema, dict[int, str]]:
+        """Values without a schema. Raises RecordError: there is no table that says what they are."""
+        table = self._dialect.table(connection, name)
+        if table is None:
+            msg = f"the value has no schema, and there is no table {name} to say what it is: make it, or set columns"
+            raise RecordError(msg)
+        return read_values(values, table.columns)
+
+    def _rows(self, changes: Changes, shape: Shape) -> tuple[pa.Table, dict[int, str]]:
+        """The rows that are written, and what is wrong with those that do not fit."""
+        values = changes.rows.take(pa.array(changes.writes, pa.int64()))
+        if not changes.unchanged:
+            return fitted(values, changes.schema, shape, self._dialect)
+        loose = replace(shape, columns=spared(shape.columns, changes.unchanged.values()))
+        rows, bad = fitted(values, changes.schema, loose, self._dialect)
+        return rows, nulls_told(rows, shape.columns, [changes.unchanged.get(index, ()) for index in changes.writes]) | bad
+
+    def _gone(self, changes: Changes, shape: Shape) -> tuple[pa.Table | None, pa.Table | None]:
+        """The keys of the rows that are deleted, and of those that move.
+
+        A row whose key an update changes is deleted, but for one whose columns are not all told: deleting it would lose them.
+        """
+        keys = replace(shape, columns=only(shape.columns, shape.key))
+        parts: list[pa.Table | None] = []
+        also = moved(changes, shape.key) if self._writing.keyed else []
+        if also and self._writing.update:
+            changes.reasons.update(dict.fromkeys(also, "changes the key of its row, which insert.mode=update cannot. Set upsert"))
+            also = []
+        changes.moves = [index for index in also if index in changes.unchanged]
+        also = [index for index in also if index not in changes.unchanged]
+        for indexes, rows, schema in (
+            (changes.deletes, changes.gone, changes.gone_schema),
+            (also, changes.before, nullable(changes.schema)),
+            (changes.moves, changes.before, nullable(changes.schema)),
+        ):
+            if not indexes or rows is None or schema is None:
+                parts.append(None)
+            else:
+                made, bad = fitted(rows.take(pa.array(indexes, pa.int64())), schema, keys, self._dialect)
+                changes.reasons = {**{indexes[row]: reason for row, reason in bad.items()}, **changes.reasons}
+                parts.append(made)
+        changes.deletes = [*changes.deletes, *also]
+        *gone, left = parts
+        there = [each for each in gone if each is not None]
+        return pa.concat_tables(there) if there else None, left
+
+    def _set_key(self, connection: Connection, name: str, changes: Changes, keys: pa.Array) -> tuple[str, ...]:
+        """Makes the keys of the records those of the rows. Raises RecordError: it is not known what they are."""
+        if (name, changes.schema) not in self._keys:
+            table = self._dialect.table(connection, name)
+            names = self._writing.key or (() if table is None else table.key)
+            self._keys[name, changes.schema] = key_columns(keys, names, changes.schema if table is None else table.columns)
+        columns = self._keys[name, changes.schema]
+        found, bad = read_keys(keys, columns)
+        by_key(changes, found, columns)
+        # A truncation has no key.
+        changes.reasons.update({index: reason for index, reason in bad.items() if index not in changes.truncates})
+        return tuple(each.name for each in columns.fields)
+
+    def _refuse(self, rows: Sequence[int], reason: str) -> None:
+        self._reasons.update(dict.fromkeys(rows, reason))
+
+    def _by_table(self, values: pa.Array, schema: Schema, topics: Sequence[str]) -> dict[str, list[int]]:
+        form = self._writing.table
+        if self._reasons:
+            return {}
+        if "${" not in form:
+            return {form: list(range(len(values)))}
+        found: dict[str, list[int]] = {}
+        has_origin = any(f"${{{part}}}" in form for part in ("database", "schema", "table"))
+        without_schema = has_origin and pa.types.is_string(values.type)
+        origins = origins_of(values) if without_schema else tables_of(values, schema)
+        for index, (topic, table) in enumerate(zip(topics, origins, strict=True)):
+            name = form.replace("${topic}", topic)
+            for part, text in table.items():
+                name = name.replace(f"${{{part}}}", text or "")
+            if "${" in name:
+                self._refuse([index], f"the value does not say what belongs into the name of the table: {name}")
+            else:
+                found.setdefault(name, []).append(index)
+        return found
+
+    def _find_refused(self, prepared: Sequence[Prepared]) -> None:
+        """Finds the values that only the database refuses, by halving what it refuses; nothing of it stays.
+
+        A row that contradicts another one is the later of them. Only the first of very many are found: the others are when the
+        batch comes again without these.
+        """
+        with suppress(_Undo), self._transaction(()) as connection:
+            if self._dialect.check_now:
+                execute(connection, self._dialect.check_now)
+            for each in prepared:
+                ranges = [(0, len(each.indexes))]
+                while ranges and len(self._reasons) < _REFUSED:
+                    start, stop = ranges.pop()
+                    said = self._merging.tried(connection, each, start, stop)
+                    if said and stop - start == 1:
+                        self._refuse([each.indexes[start]], f"{each.shape.name}: the database refuses it: {said}")
+                    elif said:
+                        middle = (start + stop) // 2
+                        ranges += [(middle, stop), (start, middle)]
+            raise _Undo
+
+
+def commit_all(connection: Connection) -> None:
+    """Invariant 2: from here on the batch is durable, and so are its positions."""
+    connection.commit()
+
+
+def _batch(held: pa.Table) -> _Batch:
+    values = held.column("value").combine_chunks()
+    names = held.column_names
+    return _Batch(
+        values,
+        held.column("topic").to_pylist() if "topic" in names else [""] * len(values),
+        held.column("key").combine_chunks() if "key" in names else None,
+        held.column(_UNCHANGED).to_pylist() if _UNCHANGED in names and held.column(_UNCHANGED).null_count < len(values) else (),
+    )
+
+
+def _schema_of(frame: "DataFrame") -> Schema:
+    from rocketconnect_sdk.spark import from_spark_type
+
+    return next(each.schema for each in from_spark_type(frame.schema).fields if each.name == "value")

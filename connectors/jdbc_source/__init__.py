@@ -1,0 +1,271 @@
+"""Rows of the tables of a database, or of a query, into topics: PostgreSQL, MySQL, MariaDB, SQLite."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from connectors.jdbc import parse_url, url_problem
+from connectors.jdbc.place import FIX
+from connectors.jdbc_source.place import Mode
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import PermanentError, Problem, RetriableError, SystemAway
+from rocketconnect_sdk.options import Config, Kind, Option, run_checks
+from rocketconnect_sdk.patterns import patterns_problem
+from rocketconnect_sdk.source import Plan, Source
+
+if TYPE_CHECKING:
+    from connectors.jdbc.session import Session
+    from connectors.jdbc_source.ranges import Share
+    from connectors.jdbc_source.tables import Target, Wanted
+    from connectors.jdbc_source.task import JdbcSourceTask
+    from connectors.jdbc_source.verification import JdbcTables
+
+_REPLAN_SECONDS = 60.0
+
+
+def _zone_problem(name: str) -> str | None:
+    try:
+        ZoneInfo(name)
+    except (KeyError, OSError, ValueError):
+        return f"{name} is no time zone that is known here"
+    return None
+
+
+def _time_problem(text: str) -> str | None:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+class JdbcSource(Source):
+    """Reads the rows of tables, or of a query, and looks for new and changed ones again and again."""
+
+    name = "jdbc_source"
+    aliases = ("JdbcSourceConnector", "org.apache.rocketmq.connect.jdbc.source.JdbcSourceConnector")
+    # Whole tables are read in no order that could be had again.
+    replayable = False
+    options = (
+        Option(
+            "connection.url",
+            "The database: postgresql://host:5432/database, mysql://host:3306/database (MariaDB, too) or "
+            "sqlite:////absolute/path. A jdbc: before it is taken.",
+            required=True,
+            aliases=("jdbcUrl", "jdbc.url"),
+            check=url_problem,
+            fix=FIX,
+        ),
+        Option("user", "The user of the database; SQLite has none.", default="", aliases=("connection.user", "username")),
+        Option("password", "The password of the user.", secret=True, aliases=("connection.password",)),
+        Option(
+            "mode",
+            "How new rows are known. bulk: not at all, everything is read. incrementing: a column of numbers grows. timestamp: a "
+            "column says when a row was changed. timestamp+incrementing: both; rows of the same time are told apart by the number.",
+            default=Mode.BULK.value,
+            choices=tuple(mode.value for mode in Mode),
+        ),
+        Option(
+            "table.whitelist",
+            "The tables: regular expressions that match the whole name, with its schema or without. Empty: all tables and views.",
+            Kind.LIST,
+            "",
+            aliases=("table.include",),
+            check=patterns_problem,
+            fix="Write names, or regular expressions such as orders_.*.",
+        ),
+        Option(
+            "table.blacklist",
+            "Tables that are left out: regular expressions as in table.whitelist.",
+            Kind.LIST,
+            "",
+            aliases=("table.exclude",),
+            check=patterns_problem,
+            fix="Write names, or regular expressions such as orders_.*.",
+        ),
+        Option("query", "A SELECT that is read in the place of tables. Its columns need names.", default=""),
+        Option("incrementing.column.name", "The column of numbers that grow with each new row.", default=""),
+        Option(
+            "split.size",
+            "With mode=incrementing: a table is read by all tasks at once, in ranges of so many numbers. Much smaller than the "
+            "number of rows by task, so that all tasks have the same to do. 0: each table is read by one task.",
+            Kind.INT,
+            "0",
+            minimum=0,
+            maximum=10**18,
+        ),
+        Option("timestamp.column.name", "The column that says when a row was made or changed.", default=""),
+        Option(
+            "db.timezone",
+            "Where the clock hangs that columns of times without a zone are written by, such as Europe/Berlin. It says which rows "
+            "are old enough to be read; values stay as they are.",
+            default="UTC",
+            check=_zone_problem,
+            fix="Name a time zone such as UTC, Europe/Berlin or Asia/Shanghai.",
+        ),
+        Option(
+            "timestamp.initial",
+            "Where there is no position yet, rows are read from this time on, such as 2026-01-31T00:00:00; in db.timezone where it "
+            "has no zone. Empty: all.",
+            default="",
+            check=lambda text: _time_problem(text) if text else None,
+            fix="Write a time such as 2026-01-31T00:00:00.",
+        ),
+        Option(
+            "timestamp.delay.interval",
+            "Rows whose time is not so long ago are left for later. Longer than any transaction that writes: what is committed "
+            "late with an earlier time than rows that were read is not seen.",
+            Kind.DURATION,
+            "5s",
+            minimum=0,
+        ),
+        Option(
+            "validate.non.null",
+            "Columns that new rows are known by must not be null. false: rows with a null there are not read.",
+            Kind.BOOL,
+            "true",
+        ),
+        Option(
+            "key.columns",
+            "The columns of the keys of records. Default: those of the primary key; a query has none.",
+            Kind.LIST,
+            "",
+        ),
+        Option(
+            "topic.prefix",
+            "Each table has a topic of its own, of this and its name. Empty: all records go to the topic of the configuration.",
+            default="",
+        ),
+        Option("poll.interval", "So often new rows are looked for.", Kind.DURATION, "5s", minimum=0.001, maximum=86400),
+        Option("bulk.interval", "With mode=bulk: so often everything is read. 0: once.", Kind.DURATION, "0s", minimum=0),
+        Option("batch.max.rows", "So many rows are read at once at most.", Kind.INT, "10000", minimum=1, maximum=1_000_000),
+    )
+
+    def check(self, config: Config) -> Iterable[Problem]:
+        """See Source."""
+        return run_checks(config, _query_problems, _mode_problems, _database_problems)
+
+    def plan(self, config: Config, max_tasks: int) -> Plan:
+        """See Source. Each table is read by one task, or all by all of them in ranges; new ones are looked for."""
+        from connectors.jdbc_source.tables import names
+
+        session, wanted = _session(config), _wanted(config)
+        try:
+            found = names(session, wanted)
+        finally:
+            session.close()
+        if config["split.size"]:
+            shares = [{"tables": "\n".join(found), "share": f"{number}/{max_tasks}"} for number in range(max_tasks)]
+            return Plan(shares, None if wanted.query else _REPLAN_SECONDS)
+        count = max(1, min(max_tasks, len(found)))
+        tasks = [{"tables": "\n".join(found[number::count])} for number in range(count)]
+        return Plan(tasks, None if wanted.query else _REPLAN_SECONDS)
+
+    def tables(self, config: Config) -> "JdbcTables":
+        """See Source."""
+        from connectors.jdbc_source.verification import JdbcTables
+
+        return JdbcTables(_session(config), _wanted(config), config["topic"])
+
+    def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "JdbcSourceTask":
+        """See Source."""
+        from connectors.jdbc_source.task import JdbcSourceTask, Rhythm
+
+        wanted = _wanted(config)
+        tables = tuple(task["tables"].split("\n")) if task["tables"] or wanted.query else ()
+        zone = ZoneInfo(config["db.timezone"])
+        first = datetime.fromisoformat(config["timestamp.initial"]) if config["timestamp.initial"] else None
+        rhythm = Rhythm(
+            config["poll.interval"],
+            config["bulk.interval"],
+            config["batch.max.rows"],
+            int(config["timestamp.delay.interval"] * 1_000_000),
+            None if first is None else int((first if first.tzinfo else first.replace(tzinfo=zone)).timestamp() * 1_000_000),
+            zone,
+        )
+        return JdbcSourceTask(_session(config), wanted, tables, _share(config, task), rhythm, context)
+
+
+def _share(config: Config, task: Mapping[str, str]) -> "Share | None":
+    from connectors.jdbc_source.ranges import Share
+
+    if "share" not in task:
+        return None
+    number, count = task["share"].split("/")
+    return Share(config["split.size"], int(number), int(count))
+
+
+def _session(config: Config) -> "Session":
+    from connectors.jdbc.session import Session
+
+    return Session(parse_url(config["connection.url"]), config["user"], config["password"] or "")
+
+
+def _wanted(config: Config) -> "Wanted":
+    from connectors.jdbc_source.tables import Wanted
+
+    return Wanted(
+        Mode(config["mode"]),
+        config["query"].strip().rstrip(";"),
+        tuple(config["table.whitelist"]),
+        tuple(config["table.blacklist"]),
+        config["incrementing.column.name"],
+        config["timestamp.column.name"],
+        tuple(config["key.columns"]),
+        config["validate.non.null"],
+        config["topic.prefix"],
+    )
+
+
+def _query_problems(config: Config) -> Iterable[Problem]:
+    for key in ("table.whitelist", "table.blacklist", "topic.prefix"):
+        if config["query"] and config[key]:
+            yield Problem(key, config.raw.get(key, "")[:200], "means nothing with a query", "Remove it, or the query.")
+
+
+def _mode_problems(config: Config) -> Iterable[Problem]:
+    mode = config["mode"]
+    for key, modes in (
+        ("incrementing.column.name", (Mode.INCREMENTING, Mode.BOTH)),
+        ("timestamp.column.name", (Mode.TIMESTAMP, Mode.BOTH)),
+    ):
+        if mode in modes and not config[key]:
+            yield Problem(key, "", f"is needed with mode={mode}", "Name the column, or choose another mode.")
+        elif mode not in modes and config[key]:
+            yield Problem(key, config[key], f"means nothing with mode={mode}", "Remove it, or choose another mode.")
+    if config["split.size"] and mode != Mode.INCREMENTING:
+        fix = "Remove it, or set mode=incrementing."
+        yield Problem("split.size", str(config["split.size"]), f"means nothing with mode={mode}", fix)
+
+
+def _database_problems(config: Config) -> Iterable[Problem]:
+    from connectors.jdbc_source.tables import look, names, nothing_problem
+
+    session, wanted = _session(config), _wanted(config)
+    try:
+        found = names(session, wanted)
+        if not found:
+            yield nothing_problem(session, wanted)
+        for name in found:
+            try:
+                target, problems = look(session, wanted, name)
+                yield from problems
+                if not problems and config["split.size"] and wanted.mode is Mode.INCREMENTING:
+                    yield from _range_problems(session, target, config["split.size"], indexed=not wanted.query)
+            except PermanentError as error:
+                yield Problem("query" if wanted.query else "table.whitelist", name, str(error), "Correct it.")
+    except PermanentError as error:
+        yield Problem("connection.url", config["connection.url"], str(error), "Correct it.")
+    except (RetriableError, SystemAway) as error:
+        yield Problem("connection.url", config["connection.url"], str(error), "Start the database, or correct the URL.")
+    finally:
+        session.close()
+
+
+def _range_problems(session: "Session", target: "Target", size: int, *, indexed: bool) -> Iterable[Problem]:
+    from connectors.jdbc_source.ranged import range_problem
+
+    problem = range_problem(session, target, size, indexed=indexed)
+    if problem is not None:
+        yield problem

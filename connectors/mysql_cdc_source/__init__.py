@@ -1,0 +1,126 @@
+"""Changes of MySQL and MariaDB: the rows that are there, then each change, out of the server's binary log."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rocketconnect_sdk.changes import KEY_OPTION, MASK_OPTIONS, OPTIONS
+from rocketconnect_sdk.changes.incremental import INCREMENTAL_OPTIONS, SIGNALS
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.options import Config, Kind, Option, run_checks
+from rocketconnect_sdk.patterns import patterns_problem
+from rocketconnect_sdk.record import Offset
+from rocketconnect_sdk.source import Plan, Source, SourceTask
+
+if TYPE_CHECKING:
+    from connectors.mysql_cdc_source.verification import MysqlTables
+
+_MOST_ID = (1 << 32) - 2
+
+
+def _patterns(key: str, doc: str, example: str) -> Option:
+    fix = f"Give regular expressions for the whole name, separated by commas, such as {example}."
+    return Option(key, doc, Kind.LIST, "", check=patterns_problem, fix=fix)
+
+
+class MysqlCdcSource(Source):
+    """Copies tables of MySQL and MariaDB, and then every change of their rows, read from the binary log."""
+
+    name = "mysql_cdc_source"
+    aliases = ("MySqlCdcSource",)
+    options = (
+        Option("hostname", "The name or address of the server.", required=True),
+        Option("port", "Its port.", Kind.INT, "3306", minimum=1, maximum=65_535),
+        Option(
+            "username",
+            "Who reads: with REPLICATION SLAVE, REPLICATION CLIENT (MariaDB: BINLOG MONITOR) and SELECT.",
+            required=True,
+        ),
+        Option("password", "The user's password.", secret=True),
+        Option("tls", "Talks to the server over TLS.", Kind.BOOL, "false"),
+        Option("tls.ca", "A file of the certificates that sign the server's; without it any server is taken for the right one."),
+        Option(
+            "server.id",
+            "A number that no other replica of the server has; without it one is made of the connector.",
+            Kind.INT,
+            minimum=1,
+            maximum=_MOST_ID,
+        ),
+        Option("server.name", "What the server is called in source.name; without it as the connector.", default=""),
+        _patterns("database.include", "The databases that are captured; empty: all but the server's own.", "shop, crm_.*"),
+        _patterns("table.include", "The tables of these that are captured, as database.table; empty: all.", r"shop\.order.*"),
+        _patterns("table.exclude", "Tables that are not, as database.table.", r"shop\.audit_.*"),
+        _patterns("column.exclude", "Columns that are left out, as database.table.column.", r"crm\.person\.password"),
+        Option(
+            "snapshot.mode",
+            "initial: the rows that are there, then the log. incremental: both at a time, the rows in chunks without a long "
+            "transaction (MySQL: with gtid_mode=ON). only: the rows that are there. never: the log from now on. earliest: the log "
+            "from its first file that the server still has.",
+            default="initial",
+            choices=("initial", "incremental", "only", "never", "earliest"),
+        ),
+        Option(
+            "heartbeat.interval",
+            "How often the position in the log is stored, also when nothing is captured.",
+            Kind.DURATION,
+            "1s",
+            minimum=0.05,
+        ),
+        Option(
+            "table.topic",
+            "The topic of a table; ${topic} is the topic of the configuration. Without ${table} all tables are in one.",
+            default="${topic}-${database}-${table}",
+        ),
+        KEY_OPTION,
+        *MASK_OPTIONS,
+        *INCREMENTAL_OPTIONS,
+        *OPTIONS,
+    )
+    signals = SIGNALS
+
+    def check(self, config: Config) -> Iterable[Problem]:
+        """Looks at the server, its settings, what the user may do, and whether there is something to capture."""
+        from connectors.mysql_cdc_source.checks import server_problems
+
+        return run_checks(config, _tls_problems, server_problems)
+
+    def plan(self, config: Config, max_tasks: int) -> Plan:
+        """One task: a log is read in order."""
+        del config, max_tasks
+        return Plan([{}])
+
+    def check_position(self, config: Config, partition: str, offset: Offset) -> Iterable[Problem]:
+        """See Source."""
+        from connectors.mysql_cdc_source.watermark import PARTITION, Watermark
+
+        problems = list(super().check_position(config, partition, offset))
+        if not problems and partition == PARTITION:
+            try:
+                Watermark.of(offset)
+            except ValueError as error:
+                problems.append(Problem(partition, str(list(offset)), str(error), "Give one that it had."))
+        return problems
+
+    def tables(self, config: Config) -> "MysqlTables":
+        """See Source."""
+        from connectors.mysql_cdc_source.settings import Settings
+        from connectors.mysql_cdc_source.verification import MysqlTables
+
+        return MysqlTables(Settings.of(config))
+
+    def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> SourceTask:
+        """See Source."""
+        from connectors.mysql_cdc_source.settings import Settings
+        from connectors.mysql_cdc_source.task import MysqlCdcTask
+
+        del task
+        return MysqlCdcTask(Settings.of(config), context)
+
+
+def _tls_problems(config: Config) -> Iterable[Problem]:
+    ca = config["tls.ca"]
+    if ca is not None and not config["tls"]:
+        yield Problem("tls.ca", ca, "means nothing without tls", "Set tls=true, or remove it.")
+    elif ca is not None and not Path(ca).is_file():
+        yield Problem("tls.ca", ca, "is no file", "Correct the path.")

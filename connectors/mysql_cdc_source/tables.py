@@ -1,0 +1,190 @@
+"""Tables: which are captured, and what they look like now."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from connectors.mysql_cdc_source.binlog.charsets import BINARY
+from connectors.mysql_cdc_source.binlog.column import Column
+from connectors.mysql_cdc_source.binlog.column import Type as Stored
+from connectors.mysql_cdc_source.binlog.definitions import column_facts
+from connectors.mysql_cdc_source.binlog.server import Connection, rows_of
+from connectors.mysql_cdc_source.binlog.table_map import TableMap
+from connectors.mysql_cdc_source.columns import schema_of
+from rocketconnect_sdk.errors import PermanentError
+from rocketconnect_sdk.options import Config
+from rocketconnect_sdk.schema import Field, Schema, Type
+
+_SYSTEM = frozenset({"mysql", "information_schema", "performance_schema", "sys"})
+_TABLES = "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')"
+_COLUMNS = """
+SELECT COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, CHARACTER_SET_NAME, IS_NULLABLE = 'YES', NUMERIC_PRECISION, NUMERIC_SCALE,
+       DATETIME_PRECISION, CHARACTER_OCTET_LENGTH
+FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s ORDER BY ORDINAL_POSITION
+"""
+_KEY = """
+SELECT COLUMN_NAME FROM information_schema.KEY_COLUMN_USAGE
+WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND CONSTRAINT_NAME = 'PRIMARY' ORDER BY ORDINAL_POSITION
+"""
+_STORED = {
+    "tinyint": Stored.TINY,
+    "smallint": Stored.SHORT,
+    "mediumint": Stored.INT24,
+    "int": Stored.LONG,
+    "bigint": Stored.LONGLONG,
+    "float": Stored.FLOAT,
+    "double": Stored.DOUBLE,
+    "decimal": Stored.NEWDECIMAL,
+    "date": Stored.DATE,
+    "time": Stored.TIME2,
+    "datetime": Stored.DATETIME2,
+    "timestamp": Stored.TIMESTAMP2,
+    "year": Stored.YEAR,
+    "char": Stored.STRING,
+    "binary": Stored.STRING,
+    "varchar": Stored.VARCHAR,
+    "varbinary": Stored.VARCHAR,
+    "bit": Stored.BIT,
+    "enum": Stored.ENUM,
+    "set": Stored.SET,
+    "json": Stored.JSON,
+    "vector": Stored.VECTOR,
+    "uuid": Stored.STRING,
+    "inet4": Stored.STRING,
+    "inet6": Stored.STRING,
+    **dict.fromkeys(("tinytext", "text", "mediumtext", "longtext", "tinyblob", "blob", "mediumblob", "longblob"), Stored.BLOB),
+    **dict.fromkeys(("geometry", "point", "linestring", "polygon", "multipoint", "multilinestring"), Stored.GEOMETRY),
+    **dict.fromkeys(("multipolygon", "geometrycollection", "geomcollection"), Stored.GEOMETRY),
+}
+
+
+class Name(NamedTuple):
+    """Of a table."""
+
+    database: str
+    table: str
+
+    def __str__(self) -> str:
+        """As filters see it."""
+        return f"{self.database}.{self.table}"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table at some time.
+
+    Attributes:
+        name: Its name.
+        columns: Those that are captured; all have names.
+        key: The names of the columns of its primary key; empty: it has none.
+    """
+
+    name: Name
+    columns: tuple[Column, ...]
+    key: tuple[str, ...]
+
+    @property
+    def schema(self) -> Schema:
+        """The type of its rows."""
+        return Schema(Type.STRUCT, fields=tuple(Field(str(column.name), schema_of(column)) for column in self.columns))
+
+    def place(self, name: str) -> int:
+        """Of a column among its columns."""
+        return next(place for place, column in enumerate(self.columns) if column.name == name)
+
+
+class Filter:
+    """What is captured: databases, tables, columns.
+
+    Args:
+        databases: Regular expressions for whole names of databases; empty: all but those of the server itself.
+        include: For whole names database.table; empty: all.
+        exclude: The same, of those that are not.
+        columns: For whole names database.table.column that are not.
+    """
+
+    def __init__(
+        self, databases: Sequence[str] = (), include: Sequence[str] = (), exclude: Sequence[str] = (), columns: Sequence[str] = ()
+    ) -> None:
+        self._databases, self._include, self._exclude, self._columns = map(_any, (databases, include, exclude, columns))
+
+    @classmethod
+    def of(cls, config: Config) -> "Filter":
+        """As configured."""
+        return cls(config["database.include"], config["table.include"], config["table.exclude"], config["column.exclude"])
+
+    def takes(self, database: str, table: str) -> bool:
+        """Whether a table is captured."""
+        name = f"{database}.{table}"
+        if database in _SYSTEM or (self._databases and not self._databases.fullmatch(database)):
+            return False
+        return not (self._include and not self._include.fullmatch(name)) and not (self._exclude and self._exclude.fullmatch(name))
+
+    def takes_column(self, name: Name, column: str) -> bool:
+        """Whether a column of a table that is captured is, too."""
+        return not (self._columns and self._columns.fullmatch(f"{name}.{column}"))
+
+
+def _any(patterns: Sequence[str]) -> re.Pattern[str] | None:
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns)) if patterns else None
+
+
+def names(connection: Connection, chosen: Filter) -> list[Name]:
+    """The tables that are there, that the user may see and that are captured, in order."""
+    return sorted(Name(*row) for row in rows_of(connection, _TABLES) if chosen.takes(*row))
+
+
+def now(connection: Connection, name: Name, chosen: Filter) -> Table | None:
+    """A table as it is now; None: it is not there (any more)."""
+    rows = rows_of(connection, _COLUMNS, *name)
+    columns = tuple(_column(name, row) for row in rows if chosen.takes_column(name, row[0]))
+    key = [row[0] for row in rows_of(connection, _KEY, *name)]
+    return Table(name, columns, _key(key, columns)) if columns else None
+
+
+def as_logged(table: TableMap, chosen: Filter) -> tuple[Table, tuple[int, ...]]:
+    """A table as it was when its rows were written, and which of the log's columns it has.
+
+    Raises:
+        PermanentError: the log does not say what its columns are.
+    """
+    name = Name(table.schema, table.table)
+    if table.missing and any(column.name is None for column in table.columns):
+        msg = (
+            f"the log does not say the names and types of the columns of {name}: SET GLOBAL binlog_row_metadata = 'FULL', and in "
+            "the server's configuration, then take a new snapshot: what was written before cannot be read safely"
+        )
+        raise PermanentError(msg)
+    places = tuple(place for place, column in enumerate(table.columns) if chosen.takes_column(name, str(column.name)))
+    columns = tuple(table.columns[place] for place in places)
+    key = [str(table.columns[part.column].name) for part in table.primary_key]
+    return Table(name, columns, _key(key, columns)), places
+
+
+def _key(key: Iterable[str], columns: Sequence[Column]) -> tuple[str, ...]:
+    """A key of which a column is left out is none."""
+    key, held = tuple(key), {column.name for column in columns}
+    return key if held.issuperset(key) else ()
+
+
+def _column(name: Name, row: tuple[Any, ...]) -> Column:
+    column, kind, column_type, charset, nullable, precision, scale, digits, size = row
+    stored = _STORED.get(kind.lower())
+    if stored is None:
+        msg = f"the column {name}.{column} has the type {column_type}, which is unknown; leave it out with column.exclude"
+        raise PermanentError(msg)
+    facts = column_facts(column, kind, column_type, charset)
+    limited = stored in {Stored.STRING, Stored.VARCHAR} and facts.extension is None and "COMPRESSED" not in column_type.upper()
+    return Column(
+        stored,
+        # As the log has it.
+        length=int(size or 0) if limited else 0,
+        precision=int(precision or 0),
+        scale=int(digits or 0) if digits is not None else int(scale or 0),
+        nullable=bool(nullable),
+        name=column,
+        unsigned=facts.unsigned,
+        charset=facts.charset or (BINARY if stored in {Stored.STRING, Stored.VARCHAR, Stored.BLOB} else None),
+        extension=facts.extension,
+    )

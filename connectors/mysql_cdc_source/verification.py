@@ -1,0 +1,115 @@
+"""The tables that are captured, for comparisons with those of a sink: read as a snapshot reads them."""
+
+from collections.abc import Generator, Sequence
+
+import pyarrow as pa
+
+from connectors.jdbc.keys import among, in_order, same
+from connectors.jdbc.reading_mysql import MysqlReading
+from connectors.jdbc.table_rows import joined
+from connectors.mysql_cdc_source.binlog.column import Column
+from connectors.mysql_cdc_source.binlog.server import connected
+from connectors.mysql_cdc_source.columns import schema_of
+from connectors.mysql_cdc_source.making import topic_of
+from connectors.mysql_cdc_source.settings import Settings
+from connectors.mysql_cdc_source.snapshot import transaction
+from connectors.mysql_cdc_source.tables import Table, names, now
+from connectors.mysql_cdc_source.text_query import TextQueries
+from connectors.mysql_cdc_source.text_rows import selected, split, typed
+from rocketconnect_sdk.arrow_types import to_arrow_type
+from rocketconnect_sdk.changes.masks import TableMasks
+from rocketconnect_sdk.errors import PermanentError
+from rocketconnect_sdk.verification import CapturedTable, Key, ReadRows, SourceTables, TableRows
+
+_ROWS, _BYTES = 10_000, 8 << 20
+_SECONDS = 0.5
+
+
+class MysqlTables(SourceTables):
+    """See SourceTables."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def tables(self) -> Sequence[CapturedTable]:
+        """See SourceTables."""
+        settings = self._settings
+        with connected(settings.login) as connection:
+            found = names(connection, settings.chosen)
+        made = []
+        for name in found:
+            origin = {"database": name.database, "schema": "", "table": name.table}
+            made.append(CapturedTable(str(name), topic_of(settings.template, settings.topic, name), origin))
+        return made
+
+    def open(self, name: str) -> TableRows:
+        """See SourceTables."""
+        settings = self._settings
+        with connected(settings.login) as connection:
+            found = next((each for each in names(connection, settings.chosen) if str(each) == name), None)
+            table = None if found is None else now(connection, found, settings.chosen)
+        if table is None:
+            msg = f"{name} is no table that the connector captures: name one that it does"
+            raise PermanentError(msg)
+        return _Rows(settings, table)
+
+
+class _Rows(TableRows):
+    def __init__(self, settings: Settings, table: Table) -> None:
+        self._login = settings.login
+        self._table = table
+        self._masks = settings.masks.on_compared(str(table.name), table.schema, table.key)
+        self.columns, self.key = self._masks.schema(table.schema), table.key
+
+    def behind(self, key: Key | None, names: Sequence[str]) -> Generator[ReadRows]:
+        """See TableRows."""
+        schemas = [schema_of(column) for name in names for column in self._table.columns if column.name == name]
+        return self._rows(in_order(MysqlReading(), [_quoted(name) for name in names], schemas, key))
+
+    def of(self, keys: Sequence[Key], names: Sequence[str]) -> ReadRows:
+        """See TableRows."""
+        return joined(list(self._rows(among(MysqlReading(), [_quoted(name) for name in names], keys))), self.columns)
+
+    def condition(self, key: Key, names: Sequence[str]) -> str:
+        """See TableRows."""
+        return same(MysqlReading(), [_quoted(name) for name in names], key)
+
+    def close(self) -> None:
+        """See TableRows. A connection ends with its rows."""
+
+    def _rows(self, behind: str) -> Generator[ReadRows]:
+        columns = self._table.columns
+        wanted = ", ".join(selected(column, _quoted(str(column.name))) for column in columns)
+        name = self._table.name
+        connection, _ = transaction(self._login)
+        with TextQueries(connection, self._login.server) as queries:
+            rows = queries.run(f"SELECT {wanted} FROM {_quoted(name.database)}.{_quoted(name.table)} {behind}")  # noqa: S608 - quoted
+            while not rows.finished:
+                packets = rows.read(_ROWS, _BYTES, _SECONDS)
+                if packets:
+                    yield _made(columns, split(packets, columns), self._masks)
+
+
+def _made(columns: Sequence[Column], texts: Sequence[pa.Array], masks: TableMasks) -> ReadRows:
+    wrong: dict[int, str] = {}
+    arrays = [_typed(column, text, wrong) for column, text in zip(columns, texts, strict=True)]
+    return ReadRows(pa.StructArray.from_arrays(masks.arrays(arrays), [str(column.name) for column in columns]), wrong)
+
+
+def _typed(column: Column, texts: pa.Array, wrong: dict[int, str]) -> pa.Array:
+    try:
+        return typed(column, texts)
+    except pa.ArrowInvalid:
+        pass
+    parts = []
+    for place in range(len(texts)):
+        try:
+            parts.append(typed(column, texts[place : place + 1]))
+        except pa.ArrowInvalid as error:
+            parts.append(pa.nulls(1, to_arrow_type(schema_of(column))))
+            wrong[place] = f"{column.name}: {texts[place].as_py()!r:.100} is no value of its type: {error}"
+    return pa.concat_arrays(parts)
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"

@@ -1,0 +1,76 @@
+"""How the changes of tables become records, for snapshots and the log alike."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from connectors.postgres_cdc_source.tables import Name, Table
+from rocketconnect_sdk.changes import ChangeForm, ColumnMasks, MessageKeys, Origin, TableChanges
+from rocketconnect_sdk.changes.topics import topic_of
+from rocketconnect_sdk.record import Offset
+from rocketconnect_sdk.schema import Schema, Type, struct
+
+SOURCE = struct([("txId", Schema(Type.INT64, optional=True)), ("lsn", Schema(Type.INT64))])
+"""What the field source has besides what all databases have."""
+
+
+def log_partition(name: Name) -> str:
+    """The source partition of a table's changes in the log."""
+    return f"table {name}"
+
+
+def snapshot_partition(name: Name) -> str:
+    """The source partition of the rows that were there before the log."""
+    return f"snapshot {name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """What is the same for all tables.
+
+    Attributes:
+        form: Of the records.
+        server: What the server is called.
+        database: The database.
+        topic: The topic of the configuration.
+        template: Of the topics of tables.
+        columnar: See TableChanges.
+        positions: Where each partition begins.
+        keys: Of records.
+        masks: Of columns.
+    """
+
+    form: ChangeForm
+    server: str
+    database: str
+    topic: str
+    template: str
+    columnar: bool
+    positions: Mapping[str, Offset]
+    keys: MessageKeys = field(default_factory=MessageKeys)
+    masks: ColumnMasks = field(default_factory=ColumnMasks)
+
+    def changes(self, table: Table, partition: str, *, snapshot: str = "true") -> TableChanges:
+        """Gathers changes of a table in a source partition; snapshot is what source.snapshot says of rows that are read.
+
+        Raises:
+            PermanentError: the table lacks a column of the key that its records are to have, or its columns can't be masked.
+        """
+        name = table.name
+        columns = table.schema
+        own = self.keys.checked(str(name), [column.name for column in columns.fields])
+        key = own or table.key
+        named = {"topic": self.topic, "database": self.database, "schema": name.schema, "table": name.table}
+        return TableChanges(
+            self.form,
+            Origin("postgresql", self.server, self.database, name.schema, name.table),
+            columns,
+            key,
+            SOURCE,
+            partition=partition,
+            topic=topic_of(self.template, named),
+            behind=self.positions.get(partition, ()),
+            columnar=self.columnar,
+            snapshot=snapshot,
+            masks=self.masks.on(str(name), columns, key),
+            nullable_key=bool(own),
+        )

@@ -1,0 +1,104 @@
+"""The tables that are captured, for comparisons with those of a sink: read as a snapshot reads them."""
+
+from collections.abc import Generator, Sequence
+from contextlib import closing
+
+import pyarrow as pa
+
+from connectors.jdbc.keys import among, in_order, same
+from connectors.jdbc.reading_postgres import PostgresReading
+from connectors.jdbc.table_rows import joined
+from connectors.postgres_cdc_source.copying import Copy, typed
+from connectors.postgres_cdc_source.logical.catalog import Catalog
+from connectors.postgres_cdc_source.logical.connection import connect, quoted
+from connectors.postgres_cdc_source.settings import Settings
+from connectors.postgres_cdc_source.snapshot import transaction
+from connectors.postgres_cdc_source.tables import Column, Table, names, now
+from rocketconnect_sdk.arrow_types import to_arrow_type
+from rocketconnect_sdk.changes.topics import topic_of
+from rocketconnect_sdk.errors import PermanentError, RecordError
+from rocketconnect_sdk.verification import CapturedTable, Key, ReadRows, SourceTables, TableRows
+
+_ROWS, _BYTES = 10_000, 8 << 20
+
+
+class PostgresTables(SourceTables):
+    """See SourceTables."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def tables(self) -> Sequence[CapturedTable]:
+        """See SourceTables."""
+        settings = self._settings
+        with closing(connect(settings.address)) as connection:
+            found = names(connection, settings.chosen)
+        made = []
+        for name in found:
+            origin = {"database": settings.address.database, "schema": name.schema, "table": name.table}
+            made.append(CapturedTable(str(name), topic_of(settings.template, {"topic": settings.topic, **origin}), origin))
+        return made
+
+    def open(self, name: str) -> TableRows:
+        """See SourceTables."""
+        settings = self._settings
+        with closing(connect(settings.address)) as connection:
+            found = next((each for each in names(connection, settings.chosen) if str(each) == name), None)
+            table = None if found is None else now(connection, Catalog(connection), found, settings.chosen)
+        if table is None:
+            msg = f"{name} is no table that the connector captures: name one that it does"
+            raise PermanentError(msg)
+        return _Rows(settings, table)
+
+
+class _Rows(TableRows):
+    def __init__(self, settings: Settings, table: Table) -> None:
+        self._address = settings.address
+        self._table = table
+        self._masks = settings.masks.on_compared(str(table.name), table.schema, table.key)
+        self.columns, self.key = self._masks.schema(table.schema), table.key
+
+    def behind(self, key: Key | None, names: Sequence[str]) -> Generator[ReadRows]:
+        """See TableRows."""
+        schemas = {column.name: column.type.schema for column in self._table.columns}
+        return self._rows(in_order(PostgresReading(), [quoted(name) for name in names], [schemas[name] for name in names], key))
+
+    def of(self, keys: Sequence[Key], names: Sequence[str]) -> ReadRows:
+        """See TableRows."""
+        return joined(list(self._rows(among(PostgresReading(), [quoted(name) for name in names], keys))), self.columns)
+
+    def condition(self, key: Key, names: Sequence[str]) -> str:
+        """See TableRows."""
+        return same(PostgresReading(), [quoted(name) for name in names], key)
+
+    def close(self) -> None:
+        """See TableRows. A connection ends with its rows."""
+
+    def _rows(self, behind: str) -> Generator[ReadRows]:
+        columns, name = self._table.columns, self._table.name
+        wanted = ", ".join(quoted(column.name) for column in columns)
+        only = "" if self._table.partitioned else "ONLY "
+        rows = f"{only}{quoted(name.schema)}.{quoted(name.table)}"
+        if self._table.condition:
+            rows = f"(SELECT * FROM {rows} WHERE {self._table.condition}) AS published"  # noqa: S608 - names are quoted
+        query = f"SELECT {wanted} FROM {rows} {behind}"  # noqa: S608 - names are quoted
+        with closing(transaction(self._address, "")) as connection, Copy(connection, query) as copy:
+            while texts := copy.read(_ROWS, _BYTES, len(columns)):
+                wrong: dict[int, str] = {}
+                arrays = [_typed(column, text, wrong) for column, text in zip(columns, texts, strict=True)]
+                yield ReadRows(pa.StructArray.from_arrays(self._masks.arrays(arrays), [column.name for column in columns]), wrong)
+
+
+def _typed(column: Column, texts: pa.StringArray, wrong: dict[int, str]) -> pa.Array:
+    try:
+        return typed(texts, column.type)
+    except RecordError:
+        pass
+    parts = []
+    for place in range(len(texts)):
+        try:
+            parts.append(typed(texts[place : place + 1], column.type))
+        except RecordError as error:
+            parts.append(pa.nulls(1, to_arrow_type(column.type.schema)))
+            wrong[place] = f"{column.name}: {error}"
+    return pa.concat_arrays(parts)

@@ -1,0 +1,136 @@
+"""`rocketconnect plugins`."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from typer.core import TyperGroup
+
+from rocketconnect_cli.api import ApiError, Exit
+from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, table_of, with_api, without_prefix
+
+
+class _ListByDefault(TyperGroup):
+    """A group that takes its flags without a command as those of `list`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Puts `list` in front where no command and no call for help stands there."""
+        if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(cls=_ListByDefault, help="The connectors, converters, transforms and predicates that executors offer.")
+
+_WRITTEN_AS = {
+    "source": "connector.class={}",
+    "sink": "connector.class={}",
+    "direct": "connector.class={}, and the options of its source and its sink behind source. and sink.",
+    "converter": "value.converter={}, its options behind value.converter.",
+    "transform": "transforms=NAME and transforms.NAME.type={}, its options behind transforms.NAME.",
+    "predicate": "predicates=NAME and predicates.NAME.type={}, its options behind predicates.NAME.",
+}
+
+
+@app.command(name="list")
+@with_api
+def list_plugins(url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
+    """List what there is, with versions: connectors, converters, transforms and predicates."""
+    with api(url) as client:
+        rows = list(client.pages("/v1/plugins", "plugins", {"name": ""}))
+    facts = ("version", "guarantee", "summary")
+    cells = ((row["name"], kind_of(row), *(row.get(fact) or "-" for fact in facts)) for row in rows)
+    emit(output, {"plugins": rows}, lambda: table_of(("NAME", "TYPE", "VERSION", "DELIVERY", "WHAT IT DOES"), cells))
+
+
+@app.command()
+@with_api
+def show(
+    name: Annotated[str, typer.Argument(help="Its name or an alias.")], url: UrlOption = URL, output: OutputOption = Output.TABLE
+) -> None:
+    """Show what a plugin does, how a configuration names it, and its options with their defaults."""
+    with api(url) as client:
+        found = [
+            row
+            for row in client.pages("/v1/plugins", "plugins", {"name": ""})
+            if name == row["name"] or name in row.get("aliases", [])
+        ]
+    if not found:
+        raise ApiError(Exit.NOT_FOUND, {"detail": f"no executor offers a plugin {name}. See `rocketconnect plugins list`."})
+    plugin = found[0]
+    emit(output, plugin, lambda: ["\n".join(_head(plugin)), _options(plugin), *_signals(plugin)])
+
+
+@app.command()
+@with_api
+def reload(url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
+    """Let every executor look for plugins again; tasks that run keep what they began with until they are restarted."""
+    with api(url) as client:
+        answer = client.request("POST", "/v1/plugins:reload", body={}, like={"workers": [""]})
+    emit(output, answer, lambda: f"reloaded by {', '.join(answer['workers']) or 'nobody'}")
+
+
+def kind_of(plugin: Mapping[str, Any]) -> str:
+    """Its type, in one word: source, sink, direct, converter, transform or predicate."""
+    return without_prefix(plugin.get("type"), "PLUGIN_TYPE_").lower()
+
+
+def told(option: Mapping[str, Any]) -> str:
+    """All that is to be said of the values of an option: what they do, which there are, and their limits."""
+    parts = [option.get("documentation", "")]
+    if option.get("choices"):
+        parts.append(f"One of {', '.join(filter(None, option['choices']))}.")
+    match option.get("minimum", ""), option.get("maximum", ""):
+        case "", "":
+            pass
+        case least, "":
+            parts.append(f"At least {least}.")
+        case "", most:
+            parts.append(f"At most {most}.")
+        case least, most:
+            parts.append(f"From {least} to {most}.")
+    if option.get("secret"):
+        parts.append("A secret: a reference such as ${env:NAME}.")
+    return " ".join(parts)
+
+
+def _head(plugin: Mapping[str, Any]) -> Iterator[str]:
+    kind = kind_of(plugin)
+    package = plugin.get("package", "")
+    version = f"version {plugin['version']}" if plugin.get("version") else "version not known"
+    yield f"{plugin['name']}: {kind}, {version}{f' of {package}' if package else ''}"
+    yield plugin.get("summary", "")
+    if plugin.get("documentation"):
+        yield plugin["documentation"]
+    yield ""
+    if kind in _WRITTEN_AS:
+        yield f"configured as  {_WRITTEN_AS[kind].format(plugin['name'])}"
+    if plugin.get("aliases"):
+        yield f"also known as  {', '.join(plugin['aliases'])}"
+    if plugin.get("guarantee"):
+        yield f"delivery       {plugin['guarantee']}"
+    if plugin.get("engines"):
+        yield f"engines        {', '.join(plugin['engines'])}"
+    yield ""
+
+
+def _options(plugin: Mapping[str, Any]) -> Table | str:
+    options = plugin.get("options", [])
+    if not options:
+        return "It has no options."
+    return table_of(("OPTION", "TYPE", "DEFAULT", "WHAT IT DOES"), map(_row, options))
+
+
+def _signals(plugin: Mapping[str, Any]) -> Iterator[Table | str]:
+    """What people can tell its running tasks."""
+    for signal in plugin.get("signals", []):
+        yield f"\nsignal {signal['name']}: {signal.get('documentation', '')}"
+        if signal.get("arguments"):
+            yield table_of(("ARGUMENT", "TYPE", "DEFAULT", "WHAT IT SAYS"), map(_row, signal["arguments"]))
+
+
+def _row(option: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    default = "required" if option.get("required") else option.get("defaultValue", "")
+    also = f" Also {', '.join(option['aliases'])}." if option.get("aliases") else ""
+    return option["key"], option.get("type", ""), default, told(option) + also

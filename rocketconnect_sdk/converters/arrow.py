@@ -1,0 +1,37 @@
+"""Arrow: many rows in one message, for tables between two RocketConnect ends. Its form is that of rocketconnect_sdk.rows."""
+
+from rocketconnect_sdk.converters.base import Converter
+from rocketconnect_sdk.errors import RecordError
+from rocketconnect_sdk.schema import Schema
+
+
+class ArrowConverter(Converter):
+    """Many rows of a table in one message, as Arrow: sources pack what they read at once, sinks tell the rows apart again.
+
+    For values alone, and for topics that only RocketConnect reads.
+    """
+
+    # The runtime packs and unpacks (rocketconnect_sdk.rows); what `encode` gives is a message of one row.
+
+    name = "arrow"
+    for_keys = False
+    wants_columns = True
+
+    def encode(self, value: object, schema: Schema | None) -> bytes:
+        """A message with this row alone."""
+        from rocketconnect_sdk.rows import Rows, array_of, offsets_of
+
+        return Rows(*array_of([value], schema), offsets_of([(0,)])).pack()
+
+    def decode(self, data: bytes) -> tuple[object, Schema | None]:
+        """The row of a message that has one."""
+        from rocketconnect_sdk.rows import unpack, values_of
+
+        rows = unpack(data)
+        if len(rows) != 1:
+            msg = f"a message of {len(rows)} rows where one value is expected"
+            raise RecordError(msg)
+        (value,) = values_of(rows)
+        if isinstance(value, Exception):
+            raise value
+        return value, rows.schema

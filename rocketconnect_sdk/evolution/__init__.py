@@ -1,0 +1,11 @@
+"""What a sink of tables does when records do not have the columns of its table: one policy for all sinks.
+
+A sink has the option POLICY, says what its table can become (Takes), and asks `settle` in DataFrameSinkTask.columns_for. The
+runtime gives the records these columns, see fitting.fit. docs/types.md has the table: old schema x new schema -> what happens.
+"""
+
+from rocketconnect_sdk.evolution.options import POLICY, policy_problems
+from rocketconnect_sdk.evolution.settling import Policy, Settled, Takes, settle
+from rocketconnect_sdk.evolution.tables import VALUE, Change, Kind, as_table, nullable
+
+__all__ = ["POLICY", "VALUE", "Change", "Kind", "Policy", "Settled", "Takes", "as_table", "nullable", "policy_problems", "settle"]

@@ -1,0 +1,131 @@
+"""How the columns of a table and the schema of records differ. Pure."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import lru_cache
+
+from rocketconnect_sdk.evolution.numbers import has_all
+from rocketconnect_sdk.schema import Field, Schema, Type, Unit
+
+VALUE = "value"
+"""The column of values that are no structs."""
+
+
+class Kind(Enum):
+    """What is other in the records."""
+
+    NEW = "new"
+    """A field that is no column."""
+    NULLS = "nulls"
+    """A column that takes no null, and the field may be null or is not there."""
+    TYPE = "type"
+    """A field whose type has values that the type of the column lacks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A difference, and what a table does about it.
+
+    Attributes:
+        path: The names of the column and of what is in it; [] for the elements of an array, {} for the values of a map.
+        kind: What is other.
+        column: The column as it is; None: there is none.
+        field: The field of the records; None: there is none.
+    """
+
+    path: tuple[str, ...]
+    kind: Kind
+    column: Schema | None
+    field: Schema | None
+
+    @property
+    def name(self) -> str:
+        """The path in one word."""
+        return ".".join(self.path)
+
+    def __str__(self) -> str:
+        """For people."""
+        if self.kind is Kind.NEW and self.field is not None:
+            return f"{self.name} ({type_name(self.field)}) is no column"
+        if self.kind is Kind.NULLS:
+            return f"{self.name} " + ("is missing" if self.field is None else "may be null") + ", and the column takes no null"
+        return f"{self.name} is {type_name(self.field)}, and the column is {type_name(self.column)}"
+
+
+def as_table(schema: Schema) -> Schema:
+    """The columns of records: of a struct its fields, of anything else one that is called value."""
+    return schema if schema.type is Type.STRUCT else Schema(Type.STRUCT, fields=(Field(VALUE, schema),))
+
+
+@lru_cache(maxsize=256)
+def nullable(schema: Schema) -> Schema:
+    """A schema with nulls allowed everywhere, but as keys of maps."""
+    fields = tuple(Field(field.name, nullable(field.schema)) for field in schema.fields)
+    return replace(schema, optional=True, fields=fields, items=None if schema.items is None else nullable(schema.items))
+
+
+def type_name(schema: Schema | None) -> str:
+    """A type as people write it."""
+    match schema:
+        case None:
+            return "nothing"
+        case Schema(type=Type.DECIMAL):
+            return f"decimal({schema.precision},{schema.scale})"
+        case Schema(type=Type.TIMESTAMP | Type.TIME):
+            zone = " without a zone" if schema.type is Type.TIMESTAMP and not schema.zone else ""
+            return schema.type.value + ("" if schema.unit is Unit.MICROSECONDS else f" in {schema.unit.value}") + zone
+        case Schema(type=Type.ARRAY):
+            return f"array of {type_name(schema.items)}"
+        case Schema(type=Type.MAP):
+            return f"map of {type_name(schema.keys)} to {type_name(schema.items)}"
+        case _:
+            return schema.type.value
+
+
+def differences(table: Schema, records: Schema) -> Iterator[Change]:
+    """What records of a schema have that a table has not. Wider types in the table, and columns that may be null, are none.
+
+    Args:
+        table: A struct of its columns.
+        records: A struct: see as_table.
+    """
+    yield from _of_struct((), table, records)
+
+
+def _of_struct(path: tuple[str, ...], table: Schema, records: Schema) -> Iterator[Change]:
+    fields = {field.name: field.schema for field in records.fields}
+    for column in table.fields:
+        here = (*path, column.name)
+        field = fields.pop(column.name, None)
+        if field is not None:
+            yield from _of_part(here, column.schema, field)
+        elif not column.schema.optional and column.schema.default is None:
+            yield Change(here, Kind.NULLS, column.schema, None)
+    for name, field in fields.items():
+        yield Change((*path, name), Kind.NEW, None, field)
+
+
+def _of_part(path: tuple[str, ...], column: Schema, field: Schema) -> Iterator[Change]:
+    if field.optional and not column.optional:
+        yield Change(path, Kind.NULLS, column, field)
+    if not has_all(column, field) or _has_other_keys(column, field):
+        yield Change(path, Kind.TYPE, column, field)
+    elif column.type is Type.STRUCT:
+        yield from _of_struct(path, column, field)
+    elif column.items is not None and field.items is not None:
+        yield from _of_part((*path, "[]" if column.type is Type.ARRAY else "{}"), column.items, field.items)
+
+
+def _has_other_keys(column: Schema, field: Schema) -> bool:
+    """Keys of maps are never changed: two of them could become one."""
+    return column.type is Type.MAP and _bare(column.keys) != _bare(field.keys)
+
+
+def _bare(schema: Schema | None) -> Schema | None:
+    """A schema without what says nothing of its values."""
+    if schema is None:
+        return None
+    fields = tuple(Field(field.name, part) for field in schema.fields if (part := _bare(field.schema)) is not None)
+    items, keys = _bare(schema.items), _bare(schema.keys)
+    return replace(schema, name="", version=None, doc="", parameters=(), default=None, fields=fields, items=items, keys=keys)

@@ -1,0 +1,100 @@
+"""Transforms and predicates. Found by name; their modules are imported when they are asked for.
+
+A package offers its own by an entry point for each, whose name is the transform's (the predicate's), in its pyproject.toml:
+
+    [project.entry-points."rocketconnect.transforms"]
+    to_celsius = "weather_connect.celsius:ToCelsius"
+
+    [project.entry-points."rocketconnect.predicates"]
+    is_freezing = "weather_connect.celsius:IsFreezing"
+"""
+
+from collections.abc import Mapping
+from functools import cache, partial
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TypeVar
+
+from rocketconnect_sdk.installed import load_installed
+from rocketconnect_sdk.transforms.base import Predicate, Record, Records, Transform
+
+__all__ = [
+    "PREDICATES",
+    "TRANSFORMS",
+    "Predicate",
+    "Record",
+    "Records",
+    "Transform",
+    "built_in_predicates",
+    "built_in_transforms",
+    "predicate_class",
+    "transform_class",
+]
+
+TRANSFORMS = "rocketconnect.transforms"
+PREDICATES = "rocketconnect.predicates"
+
+_One = TypeVar("_One", Transform, Predicate)
+
+
+@cache
+def built_in_transforms() -> Mapping[str, type[Transform]]:
+    """By name those that come with the SDK: a module each in rocketconnect_sdk.transforms.built_in."""
+    return _in_package("built_in", Transform)  # type: ignore[type-abstract]
+
+
+@cache
+def built_in_predicates() -> Mapping[str, type[Predicate]]:
+    """By name those that come with the SDK: a module each in rocketconnect_sdk.transforms.predicates."""
+    return _in_package("predicates", Predicate)  # type: ignore[type-abstract]
+
+
+def transform_class(name: str) -> tuple[type[Transform], Mapping[str, str]]:
+    """The class of a transform, by its name or by the class name that others have for it; and the options that this name says.
+
+    Raises:
+        ConfigError: there is none of that name, or it could not be loaded.
+    """
+    plain, dollar, part = name.partition("$")
+    said = {"on": part.lower()} if dollar and part in ("Key", "Value") else {}
+    found = _found(plain if said else name, Transform, TRANSFORMS, built_in_transforms())  # type: ignore[type-abstract]
+    if said and not any(option.key == "on" for option in found.options):
+        said = {}
+    return found, said
+
+
+def predicate_class(name: str) -> type[Predicate]:
+    """The class of a predicate, by its name or by the class name that others have for it.
+
+    Raises:
+        ConfigError: there is none of that name, or it could not be loaded.
+    """
+    return _found(name, Predicate, PREDICATES, built_in_predicates())  # type: ignore[type-abstract]
+
+
+def _found(name: str, kind: type[_One], group: str, built_in: Mapping[str, type[_One]]) -> type[_One]:
+    for own, found in built_in.items():
+        if name == own or name in found.aliases:
+            return found
+    return load_installed(group, built_in, name, kind.__name__.lower(), partial(_checked, name=name, kind=kind))
+
+
+def _checked(found: object, name: str, kind: type[_One]) -> type[_One]:
+    if not (isinstance(found, type) and issubclass(found, kind)):
+        msg = f"{found!r} is no {kind.__name__}"
+        raise TypeError(msg)
+    if found.name != name:
+        msg = f"it is called {found.name!r}, and its entry point {name!r}"
+        raise ValueError(msg)
+    return found
+
+
+def _in_package(package: str, kind: type[_One]) -> Mapping[str, type[_One]]:
+    found: dict[str, type[_One]] = {}
+    where = import_module(f"{__name__}.{package}")
+    for module in iter_modules(where.__path__):
+        loaded = import_module(f"{where.__name__}.{module.name}")
+        for each in vars(loaded).values():
+            if isinstance(each, type) and issubclass(each, kind) and each.__module__ == loaded.__name__ and "name" in vars(each):
+                found[each.name] = each
+    return dict(sorted(found.items()))

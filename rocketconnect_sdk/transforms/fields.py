@@ -1,0 +1,168 @@
+"""Transforms of the fields of a struct: each says once for a schema what becomes of its fields; that is done to one row or many."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from rocketconnect_sdk.compact import Column
+from rocketconnect_sdk.errors import RecordError
+from rocketconnect_sdk.options import Config, Option
+from rocketconnect_sdk.schema import Field, Schema, Type
+from rocketconnect_sdk.transforms.base import ON, Record, Records, Transform, given, given_many, put, put_many
+
+Named = tuple[str, Schema | None]
+"""A field: its name, and its schema where values have one."""
+
+_PLANS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Out:
+    """One field of what comes out.
+
+    Attributes:
+        name: Its name.
+        schema: Its schema; None where values have none.
+        source: The name of the field that it is made of; None: of none, then it is `constant` or `of_record`.
+        convert: What becomes of a value of that field, nulls included; None: it stays. Raises RecordError when it can't.
+        convert_array: The same as `convert` for an Arrow array of that field, giving one of the new schema; None: value by value.
+        constant: See source.
+        of_record: Gives it for a record, of which it may look at everything but value and key.
+    """
+
+    name: str
+    schema: Schema | None
+    source: str | None = None
+    convert: Callable[[Any], object] | None = None
+    convert_array: Callable[[Any], Any] | None = None
+    constant: object = None
+    of_record: Callable[[Record], object] | None = None
+
+
+def kept(field: Named, name: str = "") -> Out:
+    """The field as it is, perhaps under another name."""
+    return Out(name or field[0], field[1], field[0])
+
+
+class FieldsTransform(Transform):
+    """A transform that makes a struct of a struct. Tombstones pass."""
+
+    options: ClassVar[Sequence[Option]] = (ON,)
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        self._outs = lru_cache(_PLANS)(self._checked)
+
+    @abstractmethod
+    def fields(self, names: Sequence[Named]) -> Sequence[Out]:
+        """What comes out, in order, where these come in.
+
+        Raises:
+            RecordError: it can't be done to a struct of these fields.
+        """
+
+    def apply(self, record: Record) -> Record:
+        """See Transform."""
+        value, schema = given(record, self.config)
+        if value is None:
+            return record
+        if not isinstance(value, Mapping):
+            msg = f"the {self.config['on']} is no struct, whose fields {self.name} could change, but {type(value).__name__}"
+            raise RecordError(msg)
+        outs = self._outs(tuple(value) if schema is None else schema)
+        shaped = None if schema is None else _shaped(schema, outs)
+        return put(record, self.config, _row(value, outs, record), shaped)
+
+    def apply_many(self, records: Records) -> Records | None:
+        """See Transform."""
+        values, schema = given_many(records, self.config)
+        if schema is None or schema.type is not Type.STRUCT or values is None:
+            return None
+        outs = self._outs(schema)
+        shaped = _shaped(schema, outs)
+        of_struct = _column if isinstance(values, Column) and outs else _rows
+        new = of_struct(values, outs, shaped, records)
+        return put_many(records, self.config, new, shaped)
+
+    def _checked(self, shape: "Schema | tuple[str, ...]") -> Sequence[Out]:
+        if isinstance(shape, Schema):
+            outs = self.fields([(field.name, field.schema) for field in shape.fields])
+        else:
+            outs = self.fields([(name, None) for name in shape])
+        names = [out.name for out in outs]
+        if doubled := sorted({name for name in names if names.count(name) > 1}):
+            msg = f"{self.name} would give several fields the name {', '.join(map(repr, doubled))}"
+            raise RecordError(msg)
+        return outs
+
+
+@lru_cache(maxsize=256)
+def _schema_of(schema: Schema, fields: tuple[Field, ...]) -> Schema:
+    # The same object for the same schema: what comes behind compares them.
+    return replace(schema, fields=fields)
+
+
+def _shaped(schema: Schema, outs: Sequence[Out]) -> Schema:
+    return _schema_of(schema, tuple(Field(out.name, out.schema) for out in outs if out.schema is not None))
+
+
+def _row(value: Mapping[str, object], outs: Sequence[Out], record: Record | None) -> dict[str, object]:
+    row = {}
+    for out in outs:
+        if out.source is not None:
+            held = value.get(out.source)
+            row[out.name] = held if out.convert is None else out.convert(held)
+        else:
+            row[out.name] = out.constant if out.of_record is None or record is None else out.of_record(record)
+    return row
+
+
+def _rows(values: Sequence[object], outs: Sequence[Out], shaped: Schema, records: Records) -> Sequence[object]:
+    del shaped
+    abouts = _abouts(records) if any(out.of_record for out in outs) else [None] * len(values)
+    rows: list[object] = []
+    for value, about in zip(values, abouts, strict=True):
+        if value is not None and not isinstance(value, Mapping):
+            msg = f"a value is no struct: {type(value).__name__}"
+            raise RecordError(msg)
+        rows.append(None if value is None else _row(value, outs, about))
+    return rows
+
+
+def _abouts(records: Records) -> Sequence[Record]:
+    return replace(records, values=[None] * len(records), keys=None).each()
+
+
+def _column(values: Sequence[object], outs: Sequence[Out], shaped: Schema, records: Records) -> Sequence[object]:
+    import pyarrow as pa
+
+    from rocketconnect_sdk.arrow import to_array
+    from rocketconnect_sdk.arrow_types import to_arrow_type
+
+    array: Any = values.array if isinstance(values, Column) else values
+    columns = dict(zip((field.name for field in array.type), array.flatten(), strict=True))
+    abouts = _abouts(records) if any(out.of_record for out in outs) else ()
+    arrays = []
+    for out in outs:
+        if out.source is None:
+            made = [out.constant] * len(array) if out.of_record is None else [*map(out.of_record, abouts)]
+            arrays.append(to_array(made, out.schema))
+        elif out.convert is None:
+            arrays.append(columns[out.source])
+        elif out.convert_array is not None:
+            arrays.append(out.convert_array(columns[out.source]))
+        else:
+            arrays.append(_converted(columns[out.source], array, out))
+    return Column(pa.StructArray.from_arrays(arrays, fields=list(to_arrow_type(shaped)), mask=array.is_null()))
+
+
+def _converted(column: Any, rows: Any, out: Out) -> Any:
+    """Value by value; nothing is made of a field of a tombstone."""
+    from rocketconnect_sdk.arrow import to_array
+
+    convert = out.convert or (lambda value: value)
+    there = rows.is_valid().to_pylist() if rows.null_count else [True] * len(rows)
+    made = [convert(value) if is_there else None for value, is_there in zip(Column(column), there, strict=True)]
+    return to_array(made, out.schema)

@@ -1,0 +1,1 @@
+"""The predicates that come with the SDK: a module each."""

@@ -1,0 +1,106 @@
+"""The transforms of a connector at work on batches of its source. Pure, but for what transforms do."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from rocketconnect_sdk.compact import Column, Texts, picked
+from rocketconnect_sdk.record import Rejected, SourceBatch
+from rocketconnect_sdk.transforms.base import Records, in_order, one_by_one
+from rocketconnect_sdk.transforms.chain import Chain, StepFailed
+from services.executor.runtime.failures import Failure, Stage
+
+
+def failure_of(failed: StepFailed, original: object) -> Failure:
+    """Why a record can't go on that a step could not change.
+
+    Args:
+        failed: What the chain says.
+        original: The record before the first step: its value, or the body of its message.
+    """
+    failure = Failure.of_value(Stage.TRANSFORM, failed.error, original, failed.transform)
+    return replace(failure, message=f"transform {failed.step}: {failure.message}")
+
+
+def of_source(chain: Chain, batch: SourceBatch, topic: str) -> list[SourceBatch]:
+    """The batches that a batch becomes, each of one schema, in the order of its records: at least one, the last perhaps empty.
+
+    Together they end where it ends. In the place of a value that could not be changed stands a Failure.
+
+    Args:
+        chain: The transforms.
+        batch: Of the source. One without records only moves its position.
+        topic: Of records that name none.
+
+    Raises:
+        SystemAway, RetriableError, PermanentError: of a transform; nothing was done.
+    """
+    if not chain or not len(batch):
+        return [batch]
+    aside: dict[int, object] = {}
+    if not isinstance(batch.values, Texts | Column) and Rejected in set(map(type, batch.values)):
+        aside = {index: value for index, value in enumerate(batch.values) if isinstance(value, Rejected)}
+    records = _records(batch, topic)
+    done = chain.run(records.take([index for index in range(len(batch)) if index not in aside]) if aside else records)
+    aside.update({index: failure_of(failed, batch.values[index]) for index, failed in done.failed.items()})
+    runs = _with(aside, records, done.runs) if aside else done.runs
+    return list(_batches(batch, runs, aside))
+
+
+def _records(batch: SourceBatch, topic: str) -> Records:
+    topics = None if batch.topics is None else [each or topic for each in batch.topics]
+    return Records(
+        batch.values,
+        range(len(batch)),
+        topic,
+        batch.schema,
+        batch.key_schema,
+        batch.keys,
+        batch.timestamps_ms,
+        batch.headers,
+        topics,
+    )
+
+
+def _with(aside: Mapping[int, object], records: Records, runs: Sequence[Records]) -> list[Records]:
+    """With a tombstone in the place of each that is aside: it goes with what is around it."""
+    placeholders = replace(records.take(sorted(aside)), values=[None] * len(aside)).each()
+    return in_order([*one_by_one(runs), *zip(sorted(aside), placeholders, strict=True)])
+
+
+def _batches(batch: SourceBatch, runs: Sequence[Records], aside: Mapping[int, object]) -> Iterator[SourceBatch]:
+    if not runs:
+        yield SourceBatch(batch.partition, [], [], end=batch.end or batch.offsets[-1])
+        return
+    for run, following in pairwise([*runs, None]):
+        if run is None:
+            continue
+        # What was left out behind a run is done when the run is.
+        last = batch.end or batch.offsets[-1] if following is None else batch.offsets[following.indexes[0] - 1]
+        yield SourceBatch(
+            batch.partition,
+            run.values if not aside else [aside.get(index, value) for index, value in zip(run.indexes, run.values, strict=True)],
+            batch.offsets if len(run) == len(batch) else picked(batch.offsets, run.indexes),
+            run.keys,
+            _times(run),
+            run.headers,
+            _topics(run),
+            run.schema,
+            run.key_schema,
+            batch.size * len(run) // len(batch),
+            None if batch.properties is None else picked(batch.properties, run.indexes),
+            last,
+        )
+
+
+def _times(run: Records) -> Sequence[int] | None:
+    """None where one has none: a batch has all or none."""
+    times = run.timestamps_ms
+    if times is None:
+        return None
+    known = [time for time in times if time is not None]
+    return known if len(known) == len(times) else None
+
+
+def _topics(run: Records) -> Sequence[str]:
+    return [run.topic] * len(run) if run.topics is None else run.topics

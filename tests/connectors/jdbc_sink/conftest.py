@@ -1,0 +1,126 @@
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psycopg
+import pyarrow as pa
+import pytest
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+from connectors.jdbc_sink import JdbcSink
+from connectors.jdbc_sink.task import JdbcTask
+from rocketconnect_sdk.arrow import to_array
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.options import parse
+from rocketconnect_sdk.schema import Schema
+from rocketconnect_sdk.sink import QueuePosition, SinkCommit
+from rocketconnect_sdk.spark import to_spark
+from tests.servers.mariadb import Mariadb
+
+QUEUE = "orders/broker-a/0"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What a sink reads of a DataFrame."""
+
+    table: pa.Table
+
+    @property
+    def schema(self) -> StructType:
+        return from_arrow_schema(self.table.schema)
+
+    def toArrow(self) -> pa.Table:
+        return self.table
+
+
+@dataclass(slots=True)
+class Target:
+    """A database, and a sink that writes to it."""
+
+    kind: str
+    options: dict[str, str]
+    connect: Callable[[], Any]
+    offset: int = 0
+    tasks: list[JdbcTask] = field(default_factory=list)
+
+    def run(self, *statements: str) -> list[Any]:
+        with closing(self.connect()) as database:
+            cursor = database.cursor()
+            for statement in statements:
+                cursor.execute(statement.replace('"', "`") if self.kind == "mariadb" else statement)
+            rows = list(cursor.fetchall()) if cursor.description else []
+            database.commit()
+            return rows
+
+    def start(self, **options: str) -> JdbcTask:
+        given = {name.replace("_", "."): value for name, value in options.items()}
+        config = parse(JdbcSink().options, {"table.name.format": "rows", **self.options, **given})
+        task = JdbcSink().open(config, {}, TaskContext(epoch=len(self.tasks) + 1))
+        task.start()
+        self.tasks.append(task)
+        return task
+
+    def write(
+        self,
+        task: JdbcTask,
+        values: Sequence[object],
+        schema: Schema | None,
+        topic: str = "orders",
+        keys: Sequence[object] = (),
+        headers: Sequence[dict[str, str]] = (),
+    ) -> None:
+        array = to_spark(to_array(values, schema))
+        commit = SinkCommit(
+            "test",
+            0,
+            1,
+            {QUEUE: QueuePosition(self.offset)},
+            {QUEUE: QueuePosition(self.offset + 1)},
+            len(values),
+            str(self.offset),
+        )
+        if schema is not None:
+            task.columns_for(schema)
+        columns = {
+            "value": array,
+            "topic": [topic] * len(array),
+            "key": to_array(keys or [None] * len(array), None),
+            "header:unchanged": pa.array([each.get("unchanged") for each in headers or [{}] * len(array)], pa.string()),
+        }
+        task.write(Frame(pa.table({name: columns[name] for name in task.columns})), commit)  # type: ignore[arg-type]
+        self.offset += 1
+
+
+_NUMBERS = count()
+
+
+@pytest.fixture(params=["postgres", "mariadb", "sqlite"])
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Target]:
+    name = f"sink{next(_NUMBERS)}"
+    if request.param == "postgres":
+        server = urlsplit(request.getfixturevalue("postgres"))
+        place = {"host": server.hostname, "port": server.port, "user": "postgres"}
+        with psycopg.connect(**place, dbname="test", autocommit=True) as database:
+            database.execute(f"CREATE DATABASE {name}".encode())
+        url = f"postgresql://{server.hostname}:{server.port}/{name}"
+        made = Target("postgres", {"connection.url": url, "user": "postgres"}, lambda: psycopg.connect(**place, dbname=name))
+    elif request.param == "mariadb":
+        running: Mariadb = request.getfixturevalue("mariadb")
+        with running.connect() as connection, connection.cursor() as cursor:
+            cursor.execute(f"CREATE DATABASE {name}")
+            cursor.execute("CREATE OR REPLACE USER plain@'%'")
+            cursor.execute(f"GRANT ALL ON {name}.* TO plain@'%'")
+        url = f"mysql://127.0.0.1:{running.port}/{name}"
+        made = Target("mariadb", {"connection.url": url, "user": "plain"}, lambda: running.connect(database=name, autocommit=False))
+    else:
+        made = Target("sqlite", {"connection.url": f"sqlite:///{tmp_path}/db"}, lambda: sqlite3.connect(tmp_path / "db"))
+    yield made
+    for task in made.tasks:
+        task.close()

@@ -1,0 +1,43 @@
+"""What only MySQL writes: the events of a compressed transaction, which all end at one place."""
+
+from typing import Any, cast
+
+from connectors.mysql_cdc_source.binlog.column import Column, Type
+from connectors.mysql_cdc_source.binlog.events import Change, Rows
+from connectors.mysql_cdc_source.binlog.header import Header
+from connectors.mysql_cdc_source.binlog.server import Position
+from connectors.mysql_cdc_source.binlog.stream import BinlogStream, Entry
+from connectors.mysql_cdc_source.binlog.table_map import KeyColumn, TableMap
+from connectors.mysql_cdc_source.making import Making
+from connectors.mysql_cdc_source.streaming import LogReader
+from connectors.mysql_cdc_source.tables import Filter
+from rocketconnect_sdk.changes import ChangeForm
+from rocketconnect_sdk.context import TaskContext
+
+TABLE = TableMap("d", "t", (Column(Type.LONG, nullable=False, name="id", unsigned=False),), (KeyColumn(0),), ())
+
+
+class Scripted:
+    """A stream of these entries."""
+
+    def __init__(self, entries: list[Entry]) -> None:
+        self._entries = entries
+
+    def poll(self, timeout: float) -> list[Entry]:
+        del timeout
+        entries, self._entries = self._entries, []
+        return entries
+
+
+def _inserted(*ids: int) -> Entry:
+    rows: list[tuple[Any, ...]] = [(number,) for number in ids]
+    event = Rows(Change.INSERT, TABLE, [], rows, (), (0,), ends_statement=True)
+    return Entry(Header(1_700_000_000, 30, 1, 50, 900, 0), event, Position("log.000002", 900), None, between=False)
+
+
+def test_rows_of_events_that_end_at_one_place_have_offsets_of_their_own() -> None:
+    making = Making(ChangeForm(envelope=False), "mysql", "s", "t", "${table}", columnar=True, positions={})
+    stream = cast("BinlogStream", Scripted([_inserted(1, 2), _inserted(3)]))
+    (batch,) = LogReader(stream, 0, making, Filter(), lambda _: None, lambda *_: {}, TaskContext()).poll()
+    assert batch.offsets == [(0, 2, 900, 1), (0, 2, 900, 2), (0, 2, 900, 3)]
+    assert list(batch.values) == [{"id": 1}, {"id": 2}, {"id": 3}]

@@ -1,0 +1,32 @@
+"""What every source must do."""
+
+from typing import Any
+
+import pytest
+
+from connectors.postgres_cdc_source import PostgresCdcSource
+from rocketconnect_sdk.conformance import SourceCase, SourceSuite
+from tests.connectors.postgres_cdc_source.capturing import Shop
+
+ROWS: list[dict[str, Any]] = [{"id": number - 3, "name": None if number % 3 else f"é{number}"} for number in range(30)]
+
+
+class TestRowsThatAreThere(SourceSuite):
+    @pytest.fixture
+    def case(self, shop: Shop) -> SourceCase:
+        shop.run(f"CREATE TABLE {shop.name}.t (id bigint PRIMARY KEY, name text)")
+        for row in ROWS:
+            shop.connection.execute(f"INSERT INTO {shop.name}.t VALUES (%s, %s)".encode(), list(row.values()))
+        return SourceCase(PostgresCdcSource(), shop.config(change_form="row", snapshot_mode="only"), ROWS)
+
+
+class TestTwoTables(SourceSuite):
+    @pytest.fixture
+    def case(self, shop: Shop) -> SourceCase:
+        shop.run(
+            f"CREATE TABLE {shop.name}.a (b date, a int, PRIMARY KEY (b, a))",
+            f"INSERT INTO {shop.name}.a SELECT date '2024-01-01' + n / 3, -n FROM generate_series(0, 9) n",
+            f"CREATE TABLE {shop.name}.b (id uuid PRIMARY KEY)",
+            f"INSERT INTO {shop.name}.b SELECT md5(n::text)::uuid FROM generate_series(0, 9) n",
+        )
+        return SourceCase(PostgresCdcSource(), shop.config(change_form="row", snapshot_mode="only"))

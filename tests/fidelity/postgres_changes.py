@@ -1,0 +1,102 @@
+"""The workload for PostgreSQL. Pure."""
+
+from tests.fidelity.workload import END, LARGE, Workload, common, inserts, single_rows, singles, typed, updates
+
+_LARGE_TEXT = "(SELECT string_agg(md5(n::text), '') FROM generate_series(1, 1000) AS n)"
+
+TYPED = {
+    "boolean_": ("BOOLEAN", ["true", "false"]),
+    "smallint_": ("SMALLINT", ["-32768", "32767"]),
+    "integer_": ("INTEGER", ["-2147483648", "2147483647"]),
+    "bigint_": ("BIGINT", ["-9223372036854775808", "9223372036854775807"]),
+    "real_": ("REAL", ["1.5", "-3.25e10", "0.1"]),
+    "double_": ("DOUBLE PRECISION", ["0.1", "-1.7976931348623157e308", "5e-324"]),
+    "numeric_": ("NUMERIC(10, 2)", ["-99999999.99", "99999999.99", "0.01"]),
+    "numeric_60": ("NUMERIC(60, 30)", ["0.000000000000000000000000000001", f"-{'9' * 30}.{'9' * 30}"]),
+    "money_": ("MONEY", ["'-1234.56'", "'92233720368547758.07'"]),
+    "text_": ("TEXT", ["'ä€😀'", "''", "'it''s'"]),
+    "varchar_": ("VARCHAR(20)", ["'trailing  '", "''"]),
+    "char_": ("CHAR(5)", ["'ab'", "'abcde'"]),
+    "enum_": ("mood", ["'glad'", "'sad'"]),
+    "positive_": ("positive", ["1", "2147483647"]),
+    "bytea_": ("BYTEA", [r"'\x00ff10'", r"'\x'"]),
+    "date_": ("DATE", ["'2024-02-29'", "'1969-12-31'", "'0001-01-01'", "'9999-12-31'"]),
+    "time_": ("TIME", ["'23:59:59.123456'", "'00:00'"]),
+    "timestamp_": ("TIMESTAMP", ["'2024-02-29 23:59:59.123456'", "'1969-12-31 23:59:59.999999'", "'9999-12-31 23:59:59'"]),
+    "timestamp_3": ("TIMESTAMP(3)", ["'2024-02-29 23:59:59.123'"]),
+    "timestamptz_": ("TIMESTAMPTZ", ["'2024-02-29 23:59:59.123456+02'", "'1969-12-31 23:59:59.999999Z'"]),
+    "uuid_": ("UUID", ["'00112233-4455-6677-8899-aabbccddee00'"]),
+    "json_": ("JSON", ["""'{"a": [1, 2.50, null, "ä"]}'"""]),
+    "jsonb_": ("JSONB", ["""'{"b": 1, "a": 2}'""", "'null'"]),
+    "xml_": ("XML", ["'<a>1</a>'"]),
+    "inet_": ("INET", ["'192.168.0.1/24'", "'::1'"]),
+    "cidr_": ("CIDR", ["'192.168.0.0/24'"]),
+    "macaddr_": ("MACADDR", ["'08:00:2b:01:02:03'"]),
+    "int4range_": ("INT4RANGE", ["'[1,5)'", "'empty'"]),
+    "numrange_": ("NUMRANGE", ["'[1.5,)'"]),
+    "tsrange_": ("TSRANGE", ["'[2024-01-01,2024-02-01)'"]),
+    "daterange_": ("DATERANGE", ["'[2024-01-01,2024-02-01)'"]),
+    "integers_": ("INTEGER[]", ["'{1,NULL,3}'", "'{}'"]),
+    "texts_": ("TEXT[]", ["""'{"a,b",NULL,"c\\"d"}'"""]),
+    "uuids_": ("UUID[]", ["'{00112233-4455-6677-8899-aabbccddee00}'"]),
+    "dates_": ("DATE[]", ["'{2024-02-29}'"]),
+    "numerics_": ("NUMERIC(10, 2)[]", ["'{1.50,-2}'"]),
+}
+"""Columns on whose values both agree."""
+
+SURPRISES = {
+    "nan": ("NUMERIC(10, 2)", ["'NaN'"]),
+    "double_nan": ("DOUBLE PRECISION", ["'NaN'", "'Infinity'", "'-Infinity'"]),
+    "endless_date": ("DATE", ["'infinity'", "'-infinity'"]),
+    "endless_timestamp": ("TIMESTAMP", ["'infinity'", "'-infinity'"]),
+    "endless_timestamptz": ("TIMESTAMPTZ", ["'infinity'", "'-infinity'"]),
+    "interval_": ("INTERVAL", ["'1 month'", "'30 days 10:30:00'"]),
+    "bits": ("BIT(3)", ["B'101'", "B'001'"]),
+    "varbits": ("BIT VARYING(10)", ["B'0101'"]),
+    "timetz_": ("TIMETZ", ["'12:34:56.789012+02'"]),
+    "midnight": ("TIME", ["'24:00:00'"]),
+    "free_numeric": ("NUMERIC", ["1.50"]),
+    "name_": ("NAME", ["'a_name'"]),
+    "point_": ("POINT", ["'(1,-2.5)'"]),
+    "hstore_": ("HSTORE", ["""'"a"=>"1", "b"=>NULL'"""]),
+    "oid_": ("OID", ["4294967295"]),
+    "before_christ": ("DATE", ["'0044-03-15 BC'"]),
+}
+"""Columns of which Debezium says something else, or in another form."""
+
+_COMMON = common(f"generate_series(1, {LARGE}) AS seq")
+WORKLOAD = Workload(
+    tables=[
+        "CREATE EXTENSION IF NOT EXISTS hstore",
+        "CREATE TYPE mood AS ENUM ('sad', 'glad')",
+        "CREATE DOMAIN positive AS INTEGER CHECK (VALUE > 0)",
+        *typed("typed", TYPED),
+        *typed("surprises", SURPRISES),
+        *singles(SURPRISES),
+        "CREATE TABLE toasted (id INT PRIMARY KEY, a INT, large TEXT)",
+        f"INSERT INTO toasted VALUES (1, 1, {_LARGE_TEXT})",
+        *_COMMON.tables,
+        "CREATE TABLE keyless_full (a INT, b VARCHAR(50))",
+        *(f"ALTER TABLE {name} REPLICA IDENTITY FULL" for name in ("typed", "keyless", "keyless_full", "large")),
+        "CREATE TABLE default_identity (id INT PRIMARY KEY, a INT)",
+    ],
+    changes=[
+        *inserts("typed", TYPED, 11),
+        *updates("typed", TYPED, 11),
+        "DELETE FROM typed",
+        *inserts("surprises", SURPRISES, 11),
+        *single_rows(SURPRISES, 11),
+        f"INSERT INTO toasted VALUES (2, 2, {_LARGE_TEXT})",
+        "UPDATE toasted SET a = 3 WHERE id = 2",
+        "UPDATE toasted SET id = 20 WHERE id = 2",
+        "INSERT INTO keyless_full VALUES (1, 'x')",
+        "UPDATE keyless_full SET b = 'y'",
+        "DELETE FROM keyless_full",
+        "INSERT INTO default_identity VALUES (1, 1)",
+        "UPDATE default_identity SET a = 2",
+        "UPDATE default_identity SET id = 2",
+        "DELETE FROM default_identity",
+        *_COMMON.changes,
+        f"INSERT INTO {END} VALUES (1)",
+    ],
+)

@@ -1,0 +1,37 @@
+"""replace_field keeps, leaves out and renames."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rocketconnect_sdk.conformance.transform import Example, TransformSuite
+from rocketconnect_sdk.schema import STRING, Schema, Type, struct
+from rocketconnect_sdk.transforms import Record
+
+NUMBER = Schema(Type.INT64)
+PERSON = struct([("id", NUMBER), ("name", STRING), ("age", NUMBER)], name="person")
+ADA = Record({"id": 1, "name": "Ada", "age": 36}, PERSON, topic="t")
+
+
+class TestReplaceField(TransformSuite):
+    transform: ClassVar[str] = "replace_field"
+    wrong: ClassVar = [
+        ({}, "neither include nor exclude nor renames"),
+        ({"renames": "a"}, "instead of old:new"),
+        ({"include": "a", "inclde": "b"}, "inclde"),
+    ]
+
+    def examples(self) -> Sequence[Example]:
+        return [
+            Example(
+                {"include": "name, id"},
+                ADA,
+                Record({"id": 1, "name": "Ada"}, struct([("id", NUMBER), ("name", STRING)], name="person"), topic="t"),
+            ),
+            Example({"exclude": "id,name"}, ADA, Record({"age": 36}, struct([("age", NUMBER)], name="person"), topic="t")),
+            Example({"exclude": "id,name,age"}, ADA, Record({}, struct([], name="person"), topic="t")),
+            Example({"renames": "id:number,none:x"}, Record({"id": 1, "b": 2}), Record({"number": 1, "b": 2})),
+            Example({"renames": "id:name"}, ADA, "would give several fields the name 'name'"),
+            Example({"include": "id"}, Record("text", STRING), "is no struct, whose fields"),
+            Example({"include": "id", "on": "key"}, Record(1, key={"id": 1, "x": 2}), Record(1, key={"id": 1})),
+            Example({"exclude": "x", "on": "key"}, Record(1), Record(1)),
+        ]

@@ -1,0 +1,164 @@
+"""A table of a real MariaDB becomes one of a real PostgreSQL, over a real RocketMQ and Spark, while its source is killed."""
+
+import json
+import random
+import time
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+import pytest
+
+from services.executor.runtime.task import Kind
+from tests.connectors.mysql_cdc_source.binlog.reading import Database
+from tests.connectors.mysql_cdc_source.capturing import options
+from tests.servers.mariadb import PASSWORD, Mariadb
+from tests.servers.postgres import Postgres, PostgresFailed
+from tests.services.executor.runtime.conftest import Tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+pytestmark = [
+    pytest.mark.rocketmq,
+    pytest.mark.spark,
+    pytest.mark.mariadb,
+    pytest.mark.postgres,
+    pytest.mark.slow,
+    # py4j leaves the socket of each ended thread to the garbage collector.
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+ROWS, CHANGES, KILLS = 3_000, 900, 3
+SECONDS = 120.0
+COLUMNS = {
+    "id": "BIGINT PRIMARY KEY",
+    "name": "VARCHAR(200) CHARACTER SET utf8mb4",
+    "price": "DECIMAL(12, 3)",
+    "made": "DATETIME(6)",
+    "day": "DATE",
+    "data": "VARBINARY(50)",
+    "weight": "DOUBLE",
+    "facts": "JSON",
+    "many": "INT UNSIGNED",
+}
+
+
+@pytest.fixture
+def target() -> "Iterator[tuple[psycopg.Connection[Any], int]]":
+    try:
+        server = Postgres(fsync="off")
+    except PostgresFailed as error:
+        pytest.fail(str(error), pytrace=False)
+    with server.running("shop"):
+        url = f"postgresql://postgres@127.0.0.1:{server.port}/shop"
+        with psycopg.connect(url, autocommit=True) as connection:
+            yield connection, server.port
+
+
+def row(chance: random.Random, number: int) -> tuple[Any, ...]:
+    nothing = chance.random() < 0.1
+    return (
+        number,
+        None if nothing else "é\"'\\\n" * chance.randrange(9),
+        chance.randrange(-(10**9), 10**9) / 1000,
+        f"20{chance.randrange(10, 99)}-02-28 23:59:59.{chance.randrange(10**6):06}",
+        None if nothing else f"19{chance.randrange(10, 99)}-12-31",
+        chance.randbytes(chance.randrange(50)),
+        None if nothing else chance.random() * 10 ** chance.randrange(-200, 200),
+        json.dumps({"a": [chance.random(), None, "ü"]}),
+        chance.randrange(1 << 32),
+    )
+
+
+def change(database: Database, chance: random.Random, number: int) -> None:
+    key = chance.randrange(1, ROWS + 300)
+    with database.connection.cursor() as cursor:
+        kind = chance.choice(("write", "update", "delete", "move", "many"))
+        if kind == "write":
+            marks = ", ".join(["%s"] * len(COLUMNS))
+            cursor.execute(f"REPLACE INTO t VALUES ({marks})", row(chance, key))
+        elif kind == "update":
+            cursor.execute("UPDATE t SET price = price + 1, name = %s WHERE id = %s", [f"changed {number}", key])
+        elif kind == "delete":
+            cursor.execute("DELETE FROM t WHERE id = %s", [key])
+        elif kind == "move":
+            cursor.execute("UPDATE t SET id = %s WHERE id = %s", [100_000 + number, key])
+        else:
+            cursor.execute("UPDATE t SET weight = %s WHERE id BETWEEN %s AND %s", [float(number), key, key + 20])
+
+
+def told(rows: Any) -> dict[int, tuple[Any, ...]]:
+    """Values as both databases have them."""
+    found: dict[int, tuple[Any, ...]] = {}
+    for held in rows:
+        values: list[Any] = [bytes(value) if isinstance(value, (bytes, memoryview)) else value for value in held]
+        values[7] = values[7] if isinstance(values[7], (dict, type(None))) else json.loads(values[7])
+        found[values[0]] = tuple(values)
+    return found
+
+
+@pytest.mark.parametrize("form", ["envelope", "row"])
+def test_the_target_becomes_the_source_though_the_source_is_killed(
+    tasks: Tasks,
+    mariadb: Mariadb,
+    target: "tuple[psycopg.Connection[Any], int]",
+    spark: "SparkSession",
+    monkeypatch: pytest.MonkeyPatch,
+    form: str,
+) -> None:
+    monkeypatch.setenv("MARIADB_PASSWORD", PASSWORD)
+    copy, port = target
+    chance = random.Random(3)
+    topic = f"{tasks.topic}-t"
+    tasks.client.create_topic(topic, queues=2)
+    with Database(mariadb) as database:
+        database.run(f"CREATE TABLE t ({', '.join(f'{name} {kind}' for name, kind in COLUMNS.items())})")
+        with database.connection.cursor() as cursor:
+            marks = ", ".join(["%s"] * len(COLUMNS))
+            cursor.executemany(f"INSERT INTO t VALUES ({marks})", [row(chance, number) for number in range(1, ROWS + 1)])
+        source = {
+            "connector.class": "mysql_cdc_source",
+            **options(database, table_topic="${topic}-${table}", change_form=form),
+            "key.converter": "json",
+            "value.converter": "json",
+        }
+        epochs = iter(range(1, 100))
+        process = tasks.spawn(Kind.SOURCE, source, epoch=next(epochs))
+        sink = {
+            "connector.class": "jdbc_sink",
+            "engine": "spark",
+            "topics": topic,
+            "connection.url": f"postgresql://127.0.0.1:{port}/shop",
+            "user": "postgres",
+            "table.name.format": "copy",
+            "insert.mode": "upsert",
+            "pk.mode": "record_value" if form == "envelope" else "record_key",
+            "pk.fields": "id",
+            "delete.enabled": "true",
+            "auto.create": "true",
+            "key.converter": "json",
+            "value.converter": "json",
+        }
+        running = tasks.start(Kind.SINK, sink, spark=lambda: spark)
+        for kill in range(KILLS):
+            for number in range(kill * CHANGES // KILLS, (kill + 1) * CHANGES // KILLS):
+                change(database, chance, number)
+            process.kill()
+            process.wait()
+            process = tasks.spawn(Kind.SOURCE, source, epoch=next(epochs))
+            time.sleep(chance.uniform(0.5, 2.0))
+        database.run("INSERT INTO t (id, name) VALUES (999999, 'last')")
+        wanted = told(database.select("SELECT * FROM t"))
+        deadline = time.monotonic() + SECONDS
+        names = ", ".join(COLUMNS)
+        found: dict[int, tuple[Any, ...]] = {}
+        while found != wanted:
+            different = {key for key in found.keys() | wanted.keys() if found.get(key) != wanted.get(key)}
+            state = (running.reporter.states[-1:], running.reporter.logs[-3:], (tasks.path / "SOURCE.log").read_text()[-500:])
+            assert time.monotonic() < deadline, (state, [(found.get(key), wanted.get(key)) for key in sorted(different)[:2]])
+            time.sleep(0.5)
+            if copy.execute("SELECT to_regclass('copy')").fetchone() != (None,):
+                found = told(copy.execute(f"SELECT {names} FROM copy".encode()).fetchall())
+        assert running.stop().clean

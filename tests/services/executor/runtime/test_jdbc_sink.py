@@ -1,0 +1,95 @@
+"""jdbc_sink in the runtime: what it refuses goes by the error policy, and it goes on where its database says."""
+
+import json
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rocketmq_remoting.model import Message
+from services.executor.runtime.extras import EXTENSION, TOMBSTONE
+from services.executor.runtime.task import Kind
+from tests.services.executor.runtime.conftest import Tasks
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [
+    pytest.mark.rocketmq,
+    pytest.mark.spark,
+    # py4j leaves the socket of each ended thread to the garbage collector.
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+def message(number: int | None, name: str) -> str:
+    fields = [{"field": "id", "type": "int64", "optional": True}, {"field": "name", "type": "string", "optional": True}]
+    schema = {"type": "struct", "fields": fields, "optional": False}
+    return json.dumps({"schema": schema, "payload": {"id": number, "name": name}})
+
+
+def tombstone(key: int) -> Message:
+    return Message(b"", keys=str(key), properties={TOMBSTONE: "1"})
+
+
+def put(tasks: Tasks, bodies: "list[str] | list[Message]") -> None:
+    if not tasks.client.topic_exists(tasks.topic):
+        tasks.client.create_topic(tasks.topic, queues=1)
+    (queue,) = tasks.client.queues(tasks.topic)
+    tasks.client.send_batch(queue, [Message(body.encode()) if isinstance(body, str) else body for body in bodies], 20)
+
+
+def test_bad_rows_are_skipped_and_the_others_are_there_once(tasks: Tasks, spark: "SparkSession") -> None:
+    path = tasks.path / "db"
+    config = {
+        "connector.class": "jdbc_sink",
+        "engine": "spark",
+        "connection.url": f"sqlite:///{path}",
+        "table.name.format": "${topic}",
+        "insert.mode": "upsert",
+        "pk.fields": "id",
+        "auto.create": "true",
+        "value.converter": "json",
+        "value.converter.schemas.enable": "true",
+        "errors.tolerance": "all",
+    }
+    put(tasks, [message(1, "a"), message(None, "no key"), message(2, "b"), message(1, "c")])
+    running = tasks.start(Kind.SINK, config, spark=lambda: spark)
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 3, 120)
+    assert running.stop().clean
+    assert running.reporter.metrics.records_skipped == 1
+    put(tasks, [message(3, "d")])
+    running = tasks.start(Kind.SINK, config, epoch=2, spark=lambda: spark)
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 1, 120)
+    assert running.stop().clean
+    with closing(sqlite3.connect(path)) as database:
+        found = database.execute(f'SELECT id, name FROM "{tasks.topic}" ORDER BY id').fetchall()
+    assert found == [(1, "c"), (2, "b"), (3, "d")]
+
+
+def test_tombstones_delete_rows_and_columns_that_are_not_told_stay(tasks: Tasks, spark: "SparkSession") -> None:
+    path = tasks.path / "db"
+    config = {
+        "connector.class": "jdbc_sink",
+        "engine": "spark",
+        "connection.url": f"sqlite:///{path}",
+        "insert.mode": "upsert",
+        "pk.mode": "record_key",
+        "pk.fields": "id",
+        "delete.enabled": "true",
+        "auto.create": "true",
+        "key.converter": "string",
+        "value.converter": "json",
+        "value.converter.schemas.enable": "true",
+    }
+    rows = [Message(message(number, "a").encode(), keys=str(number)) for number in (1, 2, 3)]
+    put(tasks, [tombstone(1), *rows, tombstone(2)])
+    running = tasks.start(Kind.SINK, config, spark=lambda: spark)
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 5, 120)
+    unchanged = Message(message(1, "not told").encode(), keys="1", properties={f"{EXTENSION}unchanged": "name"})
+    put(tasks, [tombstone(3), tombstone(7), unchanged])
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 8, 120)
+    assert running.stop().clean
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute(f'SELECT id, name FROM "{tasks.topic}"').fetchall() == [(1, "a")]

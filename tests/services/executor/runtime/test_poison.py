@@ -1,0 +1,90 @@
+"""One bad record among 10,000 that are one batch costs that record: its dead letter says where and why, and has its bytes."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from rocketconnect_sdk.converters import converter
+from rocketconnect_sdk.schema import STRING, Schema, Type, struct
+from rocketmq_remoting.model import Message
+from services.executor.runtime.task import Kind
+from tests.registry.server import TestRegistry, running
+from tests.services.executor.runtime.conftest import Tasks
+
+pytestmark = pytest.mark.rocketmq
+
+COUNT = 10_000
+POISONED = 6_789
+SCHEMA = struct([("n", Schema(Type.INT64)), ("s", STRING)])
+ROWS = [{"n": number, "s": str(number)} for number in range(COUNT)]
+GOOD = [row for row in ROWS if row["n"] != POISONED]
+
+
+@pytest.fixture
+def registry() -> Iterator[TestRegistry]:
+    with running() as found:
+        yield found
+
+
+def put(tasks: Tasks, bodies: Sequence[bytes]) -> None:
+    tasks.create_topic(1)
+    (queue,) = tasks.client.queues(tasks.topic)
+    for start in range(0, COUNT, 2_000):
+        tasks.client.send_batch(queue, [Message(body) for body in bodies[start : start + 2_000]], 20)
+
+
+def letter(tasks: Tasks, topic: str) -> tuple[bytes, dict[str, str]]:
+    """The only one."""
+    found = []
+    for queue in tasks.client.queues(topic):
+        tasks.client.barrier(queue.broker)
+        found += [message for message in tasks.client.pull(queue, 0).messages if message.body]
+    (message,) = found
+    prefix = "__connect.errors."
+    return message.body, {name.removeprefix(prefix): value for name, value in message.properties.items()}
+
+
+def run(tasks: Tasks, config: Mapping[str, str]) -> tuple[list[Any], bytes, dict[str, str]]:
+    """What a sink has written, and the dead letter."""
+    dead = f"dead-{tasks.unique}"
+    file = tasks.path / "out"
+    own = {"connector.class": "file_lines", "engine": "native", "filename": str(file), "batch.records": str(COUNT)}
+    tolerant = {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": dead}
+    sink = tasks.start(Kind.SINK, {**own, **tolerant, **config})
+    sink.reporter.wait_for_out(COUNT - 1, 120)
+    assert sink.stop().clean
+    assert sink.reporter.metrics.dead_letters == 1
+    return [json.loads(line) for line in file.read_text().splitlines()], *letter(tasks, dead)
+
+
+@pytest.mark.parametrize("name", ["json", "avro", "json_schema", "protobuf"])
+def test_of_bytes_that_a_converter_cannot_read(tasks: Tasks, registry: TestRegistry, name: str) -> None:
+    options = {} if name == "json" else {"schema.registry.url": registry.url}
+    writing = converter(name, options, is_key=False)
+    writing.for_topic(tasks.topic)
+    bodies = list(writing.encode_many(ROWS, SCHEMA))
+    bodies[POISONED] = b"\x00poison\xff"
+    put(tasks, bodies)
+    config = {f"value.converter.{key}": value for key, value in options.items()}
+    found, body, said = run(tasks, {"value.converter": name, **config})
+    assert found == GOOD
+    assert body == bodies[POISONED]
+    assert (said["stage"], said["offset"], said["exception.class.name"]) == ("CONVERTER", str(POISONED), "RecordError")
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [("cast", {"spec": "n:int64,s:int64"}), ("sql", {"query": "SELECT n, CAST(s AS BIGINT) AS s FROM records"})],
+)
+def test_of_a_value_that_a_transform_cannot_change(tasks: Tasks, kind: str, options: Mapping[str, str]) -> None:
+    writing = converter("json", {}, is_key=False)
+    bodies = list(writing.encode_many([*ROWS[:POISONED], {"n": POISONED, "s": "many"}, *ROWS[POISONED + 1 :]], SCHEMA))
+    put(tasks, bodies)
+    step = {"transforms": "x", "transforms.x.type": kind, **{f"transforms.x.{key}": value for key, value in options.items()}}
+    found, body, said = run(tasks, {"value.converter": "json", **step})
+    assert found == [{"n": row["n"], "s": row["n"]} for row in GOOD]
+    assert body == bodies[POISONED]
+    assert (said["stage"], said["offset"]) == ("TRANSFORMATION", str(POISONED))
+    assert said["exception.message"].startswith("transform x: ")

@@ -1,0 +1,105 @@
+"""Tasks whose values have their schemas in a registry: through it to the sink, and while it is away."""
+
+from collections.abc import Iterator
+
+import pytest
+from starlette.responses import Response
+
+from services.executor.runtime.task import Kind, State
+from tests.registry.server import TestRegistry, running
+from tests.services.executor.runtime.conftest import Tasks, rows
+
+pytestmark = pytest.mark.rocketmq
+
+LINES = [f"line {number}" for number in range(200)]
+
+
+@pytest.fixture
+def registry() -> Iterator[TestRegistry]:
+    with running() as found:
+        yield found
+
+
+@pytest.mark.parametrize("name", ["avro", "json_schema"])
+def test_a_registry_that_is_away_is_waited_for_at_both_ends_and_nothing_is_lost_or_doubled(
+    tasks: Tasks, registry: TestRegistry, name: str
+) -> None:
+    tasks.create_topic(1)
+    converter = {"value.converter": name, "value.converter.schema.registry.url": registry.url}
+    registry.fault = Response("", 503)
+    path = tasks.file("a", LINES)
+    source = tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(path), **converter})
+    told = source.reporter.wait_for_state(State.WAITING)
+    assert f"converting what was read: the schema registry does not answer: {registry.url} answers 503" in told
+    registry.fault = None
+    source.reporter.wait_for_out(len(LINES))
+    assert source.stop().clean
+    assert list(registry.store.subjects) == [f"{tasks.topic}-value"]
+    registry.fault = Response("<html>", media_type="text/html")
+    file = tasks.path / "t.db"
+    sink = tasks.start(Kind.SINK, {"connector.class": "table", "file": str(file), **converter})
+    assert "as no schema registry does" in sink.reporter.wait_for_state(State.WAITING)
+    assert rows(file) == []
+    registry.fault = None
+    sink.reporter.wait_for(lambda: len(rows(file)) >= len(LINES))
+    assert sink.stop().clean
+    assert rows(file) == LINES
+
+
+def test_a_schema_that_does_not_fit_fails_the_task_with_the_reason_and_sends_nothing(tasks: Tasks, registry: TestRegistry) -> None:
+    tasks.create_topic(1)
+    path = tasks.file("a", LINES)
+    config = {"connector.class": "lines", "files": str(path), "value.converter": "avro"}
+    config |= {"value.converter.schema.registry.url": registry.url, "value.converter.auto.register.schemas": "false"}
+    outcome = tasks.start(Kind.SOURCE, config).end()
+    assert outcome.failed
+    assert f"does not have this schema under the subject {tasks.topic}-value" in outcome.error
+    assert tasks.bodies() == []
+
+
+SLOW = {"value.converter.schema.registry.timeout": "600s"}
+
+
+def test_a_registry_that_takes_its_time_holds_up_neither_a_pause_nor_a_stop(tasks: Tasks, registry: TestRegistry) -> None:
+    """Of a source and of a sink; and the answer is waited for, and not asked for again."""
+    tasks.create_topic(1)
+    converter = {"value.converter": "avro", "value.converter.schema.registry.url": registry.url, **SLOW}
+    path = tasks.file("a", LINES)
+    source_config = {"connector.class": "lines", "files": str(path), **converter}
+    told = f"the schema registry {registry.url} has not answered yet"
+
+    registry.seconds = 600
+    source = tasks.start(Kind.SOURCE, source_config)
+    assert source.reporter.wait_for_state(State.WAITING) == f"converting what was read: {told}"
+    source.control.pause()
+    source.reporter.wait_for_state(State.PAUSED)
+    source.control.resume()
+    source.reporter.wait_for_state(State.WAITING)
+    assert not source.stop().failed
+    assert len(registry.requests) == 1
+
+    registry.seconds = 1.2
+    registry.requests.clear()
+    source = tasks.start(Kind.SOURCE, source_config, epoch=2)
+    source.reporter.wait_for_out(len(LINES))
+    assert source.stop().clean
+    assert registry.requests == [
+        f"POST /subjects/{tasks.topic}-value",
+        f"POST /compatibility/subjects/{tasks.topic}-value/versions/latest",
+        f"POST /subjects/{tasks.topic}-value/versions",
+    ]
+
+    registry.seconds = 600
+    sink_config = {"connector.class": "table", "file": str(tasks.path / "t.db"), **converter}
+    sink = tasks.start(Kind.SINK, sink_config)
+    assert sink.reporter.wait_for_state(State.WAITING).endswith(told)
+    sink.control.pause()
+    sink.reporter.wait_for_state(State.PAUSED)
+    sink.control.resume()
+    sink.reporter.wait_for_state(State.WAITING)
+    assert sink.stop().clean
+    registry.seconds = 1.2
+    sink = tasks.start(Kind.SINK, sink_config, epoch=2)
+    sink.reporter.wait_for(lambda: len(rows(tasks.path / "t.db")) >= len(LINES))
+    assert sink.stop().clean
+    assert rows(tasks.path / "t.db") == LINES

@@ -1,0 +1,220 @@
+"""Previews: each step of a few live records, of files and of a real broker; nothing is written."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.responses import Response
+
+from rocketconnect_cli.embedded import EmbeddedRocketMQ
+from rocketconnect_sdk.arrow import to_array
+from rocketconnect_sdk.rows import Rows, offsets_of
+from rocketconnect_sdk.schema import STRING, Schema, Type, struct
+from rocketmq_remoting import Client, Message, encode_batch
+from services.executor.host.preview import preview
+from services.executor.messages import PreviewConnector, Previewed
+from services.executor.runtime.task import Endpoints
+from tests.registry.server import TestRegistry, running
+from tests.registry.store import Held
+
+pytestmark = pytest.mark.rocketmq
+
+PLAIN = {"value.converter": "json", "value.converter.schemas.enable": "false"}
+CAST = {"transforms": "types", "transforms.types.type": "cast", "transforms.types.spec": "id:int64"}
+SKIP = {
+    "transforms": "types,skip",
+    "transforms.skip.type": "filter",
+    "transforms.skip.predicate": "small",
+    "predicates": "small",
+    "predicates.small.type": "field_condition",
+    "predicates.small.field": "id",
+    "predicates.small.operator": "<",
+    "predicates.small.value": "2",
+}
+
+
+@pytest.fixture(scope="module")
+def client(rocketmq: EmbeddedRocketMQ) -> Iterator[Client]:
+    with Client(rocketmq.name_server) as made:
+        yield made
+
+
+def shown(rocketmq: EmbeddedRocketMQ, config: dict[str, str], records: int = 10, seconds: float = 3.0) -> Previewed:
+    return preview(PreviewConnector("orders", config, records, seconds, Endpoints(rocketmq.name_server, "")))
+
+
+def steps(answer: Previewed) -> list[list[tuple[str, str | None]]]:
+    return [
+        [(step.name, step.problem or (None if step.record is None else step.record.value)) for step in record.steps]
+        for record in answer.records
+    ]
+
+
+def csv(tmp_path: Path, text: str) -> dict[str, str]:
+    path = tmp_path / "in.csv"
+    path.write_text(text)
+    made = {"connector.class": "file_source", "filename": str(path), "format": "csv", "topic": "never-made"}
+    return {**made, **PLAIN, **CAST, **SKIP}
+
+
+def test_of_a_source_each_step_is_shown_and_nothing_is_written(rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path) -> None:
+    before = client.topics()
+    answer = shown(rocketmq, csv(tmp_path, "id,name\n1,a\n2,b\nx,c\n"))
+    assert (answer.plugin, answer.problems, answer.trouble) == ("file_source", [], "")
+    assert steps(answer) == [
+        [("read", '{"id": "1", "name": "a"}'), ("types", '{"id": 1, "name": "a"}'), ("skip", None)],
+        [
+            ("read", '{"id": "2", "name": "b"}'),
+            ("types", '{"id": 2, "name": "b"}'),
+            ("skip", '{"id": 2, "name": "b"}'),
+            ("message", '{"id":2,"name":"b"}'),
+        ],
+        [("read", '{"id": "x", "name": "c"}'), ("types", steps(answer)[2][1][1])],
+    ]
+    assert "'x' is no whole number" in str(steps(answer)[2][1][1])
+    read = answer.records[1].steps[0].record
+    assert read is not None
+    assert [field["field"] for field in json.loads(read.schema)["fields"]] == ["id", "name"]
+    assert read.topic == "never-made"
+    assert client.topics() == before
+
+
+def test_no_more_records_are_shown_than_were_asked_for(rocketmq: EmbeddedRocketMQ, tmp_path: Path) -> None:
+    config = csv(tmp_path, "id,name\n" + "".join(f"{number},n\n" for number in range(500)))
+    answer = shown(rocketmq, config, records=3)
+    assert [record.steps[0].record.value for record in answer.records if record.steps[0].record] == [
+        f'{{"id": "{number}", "name": "n"}}' for number in range(3)
+    ]
+
+
+def test_what_a_source_can_not_read_is_shown_with_its_reason(rocketmq: EmbeddedRocketMQ, tmp_path: Path) -> None:
+    path = tmp_path / "in.txt"
+    path.write_bytes(b"good\n\xff\xfe\n")
+    config = {"connector.class": "file_source", "filename": str(path), "topic": "never-made"}
+    first, second = steps(shown(rocketmq, config))
+    assert first == [("read", "good"), ("message", "good")]
+    assert second[0][0] == "read"
+    assert "UTF-8" in str(second[0][1])
+
+
+def test_of_a_sink_the_last_messages_are_shown_and_its_target_is_not_touched(
+    rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path
+) -> None:
+    client.create_topic("previewed", queues=1)
+    (queue,) = client.queues("previewed")
+    client.send_batch(queue, encode_batch([f'{{"id": "{number}"}}'.encode() for number in range(20)]))
+    client.send(queue, Message(b"no json", properties={"KEYS": "k", "connect-ext-h": "1"}))
+    client.barrier(queue.broker)
+    out = tmp_path / "out.txt"
+    config = {"connector.class": "file_lines", "engine": "native", "topics": "previewed", "filename": str(out)}
+    answer = shown(rocketmq, {**config, **PLAIN, **CAST}, records=3)
+    assert [record.position.rpartition(": ")[2] for record in answer.records] == ["18", "19", "20"]
+    assert steps(answer)[0] == [
+        ("message", '{"id": "18"}'),
+        ("read", '{"id": "18"}'),
+        ("types", '{"id": 18}'),
+        ("write", '{"id": 18}'),
+    ]
+    message, read = answer.records[2].steps
+    assert message.record is not None
+    assert (message.record.value, message.record.key, message.record.headers["connect-ext-h"]) == ("no json", "k", "1")
+    assert read.record is None
+    assert "JSON" in read.problem
+    assert steps(answer)[2] == [("message", "no json"), ("read", read.problem)]
+    assert not out.exists()
+
+
+def test_rows_of_packed_messages_are_shown_by_themselves(rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path) -> None:
+    client.create_topic("packed-previewed", queues=1)
+    (queue,) = client.queues("packed-previewed")
+    schema = struct([("id", Schema(Type.INT64)), ("name", STRING)])
+    values = [{"id": number, "name": "n"} for number in range(5)]
+    body = Rows(to_array(values, schema), schema, offsets_of([(number,) for number in range(5)])).pack()
+    client.send_batch(queue, encode_batch([body]))
+    client.barrier(queue.broker)
+    config = {"connector.class": "file_lines", "engine": "native", "topics": "packed-previewed", "filename": str(tmp_path / "o")}
+    answer = shown(rocketmq, {**config, "value.converter": "arrow"}, records=2)
+    assert [(found[1], found[2]) for found in steps(answer)] == [
+        (("read", f'{{"id": {number}, "name": "n"}}'), ("write", f'{{"id": {number}, "name": "n"}}')) for number in range(2)
+    ]
+
+
+def test_of_a_direct_connector_its_source_and_transforms_are_shown(rocketmq: EmbeddedRocketMQ, tmp_path: Path) -> None:
+    path, out = tmp_path / "in.csv", tmp_path / "out.txt"
+    path.write_text("id\n7\n")
+    config = {
+        "connector.class": "direct",
+        "source.connector.class": "file_source",
+        "source.filename": str(path),
+        "source.format": "csv",
+        "sink.connector.class": "file_lines",
+        "sink.filename": str(out),
+        **CAST,
+    }
+    assert steps(shown(rocketmq, config)) == [[("read", '{"id": "7"}'), ("types", '{"id": 7}')]]
+    assert not out.exists()
+
+
+def test_a_wrong_configuration_is_told_and_nothing_is_shown(rocketmq: EmbeddedRocketMQ, tmp_path: Path) -> None:
+    answer = shown(rocketmq, {**csv(tmp_path, "id\n1\n"), "transforms.types.spec": "id:nothing", "format": "x"})
+    assert sorted(problem.key for problem in answer.problems) == ["format", "transforms.types.spec"]
+    assert answer.records == []
+
+
+def test_where_there_is_nothing_nothing_is_shown_and_nobody_waits_for_ever(rocketmq: EmbeddedRocketMQ, tmp_path: Path) -> None:
+    config = {"connector.class": "file_lines", "engine": "native", "topics": "no-such-topic", "filename": str(tmp_path / "o")}
+    assert shown(rocketmq, config) == Previewed("file_lines", [], [], "")
+    path = tmp_path / "empty.txt"
+    path.touch()
+    source = {"connector.class": "file_source", "filename": str(path), "topic": "t"}
+    assert shown(rocketmq, source, seconds=0.5) == Previewed("file_source", [], [], "")
+
+
+def test_a_broker_that_is_away_is_told(tmp_path: Path) -> None:
+    config = {"connector.class": "file_lines", "engine": "native", "topics": "t", "filename": str(tmp_path / "o")}
+    answer = preview(PreviewConnector("orders", config, 5, 2.0, Endpoints("127.0.0.1:1", "")))
+    assert answer.records == []
+    assert "127.0.0.1:1" in answer.trouble
+
+
+@pytest.fixture
+def registry() -> Iterator[TestRegistry]:
+    with running() as found:
+        yield found
+
+
+def registered(tmp_path: Path, registry: TestRegistry) -> dict[str, str]:
+    path = tmp_path / "in.csv"
+    path.write_text("id\n1\n2\n")
+    made = {"connector.class": "file_source", "filename": str(path), "format": "csv", "topic": "never-made"}
+    return {**made, **CAST, "value.converter": "avro", "value.converter.schema.registry.url": registry.url}
+
+
+def test_a_message_with_a_registered_schema_is_shown_and_its_schema_is_not_registered(
+    rocketmq: EmbeddedRocketMQ, registry: TestRegistry, tmp_path: Path
+) -> None:
+    config = registered(tmp_path, registry)
+    first, second = steps(shown(rocketmq, config))
+    # The id is not known yet; then which branch of a union, and the number.
+    assert first[1:] == [("types", '{"id": 1}'), ("message", "7 bytes, base64:AAAAAAACAg==")]
+    assert second[-1] == ("message", "7 bytes, base64:AAAAAAACBA==")
+    assert registry.store.schemas == []
+    assert not [request for request in registry.requests if request.startswith("PUT") or request.endswith("/versions")]
+
+
+def test_what_the_registry_would_not_take_is_shown_with_its_reason(
+    rocketmq: EmbeddedRocketMQ, registry: TestRegistry, tmp_path: Path
+) -> None:
+    registry.store.register("never-made-value", Held("AVRO", '"string"'))
+    told = steps(shown(rocketmq, registered(tmp_path, registry)))
+    assert [[name for name, _ in of] for of in told] == [["read", "types", "message"]] * 2
+    assert all("not compatible with what is there" in str(of[-1][1]) for of in told)
+
+
+def test_a_registry_that_is_away_is_told_and_asked_once(rocketmq: EmbeddedRocketMQ, registry: TestRegistry, tmp_path: Path) -> None:
+    registry.fault = Response("", 503)
+    told = steps(shown(rocketmq, registered(tmp_path, registry)))
+    assert [of[1] for of in told] == [("types", '{"id": 1}'), ("types", '{"id": 2}')]
+    assert all(f"{registry.url} answers 503" in str(of[-1][1]) for of in told)
+    assert len(registry.requests) == 1
