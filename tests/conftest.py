@@ -3,6 +3,7 @@
 All are children that die with the test run, even when that is killed.
 """
 
+import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Protocol
@@ -29,6 +30,12 @@ _ACL = {
 # How long a machine takes says nothing about what is tested.
 settings.register_profile("rocketconnect", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("rocketconnect")
+
+
+def pytest_configure() -> None:
+    """Take Ctrl-C back: a shell's background jobs ignore it, and so would every process that a test starts and interrupts."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class RocketMQFactory(Protocol):

@@ -10,7 +10,7 @@ from tests.chaos.fleet import Fleet
 from tests.chaos.load import Load, pipelines
 from tests.chaos.rounds import Arena
 
-pytestmark = [pytest.mark.e2e, pytest.mark.rocketmq, pytest.mark.postgres, pytest.mark.slow]
+pytestmark = [pytest.mark.e2e, pytest.mark.rocketmq, pytest.mark.postgres]
 SEED = 20
 
 

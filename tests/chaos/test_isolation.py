@@ -87,6 +87,7 @@ def isolated(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Isolate
         made.close()
 
 
+@pytest.mark.slow
 def test_pipelines_that_are_cut_off_pause_after_the_lease_or_continue_as_they_are_told_and_go_on_within_five_seconds_of_the_mending(
     isolated: Isolated,
 ) -> None:

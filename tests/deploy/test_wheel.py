@@ -21,6 +21,7 @@ def packages(commands: Path) -> set[str]:
     return {package["name"].lower() for package in json.loads(answer.stdout)}
 
 
+@pytest.mark.slow
 def test_a_service_starts_with_only_its_own_extra(install: Callable[..., str], tmp_path: Path) -> None:
     install("config", tmp_path / "venv")
     commands = tmp_path / "venv/bin"
@@ -36,12 +37,13 @@ def test_a_service_starts_with_only_its_own_extra(install: Callable[..., str], t
             address = json.loads(announced.readline())["address"]
         with grpc.insecure_channel(address) as channel:
             stub: Any = health_pb2_grpc.HealthStub(channel)
-            answer = stub.Check(health_pb2.HealthCheckRequest(), timeout=10)
+            answer = stub.Check(health_pb2.HealthCheckRequest(), timeout=60)
         assert answer.status == health_pb2.HealthCheckResponse.SERVING
         process.terminate()
         assert process.wait(60) == 0
 
 
+@pytest.mark.slow
 def test_the_bare_wheel_is_the_client_and_says_what_up_needs(wheel: Path, constraints: Path, tmp_path: Path) -> None:
     commands = tmp_path / "venv/bin"
     subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True, timeout=120)

@@ -36,6 +36,7 @@ def settings(**config: str) -> list[str]:
     return [word for key, value in config.items() for word in ("-s", f"{key.replace('__', '.')}={value}")]
 
 
+@pytest.mark.slow
 def test_a_preview_shows_each_step_and_leaves_nothing_behind(instance: Any) -> None:
     source = instance.folder / "preview.csv"
     source.write_text("id,name\n1,a\nx,b\n")
@@ -145,6 +146,7 @@ def test_a_bad_name_is_refused(instance: Any, name: str) -> None:
     assert err
 
 
+@pytest.mark.slow
 def test_bad_input_of_every_kind_gets_a_clear_answer(instance: Any) -> None:
     unknown = settings(connector__class="no.such.Class")
     code, _, err = rc(instance, "connector", "create", "unknown", *unknown)
@@ -158,6 +160,7 @@ def test_bad_input_of_every_kind_gets_a_clear_answer(instance: Any) -> None:
         assert rc(instance, "connector", verb, "nobody")[0] == 3
 
 
+@pytest.mark.slow
 def test_a_bad_line_fails_the_task_at_it_and_the_trace_says_where(instance: Any) -> None:
     source = instance.folder / "bad.txt"
     source.write_bytes(b"good\n\xff\xfe bad\nnever sent\n")
@@ -172,6 +175,7 @@ def test_a_bad_line_fails_the_task_at_it_and_the_trace_says_where(instance: Any)
     assert rc(instance, "connector", "delete", "bad")[0] == 0
 
 
+@pytest.mark.slow
 def test_a_line_that_is_too_long_for_a_message_goes_to_the_dead_letters(instance: Any) -> None:
     source, target = instance.folder / "long.txt", instance.folder / "long-dead.txt"
     source.write_text("short\n" + "x" * (5 << 20) + "\nshort too\n")
@@ -193,6 +197,7 @@ def test_a_line_that_is_too_long_for_a_message_goes_to_the_dead_letters(instance
         assert rc(instance, "connector", "delete", name)[0] == 0
 
 
+@pytest.mark.slow
 def test_nobody_there_is_its_own_exit_code() -> None:
     command = [COMMAND, "connector", "list", "--url", "http://127.0.0.1:1"]
     answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)

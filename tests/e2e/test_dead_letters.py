@@ -120,6 +120,7 @@ def sink(make: Callable[[str], Sink]) -> Sink:
     return made
 
 
+@pytest.mark.slow
 def test_list_shows_what_the_filters_take_in_its_order_and_says_that_there_is_more(sink: Sink) -> None:
     first, second, third = sink.ids()
     for words in (
@@ -162,6 +163,7 @@ def test_show_tells_the_message_and_why_and_gives_its_body_byte_by_byte(sink: Si
     assert sink.rc("dlq", "show", sink.name, first, "--body") == (0, "? one", "")
 
 
+@pytest.mark.slow
 def test_a_dead_letter_is_edited_from_a_file_from_standard_input_and_in_an_editor(sink: Sink, tmp_path: Path) -> None:
     (letter,) = sink.fail_at("? draft")
     sink.edit(letter, '"from a file"')
@@ -193,6 +195,7 @@ def test_one_letter_is_replayed_and_confirmed_within_seconds_and_its_connector_i
     assert state["state"] in ("STATE_RUNNING", "STATE_IDLE")
 
 
+@pytest.mark.slow
 def test_all_leaves_out_what_was_replayed_before_and_again_sends_it_too(make: Callable[[str], Sink]) -> None:
     sink = make("once")
     mended, hopeless = sink.fail_at("? mended later", "? hopeless")
@@ -225,6 +228,7 @@ def test_all_leaves_out_what_was_replayed_before_and_again_sends_it_too(make: Ca
     sink.until(lambda: sink.lines() == ["mended"])
 
 
+@pytest.mark.slow
 def test_if_newer_says_what_was_sent_and_what_was_not(make: Callable[[str], Sink]) -> None:
     sink = make("newer")
     bodies = [b"? old", b"? alone", b'"new"']
@@ -243,6 +247,7 @@ def test_if_newer_says_what_was_sent_and_what_was_not(make: Callable[[str], Sink
     assert (replayed[old], replayed[alone]) == ("", replay_topic(sink.uid))
 
 
+@pytest.mark.slow
 def test_the_log_of_the_connector_says_who_edited_and_who_replayed(sink: Sink) -> None:
     (letter,) = sink.fail_at("? whose")
     who = {"ROCKETCONNECT_AUTHOR": "alice"}
@@ -260,6 +265,7 @@ def test_the_log_of_the_connector_says_who_edited_and_who_replayed(sink: Sink) -
     assert sum(map(sink.client.max_offset, sink.client.queues("whose"))) == 1
 
 
+@pytest.mark.slow
 def test_a_replay_that_nobody_waits_for_removes_itself_and_says_later_what_it_has_done(sink: Sink) -> None:
     (letter,) = sink.fail_at("? later")
     sink.edit(letter, '"later"')
@@ -273,6 +279,7 @@ def test_a_replay_that_nobody_waits_for_removes_itself_and_says_later_what_it_ha
     assert (last["action"], last["reason"]) == ("ACTION_DELETE", "the replay is done")
 
 
+@pytest.mark.slow
 def test_a_replay_that_somebody_deletes_is_not_done(sink: Sink) -> None:
     (letter,) = sink.fail_at("? deleted")
     begun = sink.dlq("replay", letter, "--no-wait")["replay"]
@@ -282,6 +289,7 @@ def test_a_replay_that_somebody_deletes_is_not_done(sink: Sink) -> None:
     sink.refused(3, "somebody has deleted it", "replay", sink.name, "--continue", "nothing")
 
 
+@pytest.mark.slow
 def test_a_replay_that_can_not_go_on_says_how_it_is_ended_or_waited_for_again(sink: Sink) -> None:
     api = sink.instance.api
     stuck = {"topic": "stuck-nowhere", "topic.auto.create": "false"}
@@ -365,6 +373,7 @@ def test_what_is_not_possible_is_refused_and_nothing_is_begun(sink: Sink, exit_c
     assert sink.client.max_offset(sink.dead_queue) == end
 
 
+@pytest.mark.slow
 def test_letters_arrive_once_and_in_order_when_the_executor_is_killed_in_the_middle_of_their_replay(
     make: Callable[[str], Sink],
 ) -> None:

@@ -26,6 +26,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_node_client_creates_and_watches_a_connector(instance: Any, client: Path) -> None:
     source = instance.folder / "node.txt"
     source.write_text("".join(f"line {number}\n" for number in range(1000)))

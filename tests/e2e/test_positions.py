@@ -92,6 +92,7 @@ def pipeline(instance: Any) -> Pipeline:
     return made
 
 
+@pytest.mark.slow
 def test_a_sink_set_back_to_a_time_delivers_exactly_what_was_stored_since(pipeline: Pipeline) -> None:
     seen = pipeline.lines()
     time.sleep(1.1)
@@ -109,6 +110,7 @@ def test_a_sink_set_back_to_a_time_delivers_exactly_what_was_stored_since(pipeli
     assert f"position of {pipeline.queue}: [{end}] -> [{end - 2}]" in logs
 
 
+@pytest.mark.slow
 def test_a_source_set_back_sends_exactly_what_is_behind_it_once_more(pipeline: Pipeline) -> None:
     seen, written = pipeline.lines(), pipeline.file.read_text()
     ((partition, offset),) = pipeline.positions(pipeline.source).items()
@@ -121,6 +123,7 @@ def test_a_source_set_back_sends_exactly_what_is_behind_it_once_more(pipeline: P
     pipeline.still([*seen, "four", "five", "six"])
 
 
+@pytest.mark.slow
 def test_what_was_exported_is_put_back_exactly(pipeline: Pipeline) -> None:
     pipeline.stop(pipeline.sink)
     exported = pipeline.instance.folder / "exported.json"
@@ -140,6 +143,7 @@ def test_what_was_exported_is_put_back_exactly(pipeline: Pipeline) -> None:
     pipeline.still([*seen, "seven"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -172,6 +176,7 @@ def test_a_position_that_is_not_possible_is_refused_and_nothing_is_changed(
     assert pipeline.instance.api.request("GET", f"/v1/connectors/{name}")["connector"]["wantedState"] == "WANTED_STATE_RUNNING"
 
 
+@pytest.mark.slow
 def test_positions_of_a_running_connector_are_not_moved_but_a_dry_run_says_how_they_would(pipeline: Pipeline) -> None:
     before = pipeline.positions(pipeline.sink)
     code, _, err = pipeline.rc("position", "set", pipeline.sink, "--to-earliest")
@@ -193,6 +198,7 @@ def test_a_reset_sink_begins_anew(pipeline: Pipeline) -> None:
     assert len(pipeline.lines()) == len(seen) + in_topic
 
 
+@pytest.mark.slow
 def test_consumer_progress_shows_where_a_sink_was_set_to_though_nothing_is_read_there(pipeline: Pipeline, tmp_path: Path) -> None:
     pipeline.stop(pipeline.sink)
     seen, name_server = pipeline.lines(), pipeline.instance.ready["nameServer"]
@@ -208,6 +214,7 @@ def test_consumer_progress_shows_where_a_sink_was_set_to_though_nothing_is_read_
     assert pipeline.lines() == seen
 
 
+@pytest.mark.slow
 def test_a_rollback_with_positions_delivers_again_what_came_since_and_says_who_did_it(pipeline: Pipeline) -> None:
     path = f"/v1/connectors/{pipeline.sink}"
     before = pipeline.instance.api.request("GET", path)["connector"]

@@ -163,6 +163,7 @@ def owners(api: Api) -> dict[str, tuple[str, int, int]]:
     }
 
 
+@pytest.mark.slow
 def test_each_replica_killed_and_stopped_in_turn_stops_no_task_and_a_restart_of_everything_loses_nothing(
     system: System, tmp_path: Path
 ) -> None:

@@ -122,6 +122,7 @@ def lines_of(path: Path) -> list[str]:
     return path.read_text().splitlines() if path.exists() else []
 
 
+@pytest.mark.slow
 def test_every_service_killed_in_turn_loses_and_doubles_nothing(fleet: Fleet, tmp_path: Path) -> None:
     source, through_spark, native = tmp_path / "in.txt", tmp_path / "spark.txt", tmp_path / "native.txt"
     wanted: list[str] = []

@@ -90,6 +90,7 @@ def append(path: Path, *lines: str) -> None:
         file.writelines(f"{line}\n" for line in lines)
 
 
+@pytest.mark.slow
 def test_stop_kill_and_restart_on_the_same_directory(tmp_path: Path, start: Start) -> None:
     data, source, target = tmp_path / "data", tmp_path / "in.txt", tmp_path / "out.txt"
     rest = ports.choose()
@@ -157,6 +158,7 @@ def test_an_existing_rocketmq_carries_a_pipeline_and_is_left_running(
         assert sum(client.max_offset(queue) for queue in client.queues("existing")) == 3
 
 
+@pytest.mark.slow
 def test_two_executors_share_the_tasks_of_a_connector(tmp_path: Path, start: Start, rocketmq: EmbeddedRocketMQ) -> None:
     # Which of its tasks a file belongs to is as good as chance: of so many each task has some.
     for number in range(40):

@@ -48,6 +48,7 @@ def both() -> Iterator[Both]:
         yield Both(messages.changes_of(events), messages.messages(reading.batches))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", AGREED)
 def test_messages_of_a_table_agree_field_by_field(both: Both, table: str) -> None:
     of_ours, of_theirs = of_table(both.ours.events, table), of_table(both.theirs, table)

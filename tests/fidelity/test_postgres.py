@@ -106,6 +106,7 @@ def both(logs: Logs) -> Both:
     )
 
 
+@pytest.mark.slow
 def test_changes_agree_field_by_field(both: Both) -> None:
     of_ours = [change for change in both.ours if change.table not in SURPRISING and change.op != "t"]
     of_theirs = [change for change in both.theirs if change.table not in SURPRISING]

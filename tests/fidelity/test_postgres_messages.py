@@ -54,6 +54,7 @@ def both() -> Iterator[Both]:
         yield Both(messages.changes_of(events), messages.messages(reading.batches))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", AGREED)
 def test_messages_of_a_table_agree_field_by_field(both: Both, table: str) -> None:
     # They say nothing of a TRUNCATE by default.

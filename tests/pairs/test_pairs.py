@@ -87,6 +87,7 @@ def _published(source: str) -> dict[str, dict[str, str]]:
     return {row[0]: dict(zip(head[1:], row[1:], strict=True)) for row in rows_}
 
 
+@pytest.mark.slow
 def test_changes_become_the_rows_that_the_table_has_in_columns_of_the_published_types(logged: Source, target: Target) -> None:
     columns = _copy(logged, target, again=True)
     _compare(logged, target, columns)

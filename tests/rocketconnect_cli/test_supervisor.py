@@ -13,7 +13,7 @@ import pytest
 
 from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_cli.process import Process
-from rocketconnect_cli.supervisor import QUIET_SECONDS, Supervisor
+from rocketconnect_cli.supervisor import Supervisor
 
 SLEEPER = "import time; time.sleep(600)"
 DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(600)"
@@ -24,7 +24,7 @@ def make(tmp_path: Path, name: str, code: str, *, stage: int = 0, stop_seconds: 
     return Process(name, lambda: tethered(command), os.environ, tmp_path / f"{name}.log", stage, stop_seconds)
 
 
-def wait_until(true: Callable[[], bool], seconds: float = 10.0) -> None:
+def wait_until(true: Callable[[], bool], seconds: float = 60.0) -> None:
     deadline = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < deadline, "did not come true in time"
@@ -55,7 +55,9 @@ SUPERVISES = """
 import sys
 from pathlib import Path
 from rocketconnect_cli.process import Process
-from rocketconnect_cli.supervisor import QUIET_SECONDS, Supervisor
+from rocketconnect_cli import supervisor as module
+from rocketconnect_cli.supervisor import Supervisor
+module.QUIET_SECONDS = 120.0
 process = Process("one", lambda: [sys.executable, "-c", "import time; time.sleep(600)"], {}, Path(sys.argv[1]), 0, 5.0)
 supervisor = Supervisor([process], lambda line: print(line, process.pid, flush=True))
 supervisor.catch_signals()
@@ -75,13 +77,13 @@ def test_a_supervisor_at_rest_sees_a_death_and_a_signal_at_once(tmp_path: Path) 
         begin = time.monotonic()
         os.kill(pid, signal.SIGKILL)
         assert "ended by signal 9" in supervising.stdout.readline()
-        assert time.monotonic() - begin < QUIET_SECONDS / 2
+        assert time.monotonic() - begin < 60
         wait_until(lambda: any(child.status() != psutil.STATUS_ZOMBIE for child in psutil.Process(supervising.pid).children()))
         time.sleep(0.5)
         begin = time.monotonic()
         supervising.terminate()
-        assert supervising.wait(10) == 0
-        assert time.monotonic() - begin < QUIET_SECONDS / 2
+        assert supervising.wait(60) == 0
+        assert time.monotonic() - begin < 60
 
 
 def test_a_process_that_ends_at_once_is_started_again_ever_more_slowly(tmp_path: Path) -> None:
@@ -138,15 +140,17 @@ def test_whoever_waits_for_an_end_is_told_what_for(tmp_path: Path, monkeypatch: 
 @pytest.mark.parametrize("signals", [1, 2])
 def test_one_interrupt_drains_and_a_second_one_stops_at_once(tmp_path: Path, signals: int) -> None:
     """In a process of its own, because signals come to the main thread."""
+    stop_seconds = 4.0 if signals == 1 else 120.0
     code = f"""
 import os, sys, time
 from pathlib import Path
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
 from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_cli.process import Process
-from rocketconnect_cli.supervisor import QUIET_SECONDS, Supervisor
+from rocketconnect_cli.supervisor import Supervisor
 deaf = [sys.executable, "-c", {DEAF!r}]
-supervisor = Supervisor([Process("deaf", lambda: tethered(deaf), os.environ, Path({str(tmp_path / "deaf.log")!r}), 0, 4.0)], print)
+log = Path({str(tmp_path / "deaf.log")!r})
+supervisor = Supervisor([Process("deaf", lambda: tethered(deaf), os.environ, log, 0, {stop_seconds})], print)
 supervisor.catch_signals()
 supervisor.start()
 print("ready", flush=True)
@@ -162,10 +166,10 @@ supervisor.stop()
         for _ in range(signals):
             owner.send_signal(signal.SIGINT)
             time.sleep(0.3)
-        owner.wait(20)
+        owner.wait(60)
         seconds = time.monotonic() - begin
     assert not child.is_running()
-    assert seconds > 3.5 if signals == 1 else seconds < 3.5
+    assert signals == 2 or seconds > 3.5
 
 
 def test_children_die_with_a_supervisor_that_is_killed(tmp_path: Path) -> None:
@@ -174,7 +178,7 @@ import os, sys
 from pathlib import Path
 from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_cli.process import Process
-from rocketconnect_cli.supervisor import QUIET_SECONDS, Supervisor
+from rocketconnect_cli.supervisor import Supervisor
 command = [sys.executable, "-c", {SLEEPER!r}]
 supervisor = Supervisor([Process("one", lambda: tethered(command), os.environ, Path({str(tmp_path / "one.log")!r}), 0, 4.0)], print)
 supervisor.start()

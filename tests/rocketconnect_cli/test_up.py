@@ -76,6 +76,7 @@ def test_metrics_get_another_port_when_theirs_is_taken(metrics_of: Any, monkeypa
     assert metrics_of("--rest-port", str(second)) != second
 
 
+@pytest.mark.slow
 def test_a_service_that_does_not_stay_up_is_given_up_with_the_end_of_its_log(tmp_path: Path) -> None:
     words = ("up", "--data", str(tmp_path), "--namesrv", "127.0.0.1:1", "--rest-port", "0")
     environment = {**os.environ, "ROCKETCONNECT_COMPAT_STATUS": "perhaps"}

@@ -163,6 +163,7 @@ def test_a_full_disk_is_unavailable_and_breaks_nothing(tmp_path: Path) -> None:
     engine.dispose()
 
 
+@pytest.mark.slow
 def test_a_new_sqlite_store_that_many_open_at_once_opens_for_all(tmp_path: Path) -> None:
     def opened(made: sa.Engine) -> None:
         barrier.wait()

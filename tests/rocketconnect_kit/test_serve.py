@@ -104,7 +104,7 @@ async def test_announces_its_addresses_and_serves_health_reflection_and_metrics(
             health_pb2.HealthCheckRequest(service="rocketconnect.config.v1.ConfigService"), timeout=5
         )
         assert health.status == health_pb2.HealthCheckResponse.SERVING
-        await rpc.ConfigServiceStub(channel).GetConnector(pb.GetConnectorRequest(name="0"), timeout=5)
+        await rpc.ConfigServiceStub(channel).GetConnector(pb.GetConnectorRequest(name="0"), timeout=60)
 
         async def ask() -> AsyncIterator[Any]:
             yield reflection.ServerReflectionRequest(list_services="")
@@ -127,10 +127,10 @@ async def test_health_follows_the_dependency_and_its_log_shows_no_password(tmp_p
     open(broken, "w").close()  # noqa: PTH123, ASYNC230
     async with running(broken=broken) as service, grpc.aio.insecure_channel(service.address) as channel:
         stub = health_stub(channel)
-        assert (await stub.Check(health_pb2.HealthCheckRequest(), timeout=5)).status == health_pb2.HealthCheckResponse.NOT_SERVING
+        assert (await stub.Check(health_pb2.HealthCheckRequest(), timeout=60)).status == health_pb2.HealthCheckResponse.NOT_SERVING
         os.unlink(broken)  # noqa: PTH108
         async with asyncio.timeout(8):
-            while (await stub.Check(health_pb2.HealthCheckRequest(), timeout=5)).status != health_pb2.HealthCheckResponse.SERVING:
+            while (await stub.Check(health_pb2.HealthCheckRequest(), timeout=60)).status != health_pb2.HealthCheckResponse.SERVING:
                 await asyncio.sleep(0.1)
         service.process.terminate()
         _code, err = await service.end()
@@ -143,7 +143,7 @@ async def test_first_signal_lets_running_calls_end_and_ends_watches_with_unavail
         stub = rpc.ConfigServiceStub(channel)
         watch = stub.WatchConnectors(pb.WatchConnectorsRequest())
         assert (await anext(aiter(watch))).snapshot
-        call = asyncio.ensure_future(stub.GetConnector(pb.GetConnectorRequest(name="1"), timeout=10))
+        call = asyncio.ensure_future(stub.GetConnector(pb.GetConnectorRequest(name="1"), timeout=60))
         await asyncio.sleep(0.3)
         service.process.send_signal(signal.SIGINT)
         with pytest.raises(grpc.RpcError) as caught:
@@ -156,7 +156,7 @@ async def test_first_signal_lets_running_calls_end_and_ends_watches_with_unavail
 
 async def test_second_signal_ends_at_once() -> None:
     async with running("--drain-seconds", "30") as service, grpc.aio.insecure_channel(service.address) as channel:
-        call = asyncio.ensure_future(rpc.ConfigServiceStub(channel).GetConnector(pb.GetConnectorRequest(name="25"), timeout=30))
+        call = asyncio.ensure_future(rpc.ConfigServiceStub(channel).GetConnector(pb.GetConnectorRequest(name="25"), timeout=60))
         await asyncio.sleep(0.3)
         service.process.terminate()
         await asyncio.sleep(0.3)

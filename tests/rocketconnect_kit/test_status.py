@@ -45,7 +45,7 @@ class Raising(rpc.ConfigServiceServicer):
 async def answer(error: Exception) -> errors.ServiceError:
     async with serve_for_test(lambda server: rpc.add_ConfigServiceServicer_to_server(Raising(error), server)) as channel:
         with pytest.raises(grpc.RpcError) as caught:
-            await rpc.ConfigServiceStub(channel).GetConnector(pb.GetConnectorRequest(name="x"), timeout=1)
+            await rpc.ConfigServiceStub(channel).GetConnector(pb.GetConnectorRequest(name="x"), timeout=60)
     return decode(caught.value)
 
 
@@ -78,7 +78,7 @@ async def test_an_unexpected_exception_is_hidden_behind_an_id_of_the_log(caplog:
 async def test_an_error_in_the_middle_of_a_stream_arrives_after_the_messages_before_it() -> None:
     error = errors.Unavailable("STORE_UNAVAILABLE", "later")
     async with serve_for_test(lambda server: rpc.add_ConfigServiceServicer_to_server(Raising(error), server)) as channel:
-        stream = rpc.ConfigServiceStub(channel).WatchConnectors(pb.WatchConnectorsRequest(), timeout=5)
+        stream = rpc.ConfigServiceStub(channel).WatchConnectors(pb.WatchConnectorsRequest(), timeout=60)
         got = []
         with pytest.raises(errors.Unavailable) as caught, remote_errors():
             async for message in stream:
@@ -97,14 +97,14 @@ async def test_an_error_of_another_service_passes_through_with_its_reason() -> N
 
         async with serve_for_test(lambda server: rpc.add_ConfigServiceServicer_to_server(Front(), server)) as channel:
             with pytest.raises(errors.FailedPrecondition, match="stop") as caught, remote_errors():
-                await rpc.ConfigServiceStub(channel).GetConnector(pb.GetConnectorRequest(name="x"), timeout=2)
+                await rpc.ConfigServiceStub(channel).GetConnector(pb.GetConnectorRequest(name="x"), timeout=60)
     assert caught.value.reason == "FENCED"
 
 
 async def test_a_lost_connection_decodes_to_unavailable() -> None:
     async with grpc.aio.insecure_channel("127.0.0.1:1") as channel:
         with pytest.raises(errors.Unavailable) as caught, remote_errors():
-            await rpc.ConfigServiceStub(channel).GetConnector(pb.GetConnectorRequest(name="x"), timeout=2)
+            await rpc.ConfigServiceStub(channel).GetConnector(pb.GetConnectorRequest(name="x"), timeout=60)
     assert caught.value.reason == "UNAVAILABLE"
 
 

@@ -59,6 +59,7 @@ TEXTS = {
 ODD = st.sampled_from(["", "x", "1.005", "100000.00", 5, 2.5, True, -1, [1], "2023-02-29", "24:00:00", "0000-01-01", 1 << 64])
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=300)
 def test_text_in_json_stands_for_the_same_value_one_by_one_and_at_once(data: st.DataObject) -> None:

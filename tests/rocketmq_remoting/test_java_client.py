@@ -85,6 +85,7 @@ def java(rocketmq: EmbeddedRocketMQ, tmp_path_factory: pytest.TempPathFactory) -
     return JavaPeer(javac.with_name("java"), classes, rocketmq)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("topic_type", ["normal", "batch"])
 def test_what_the_java_client_sends_is_read(client: Client, new_topic: TopicMaker, java: JavaPeer, topic_type: str) -> None:
     (queue,) = new_topic(topic_type=topic_type)

@@ -105,6 +105,7 @@ def test_an_unknown_certificate_is_refused(secured: str) -> None:
         client.topics()
 
 
+@pytest.mark.slow
 def test_a_client_without_tls_gets_a_clear_error(secured: str) -> None:
     with Client(secured, timeout=3) as client, pytest.raises(NameServersUnavailable, match="no name server answered"):
         client.topics()

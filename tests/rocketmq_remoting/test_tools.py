@@ -24,6 +24,7 @@ def admin(rocketmq: EmbeddedRocketMQ, tmp_path: Path) -> Admin:
     return partial(admin_tool, rocketmq.jars, rocketmq.name_server, tmp_path)
 
 
+@pytest.mark.slow
 def test_consumer_progress_shows_the_lag_of_a_group(rocketmq: EmbeddedRocketMQ, new_topic: TopicMaker, admin: Admin) -> None:
     (queue,) = new_topic()
     group = f"group_{queue.topic}"
@@ -44,6 +45,7 @@ def test_consumer_progress_shows_the_lag_of_a_group(rocketmq: EmbeddedRocketMQ, 
         assert queue.topic in online
 
 
+@pytest.mark.slow
 def test_a_message_is_found_by_its_unique_key_and_by_its_business_key(client: Client, new_topic: TopicMaker, admin: Admin) -> None:
     (queue,) = new_topic()
     client.send(queue, Message(b"x", keys="order-17"))
@@ -54,6 +56,7 @@ def test_a_message_is_found_by_its_unique_key_and_by_its_business_key(client: Cl
     assert unique in admin("queryMsgById", "-t", queue.topic, "-i", message.message_id)
 
 
+@pytest.mark.slow
 def test_a_closed_client_is_no_longer_shown(rocketmq: EmbeddedRocketMQ, new_topic: TopicMaker, admin: Admin) -> None:
     (queue,) = new_topic()
     group = f"group_{queue.topic}"

@@ -40,6 +40,7 @@ class TestJsonLines(SinkSuite):
         return SinkCase(FileSink(), options, lambda: list(map(json.loads, path.read_text().splitlines())), row, ROW, tmp_path)
 
 
+@pytest.mark.slow
 class TestCsv(SinkSuite):
     @pytest.fixture
     def case(self, tmp_path: Path) -> SinkCase:
@@ -66,6 +67,7 @@ class TestParquet(SinkSuite):
         return SinkCase(FileSink(), {"filename": str(path), "format": "parquet"}, read, row, ROW, tmp_path)
 
 
+@pytest.mark.slow
 class TestOrc(SinkSuite):
     """Of JSON text, by columns."""
 

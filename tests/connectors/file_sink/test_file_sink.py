@@ -138,6 +138,7 @@ def test_columns_of_types_that_spark_lacks_are_written_as_it_has_them(tmp_path: 
     assert second == {**dict.fromkeys(first), "d": Decimal("-0.05")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "parquet", "orc"])
 @pytest.mark.parametrize("count", [3, 3_000, 6_000])
 def test_of_a_batch_with_values_that_are_no_rows_nothing_is_written_and_they_are_known(

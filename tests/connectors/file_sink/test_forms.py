@@ -73,6 +73,7 @@ FIELDS = {"id": st.integers(-5, 5), "name": TEXT, "ok": st.booleans(), "f": st.f
 GOOD = st.fixed_dictionaries({}, optional=FIELDS).map(json.dumps)
 
 
+@pytest.mark.slow
 @given(st.lists(OBJECT | GOOD | TOKENS, min_size=1, max_size=4))
 @settings(max_examples=1000)
 def test_many_texts_become_the_same_rows_as_each_alone(texts: list[str]) -> None:

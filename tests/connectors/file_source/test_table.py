@@ -126,6 +126,7 @@ def _floats(value: dict[str, object], names: list[str]) -> dict[str, object]:
     return {name: pa.scalar(value[name], pa.float32()).as_py() for name in names if name in value}
 
 
+@pytest.mark.slow
 @given(blocks(), st.sampled_from([None, "NA", ""]), st.booleans())
 @settings(max_examples=1500, deadline=None)
 def test_columns_are_what_row_by_row_gives(block: tuple[bytes, str], null: str | None, last: bool) -> None:

@@ -54,6 +54,7 @@ class TestTimestamp(SourceSuite):
         return SourceCase(Replayable(), {**database.options, **options}, ROWS)
 
 
+@pytest.mark.slow
 class TestTimestampOfTextKeys(SourceSuite):
     @pytest.fixture
     def case(self, database: "Database") -> SourceCase:
@@ -66,6 +67,7 @@ class TestTimestampOfTextKeys(SourceSuite):
         return SourceCase(Replayable(), {**database.options, **options}, expected)
 
 
+@pytest.mark.slow
 class TestTimestampAndIncrementing(SourceSuite):
     @pytest.fixture
     def case(self, database: "Database") -> SourceCase:
@@ -79,6 +81,7 @@ class TestTimestampAndIncrementing(SourceSuite):
         return SourceCase(Replayable(), {**database.options, **options}, ROWS)
 
 
+@pytest.mark.slow
 class TestSeveralTables(SourceSuite):
     @pytest.fixture
     def case(self, database: "Database") -> SourceCase:

@@ -428,6 +428,7 @@ class Writers:
                 self._stopping.wait(0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("kind", ["places", "gtids", "minimal images"])
 def test_the_target_becomes_the_table_while_it_changes_and_the_task_is_started_again(

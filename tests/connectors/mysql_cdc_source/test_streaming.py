@@ -408,6 +408,7 @@ def test_a_log_with_an_event_larger_than_packets_may_be_by_now_goes_on(own: Data
     assert [value["id"] for value in first.values + second.values] == [2, 3]
 
 
+@pytest.mark.slow
 def test_another_server_with_the_same_transactions_is_read_on_behind_them(own: Database) -> None:
     given = _from_now(own, change_form="row")
     with running(given) as first:

@@ -90,6 +90,7 @@ def test_killed_with_its_owner_it_dies_and_comes_back_with_every_message_on_the_
         again.kill()
 
 
+@pytest.mark.slow
 def test_a_killed_broker_can_be_started_alone_by_a_supervisor(server: EmbeddedRocketMQ) -> None:
     server.prepare()
     commands = {NAME_SERVER: server.name_server_command, BROKER: server.broker_command}
@@ -118,6 +119,7 @@ def _until_ready(server: EmbeddedRocketMQ) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_stopped_it_has_closed_its_store_and_starts_again(server: EmbeddedRocketMQ) -> None:
     server.start()
     processes = server.processes
@@ -129,6 +131,7 @@ def test_stopped_it_has_closed_its_store_and_starts_again(server: EmbeddedRocket
     assert _received(server.name_server, 1000) == list(range(1000))
 
 
+@pytest.mark.slow
 def test_two_started_at_the_same_moment_run_side_by_side(tmp_path: Path) -> None:
     with _owner(tmp_path / "one") as first, _owner(tmp_path / "two") as second:
         try:

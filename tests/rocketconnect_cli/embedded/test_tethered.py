@@ -65,4 +65,4 @@ def test_it_starts_once_the_port_is_listened_on() -> None:
         with pytest.raises(subprocess.TimeoutExpired):
             child.wait(0.5)
         with socket.create_server(("127.0.0.1", port)):
-            assert child.wait(10) == 0
+            assert child.wait(60) == 0

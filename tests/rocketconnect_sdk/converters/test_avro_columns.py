@@ -38,6 +38,7 @@ def test_a_column_of_any_type_is_written_at_once_as_its_values_are(case: tuple[S
     assert its.encode_many(Column(column)) == alone
 
 
+@pytest.mark.slow
 @given(flat_rows())
 def test_rows_without_arrays_and_maps_are_read_as_a_column(rows: list[dict[str, Any]]) -> None:
     its = form(FLAT)

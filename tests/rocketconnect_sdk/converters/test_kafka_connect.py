@@ -93,6 +93,7 @@ def test_numbers_that_json_lacks_are_read_where_kafka_connect_writes_them_as_tex
     assert schema == Schema(Type.FLOAT64)
 
 
+@pytest.mark.slow
 @pytest.mark.kafka
 def test_what_is_recorded_is_what_kafka_connect_does(kafka: Peer) -> None:
     assert {"origin": EXAMPLES["origin"], **recorded(kafka)} == EXAMPLES, f"write it anew: python -m {kafka_connect.__module__}"

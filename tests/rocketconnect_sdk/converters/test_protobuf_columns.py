@@ -66,6 +66,7 @@ def test_rows_without_arrays_and_maps_are_written_and_read_as_columns(rows: list
     assert its.encode_many(found) == messages
 
 
+@pytest.mark.slow
 @given(flat_rows(), st.data())
 def test_whatever_bytes_come_many_are_read_as_each(rows: list[dict[str, Any]], data: st.DataObject) -> None:
     """The same values, or a RecordError with both."""

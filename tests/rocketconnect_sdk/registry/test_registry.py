@@ -165,6 +165,7 @@ def test_an_answer_that_takes_too_long_is_given_up(registry: TestRegistry) -> No
     registry.seconds = 0
 
 
+@pytest.mark.slow
 def test_an_answer_that_never_ends_is_given_up(registry: TestRegistry) -> None:
     async def drops() -> AsyncIterator[bytes]:
         for _ in range(100):

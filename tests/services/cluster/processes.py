@@ -56,12 +56,12 @@ class Config:
     async def create(self, name: str, **config: str) -> Connector:
         config = {"connector.class": "p"} | {key.replace("_", "."): value for key, value in config.items()}
         request = config_pb.CreateConnectorRequest(name=name, config=config)
-        return (await self.stub.CreateConnector(request, timeout=5)).connector
+        return (await self.stub.CreateConnector(request, timeout=60)).connector
 
     async def update(self, name: str, **config: str) -> Connector:
         config = {"connector.class": "p"} | {key.replace("_", "."): value for key, value in config.items()}
         request = config_pb.UpdateConnectorRequest(name=name, config=config)
-        return (await self.stub.UpdateConnector(request, timeout=5)).connector
+        return (await self.stub.UpdateConnector(request, timeout=60)).connector
 
 
 @asynccontextmanager
@@ -75,5 +75,5 @@ async def config_service(store_url: str, *flags: str) -> AsyncIterator[Config]:
     ):
         stub = ConfigServiceStub(channel)
         report = config_pb.ReportPluginsRequest(worker_id="w", address=executor, plugins=[Plugin(name="p")])
-        await stub.ReportPlugins(report, timeout=5)
+        await stub.ReportPlugins(report, timeout=60)
         yield Config(address, stub)

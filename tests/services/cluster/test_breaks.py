@@ -33,7 +33,7 @@ class Cluster:
         self.coordinator = coordinator
 
     async def join(self, address: str) -> int:
-        answer = await self.stub.RegisterWorker(pb.RegisterWorkerRequest(worker_id="a", address=address), timeout=5)
+        answer = await self.stub.RegisterWorker(pb.RegisterWorkerRequest(worker_id="a", address=address), timeout=60)
         return int(answer.session)
 
     async def follow(self, session: int) -> "grpc.aio.UnaryStreamCall[pb.WatchAssignmentsRequest, pb.WatchAssignmentsResponse]":
@@ -161,7 +161,7 @@ async def test_a_worker_that_left_is_not_called(cluster: Cluster, listener: List
     session = await cluster.join(f"127.0.0.1:{listener.port}")
     stream = await cluster.follow(session)
     await called(listener)
-    await cluster.stub.DeregisterWorker(pb.DeregisterWorkerRequest(worker_id="a", session=session), timeout=5)
+    await cluster.stub.DeregisterWorker(pb.DeregisterWorkerRequest(worker_id="a", session=session), timeout=60)
     stream.cancel()
     await asyncio.sleep(0.5)
     assert listener.calls.empty()

@@ -40,7 +40,7 @@ class Lane:
             if self.given_up is not None:
                 await self.restart(config)
             request = pb.RegisterWorkerRequest(worker_id=self.worker, address="h:1", plugins=["p"], labels={"zone": self.worker})
-            session = (await stub.RegisterWorker(request, timeout=5)).session
+            session = (await stub.RegisterWorker(request, timeout=60)).session
             self.note_number(session, f"session of {self.worker}")
             async for answer in stub.WatchAssignments(pb.WatchAssignmentsRequest(worker_id=self.worker, session=session)):
                 for one in answer.assignments:
@@ -50,7 +50,7 @@ class Lane:
         who: dict[str, Any] = {"worker_id": self.worker, "session": session}
         key = pb.AssignmentKey(connector_uid=self.uid, task=one.task)
         if one.revoked:
-            await stub.ReleaseAssignment(pb.ReleaseAssignmentRequest(key=key, epoch=one.epoch, **who), timeout=5)
+            await stub.ReleaseAssignment(pb.ReleaseAssignmentRequest(key=key, epoch=one.epoch, **who), timeout=60)
             return
         if self.epochs.get(one.task) == one.epoch:
             return
@@ -61,7 +61,7 @@ class Lane:
             self.plans += 1
             tasks = [pb.PlannedTask(config={"plan": str(self.plans)})] * 3
             report = pb.ReportPlanRequest(connector_uid=self.uid, epoch=one.epoch, tasks=tasks, **who)
-            generation = (await stub.ReportPlan(report, timeout=5)).generation
+            generation = (await stub.ReportPlan(report, timeout=60)).generation
             assert generation > self.generation
             self.generation = generation
         elif one.task == 0:
@@ -73,7 +73,7 @@ class Lane:
 
     async def restart(self, config: Config) -> None:
         self.given_up = None
-        await config.stub.RestartConnector(config_pb.RestartConnectorRequest(name=self.connector), timeout=5)
+        await config.stub.RestartConnector(config_pb.RestartConnectorRequest(name=self.connector), timeout=60)
 
     def note_number(self, number: int, use: str) -> None:
         """Sessions and epochs come from one sequence that never gives a number twice."""
@@ -118,7 +118,7 @@ async def assignments_once_it_leads(stub: Any) -> list[pb.Assignment]:
     async with asyncio.timeout(20):
         while True:
             with suppress(grpc.aio.AioRpcError):
-                return list((await stub.ListAssignments(pb.ListAssignmentsRequest(page_size=1000), timeout=5)).assignments)
+                return list((await stub.ListAssignments(pb.ListAssignmentsRequest(page_size=1000), timeout=60)).assignments)
             await asyncio.sleep(0.05)
 
 

@@ -108,7 +108,7 @@ async def test_a_worker_keeps_its_session_when_the_leader_is_gone(replicas: Repl
             with suppress(grpc.RpcError):
                 await stub.Heartbeat(request, timeout=1)
                 beats += 1
-            assert time.monotonic() - began < LEASE + 10
+            assert time.monotonic() - began < LEASE + 60
             await asyncio.sleep(0.1)
         with pytest.raises(grpc.RpcError) as broken:
             await asyncio.wait_for(broke, 10)
@@ -125,6 +125,7 @@ async def test_a_worker_keeps_its_session_when_the_leader_is_gone(replicas: Repl
         assert decode(refused.value).reason == "NOT_LEADER"
 
 
+@pytest.mark.slow
 async def test_a_new_leader_gives_a_known_worker_a_full_lease(replicas: Replicas) -> None:
     leader = await replicas.leader()
     async with channel(",".join(replicas.processes), ServiceSettings(), service="cluster") as opened:
@@ -140,6 +141,7 @@ async def test_a_new_leader_gives_a_known_worker_a_full_lease(replicas: Replicas
         assert left > LEASE / 2
 
 
+@pytest.mark.slow
 async def test_a_replica_without_others_takes_heartbeats_for_as_long_as_it_is_told_while_the_database_is_away(
     postgres: str,
 ) -> None:

@@ -58,12 +58,12 @@ class Plane:
     async def state(self, connector: str) -> state_pb.ConnectorState:
         stub = StateServiceStub(await self.channel("state"))
         return (
-            await stub.GetConnectorState(state_pb.GetConnectorStateRequest(connector=connector), timeout=10, wait_for_ready=True)
+            await stub.GetConnectorState(state_pb.GetConnectorStateRequest(connector=connector), timeout=60, wait_for_ready=True)
         ).state
 
     async def epochs(self) -> dict[int, int]:
         stub = ClusterServiceStub(await self.channel("cluster"))
-        answer = await stub.ListAssignments(pb.ListAssignmentsRequest(), timeout=10, wait_for_ready=True)
+        answer = await stub.ListAssignments(pb.ListAssignmentsRequest(), timeout=60, wait_for_ready=True)
         return {one.task: one.epoch for one in answer.assignments}
 
     async def until_running(self, connector: str, workers: dict[int, str], revision: int = 1) -> None:
@@ -138,6 +138,7 @@ async def test_a_connector_lives_from_its_creation_to_its_deletion(plane: Plane)
         assert await plane.epochs() == {}
 
 
+@pytest.mark.slow
 async def test_the_tasks_of_a_dead_worker_are_never_shown_as_running_and_go_on_elsewhere(plane: Plane) -> None:
     await plane.config.create("orders", max_tasks="4")
     first, second = await plane.worker("w1"), await plane.worker("w2")
@@ -162,7 +163,7 @@ async def test_the_tasks_of_a_dead_worker_are_never_shown_as_running_and_go_on_e
             for one in first.held.values()
         ]
         stub = StateServiceStub(await plane.channel("state"))
-        answer = await stub.ReportTasks(state_pb.ReportTasksRequest(worker_id="w1", reports=late), timeout=2)
+        answer = await stub.ReportTasks(state_pb.ReportTasksRequest(worker_id="w1", reports=late), timeout=60)
         assert {one.task for one in answer.refused} == set(range(4)) - kept
         await plane.until_running("orders", dict.fromkeys(range(4), "w2"))
 
@@ -176,6 +177,7 @@ async def until_spread(plane: Plane) -> None:
     await until(check)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["config", "cluster", "state"])
 async def test_each_service_can_be_killed_and_started_again_without_a_task_moving(plane: Plane, name: str) -> None:
     await plane.config.create("orders", max_tasks="2")

@@ -74,13 +74,13 @@ async def test_killed_at_any_moment_it_comes_back_with_everything_it_had_acknowl
                 names.append(name)
                 other = chance.choice(names)
                 config = {"connector.class": "p", "n": str(number)}
-                updated = await stub.UpdateConnector(pb.UpdateConnectorRequest(name=other, config=config), timeout=5)
+                updated = await stub.UpdateConnector(pb.UpdateConnectorRequest(name=other, config=config), timeout=60)
                 acknowledged[other] = updated.connector.revision
                 if chance.random() < 0.2:
                     names.remove(other)
                     # Asked for is perhaps done: only what was acknowledged is promised either way.
                     revision = acknowledged.pop(other)
-                    await stub.DeleteConnector(pb.DeleteConnectorRequest(name=other), timeout=5)
+                    await stub.DeleteConnector(pb.DeleteConnectorRequest(name=other), timeout=60)
                     deleted.add(other)
                     assert revision >= 1
             except grpc.RpcError:
@@ -91,7 +91,7 @@ async def test_killed_at_any_moment_it_comes_back_with_everything_it_had_acknowl
             stub = rpc.ConfigServiceStub(channel)
             await verify(stub, acknowledged, deleted, uids)
             report = pb.ReportPluginsRequest(worker_id="w", address=executor_address, plugins=[connector_pb2.Plugin(name="p")])
-            await stub.ReportPlugins(report, timeout=5)
+            await stub.ReportPlugins(report, timeout=60)
             writers = [asyncio.create_task(write_until_killed(stub, lane)) for lane in range(8)]
             # In the middle of writes, wherever that is; not at a moment by the clock, which a busy machine would not reach.
             goal = writes + chance.randint(5, 60)
@@ -110,7 +110,7 @@ async def verify(stub: Any, acknowledged: dict[str, int], deleted: set[str], uid
     found: dict[str, connector_pb2.Connector] = {}
     token = ""
     while True:
-        page = await stub.ListConnectors(pb.ListConnectorsRequest(page_size=500, page_token=token), timeout=10)
+        page = await stub.ListConnectors(pb.ListConnectorsRequest(page_size=500, page_token=token), timeout=60)
         found.update({connector.name: connector for connector in page.connectors})
         token = page.next_page_token
         if not token:

@@ -354,7 +354,7 @@ async def test_watch_ends_where_the_store_ends_after_many_changes_at_once(servic
     known: dict[str, connector_pb2.Connector] = {}
     async with watching(service.stub) as stream:
         await following(stream)
-        await asyncio.gather(*(service.stub.RestartConnector(pb.RestartConnectorRequest(name="c"), timeout=30) for _ in range(50)))
+        await asyncio.gather(*(service.stub.RestartConnector(pb.RestartConnectorRequest(name="c"), timeout=60) for _ in range(50)))
         messages = 0
         while "c" not in known or known["c"].restarts < 50:
             message = await following(stream)

@@ -127,7 +127,7 @@ class Plane(
     def trace(self, uid: str, task: int = 0) -> str:
         return self.reports[uid, task].trace
 
-    def wait_for(self, condition: Callable[[], object], seconds: float = 20.0) -> None:
+    def wait_for(self, condition: Callable[[], object], seconds: float = 60.0) -> None:
         deadline = time.monotonic() + seconds
         with self._changed:
             while not condition():
@@ -298,7 +298,7 @@ class Executor:
     def hosts_of(self, stub: Any, task: str) -> list[int]:
         from rocketconnect.executor.v1 import executor_service_pb2 as pb
 
-        answer = stub.DescribeWorker(pb.DescribeWorkerRequest(), timeout=5)
+        answer = stub.DescribeWorker(pb.DescribeWorkerRequest(), timeout=60)
         return [host.pid for host in answer.hosts if task in host.tasks]
 
     def end(self) -> None:
@@ -306,7 +306,7 @@ class Executor:
         for pid in [self.process.pid, *(child.pid for child in children)]:
             with contextlib.suppress(ProcessLookupError):  # it is gone: what was wanted
                 os.kill(pid, signal.SIGKILL)
-        self.process.wait(10)
+        self.process.wait(60)
 
 
 @pytest.fixture

@@ -104,12 +104,12 @@ class System:
 
     def state(self, connector: str) -> states.ConnectorState:
         request = states.GetConnectorStateRequest(connector=connector)
-        answer: states.GetConnectorStateResponse = self.states.GetConnectorState(request, timeout=5, wait_for_ready=True)
+        answer: states.GetConnectorStateResponse = self.states.GetConnectorState(request, timeout=60, wait_for_ready=True)
         return answer.state
 
     def hosts(self, worker: str) -> list[pb.HostProcess]:
         stub = ExecutorServiceStub(grpc.insecure_channel(self.addresses[worker]))
-        return list(stub.DescribeWorker(pb.DescribeWorkerRequest(), timeout=5).hosts)
+        return list(stub.DescribeWorker(pb.DescribeWorkerRequest(), timeout=60).hosts)
 
     def host_of(self, worker: str, task: str) -> int:
         return next((int(host.pid) for host in self.hosts(worker) if task in host.tasks), 0)
@@ -121,7 +121,7 @@ class System:
             time.sleep(0.05)
 
     def said(self) -> str:
-        answer = self.states.ListConnectorStates(states.ListConnectorStatesRequest(), timeout=5)
+        answer = self.states.ListConnectorStates(states.ListConnectorStatesRequest(), timeout=60)
         logs = [f"{path.name}: {line}" for path in self.folder.glob("*.log") for line in path.read_text().splitlines()[-15:]]
         return "\n".join([str(answer), *logs])
 

@@ -37,7 +37,7 @@ def reload(system: System) -> None:
 
 def offered(system: System) -> dict[str, tuple[int, str]]:
     """The plugins of the package in `plugins list`: type and version of each."""
-    answer = system.config.ListPlugins(config.ListPluginsRequest(page_size=1000), timeout=5)
+    answer = system.config.ListPlugins(config.ListPluginsRequest(page_size=1000), timeout=60)
     return {plugin.name: (plugin.type, plugin.version) for plugin in answer.plugins if plugin.package == "weather-connect"}
 
 
@@ -65,7 +65,7 @@ def numbers(system: System, name: str, **options: str) -> str:
 
 def restart(system: System, connector: str) -> None:
     """What `rocketconnect connector restart` asks for."""
-    system.config.RestartConnector(config.RestartConnectorRequest(name=connector), timeout=20)
+    system.config.RestartConnector(config.RestartConnectorRequest(name=connector), timeout=60)
 
 
 def last(file: Path) -> str:
@@ -178,7 +178,7 @@ def test_a_task_goes_on_though_its_plugin_is_taken_away_or_its_new_version_is_br
     assert {task: system.host_of("worker-1", task) for task in hosts} == hosts
     given = {"connector.class": "weather_sink", "topics": "t", "filename": str(out)}
     with pytest.raises(grpc.RpcError) as refused:
-        system.config.CreateConnector(config.CreateConnectorRequest(name="another", config=given), timeout=20)
+        system.config.CreateConnector(config.CreateConnectorRequest(name="another", config=given), timeout=60)
     assert decode(refused.value).code == "INVALID_ARGUMENT"
     psutil.Process(hosts["signed/0"]).kill()
     system.until(lambda: "is not a transform (given: 'signed')" in system.state("signed").trace)

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, cast
 
 import grpc
+import pytest
 from google.protobuf.duration_pb2 import Duration
 from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
 
@@ -39,6 +40,7 @@ class SlowCluster:
         return cluster.HeartbeatResponse(lease=Duration(seconds=2))
 
 
+@pytest.mark.slow
 async def test_the_lease_counts_from_before_the_question_and_is_confirmed_before_it_ends() -> None:
     stub = SlowCluster(beats=3)
     leases: list[tuple[float, float]] = []

@@ -69,7 +69,7 @@ def assigned() -> Assigned:
     return Assigned(Key("uid", 0), "orders", 1, 1, 1, "SOURCE", options, {"share": "0/1", "tasks": "1"})
 
 
-async def until(condition: Callable[[], object], seconds: float = 15) -> None:
+async def until(condition: Callable[[], object], seconds: float = 60) -> None:
     async with asyncio.timeout(seconds):
         while not condition():
             await asyncio.sleep(0.02)
@@ -122,6 +122,7 @@ async def test_a_question_whose_host_is_killed_says_so(fresh: FreshHosts) -> Non
         await asking
 
 
+@pytest.mark.slow
 async def test_a_question_is_answered_after_the_process_that_forks_was_killed(fresh: FreshHosts) -> None:
     for _ in range(3):
         assert isinstance(await fresh.ask(FindPlugins(), 20, "test"), PluginsFound)
@@ -183,13 +184,13 @@ def test_a_host_ends_when_its_socket_is_closed() -> None:
     with theirs:
         host = start_host(theirs, os.getpid())
     ours.close()
-    assert host.wait(10) == Exit.PARENT_GONE
+    assert host.wait(60) == Exit.PARENT_GONE
 
 
 def test_a_host_whose_executor_died_before_it_could_ask_for_the_signal_ends() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        assert start_host(theirs, os.getppid()).wait(10) == Exit.PARENT_GONE
+        assert start_host(theirs, os.getppid()).wait(60) == Exit.PARENT_GONE
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -204,7 +205,7 @@ def test_a_host_leaves_signals_to_its_executor(number: signal.Signals) -> None:
     with pytest.raises(subprocess.TimeoutExpired):
         host.wait(0.5)
     ours.close()
-    assert host.wait(10) == Exit.PARENT_GONE
+    assert host.wait(60) == Exit.PARENT_GONE
 
 
 def test_the_executor_imports_no_plugin_no_spark_and_no_arrow() -> None:
@@ -218,6 +219,7 @@ def test_the_executor_imports_no_plugin_no_spark_and_no_arrow() -> None:
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 async def test_a_host_in_which_spark_did_not_start_is_replaced(pool: HostPool, watcher: Watcher) -> None:
     """pyspark keeps what is left of a start that failed: in that process every later one would fail, too."""

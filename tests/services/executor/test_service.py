@@ -124,12 +124,12 @@ def test_checks_at_the_same_time_do_not_disturb_each_other(executor: Executor) -
 
 
 def test_plugins_are_listed(executor: Executor) -> None:
-    plugins = executor.stub().ListPlugins(pb.ListPluginsRequest(), timeout=5).plugins
+    plugins = executor.stub().ListPlugins(pb.ListPluginsRequest(), timeout=60).plugins
     assert {"monitorable_source", "file_source", "direct"} <= {plugin.name for plugin in plugins}
 
 
 def test_a_plugin_says_what_its_tasks_can_be_told(executor: Executor) -> None:
-    plugins = executor.stub().ListPlugins(pb.ListPluginsRequest(), timeout=20).plugins
+    plugins = executor.stub().ListPlugins(pb.ListPluginsRequest(), timeout=60).plugins
     (signal,) = next(plugin for plugin in plugins if plugin.name == "monitorable_source").signals
     assert (signal.name, signal.documentation) == ("more", "Gives so many records more.")
     assert [(argument.key, argument.type, argument.required) for argument in signal.arguments] == [
@@ -144,13 +144,14 @@ def test_a_reload_finds_the_same_plugins_without_disturbing_tasks_and_tells_the_
     plane.wait_for(lambda: plane.plugin_reports)
     plane.assign("a")
     plane.wait_for(lambda: plane.state("a") == "WAITING")
-    answer = executor.stub().ReloadPlugins(pb.ReloadPluginsRequest(), timeout=20)
+    answer = executor.stub().ReloadPlugins(pb.ReloadPluginsRequest(), timeout=60)
     assert "monitorable_source" in {plugin.name for plugin in answer.plugins}
     plane.wait_for(lambda: len(plane.plugin_reports) >= 2)
     time.sleep(0.5)
     assert len(plane.registrations) == 1
 
 
+@pytest.mark.slow
 def test_a_reload_that_finds_another_connector_offers_it_and_disturbs_nothing(
     start_executor: Callable[..., Executor], plane: Plane, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,7 +169,7 @@ def test_a_reload_that_finds_another_connector_offers_it_and_disturbs_nothing(
         "import monitorable\nclass MoreSource(monitorable.MonitorableSource):\n    name = 'more_source'\n"
     )
     plane.deaf.set()  # it is told again until it is taken note of
-    executor.stub().ReloadPlugins(pb.ReloadPluginsRequest(), timeout=20)
+    executor.stub().ReloadPlugins(pb.ReloadPluginsRequest(), timeout=60)
     plane.wait_for(lambda: plane.offers)
     plane.deaf.clear()
     plane.wait_for(lambda: len(plane.offers) >= 2)

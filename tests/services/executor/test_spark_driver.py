@@ -79,6 +79,7 @@ except (Py4JError, OSError):
 )
 
 
+@pytest.mark.slow
 def test_when_java_is_gone_the_host_ends_before_a_task_of_it_tells_that_it_failed() -> None:
     ended = subprocess.run([sys.executable, "-c", GONE], capture_output=True, text=True, timeout=120, check=False)
     assert ended.returncode == Exit.SPARK_GONE

@@ -60,12 +60,12 @@ def refuses_the_owner_of(system: System, before: states.ConnectorState) -> None:
     fence = positions.TaskFence(connector_uid=before.connector_uid, task=0, generation=task.generation, epoch=task.epoch)
     stub = PositionServiceStub(grpc.insecure_channel(system.addresses["position"]))
     with pytest.raises(grpc.RpcError) as refused:
-        stub.CommitPositions(positions.CommitPositionsRequest(fence=fence), timeout=5)
+        stub.CommitPositions(positions.CommitPositionsRequest(fence=fence), timeout=60)
     assert decode(refused.value).reason == "FENCED"
     report = states.TaskReport(
         connector_uid=before.connector_uid, generation=task.generation, epoch=task.epoch, state=connectors.STATE_RUNNING
     )
-    answer = system.states.ReportTasks(states.ReportTasksRequest(worker_id="worker-1", reports=[report]), timeout=5)
+    answer = system.states.ReportTasks(states.ReportTasksRequest(worker_id="worker-1", reports=[report]), timeout=60)
     assert [one.epoch for one in answer.refused] == [task.epoch]
 
 
@@ -95,6 +95,7 @@ def test_what_a_source_that_was_stopped_in_the_middle_of_a_send_pushes_out_after
     assert is_exact(out)
 
 
+@pytest.mark.slow
 def test_what_a_sink_that_was_stopped_in_the_middle_of_a_write_writes_after_another_one_has_begun_is_refused(
     system: System, tmp_path: Path
 ) -> None:

@@ -184,7 +184,7 @@ async def system(tmp_path: Path, executor_service: tuple[str, list[connector_pb2
             addresses[f"{name}_address"] = await stack.enter_async_context(server_for_test(await _healthy(name, add)))
         async with channel(addresses["config_address"], ServiceSettings()) as opened:
             report = config.ReportPluginsRequest(worker_id="worker-1", address=executor_service[0], plugins=executor_service[1])
-            await ConfigServiceStub(opened).ReportPlugins(report, timeout=5)
+            await ConfigServiceStub(opened).ReportPlugins(report, timeout=60)
         yield System(states, workers, addresses)
     await executors.close()
     engine.dispose()
@@ -229,7 +229,7 @@ async def _serving(settings: GatewaySettings) -> AsyncIterator[httpx.AsyncClient
         async with httpx.AsyncClient(base_url=url, timeout=20) as client:
             yield client
     finally:
-        server.should_exit = True
+        server.end()
         backends.end_watches()
         with suppress(asyncio.CancelledError):
             await task

@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import httpx
+import pytest
 
 from services.gateway.settings import GatewaySettings
 
@@ -62,6 +63,7 @@ async def test_head_changes_nothing(rest: httpx.AsyncClient) -> None:
     assert (await rest.get("/connectors/src/config")).status_code == 200
 
 
+@pytest.mark.slow
 async def test_a_service_that_is_away_is_503_with_its_name_and_when_to_come_back(system: Any, serving: Serving) -> None:
     async with serving(system.settings(state_address="127.0.0.1:1")) as rest:
         answer = await rest.get("/v1/states")

@@ -52,7 +52,7 @@ async def test_killed_at_any_moment_it_comes_back_with_every_commit_and_fence_th
                 position.partition = partition
                 position.offset = f"[{asked[task]}]"
             try:
-                await stub.CommitPositions(request, timeout=5)
+                await stub.CommitPositions(request, timeout=60)
             except grpc.RpcError:
                 return
             acknowledged[task] = asked[task]
@@ -62,7 +62,7 @@ async def test_killed_at_any_moment_it_comes_back_with_every_commit_and_fence_th
         async with process(store_url) as (running, stub):
             if epoch > 1:
                 old = pb.TaskFence(connector_uid="c", task=0, generation=1, epoch=epoch - 2)
-                assert await code(stub.OpenTask(pb.OpenTaskRequest(fence=old), timeout=5)) is grpc.StatusCode.FAILED_PRECONDITION
+                assert await code(stub.OpenTask(pb.OpenTaskRequest(fence=old), timeout=60)) is grpc.StatusCode.FAILED_PRECONDITION
             await open_and_verify(stub, epoch, acknowledged, asked)
             committing = [asyncio.create_task(commit_until_killed(stub, task, epoch)) for task in range(TASKS)]
             # In the middle of commits, wherever that is; not at a moment by the clock, which a busy machine would not reach.
@@ -81,7 +81,7 @@ async def test_killed_at_any_moment_it_comes_back_with_every_commit_and_fence_th
 async def open_and_verify(stub: Any, epoch: int, acknowledged: dict[int, int], asked: dict[int, int]) -> None:
     for task in range(TASKS):
         fence = pb.TaskFence(connector_uid="c", task=task, generation=1, epoch=epoch)
-        opened = await stub.OpenTask(pb.OpenTaskRequest(fence=fence), timeout=10)
+        opened = await stub.OpenTask(pb.OpenTaskRequest(fence=fence), timeout=60)
         assert not opened.clean or epoch == 1
         found = {position.partition: int(json.loads(position.offset)[0]) for position in opened.positions}
         assert found.get(f"{task}/a", 0) == found.get(f"{task}/b", 0)

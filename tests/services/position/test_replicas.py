@@ -66,7 +66,7 @@ async def test_commits_go_through_either_and_a_task_that_opens_at_one_ends_those
     last = 0
     for epoch in range(1, 9):
         one, other = two.stubs[epoch % 2], two.stubs[(epoch + 1) % 2]
-        opened = await one.OpenTask(pb.OpenTaskRequest(fence=fence(epoch)), timeout=15)
+        opened = await one.OpenTask(pb.OpenTaskRequest(fence=fence(epoch)), timeout=60)
         # Exactly what the owner before was acknowledged: the fence ended its commits before they were read.
         assert offsets(opened) == ({"a": f"[{last}]", "b": f"[{last}]"} if last else {})
         acknowledged = [int(offsets(opened).get("a", "[0]")[1:-1])]
@@ -75,7 +75,7 @@ async def test_commits_go_through_either_and_a_task_that_opens_at_one_ends_those
         async with asyncio.timeout(30):
             while len(acknowledged) < begin + 3:
                 await asyncio.sleep(0.005)
-        await one.OpenTask(pb.OpenTaskRequest(fence=fence(epoch + 1)), timeout=15)
+        await one.OpenTask(pb.OpenTaskRequest(fence=fence(epoch + 1)), timeout=60)
         await asyncio.wait_for(committing, 15)
         last = acknowledged[-1]
         assert await reason(other.CommitPositions(commit(epoch, last + 2), timeout=15)) == "FENCED"
@@ -100,7 +100,7 @@ async def reason(call: Any) -> str:
 async def test_commits_go_on_while_one_of_them_is_gone_and_none_that_was_acknowledged_is_lost(
     two: Two, number: signal.Signals
 ) -> None:
-    await two.either.OpenTask(pb.OpenTaskRequest(fence=fence(1)), timeout=15)
+    await two.either.OpenTask(pb.OpenTaskRequest(fence=fence(1)), timeout=60)
     last = 0
     gone = False
     after = 0
@@ -118,7 +118,7 @@ async def test_commits_go_on_while_one_of_them_is_gone_and_none_that_was_acknowl
             if last == 50:
                 two.processes[0].send_signal(number)
                 gone = True
-    opened = await two.stubs[1].OpenTask(pb.OpenTaskRequest(fence=fence(2)), timeout=15)
+    opened = await two.stubs[1].OpenTask(pb.OpenTaskRequest(fence=fence(2)), timeout=60)
     assert offsets(opened) == {"a": f"[{last}]", "b": f"[{last}]"}
     if number is signal.SIGSTOP:
         os.kill(two.processes[0].pid, signal.SIGCONT)

@@ -38,7 +38,7 @@ class Lane:
                 report = self.report(self.epoch)
                 line = report.logs.add(level="INFO", message=f"line {self.epoch}")
                 line.time.FromSeconds(self.epoch)
-                answer = await stub.ReportTasks(pb.ReportTasksRequest(worker_id=self.worker, reports=[report]), timeout=5)
+                answer = await stub.ReportTasks(pb.ReportTasksRequest(worker_id=self.worker, reports=[report]), timeout=60)
                 assert not answer.refused
                 self.acknowledged = self.epoch
                 self.lines.append(line.message)
@@ -48,13 +48,13 @@ class Lane:
 
     async def check(self, stub: Any) -> None:
         """Everything that was acknowledged is there, and nothing is shown as running that was not heard of."""
-        answer = await stub.ListTaskLogs(pb.ListTaskLogsRequest(connector=self.connector, page_size=1000), timeout=5)
+        answer = await stub.ListTaskLogs(pb.ListTaskLogsRequest(connector=self.connector, page_size=1000), timeout=60)
         found = [line.message for line in answer.logs]
         assert len(found) == len(set(found))
         assert set(self.lines[-900:]) <= set(found)
         if not self.acknowledged:
             return
-        state = (await stub.GetConnectorState(pb.GetConnectorStateRequest(connector=self.connector), timeout=5)).state
+        state = (await stub.GetConnectorState(pb.GetConnectorStateRequest(connector=self.connector), timeout=60)).state
         [task] = state.tasks
         assert (task.state, state.state) == (connector_pb2.STATE_UNASSIGNED, connector_pb2.STATE_UNASSIGNED)
         assert task.trace == f"worker {self.worker} has not reported since the state service was started"
@@ -88,7 +88,7 @@ async def until_known(stub: Any, connector: str) -> None:
     async with asyncio.timeout(10):
         while True:
             with suppress(grpc.RpcError):
-                await stub.GetConnectorState(pb.GetConnectorStateRequest(connector=connector), timeout=5)
+                await stub.GetConnectorState(pb.GetConnectorStateRequest(connector=connector), timeout=60)
                 return
             await asyncio.sleep(0.05)
 

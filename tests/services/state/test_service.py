@@ -66,7 +66,7 @@ class Client:
 
     async def call(self, method: str, request: Any) -> Any:
         try:
-            return await getattr(self.stub, method)(request, timeout=5)
+            return await getattr(self.stub, method)(request, timeout=60)
         except grpc.RpcError as error:
             raise decode(error) from error
 

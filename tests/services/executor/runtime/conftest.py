@@ -105,17 +105,17 @@ class RecordingReporter:
     def log(self, level: str, message: str) -> None:
         self.logs.append((level, message))
 
-    def wait_for(self, condition: Callable[[], object], seconds: float = 30.0) -> None:
+    def wait_for(self, condition: Callable[[], object], seconds: float = 60.0) -> None:
         deadline = time.monotonic() + seconds
         with self._changed:
             while not condition():
                 assert time.monotonic() < deadline, f"waited {seconds} s; {self.states[-5:]}, {self.metrics}, {self.logs[-5:]}"
                 self._changed.wait(0.05)
 
-    def wait_for_out(self, records: int, seconds: float = 30.0) -> None:
+    def wait_for_out(self, records: int, seconds: float = 60.0) -> None:
         self.wait_for(lambda: self.metrics.records_out >= records, seconds)
 
-    def wait_for_state(self, state: State, seconds: float = 30.0) -> str:
+    def wait_for_state(self, state: State, seconds: float = 60.0) -> str:
         self.wait_for(lambda: self.states and self.states[-1][0] is state, seconds)
         return self.states[-1][1]
 
@@ -213,7 +213,7 @@ class Tasks:
         request = wire.ConfirmEpochsRequest(fences=[fence])
         request.lease.FromNanoseconds(int(seconds * 1e9))
         with grpc.insecure_channel(self.position) as channel:
-            assert not PositionServiceStub(channel).ConfirmEpochs(request, timeout=5).fenced
+            assert not PositionServiceStub(channel).ConfirmEpochs(request, timeout=60).fenced
 
     def spawn(self, kind: Kind, config: Mapping[str, str], *, epoch: int) -> "subprocess.Popen[bytes]":
         spec = self.spec(kind, config, epoch, 0, 1, "", 1)
@@ -257,6 +257,14 @@ class Tasks:
                     for message in stream.next(5) or ():
                         found.append((queue.queue_id, message.body.decode(), dict(message.properties)))
         return found
+
+    def offsets(self) -> dict[str, list[Any]]:
+        """What the position service has stored, by partition."""
+        import sqlite3
+
+        with contextlib.closing(sqlite3.connect(self.path / "position.db", timeout=60)) as store:
+            rows = store.execute('SELECT partition, "offset" FROM position_positions')
+            return {partition: json.loads(offset) for partition, offset in rows}
 
     def bodies(self, topic: str = "") -> list[str]:
         return [body for _, body, _ in self.messages(topic)]

@@ -14,7 +14,7 @@ from rocketconnect_cli.embedded.rocketmq import BROKER
 from services.executor.runtime.task import Kind, State
 from tests.services.executor.runtime.conftest import PositionProcess, Running, Tasks, rows
 
-pytestmark = [pytest.mark.rocketmq, pytest.mark.slow]
+pytestmark = pytest.mark.rocketmq
 
 COUNT = 20_000
 
@@ -100,6 +100,7 @@ def test_a_broker_that_is_killed_and_started_again_twice(own_tasks: Tasks, broke
     check(own_tasks, source, sink, lines, table)
 
 
+@pytest.mark.slow
 def test_a_broker_that_is_frozen_for_longer_than_a_send_waits_for_its_answer(own_tasks: Tasks, broker: OwnBroker) -> None:
     """A send of unknown outcome is looked for in the queue before anything is sent again."""
     source, sink, lines, table = start_both(own_tasks)
@@ -110,6 +111,7 @@ def test_a_broker_that_is_frozen_for_longer_than_a_send_waits_for_its_answer(own
     check(own_tasks, source, sink, lines, table)
 
 
+@pytest.mark.slow
 def test_each_send_that_is_tried_again_counts(own_tasks: Tasks, broker: OwnBroker) -> None:
     file = own_tasks.file("a", ["first"])
     source = own_tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(file)})
@@ -127,6 +129,7 @@ def test_each_send_that_is_tried_again_counts(own_tasks: Tasks, broker: OwnBroke
     assert own_tasks.bodies() == ["first", "second"]
 
 
+@pytest.mark.slow
 def test_a_broker_that_is_away_at_the_start_is_waited_for(own_tasks: Tasks, broker: OwnBroker) -> None:
     lines = [f"line {number}" for number in range(100)]
     file = own_tasks.file("a", lines)

@@ -36,6 +36,7 @@ def send(tasks: Tasks, queue: MessageQueue, count: int) -> None:
     tasks.client.send_batch(queue, encode_batch([b"x"] * count), 10)
 
 
+@pytest.mark.slow
 def test_consumer_progress_shows_a_sink_from_its_start_and_behind_every_commit(
     strict: EmbeddedRocketMQ, strict_tasks: Tasks, tmp_path: Path
 ) -> None:

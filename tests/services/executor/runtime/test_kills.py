@@ -13,6 +13,7 @@ pytestmark = [pytest.mark.rocketmq, pytest.mark.slow]
 FILES, LINES, KILLS = 3, 4_000, 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tasks", "keyed"),
     [("normal", False), ("normal", True), ("batch", True)],

@@ -192,6 +192,7 @@ def test_what_rocketmq_put_into_its_own_dead_letter_topic_is_replayed_too(sink: 
     assert running.stop().clean
 
 
+@pytest.mark.slow
 def test_a_replay_that_is_killed_again_and_again_arrives_once_and_in_order(sink: Sink) -> None:
     count = 3_000
     messages = [Message(f"? {number}".encode()) for number in range(count)]

@@ -32,6 +32,7 @@ def tasks(rocketmq_factory: RocketMQFactory, positions: PositionProcess, tmp_pat
     made.close()
 
 
+@pytest.mark.slow
 def test_what_retention_has_taken_from_a_sink_is_told_with_its_range_and_passed_only_when_the_user_says_so(tasks: Tasks) -> None:
     tasks.create_topic(1)
     (queue,) = tasks.client.queues(tasks.topic)

@@ -186,6 +186,7 @@ def test_a_gap_ends_the_task_and_is_passed_only_when_the_user_says_so(tasks: Tas
     assert logged(file) == [*values(10), *values(5, 100)]
 
 
+@pytest.mark.slow
 @TOPIC_TYPES
 @pytest.mark.parametrize("running", [True, False], ids=["while it runs", "while nobody looks"])
 def test_a_topic_made_anew_is_a_gap_though_its_offsets_reach_beyond_the_position(tasks: Tasks, running: bool) -> None:
@@ -231,6 +232,7 @@ def test_a_new_sink_can_begin_at_the_end_and_stays_there_though_nothing_was_writ
     assert rows(file) == values(5, 10)
 
 
+@pytest.mark.slow
 def test_what_waits_for_a_full_batch_is_written_at_a_pause_and_at_a_stop(tasks: Tasks) -> None:
     produce(tasks, values(10))
     file = tasks.path / "t.db"

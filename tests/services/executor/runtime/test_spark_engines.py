@@ -67,6 +67,7 @@ def test_small_and_large_batches_of_a_record_sink_arrive_once_and_in_order(tasks
     assert not list(Path("/dev/shm").glob(f"rocketconnect-stage-{os.getpid()}-*"))
 
 
+@pytest.mark.slow
 def test_a_data_frame_sink_gets_its_columns(tasks: Tasks, spark: "SparkSession") -> None:
     fill(tasks, [f"k{number} line" for number in range(100)], keyed="true")
     directory = tasks.path / "out"
@@ -84,6 +85,7 @@ def test_a_data_frame_sink_gets_its_columns(tasks: Tasks, spark: "SparkSession")
     assert row["timestamp"] is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("small_bytes", [0, 1 << 40])
 def test_a_large_batch_of_a_data_frame_sink_keeps_its_order_over_a_file_and_with_the_tasks(
     tasks: Tasks, spark: "SparkSession", small_bytes: int, monkeypatch: pytest.MonkeyPatch
@@ -179,6 +181,7 @@ def test_values_that_a_data_frame_sink_cannot_write_become_dead_letters(
         assert f"-q0.0-{count}." in name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 @pytest.mark.parametrize("count", [3, 8_000])
 def test_without_tolerance_a_value_that_cannot_be_written_ends_the_task_behind_what_is_before_it(
@@ -229,6 +232,7 @@ def test_a_data_frame_sink_gets_what_it_can_write_and_is_told_how_many_rows_that
     assert sorted(found) == ["behind", "good"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bodies", [["good", "? who"], ["good", "?! known", "? who"]])
 def test_a_data_frame_sink_that_cannot_tell_which_value_it_was_ends_the_task(
     tasks: Tasks, spark: "SparkSession", bodies: list[str]
@@ -241,6 +245,7 @@ def test_a_data_frame_sink_that_cannot_tell_which_value_it_was_ends_the_task(
     assert not (tasks.path / "out").exists()
 
 
+@pytest.mark.slow
 def test_without_tolerance_a_record_that_a_writer_refuses_in_a_worker_ends_the_task_behind_what_is_before_it(
     tasks: Tasks, spark: "SparkSession"
 ) -> None:

@@ -48,6 +48,7 @@ def test_every_queue_of_a_dead_letter_topic_that_is_made_can_be_read(tasks: Task
     assert clusters(around, [tasks.topic]) == {queues[0].broker: "rocketconnect"}
 
 
+@pytest.mark.slow
 def test_a_topic_that_is_not_announced_yet_is_waited_for_and_neither_made_again_nor_called_missing(tasks: Tasks) -> None:
     client = tasks.client
     client.create_topic(tasks.topic, queues=3)

@@ -46,6 +46,7 @@ def source(name: str, filename: str = "/in", more: str = "") -> str:
     return f"name: {name}\nconfig:\n  {options}\n{more}"
 
 
+@pytest.mark.slow
 async def test_files_are_applied_once_changed_where_they_changed_and_pruned_in_their_set_alone(real: Real, tmp_path: Path) -> None:
     rest, _worker = real
     by_hand = {"connector.class": "file_source", "filename": "/h", "connect.topicname": "t"}
@@ -99,6 +100,7 @@ async def test_all_problems_of_all_files_are_told_at_once_and_nothing_is_changed
     assert (await rest.get("/v1/connectors")).json()["connectors"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [("--prune",), ("--exit-code",)])
 async def test_flags_that_need_another_are_refused(real: Real, tmp_path: Path, words: tuple[str, ...]) -> None:
     rest, _worker = real
@@ -107,6 +109,7 @@ async def test_flags_that_need_another_are_refused(real: Real, tmp_path: Path, w
     assert (await rest.get("/v1/connectors")).json()["connectors"] == []
 
 
+@pytest.mark.slow
 async def test_an_empty_folder_prunes_nothing(real: Real, tmp_path: Path) -> None:
     rest, _worker = real
     (tmp_path / "a.yaml").write_text(source("one"))
@@ -119,6 +122,7 @@ async def test_an_empty_folder_prunes_nothing(real: Real, tmp_path: Path) -> Non
     assert (await changes(rest, "one")) == ["CREATE"]
 
 
+@pytest.mark.slow
 async def test_a_stale_etag_names_who_was_faster_and_changes_nothing(real: Real, tmp_path: Path) -> None:
     rest, _worker = real
     (tmp_path / "a.yaml").write_text(source("one"))
@@ -136,6 +140,7 @@ async def test_a_stale_etag_names_who_was_faster_and_changes_nothing(real: Real,
     assert [line.split()[2:5] for line in history.stdout.splitlines()[1:]] == [["bob", "pause", "1"], ["alice", "create", "1"]]
 
 
+@pytest.mark.slow
 async def test_a_rollback_with_positions_goes_on_where_the_revision_had_ended(real: Real, tmp_path: Path) -> None:
     rest, worker = real
     file = tmp_path / "a.yaml"

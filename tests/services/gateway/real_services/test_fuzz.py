@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -44,6 +45,7 @@ def requests(draw: st.DrawFn) -> tuple[str, str, bytes, dict[str, str]]:
     return method, f"{path}?{query}" if query else path, draw(BODIES), {"Content-Type": draw(st.sampled_from(kinds))}
 
 
+@pytest.mark.slow
 async def test_no_request_ends_in_a_500_or_shows_a_traceback(real: tuple[httpx.AsyncClient, Any]) -> None:
     rest, _ = real
     answers: dict[int, int] = {}

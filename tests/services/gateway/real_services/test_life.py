@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import httpx
+import pytest
 from rocketconnect.connector.v1 import connector_pb2
 
 SOURCE = "org.apache.rocketmq.connect.file.FileSourceConnector"
@@ -18,6 +19,7 @@ async def until(what: Callable[[], Awaitable[bool]]) -> None:
             await asyncio.sleep(0.1)
 
 
+@pytest.mark.slow
 async def test_life_of_a_connector_over_the_original_paths(real: tuple[httpx.AsyncClient, Any]) -> None:
     rest, worker = real
 
