@@ -27,7 +27,7 @@ run: setup ## Start RocketConnect with its embedded default (rocketconnect up)
 	@$(VENV)/rocketconnect up
 
 # Two workers share a machine of two cores: more of them slow each other's Java down.
-PYTEST := $(VENV)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+PYTEST := $(VENV)/python -m pytest --numprocesses 2
 
 .PHONY: test
 test: setup-tests lint types proto-check ## Set up and check everything but the long tests, a quarter of an hour (ARGS="-n0 -k name")

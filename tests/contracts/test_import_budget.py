@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
@@ -21,9 +22,10 @@ def _imported(module: str) -> set[str]:
     return {name.split(".")[0] for name in _modules(module)}
 
 
-def _modules(module: str) -> set[str]:
+@cache
+def _modules(module: str) -> frozenset[str]:
     code = f"import sys, {module}; print(*sys.modules)"
-    return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+    return frozenset(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
 
 
 @pytest.mark.parametrize("service", CONTROL_PLANE)

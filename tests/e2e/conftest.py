@@ -24,7 +24,7 @@ class Instance:
         return str(self.ready["rest"])
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
     folder = tmp_path_factory.mktemp("instance")
     with running(folder / "data", "--executors", "2") as ready, Api(str(ready["rest"])) as api:

@@ -119,6 +119,7 @@ def test_the_first_pipeline_of_the_readme_works_as_it_is_written(instance: Any) 
         assert rc(instance, "connector", "delete", name)[0] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["get", "delete"])
 @pytest.mark.parametrize("name", ["kept/state", "kept#y", "kept?x", "../connectors"])
 def test_a_name_in_which_another_one_stands_touches_nothing(instance: Any, kept: dict[str, Any], verb: str, name: str) -> None:
@@ -138,6 +139,7 @@ def test_a_wrong_configuration_is_refused_with_every_problem_and_its_fix(instanc
     assert rc(instance, "connector", "validate", *wrong)[0] == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a/b", "a.b", "a b", "x" * 300, "-a"])
 def test_a_bad_name_is_refused(instance: Any, name: str) -> None:
     config = settings(connector__class="file_source", topic="t", filename="/etc/hostname")

@@ -313,6 +313,7 @@ def test_a_replay_that_can_not_go_on_says_how_it_is_ended_or_waited_for_again(si
     assert err.strip().endswith(f"`rocketconnect dlq replay {sink.name} --continue {begun}`")
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_the_replay_running_and_says_how_to_go_on(sink: Sink) -> None:
     (letter,) = sink.fail_at("? interrupted")
     sink.edit(letter, '"interrupted"')
@@ -332,6 +333,7 @@ def test_ctrl_c_leaves_the_replay_running_and_says_how_to_go_on(sink: Sink) -> N
     sink.until(lambda: sink.lines() == [*before, "interrupted"])
 
 
+@pytest.mark.slow
 def test_to_sends_letters_to_the_topic_that_is_named_instead_and_the_connector_gets_none(sink: Sink) -> None:
     sink.client.create_topic("elsewhere", queues=1)
     (there,) = sink.client.queues("elsewhere")
@@ -344,6 +346,7 @@ def test_to_sends_letters_to_the_topic_that_is_named_instead_and_the_connector_g
     assert sink.lines() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("exit_code", "told", "words"),
     [

@@ -136,6 +136,7 @@ def test_stop_kill_and_restart_on_the_same_directory(tmp_path: Path, start: Star
     assert seconds < 5
 
 
+@pytest.mark.slow
 def test_an_existing_rocketmq_carries_a_pipeline_and_is_left_running(
     tmp_path: Path, start: Start, rocketmq: EmbeddedRocketMQ
 ) -> None:

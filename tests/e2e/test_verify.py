@@ -12,6 +12,7 @@ from tests.e2e.test_command_line import rc
 pytestmark = pytest.mark.e2e
 
 
+@pytest.mark.slow
 def test_tables_of_two_databases_are_compared_by_an_executor(instance: Any) -> None:
     shop, copy = instance.folder / "shop.db", instance.folder / "copy.db"
     for path in (shop, copy):

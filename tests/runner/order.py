@@ -1,13 +1,32 @@
 """The order of the tests: files that start whole systems first, then those with servers, then the others.
 
-Side by side (pytest-xdist gives each worker a file at a time, in this order) what mostly waits is begun first, so that no worker is
-left with it alone at the end.
+Side by side, each worker of pytest-xdist gets a file at a time, in this order: what mostly waits is begun first, so that no
+worker is left with it alone at the end. What shares one running instance, or one Spark session, goes to one worker together:
+to start the one or the other takes half a minute of both cores.
 """
+
+from typing import TYPE_CHECKING
 
 import pytest
 
+if TYPE_CHECKING:
+    from xdist.remote import Producer
+    from xdist.scheduler import LoadScopeScheduling
+
 # What has none of these marks comes last.
 _FIRST = ("e2e", "spark", "mariadb", "postgres", "rocketmq")
+_TOGETHER = {
+    "tests/e2e/": "instance",
+    "tests/connectors/file_sink/test_conformance.py": "spark",
+    "tests/connectors/file_sink/test_file_sink.py": "spark",
+    "tests/connectors/jdbc_sink/test_conformance.py": "spark",
+    "tests/pairs/": "spark",
+    "tests/services/executor/runtime/test_database_to_database.py": "spark",
+    "tests/services/executor/runtime/test_evolution.py": "spark",
+    "tests/services/executor/runtime/test_jdbc_sink.py": "spark",
+    "tests/services/executor/runtime/test_packed_tasks.py": "spark",
+    "tests/services/executor/runtime/test_spark_engines.py": "spark",
+}
 
 
 @pytest.hookimpl(trylast=True)
@@ -15,10 +34,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the files in order, alike in all workers; within a file the order stays."""
     ranks: dict[str, int] = {}
     for item in items:
+        scope = _scope(item.nodeid)
         rank = next((number for number, mark in enumerate(_FIRST) if item.get_closest_marker(mark)), len(_FIRST))
-        ranks[_file(item)] = min(rank, ranks.get(_file(item), rank))
-    items.sort(key=lambda item: ranks[_file(item)])
+        ranks[scope] = min(rank, ranks.get(scope, rank))
+    items.sort(key=lambda item: (ranks[_scope(item.nodeid)], _scope(item.nodeid) not in _TOGETHER.values()))
 
 
-def _file(item: pytest.Item) -> str:
-    return item.nodeid.partition("::")[0]
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer | None") -> "LoadScopeScheduling":
+    """Hand out files, and what belongs together, as a whole."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Files(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return _scope(nodeid)
+
+    config.option.loadscopereorder = False
+    return Files(config, log)
+
+
+def _scope(nodeid: str) -> str:
+    path = nodeid.partition("::")[0]
+    return next((scope for start, scope in _TOGETHER.items() if path.startswith(start)), path)

@@ -25,6 +25,7 @@ def row(queue: int, offset: int) -> dict[str, object]:
     return {"queue": queue, "offset": offset, "text": None if offset % 7 == 0 else f'"ü", {offset}\n'}
 
 
+@pytest.mark.slow
 class TestText(SinkSuite):
     @pytest.fixture
     def case(self, tmp_path: Path) -> SinkCase:

@@ -49,6 +49,7 @@ async def executor_address() -> AsyncIterator[str]:
         yield address
 
 
+@pytest.mark.slow
 async def test_killed_at_any_moment_it_comes_back_with_everything_it_had_acknowledged(
     store_url: str, executor_address: str
 ) -> None:

@@ -33,6 +33,7 @@ from rocketconnect.position.v1 import position_service_pb2_grpc as position_rpc
 from rocketconnect.state.v1 import state_service_pb2 as states
 from rocketconnect.state.v1 import state_service_pb2_grpc as state_rpc
 
+from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_kit.errors import FailedPrecondition
 from rocketconnect_kit.status import encode
 from tests.services.executor.system import STORES, System
@@ -274,7 +275,7 @@ class Executor:
         self.log_path = folder / "executor.log"
         with self.log_path.open("wb") as log:
             self.process = subprocess.Popen(
-                command,
+                tethered(command),
                 env={**os.environ, "PYTHONPATH": paths, "SECRET_FOR_TESTS": "s3cr3t-value"},
                 pass_fds=[writing],
                 stdout=log,
@@ -321,8 +322,8 @@ def system(tmp_path: Path, rocketmq: Any, free_port: Callable[[], int]) -> Itera
         made.stop()
 
 
-@pytest.fixture
-def plane_address(plane: Plane) -> Iterator[str]:
+@contextlib.contextmanager
+def _served(plane: Plane) -> Iterator[str]:
     server = grpc.server(ThreadPoolExecutor(32))
     for add in (
         cluster_rpc.add_ClusterServiceServicer_to_server,
@@ -337,6 +338,12 @@ def plane_address(plane: Plane) -> Iterator[str]:
     plane.silent.clear()
     plane.session = -1
     server.stop(0).wait(5)
+
+
+@pytest.fixture
+def plane_address(plane: Plane) -> Iterator[str]:
+    with _served(plane) as address:
+        yield address
 
 
 @pytest.fixture
@@ -364,6 +371,19 @@ def executor(start_executor: Callable[..., Executor], plane: Plane) -> Executor:
     executor = start_executor()
     plane.wait_for(lambda: plane.registrations)
     return executor
+
+
+@pytest.fixture(scope="module")
+def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Executor]:
+    """A registered executor for tests that only ask it."""
+    plane = Plane(lease=60.0)
+    with _served(plane) as address:
+        executor = Executor(address, tmp_path_factory.mktemp("standing"))
+        try:
+            plane.wait_for(lambda: plane.registrations)
+            yield executor
+        finally:
+            executor.end()
 
 
 def _duration(seconds: float) -> Duration:

@@ -19,6 +19,7 @@ from rocketconnect.executor.v1.executor_service_pb2_grpc import ExecutorServiceS
 from rocketconnect.state.v1 import state_service_pb2 as states
 from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceStub
 
+from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_kit.status import decode
 
 PLUGINS = Path(__file__).parent / "plugins"
@@ -56,7 +57,7 @@ class System:
         environment["PYTHONPATH"] = os.pathsep.join([str(PLUGINS), str(FAILPOINTS), os.environ.get("PYTHONPATH", "")])
         with (self.folder / f"{name}.log").open("ab") as log:
             self.processes[name] = subprocess.Popen(
-                [self.python, "-m", f"services.{service}"],
+                tethered([self.python, "-m", f"services.{service}"]),
                 env={**os.environ, **environment},
                 stdout=log,
                 stderr=log,

@@ -72,6 +72,7 @@ def last(file: Path) -> str:
     return (lines(file) or [""])[-1]
 
 
+@pytest.mark.slow
 def test_plugins_of_a_wheel_that_is_installed_meanwhile_are_used_after_a_reload(
     system: System, tmp_path: Path, environment: Environment
 ) -> None:
@@ -101,6 +102,7 @@ def test_plugins_of_a_wheel_that_is_installed_meanwhile_are_used_after_a_reload(
     assert {task: system.host_of("worker-1", task) for task in hosts} == hosts, "what ran before was disturbed"
 
 
+@pytest.mark.slow
 def test_a_task_keeps_its_version_until_it_is_restarted_and_others_begin_with_the_new_one_after_a_reload(
     system: System, tmp_path: Path, environment: Environment
 ) -> None:
@@ -136,6 +138,7 @@ def test_a_task_keeps_its_version_until_it_is_restarted_and_others_begin_with_th
     assert [int(line.split()[2]) for line in ours] == list(range(1, len(ours) + 1)), "something is missing or doubled"
 
 
+@pytest.mark.slow
 def test_what_is_installed_is_taken_up_by_a_reload_and_by_nothing_else(
     system: System, tmp_path: Path, environment: Environment
 ) -> None:
@@ -157,6 +160,7 @@ def test_what_is_installed_is_taken_up_by_a_reload_and_by_nothing_else(
     assert {version for _, version in offered(system).values()} == {"1.0"}
 
 
+@pytest.mark.slow
 def test_a_task_goes_on_though_its_plugin_is_taken_away_or_its_new_version_is_broken(
     system: System, tmp_path: Path, environment: Environment
 ) -> None:
@@ -195,6 +199,7 @@ def python_workers(driver: psutil.Process) -> list[psutil.Process]:
     return [worker for daemon in java.children() for worker in daemon.children()]
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_writers_in_spark_workers_keep_the_version_of_their_task(system: System, tmp_path: Path, environment: Environment) -> None:
     out = tmp_path / "out.txt"

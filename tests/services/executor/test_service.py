@@ -24,34 +24,34 @@ def check(executor: Executor, config: Mapping[str, str], timeout: float = 20) ->
     return answer
 
 
-def test_a_good_configuration_has_no_problems(executor: Executor) -> None:
-    answer = check(executor, {**GOOD, "password": "${env:ANY}"})
+def test_a_good_configuration_has_no_problems(standing: Executor) -> None:
+    answer = check(standing, {**GOOD, "password": "${env:ANY}"})
     assert list(answer.problems) == []
     assert (answer.plugin, answer.type) == ("monitorable_source", connectors.CONNECTOR_TYPE_SOURCE)
     assert list(answer.secret_keys) == ["password"]
 
 
-def test_an_alias_is_answered_with_the_name_of_the_plugin(executor: Executor) -> None:
-    assert check(executor, {**GOOD, "connector.class": "org.example.MonitorableSource"}).plugin == "monitorable_source"
+def test_an_alias_is_answered_with_the_name_of_the_plugin(standing: Executor) -> None:
+    assert check(standing, {**GOOD, "connector.class": "org.example.MonitorableSource"}).plugin == "monitorable_source"
 
 
-def test_all_problems_come_in_one_answer_and_no_secret_with_them(executor: Executor) -> None:
-    answer = check(executor, {"connector.class": "monitorable_source", "records": "many", "password": "literal", "topik": "x"})
+def test_all_problems_come_in_one_answer_and_no_secret_with_them(standing: Executor) -> None:
+    answer = check(standing, {"connector.class": "monitorable_source", "records": "many", "password": "literal", "topik": "x"})
     assert {problem.key for problem in answer.problems} == {"topic", "records", "password", "topik"}
     assert all(problem.reason and problem.fix for problem in answer.problems)
     assert "literal" not in "".join(problem.value + problem.fix for problem in answer.problems)
 
 
-def test_what_the_plugin_itself_checks_is_a_problem(executor: Executor) -> None:
-    (problem,) = check(executor, {**GOOD, "records": "-1"}).problems
+def test_what_the_plugin_itself_checks_is_a_problem(standing: Executor) -> None:
+    (problem,) = check(standing, {**GOOD, "records": "-1"}).problems
     assert (problem.key, problem.reason) == ("records", "is negative")
-    answer = check(executor, {**GOOD, "records": "-1", "max.tasks": "x", "password": "literal"})
+    answer = check(standing, {**GOOD, "records": "-1", "max.tasks": "x", "password": "literal"})
     assert {problem.key for problem in answer.problems} == {"records", "max.tasks", "password"}
 
 
 @pytest.mark.parametrize("name", ["json", "org.apache.rocketmq.connect.runtime.converter.record.StringConverter"])
-def test_a_converter_is_no_connector(executor: Executor, name: str) -> None:
-    answer = check(executor, {"connector.class": name, "max.tasks": "x"})
+def test_a_converter_is_no_connector(standing: Executor, name: str) -> None:
+    answer = check(standing, {"connector.class": name, "max.tasks": "x"})
     assert [(problem.key, problem.reason) for problem in answer.problems] == [
         ("connector.class", "is a converter, not a connector"),
         ("max.tasks", "is not a whole number"),
@@ -59,8 +59,8 @@ def test_a_converter_is_no_connector(executor: Executor, name: str) -> None:
 
 
 @pytest.mark.parametrize("config", [{}, {"connector.class": "no.such.Class"}])
-def test_a_configuration_without_a_plugin_is_a_problem_of_its_class(executor: Executor, config: Mapping[str, str]) -> None:
-    (problem,) = check(executor, config).problems
+def test_a_configuration_without_a_plugin_is_a_problem_of_its_class(standing: Executor, config: Mapping[str, str]) -> None:
+    (problem,) = check(standing, config).problems
     assert problem.key == "connector.class"
 
 
@@ -73,15 +73,15 @@ def test_a_configuration_without_a_plugin_is_a_problem_of_its_class(executor: Ex
         ("give up", "gave up as ordered"),
     ],
 )
-def test_a_plugin_that_breaks_while_it_checks_is_a_problem_that_says_how(executor: Executor, order: str, reason: str) -> None:
-    (problem,) = check(executor, {**GOOD, "on.check": order}).problems
+def test_a_plugin_that_breaks_while_it_checks_is_a_problem_that_says_how(standing: Executor, order: str, reason: str) -> None:
+    (problem,) = check(standing, {**GOOD, "on.check": order}).problems
     assert problem.key == "connector.class"
     assert reason in problem.reason
-    assert list(check(executor, GOOD).problems) == []
+    assert list(check(standing, GOOD).problems) == []
 
 
-def test_a_plugin_that_prints_while_it_checks_does_not_disturb_the_answer(executor: Executor) -> None:
-    assert list(check(executor, {**GOOD, "on.check": "chatter"}).problems) == []
+def test_a_plugin_that_prints_while_it_checks_does_not_disturb_the_answer(standing: Executor) -> None:
+    assert list(check(standing, {**GOOD, "on.check": "chatter"}).problems) == []
 
 
 def test_a_plugin_that_hangs_while_it_checks_is_ended_in_time(start_executor: Callable[..., Executor]) -> None:
@@ -98,9 +98,9 @@ def test_a_plugin_that_hangs_while_it_checks_is_ended_in_time(start_executor: Ca
         time.sleep(0.05)
 
 
-def test_a_caller_with_little_time_still_gets_a_reason(executor: Executor) -> None:
+def test_a_caller_with_little_time_still_gets_a_reason(standing: Executor) -> None:
     with pytest.raises(grpc.RpcError) as raised:
-        check(executor, {**GOOD, "on.check": "hang"}, timeout=2)
+        check(standing, {**GOOD, "on.check": "hang"}, timeout=2)
     assert decode(raised.value).reason == "PLUGIN_TIMEOUT"
 
 
@@ -116,20 +116,20 @@ def test_a_check_that_nobody_waits_for_is_ended(executor: Executor) -> None:
     assert len([process for process in alive if process.status() != psutil.STATUS_ZOMBIE]) == 1
 
 
-def test_checks_at_the_same_time_do_not_disturb_each_other(executor: Executor) -> None:
+def test_checks_at_the_same_time_do_not_disturb_each_other(standing: Executor) -> None:
     orders = ["", "exit", "fail", ""] * 3
     with ThreadPoolExecutor(6) as threads:
-        answers = list(threads.map(lambda order: check(executor, {**GOOD, "on.check": order}, timeout=60), orders))
+        answers = list(threads.map(lambda order: check(standing, {**GOOD, "on.check": order}, timeout=60), orders))
     assert [len(answer.problems) for answer in answers] == [0, 1, 1, 0] * 3
 
 
-def test_plugins_are_listed(executor: Executor) -> None:
-    plugins = executor.stub().ListPlugins(pb.ListPluginsRequest(), timeout=60).plugins
+def test_plugins_are_listed(standing: Executor) -> None:
+    plugins = standing.stub().ListPlugins(pb.ListPluginsRequest(), timeout=60).plugins
     assert {"monitorable_source", "file_source", "direct"} <= {plugin.name for plugin in plugins}
 
 
-def test_a_plugin_says_what_its_tasks_can_be_told(executor: Executor) -> None:
-    plugins = executor.stub().ListPlugins(pb.ListPluginsRequest(), timeout=60).plugins
+def test_a_plugin_says_what_its_tasks_can_be_told(standing: Executor) -> None:
+    plugins = standing.stub().ListPlugins(pb.ListPluginsRequest(), timeout=60).plugins
     (signal,) = next(plugin for plugin in plugins if plugin.name == "monitorable_source").signals
     assert (signal.name, signal.documentation) == ("more", "Gives so many records more.")
     assert [(argument.key, argument.type, argument.required) for argument in signal.arguments] == [

@@ -26,6 +26,7 @@ time.sleep(600)
 """
 
 
+@pytest.mark.slow
 def test_java_ends_with_a_host_that_is_killed_and_not_with_the_thread_that_asked_for_it() -> None:
     with subprocess.Popen([sys.executable, "-c", HOST], stdout=subprocess.PIPE, text=True) as host:
         assert host.stdout is not None

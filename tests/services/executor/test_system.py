@@ -83,6 +83,7 @@ def refused(system: System, worker: str, connector: str, signal: str, **argument
     return decode(failed.value)
 
 
+@pytest.mark.slow
 def test_a_signal_reaches_all_running_tasks_from_any_executor_and_what_they_say_or_what_is_wrong_comes_back(
     system: System, tmp_path: Path
 ) -> None:
@@ -127,6 +128,7 @@ def changes(system: System, connector: str) -> list[tuple[str, str]]:
     return [(connectors.Action.Name(each.action).removeprefix("ACTION_"), each.reason) for each in reversed(found)]
 
 
+@pytest.mark.slow
 def test_behind_a_deleted_connector_its_plugin_cleans_up_though_it_fails_first_and_executor_and_service_are_killed_in_the_middle(
     system: System, tmp_path: Path
 ) -> None:
@@ -153,6 +155,7 @@ def test_behind_a_deleted_connector_its_plugin_cleans_up_though_it_fails_first_a
     assert len(lines(cleaned)) == 1
 
 
+@pytest.mark.slow
 def test_nothing_is_cleaned_up_as_long_as_a_task_may_still_run(system: System, tmp_path: Path) -> None:
     cleaned = tmp_path / "cleaned.txt"
     system.start("worker-1")
@@ -252,6 +255,7 @@ def answers(host: str, port: int) -> bool:
         return one.connect_ex((host, port)) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_spark_sinks_of_one_profile_share_a_driver_that_is_started_again_when_its_java_process_dies(
     system: System, tmp_path: Path

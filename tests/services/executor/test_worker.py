@@ -38,6 +38,7 @@ def test_it_registers_with_what_it_offers(executor: Executor, plane: Plane) -> N
     assert not {"json", "JsonConverter"} & set(registration.plugins), "no connector can be of a converter"
 
 
+@pytest.mark.slow
 def test_it_tells_the_config_service_what_it_offers(executor: Executor, plane: Plane) -> None:
     plane.wait_for(lambda: plane.plugin_reports)
     plugins = {plugin.name: plugin for plugin in plane.plugin_reports[0].plugins}
@@ -86,6 +87,7 @@ def test_native_tasks_share_a_host_up_to_the_number_that_is_set(start_executor: 
     assert pids[0] == pids[1] != pids[2]
 
 
+@pytest.mark.slow
 def test_a_revoked_task_is_stopped_and_released(executor: Executor, plane: Plane) -> None:
     epoch = plane.assign("a")
     host = psutil.Process(running(plane, executor, "a"))
@@ -132,6 +134,7 @@ def test_a_task_that_fails_is_released_as_failed(executor: Executor, plane: Plan
     assert "failed as ordered" in plane.trace("a")
 
 
+@pytest.mark.slow
 def test_a_task_whose_host_is_killed_is_started_again_under_the_same_epoch(executor: Executor, plane: Plane) -> None:
     epoch = plane.assign("a")
     pid = running(plane, executor, "a")

@@ -73,6 +73,7 @@ def has_ended(process: psutil.Process) -> bool:
     return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
+@pytest.mark.slow
 def test_what_a_source_that_was_stopped_in_the_middle_of_a_send_pushes_out_after_its_lease_is_dropped_by_the_sink(
     system: System, tmp_path: Path
 ) -> None:

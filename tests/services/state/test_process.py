@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import grpc.aio
+import pytest
 from rocketconnect.connector.v1 import connector_pb2
 from rocketconnect.state.v1 import state_service_pb2 as pb
 from rocketconnect.state.v1 import state_service_pb2_grpc as rpc
@@ -63,6 +64,7 @@ class Lane:
         assert refused.current_epoch >= self.acknowledged
 
 
+@pytest.mark.slow
 async def test_killed_at_any_moment_it_comes_back_with_everything_it_had_acknowledged(store_url: str, tmp_path: Path) -> None:
     chance = random.Random(3)
     lanes = [Lane(number) for number in range(LANES)]

@@ -18,7 +18,8 @@ import pytest
 from rocketconnect.position.v1 import position_service_pb2 as wire
 from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceStub
 
-from rocketconnect_cli.embedded import EmbeddedRocketMQ
+from rocketconnect_cli.embedded import EmbeddedRocketMQ, ports
+from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_sdk.loader import catalogue
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.model import Message, MessageQueue
@@ -49,16 +50,19 @@ class PositionProcess:
     """The position service as a process on one store; can be stopped and started again on the same port."""
 
     def __init__(self, store: Path, port: int) -> None:
-        self._store = store
+        self.store = store
         self._port = port
         self.address = f"127.0.0.1:{port}"
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
+        """Unless it runs."""
+        if self._process is not None:
+            return
         read, write = os.pipe()
-        words = ["--store-url", f"sqlite:///{self._store}", "--port", str(self._port), "--announce-fd", str(write)]
+        words = ["--store-url", f"sqlite:///{self.store}", "--port", str(self._port), "--announce-fd", str(write)]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "services.position", *words], pass_fds=[write], stderr=subprocess.DEVNULL
+            tethered([sys.executable, "-m", "services.position", *words]), pass_fds=[write], stderr=subprocess.DEVNULL
         )
         os.close(write)
         with os.fdopen(read) as pipe:
@@ -70,13 +74,27 @@ class PositionProcess:
             self._process.wait()
             self._process = None
 
+    def offsets(self, uid: str) -> dict[str, list[Any]]:
+        """What it has stored of a connector, by partition."""
+        import sqlite3
 
-@pytest.fixture
-def positions(tmp_path: Path, free_port: Callable[[], int]) -> Iterator[PositionProcess]:
-    process = PositionProcess(tmp_path / "position.db", free_port())
-    process.start()
+        with contextlib.closing(sqlite3.connect(self.store, timeout=60)) as store:
+            rows = store.execute('SELECT partition, "offset" FROM position_positions WHERE connector_uid = ?', (uid,))
+            return {partition: json.loads(offset) for partition, offset in rows}
+
+
+@pytest.fixture(scope="session")
+def position_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PositionProcess]:
+    process = PositionProcess(tmp_path_factory.mktemp("position") / "position.db", ports.choose())
     yield process
     process.stop()
+
+
+@pytest.fixture
+def positions(position_process: PositionProcess) -> PositionProcess:
+    """One for all, whose connectors have names of their own; it runs, whatever a test before has done."""
+    position_process.start()
+    return position_process
 
 
 class RecordingReporter:
@@ -232,7 +250,7 @@ class Tasks:
         }
         with (self.path / f"{kind.name}.log").open("ab") as log:
             process = subprocess.Popen(
-                [sys.executable, HERE / "tasks.py", json.dumps(order)],
+                tethered([sys.executable, str(HERE / "tasks.py"), json.dumps(order)]),
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
@@ -257,14 +275,6 @@ class Tasks:
                     for message in stream.next(5) or ():
                         found.append((queue.queue_id, message.body.decode(), dict(message.properties)))
         return found
-
-    def offsets(self) -> dict[str, list[Any]]:
-        """What the position service has stored, by partition."""
-        import sqlite3
-
-        with contextlib.closing(sqlite3.connect(self.path / "position.db", timeout=60)) as store:
-            rows = store.execute('SELECT partition, "offset" FROM position_positions')
-            return {partition: json.loads(offset) for partition, offset in rows}
 
     def bodies(self, topic: str = "") -> list[str]:
         return [body for _, body, _ in self.messages(topic)]

@@ -87,6 +87,7 @@ def check(tasks: Tasks, source: Running, sink: Running, lines: list[str], table:
     assert rows(table) == lines
 
 
+@pytest.mark.slow
 def test_a_broker_that_is_killed_and_started_again_twice(own_tasks: Tasks, broker: OwnBroker) -> None:
     source, sink, lines, table = start_both(own_tasks)
     for _ in range(2):

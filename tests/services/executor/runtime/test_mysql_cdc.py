@@ -12,7 +12,7 @@ from services.executor.runtime.task import Kind
 from tests.connectors.mysql_cdc_source.binlog.reading import Database
 from tests.connectors.mysql_cdc_source.capturing import options
 from tests.servers.mariadb import PASSWORD, Mariadb
-from tests.services.executor.runtime.conftest import Tasks
+from tests.services.executor.runtime.conftest import PositionProcess, Tasks
 
 if TYPE_CHECKING:
     import subprocess
@@ -28,8 +28,8 @@ DONE = [1, 2]
 class Copying:
     """A task that copies a table, which is killed and started again."""
 
-    def __init__(self, tasks: Tasks, database: Database, **more: str) -> None:
-        self.tasks = tasks
+    def __init__(self, tasks: Tasks, positions: PositionProcess, database: Database, **more: str) -> None:
+        self.tasks, self.positions = tasks, positions
         self.topic = f"{tasks.topic}-t"
         self.database = database
         self._given = {
@@ -89,17 +89,19 @@ class Copying:
 
     def wait_stored(self) -> None:
         """Until the end of the snapshot is stored; before, a task that is started again would read rows that come now, too."""
-        self.wait(lambda: any(offset[:2] == DONE for offset in self.tasks.offsets().values()))
+        self.wait(lambda: any(offset[:2] == DONE for offset in self.positions.offsets(f"source-{self.tasks.unique}").values()))
 
     def table(self) -> dict[int, tuple[Any, ...]]:
         return {row[0]: row for row in self.database.select("SELECT * FROM t")}
 
 
 @pytest.fixture
-def copying(tasks: Tasks, mariadb: Mariadb, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Copying]:
+def copying(
+    tasks: Tasks, positions: PositionProcess, mariadb: Mariadb, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Iterator[Copying]:
     monkeypatch.setenv("MARIADB_PASSWORD", PASSWORD)
     with Database(mariadb) as database:
-        yield Copying(tasks, database, **getattr(request, "param", {}))
+        yield Copying(tasks, positions, database, **getattr(request, "param", {}))
 
 
 def test_a_task_that_is_killed_at_random_moments_loses_and_doubles_no_row_and_no_change(copying: Copying) -> None:

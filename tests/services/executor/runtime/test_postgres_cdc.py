@@ -13,7 +13,7 @@ import pytest
 
 from services.executor.runtime.task import Kind
 from tests.servers.postgres import Postgres, PostgresFailed
-from tests.services.executor.runtime.conftest import Tasks
+from tests.services.executor.runtime.conftest import PositionProcess, Tasks
 
 pytestmark = [pytest.mark.rocketmq, pytest.mark.postgres, pytest.mark.slow]
 
@@ -28,8 +28,8 @@ SECONDS = 60.0
 class Copying:
     """A task that copies a table, which is killed and started again."""
 
-    def __init__(self, tasks: Tasks, server: "Server") -> None:
-        self.tasks = tasks
+    def __init__(self, tasks: Tasks, positions: PositionProcess, server: "Server") -> None:
+        self.tasks, self.positions = tasks, positions
         self.topic = f"{tasks.topic}-t"
         self.server = server
         self.connection = connection = server.connect()
@@ -98,7 +98,7 @@ class Copying:
 
     def wait_stored(self) -> None:
         """Until the end of the snapshot is stored; before, a task that is started again would read rows that come now, too."""
-        self.wait(lambda: any(offset[:2] == DONE for offset in self.tasks.offsets().values()))
+        self.wait(lambda: any(offset[:2] == DONE for offset in self.positions.offsets(f"source-{self.tasks.unique}").values()))
 
     def table(self) -> dict[int, tuple[Any, ...]]:
         return {row[0]: tuple(row) for row in self.connection.execute("SELECT * FROM t").fetchall()}
@@ -145,14 +145,14 @@ class Server:
 
 
 @pytest.fixture
-def copying(tasks: Tasks) -> Iterator[Copying]:
+def copying(tasks: Tasks, positions: PositionProcess) -> Iterator[Copying]:
     try:
         server = Server()
     except PostgresFailed as error:
         pytest.fail(str(error), pytrace=False)
     try:
         server.start()
-        made = Copying(tasks, server)
+        made = Copying(tasks, positions, server)
         try:
             yield made
         finally:

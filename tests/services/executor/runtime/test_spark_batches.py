@@ -37,6 +37,7 @@ staging.close()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_a_batch_goes_as_rows_of_the_plan_or_as_arrow_or_over_a_file_without_a_warning_for_each() -> None:
     ended = subprocess.run([sys.executable, "-c", HANDED], capture_output=True, text=True, timeout=180, check=False)
@@ -71,6 +72,7 @@ engine.close()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_what_java_keeps_of_a_batch_is_let_go_with_it() -> None:
     ended = subprocess.run([sys.executable, "-c", KEPT], capture_output=True, text=True, timeout=180, check=False)
