@@ -15,6 +15,7 @@ from tests.chaos import processes
 from tests.chaos.disk import Disk
 from tests.chaos.fleet import BROKERS, SERVICES
 from tests.chaos.network import Network, Proxy
+from tests.ended import ended
 
 LEASE_SECONDS = 7.0
 """A worker's lease and the send deadline after it, by default."""
@@ -144,7 +145,7 @@ class Terminate(_Aimed):
         """See Fault."""
         said = self.send(signal.SIGTERM)
         deadline = time.monotonic() + _STOP_SECONDS
-        while any(each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in self.found):
+        while not all(map(ended, self.found)):
             if time.monotonic() > deadline:
                 msg = f"{said} did not end within {_STOP_SECONDS:g} s of SIGTERM"
                 raise TimeoutError(msg)

@@ -19,6 +19,7 @@ from rocketconnect_cli.embedded import ports
 from rocketconnect_cli.embedded.spark import spark_folder
 from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_cli.states import wait_for
+from tests.ended import ended
 
 pytestmark = pytest.mark.e2e
 COMMAND = str(Path(sys.executable).with_name("rocketconnect"))
@@ -112,10 +113,7 @@ def wait_until(true: Callable[[], bool], seconds: float) -> None:
 
 def lives(process: psutil.Process) -> bool:
     """Whether it does anything: one that has ended stays as a zombie until its new parent looks at it."""
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
+    return not ended(process)
 
 
 def lines_of(path: Path) -> list[str]:

@@ -18,6 +18,7 @@ from rocketconnect_cli.embedded import EmbeddedRocketMQ, ports
 from rocketconnect_cli.embedded.rocketmq import BROKER, NAME_SERVER
 from rocketconnect_cli.states import counter, get_state, wait_for
 from rocketmq_remoting import Client
+from tests.ended import ended
 
 pytestmark = pytest.mark.e2e
 COMMAND = str(Path(sys.executable).with_name("rocketconnect"))
@@ -72,10 +73,7 @@ def start() -> Iterator[Start]:
 
 
 def alive(process: psutil.Process) -> bool:
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
+    return not ended(process)
 
 
 def wait_until(true: Callable[[], bool], seconds: float = 60) -> None:

@@ -14,6 +14,7 @@ import pytest
 from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_cli.process import Process
 from rocketconnect_cli.supervisor import Supervisor
+from tests.ended import ended
 
 SLEEPER = "import time; time.sleep(600)"
 DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(600)"
@@ -191,4 +192,4 @@ supervisor.run()
         time.sleep(0.5)
         assert child.is_running()
         owner.kill()
-    wait_until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
+    wait_until(lambda: ended(child))

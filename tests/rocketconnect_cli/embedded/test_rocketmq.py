@@ -15,6 +15,7 @@ import pytest
 from rocketconnect_cli.embedded import DataDirectoryInUse, EmbeddedRocketMQ, StartFailed, probe
 from rocketconnect_cli.embedded.rocketmq import BROKER, NAME_SERVER
 from rocketmq_remoting import Client, encode_batch
+from tests.ended import pid_ended
 
 pytestmark = pytest.mark.rocketmq
 
@@ -67,8 +68,8 @@ def _received(name_server: str, count: int) -> list[int]:
 
 
 def _gone(pids: list[int]) -> bool:
-    deadline = time.monotonic() + 10
-    while any(psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE for pid in pids):
+    deadline = time.monotonic() + 60
+    while not all(map(pid_ended, pids)):
         if time.monotonic() > deadline:
             return False
         time.sleep(0.05)

@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from rocketconnect_cli.embedded import ports, tethered
+from tests.ended import pid_ended
 
 PARENT = """
 import subprocess, sys, time
@@ -23,9 +24,9 @@ time.sleep(60)
 
 
 def _wait_until_gone(pid: int) -> bool:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
-        if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+        if pid_ended(pid):
             return True
         time.sleep(0.02)
     return False

@@ -22,6 +22,7 @@ from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceS
 
 from rocketconnect_kit.errors import InvalidArgument, ServiceError
 from rocketconnect_kit.status import decode
+from tests.ended import ended
 from tests.services.executor.system import STORES, System, is_exact, lines
 
 pytestmark = [pytest.mark.rocketmq, pytest.mark.e2e]
@@ -65,7 +66,7 @@ def test_a_drained_worker_hands_over_at_once_and_clean(system: System, tmp_path:
     hosts = psutil.Process(system.processes["worker-1"].pid).children(recursive=True)
     system.processes["worker-1"].send_signal(signal.SIGTERM)
     assert system.processes["worker-1"].wait(15) == 0
-    assert not any(host.is_running() and host.status() != psutil.STATUS_ZOMBIE for host in hosts)
+    assert all(map(ended, hosts))
     system.until(lambda: len(lines(out)) == rows)
     assert Counter(lines(out)) == Counter(f"part-0 {number}" for number in range(1, rows + 1))
 
@@ -282,5 +283,5 @@ def test_spark_sinks_of_one_profile_share_a_driver_that_is_started_again_when_it
     children = psutil.Process(system.processes["worker-1"].pid).children(recursive=True)
     assert "java" in {child.name() for child in children}
     system.kill("worker-1")
-    _, alive = psutil.wait_procs(children, timeout=3)
-    assert [child for child in alive if child.status() != psutil.STATUS_ZOMBIE] == []
+    _, alive = psutil.wait_procs(children, timeout=60)
+    assert [child for child in alive if not ended(child)] == []

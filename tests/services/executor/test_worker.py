@@ -12,6 +12,8 @@ import pytest
 from rocketconnect.connector.v1 import connector_pb2 as connectors
 from rocketconnect.executor.v1 import executor_service_pb2 as pb
 
+from tests.ended import ended
+
 Plane = Any
 Executor = Any
 Start = Callable[..., Any]
@@ -20,7 +22,7 @@ Start = Callable[..., Any]
 def gone(processes: list[psutil.Process], seconds: float) -> bool:
     """Whether all of them have ended after at most so many seconds."""
     _, alive = psutil.wait_procs(processes, timeout=seconds)
-    return all(process.status() == psutil.STATUS_ZOMBIE for process in alive)
+    return all(map(ended, alive))
 
 
 def running(plane: Plane, executor: Executor, uid: str, task: int = 0) -> int:
@@ -252,7 +254,7 @@ def test_a_planning_that_is_taken_away_is_ended(executor: Executor, plane: Plane
     plane.wait_for(lambda: plane.releases)
     assert not plane.releases[0].failed
     time.sleep(0.5)
-    assert any(not process.is_running() or process.status() == psutil.STATUS_ZOMBIE for process in before)
+    assert any(map(ended, before))
 
 
 def test_a_worker_whose_session_ended_stops_everything_and_registers_again(executor: Executor, plane: Plane) -> None:

@@ -6,7 +6,6 @@ from collections import Counter
 from pathlib import Path
 
 import grpc
-import psutil
 import pytest
 from rocketconnect.connector.v1 import connector_pb2 as connectors
 from rocketconnect.position.v1 import position_service_pb2 as positions
@@ -16,6 +15,7 @@ from rocketconnect.state.v1 import state_service_pb2 as states
 from rocketconnect_kit.status import decode
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.stream import PullStream
+from tests.ended import ended
 from tests.services.executor.system import System, is_exact, lines
 
 pytestmark = [pytest.mark.rocketmq, pytest.mark.e2e]
@@ -69,10 +69,6 @@ def refuses_the_owner_of(system: System, before: states.ConnectorState) -> None:
     assert [one.epoch for one in answer.refused] == [task.epoch]
 
 
-def has_ended(process: psutil.Process) -> bool:
-    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
-
-
 @pytest.mark.slow
 def test_what_a_source_that_was_stopped_in_the_middle_of_a_send_pushes_out_after_its_lease_is_dropped_by_the_sink(
     system: System, tmp_path: Path
@@ -91,7 +87,7 @@ def test_what_a_source_that_was_stopped_in_the_middle_of_a_send_pushes_out_after
     there = sent(system, topic)
     refuses_the_owner_of(system, before)
     executor.resume()
-    system.until(lambda: has_ended(old))
+    system.until(lambda: ended(old))
     arrive(system, out, len(there) - len(lines(out)) + 300)
     assert is_exact(out)
 
@@ -109,6 +105,6 @@ def test_what_a_sink_that_was_stopped_in_the_middle_of_a_write_writes_after_anot
     old.resume()
     arrive(system, out, 300)
     executor.resume()
-    system.until(lambda: has_ended(old))
+    system.until(lambda: ended(old))
     arrive(system, out, 300)
     assert is_exact(out)
