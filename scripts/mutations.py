@@ -101,7 +101,7 @@ def _test(copy: Path, tests: str) -> tuple[int, str]:
     paths = f"{copy}:{copy / 'protos'}"
     try:
         ran = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests.split()],
+            [sys.executable, "-m", "pytest", "-q", "-x", "--no-reruns", "-p", "no:cacheprovider", *tests.split()],
             cwd=copy,
             env={**os.environ, "PYTHONPATH": paths},
             capture_output=True,
