@@ -69,10 +69,9 @@ def secured(certificate: Path, tls: TlsOptions, tmp_path_factory: pytest.TempPat
                     time.sleep(0.2)
         yield server.name_server
     finally:
-        for process in reversed(processes):
-            process.terminate()
         for process in processes:
-            process.wait(60)
+            process.kill()
+            process.wait()
         server.stop()
 
 

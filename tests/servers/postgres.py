@@ -65,6 +65,8 @@ class Postgres:
         Those that a killed server leaves behind hold its shared memory for a moment, so it may have to be started more than once.
         """
         server = [str(self._server), "-D", str(self._folder), "-p", str(self.port), "-h", "127.0.0.1", "-k", ""]
+        # A killed server leaves its shared memory behind: it goes with the folder.
+        server += ["-c", "dynamic_shared_memory_type=mmap"]
         return [*self._as_owner, *server, *(word for name, value in self._settings.items() for word in ("-c", f"{name}={value}"))]
 
     def is_ready(self) -> bool:

@@ -106,6 +106,9 @@ class _Preview:
         while len(found) < self._order.records and time.monotonic() < self._until and not task.finished:
             batch = task.poll()
             if not batch:
+                # What is there has been shown; that there will be more is not worth waiting for. Nothing yet is.
+                if found and task.caught_up:
+                    break
                 time.sleep(min(_PAUSE, task.idle_seconds))
                 continue
             count = min(len(batch), self._order.records - len(found))

@@ -25,7 +25,7 @@ from rocketconnect_kit.status import decode
 from tests.ended import ended
 from tests.services.executor.system import STORES, System, is_exact, lines
 
-pytestmark = [pytest.mark.rocketmq, pytest.mark.e2e]
+pytestmark = [pytest.mark.rocketmq, pytest.mark.e2e, pytest.mark.slow]
 
 
 def is_state(system: System, connector: str, state: int) -> Callable[[], bool]:
@@ -53,7 +53,6 @@ def test_rows_arrive_once_though_hosts_and_executors_are_killed(system: System, 
     system.until(is_state(system, "numbers", connectors.STATE_IDLE))
 
 
-@pytest.mark.slow
 def test_a_drained_worker_hands_over_at_once_and_clean(system: System, tmp_path: Path) -> None:
     rows, out = 3_000, tmp_path / "out.txt"
     system.start("worker-1")
@@ -84,7 +83,6 @@ def refused(system: System, worker: str, connector: str, signal: str, **argument
     return decode(failed.value)
 
 
-@pytest.mark.slow
 def test_a_signal_reaches_all_running_tasks_from_any_executor_and_what_they_say_or_what_is_wrong_comes_back(
     system: System, tmp_path: Path
 ) -> None:
@@ -129,7 +127,6 @@ def changes(system: System, connector: str) -> list[tuple[str, str]]:
     return [(connectors.Action.Name(each.action).removeprefix("ACTION_"), each.reason) for each in reversed(found)]
 
 
-@pytest.mark.slow
 def test_behind_a_deleted_connector_its_plugin_cleans_up_though_it_fails_first_and_executor_and_service_are_killed_in_the_middle(
     system: System, tmp_path: Path
 ) -> None:
@@ -156,7 +153,6 @@ def test_behind_a_deleted_connector_its_plugin_cleans_up_though_it_fails_first_a
     assert len(lines(cleaned)) == 1
 
 
-@pytest.mark.slow
 def test_nothing_is_cleaned_up_as_long_as_a_task_may_still_run(system: System, tmp_path: Path) -> None:
     cleaned = tmp_path / "cleaned.txt"
     system.start("worker-1")
@@ -198,7 +194,6 @@ def busy_hosts(system: System) -> set[int]:
     return {int(host.pid) for host in system.hosts("worker-1") if host.tasks}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("service", ["cluster", "position", "state", "config"])
 def test_pipelines_go_on_without_a_pause_while_a_service_is_away_for_more_than_two_leases(
     system: System, tmp_path: Path, service: str
@@ -223,7 +218,6 @@ def test_pipelines_go_on_without_a_pause_while_a_service_is_away_for_more_than_t
     assert busy_hosts(system) == hosts
 
 
-@pytest.mark.slow
 def test_without_any_service_pipelines_pause_after_the_lease_or_continue_as_on_isolation_says_and_go_on_in_place(
     system: System, tmp_path: Path
 ) -> None:
@@ -256,7 +250,6 @@ def answers(host: str, port: int) -> bool:
         return one.connect_ex((host, port)) == 0
 
 
-@pytest.mark.slow
 @pytest.mark.spark
 def test_spark_sinks_of_one_profile_share_a_driver_that_is_started_again_when_its_java_process_dies(
     system: System, tmp_path: Path
