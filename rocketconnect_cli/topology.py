@@ -18,6 +18,10 @@ EXECUTOR_DRAIN_SECONDS = 45.0
 SERVICE_DRAIN_SECONDS = 5.0
 
 
+UNLESS_TOLD = {"ROCKETCONNECT_SECRET_VARIABLES": "*", "ROCKETCONNECT_SECRET_FOLDERS": "/"}
+"""What executors are told unless the environment tells them: on an instance of their own users may read what they may read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Service:
     """One process of one service.

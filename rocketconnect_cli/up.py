@@ -227,7 +227,7 @@ class _Instance:
         return Process(
             service.name,
             lambda: tethered(service.command),
-            {**os.environ, **service.environment},
+            {**topology.UNLESS_TOLD, **os.environ, **service.environment},
             self._log(service.name),
             topology.STAGES[service.kind],
             drain,

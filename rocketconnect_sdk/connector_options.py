@@ -9,7 +9,20 @@ from rocketconnect_sdk import runtime_options
 from rocketconnect_sdk.converters import converter_class
 from rocketconnect_sdk.errors import ConfigError, Problem
 from rocketconnect_sdk.loader import DIRECT, PluginType, catalogue, engines_of, find
-from rocketconnect_sdk.options import KEYSTORE, NO_KEYSTORE, REFERENCE_FIX, Config, Option, names_secret, parse, read, run_checks
+from rocketconnect_sdk.options import (
+    KEYSTORE,
+    NO_KEYSTORE,
+    NO_PLACE,
+    NO_PLACE_FIX,
+    REFERENCE,
+    REFERENCE_FIX,
+    Config,
+    Option,
+    names_secret,
+    parse,
+    read,
+    run_checks,
+)
 from rocketconnect_sdk.sink import RecordSink, Sink
 from rocketconnect_sdk.source import Source
 from rocketconnect_sdk.transforms import chain
@@ -100,9 +113,7 @@ def check_connector(raw: Mapping[str, str], resolve: Callable[[Config], Config] 
         plugin_type, options, (config, problems) = PluginType.SINK, sink_options(plugin), _read_sink(plugin, raw)
     problems += [*run_checks(resolve(config), plugin.check), *run_checks(config, partial(_engine_problems, plugin))]
     problems += [*chain.problems(raw), *_converter_problems(raw)]
-    return Checked(
-        plugin.name, plugin_type, problems, [*_secret_keys(options, raw), *_converter_secrets(raw), *chain.secret_keys(raw)]
-    )
+    return Checked(plugin.name, plugin_type, problems, _all_secrets(options, raw))
 
 
 def _right(config: Config, problems: Sequence[Problem]) -> Config:
@@ -122,12 +133,15 @@ def _read_sink(sink: Sink, raw: Mapping[str, str]) -> tuple[Config, list[Problem
 def _read(options: Sequence[Option], raw: Mapping[str, str], prefixes: Sequence[str]) -> tuple[Config, list[Problem]]:
     plugin = raw.get(runtime_options.CLASS.key, "").strip() or "NAME"
     config, problems = read(options, raw, known_prefixes=prefixes, elsewhere=_converter_keys(raw), plugin=plugin)
-    return config, [*problems, *_keystore_problems(raw, _secret_keys(options, raw))]
+    return config, [*problems, *_reference_problems(raw, _all_secrets(options, raw), _taking_references(options))]
 
 
 def _without_plugin(raw: Mapping[str, str]) -> list[Problem]:
-    """What can be said when nobody knows the other options."""
-    _, problems = _read((*runtime_options.COMMON, *runtime_options.CONVERTERS), raw, ("",))
+    """What can be said when nobody knows the other options, nor which of them are secrets."""
+    _, problems = read(
+        (*runtime_options.COMMON, *runtime_options.CONVERTERS), raw, known_prefixes=("",), elsewhere=_converter_keys(raw)
+    )
+    problems += _reference_problems(raw, (), raw)
     return [*problems, *chain.problems(raw), *_converter_problems(raw)]
 
 
@@ -151,8 +165,10 @@ def _read_direct(raw: Mapping[str, str]) -> tuple[Config, _Half | None, _Half | 
     )
     source, source_problems = _read_half(raw, "source.", Source)
     sink, sink_problems = _read_half(raw, "sink.", RecordSink)
-    secrets = [key for half in (source, sink) if half for key in _secrets_of(half, raw)]
-    return config, source, sink, [*problems, *source_problems, *sink_problems, *_keystore_problems(raw, secrets)]
+    halves = [half for half in (source, sink) if half]
+    secrets = [*(key for half in halves for key in _secrets_of(half, raw)), *chain.secret_keys(raw)]
+    taking = {half.prefix + key for half in halves for key in _taking_references(half.plugin.options)}
+    return config, source, sink, [*problems, *source_problems, *sink_problems, *_reference_problems(raw, secrets, taking)]
 
 
 def _read_half(raw: Mapping[str, str], prefix: str, kind: "type[Source | RecordSink]") -> tuple[_Half | None, list[Problem]]:
@@ -222,17 +238,28 @@ def _converter_problems(raw: Mapping[str, str]) -> Iterable[Problem]:
             yield replace(problem, key=f"{option.key}.{problem.key}" if problem.key else option.key)
 
 
-def _keystore_problems(raw: Mapping[str, str], secrets: Collection[str]) -> Iterable[Problem]:
-    """References that a worker could not resolve. Those in place of a secret are told with the secret."""
+def _reference_problems(raw: Mapping[str, str], secrets: Collection[str], taking: Collection[str]) -> Iterable[Problem]:
+    """References that a worker could not resolve, or must not. Those in place of a secret are told with the secret."""
     for key, value in raw.items():
-        reference = KEYSTORE.search(value)
-        if reference and key not in secrets:
+        if key in secrets:
+            continue
+        if reference := KEYSTORE.search(value):
             yield Problem(key, reference[0][:200], NO_KEYSTORE, REFERENCE_FIX)
+        elif key not in taking and (reference := REFERENCE.search(value)):
+            yield Problem(key, reference[0][:200], NO_PLACE, NO_PLACE_FIX)
+
+
+def _taking_references(options: Iterable[Option]) -> set[str]:
+    return {key for option in options if option.references for key in (option.key, *option.aliases)}
 
 
 def _secrets_of(half: _Half, raw: Mapping[str, str]) -> list[str]:
     own = {key.removeprefix(half.prefix): value for key, value in raw.items() if key.startswith(half.prefix)}
     return [half.prefix + key for key in _secret_keys(half.plugin.options, own)]
+
+
+def _all_secrets(options: Iterable[Option], raw: Mapping[str, str]) -> list[str]:
+    return [*_secret_keys(options, raw), *_converter_secrets(raw), *chain.secret_keys(raw)]
 
 
 def _secret_keys(options: Iterable[Option], raw: Mapping[str, str], prefix: str = "") -> list[str]:

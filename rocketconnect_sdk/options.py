@@ -31,6 +31,8 @@ KEYSTORE = re.compile(r"\$\{keystore:[^}]*\}?")
 """A reference that RocketMQ Connect's users may expect, and that no worker can resolve."""
 
 NO_KEYSTORE = "refers to a keystore, and there are none in this version"
+NO_PLACE = "refers to a secret, and is no place for one: what stands here may be shown, or end up in a topic's or a file's name"
+NO_PLACE_FIX = "Write the value itself. References stand in options that are secrets, such as password."
 REFERENCE_FIX = "Give a reference: ${env:NAME}, or ${file:PATH:KEY} for a file with lines KEY=VALUE."
 
 _SHOWN = 200
@@ -57,6 +59,8 @@ class Option:
             required, must be given).
         required: Must be given.
         secret: Takes only references, and is never shown.
+        references: May hold references though it is no secret: what goes nowhere but to the system that gets the secret, such as a
+            user's name.
         choices: The only values allowed; empty: any.
         minimum: Of numbers, sizes and durations.
         maximum: Of numbers, sizes and durations.
@@ -72,6 +76,7 @@ class Option:
     default: str | None = None
     required: bool = False
     secret: bool = False
+    references: bool = False
     choices: Sequence[str] = ()
     minimum: float | None = None
     maximum: float | None = None

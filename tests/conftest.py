@@ -3,6 +3,7 @@
 All are children that die with the test run, even when that is killed.
 """
 
+import os
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -34,6 +35,9 @@ settings.load_profile("rocketconnect")
 
 def pytest_configure() -> None:
     """Take Ctrl-C back: a shell's background jobs ignore it, and so would every process that a test starts and interrupts."""
+    # What connectors may read is a matter of the tests of that; all others set a variable, or write a file, and name it.
+    os.environ.setdefault("ROCKETCONNECT_SECRET_VARIABLES", "*")
+    os.environ.setdefault("ROCKETCONNECT_SECRET_FOLDERS", "/")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -42,7 +42,13 @@ class JdbcSink(DataFrameSink):
             check=url_problem,
             fix=FIX,
         ),
-        Option("user", "The user of the database; SQLite has none.", default="", aliases=("connection.user", "username")),
+        Option(
+            "user",
+            "The user of the database; SQLite has none.",
+            default="",
+            references=True,
+            aliases=("connection.user", "username"),
+        ),
         Option("password", "The password of the user.", secret=True, aliases=("connection.password",)),
         Option(
             "table.name.format",

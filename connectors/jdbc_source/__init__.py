@@ -57,7 +57,13 @@ class JdbcSource(Source):
             check=url_problem,
             fix=FIX,
         ),
-        Option("user", "The user of the database; SQLite has none.", default="", aliases=("connection.user", "username")),
+        Option(
+            "user",
+            "The user of the database; SQLite has none.",
+            default="",
+            references=True,
+            aliases=("connection.user", "username"),
+        ),
         Option("password", "The password of the user.", secret=True, aliases=("connection.password",)),
         Option(
             "mode",

@@ -44,7 +44,7 @@ class PostgresCdcSource(Source):
         Option("hostname", "The name or address of the server.", required=True),
         Option("port", "Its port.", Kind.INT, "5432", minimum=1, maximum=65_535),
         Option("database", "The database: a slot has the changes of one.", required=True),
-        Option("username", "The role that reads: with REPLICATION, and SELECT on the tables.", required=True),
+        Option("username", "The role that reads: with REPLICATION, and SELECT on the tables.", required=True, references=True),
         Option("password", "The role's password.", secret=True),
         Option(
             "sslmode",

@@ -2,6 +2,9 @@
 
 import sys
 
-from services.config.server import main
+from rocketconnect_kit.private import start_without_secrets
+
+start_without_secrets()
+from services.config.server import main  # noqa: E402 - what it loads would be loaded twice
 
 sys.exit(main(sys.argv[1:]))

@@ -43,11 +43,14 @@ class Forks:
     """Starts host processes. All methods are for the main thread: hosts die with the thread that started them.
 
     Args:
+        environment: Of the host processes.
         packages: A folder whose modules come before others of the same name; None: there is none.
     """
 
-    def __init__(self, packages: Path | None = None) -> None:
-        self._packages = packages
+    def __init__(self, environment: Mapping[str, str], packages: Path | None = None) -> None:
+        first = [] if packages is None else [str(packages)]
+        python_path = os.pathsep.join(filter(None, [*first, environment.get("PYTHONPATH")]))
+        self._environment = {**environment, "PYTHONPATH": python_path}
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
         self._is_ready = False
@@ -71,7 +74,7 @@ class Forks:
                 [sys.executable, "-m", "services.executor.host.forks", str(theirs.fileno()), str(os.getpid())],
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
-                env=self._environment(),
+                env=self._environment,
                 # Signals to the executor's terminal or group are the executor's to handle.
                 start_new_session=True,
             )
@@ -91,7 +94,7 @@ class Forks:
                 _log.warning("the process that forks hosts has failed; it is replaced", cause=str(error))
                 self.end()
                 self.begin()
-        return _with_ends(lambda theirs, output: _spawn(theirs, output, self._environment() | {"TMPDIR": str(scratch)}))
+        return _with_ends(lambda theirs, output: _spawn(theirs, output, self._environment | {"TMPDIR": str(scratch)}))
 
     def end(self) -> None:
         """End the process that forks, if there is one; its hosts stay."""
@@ -102,10 +105,6 @@ class Forks:
             self._socket.close()
         self._process = self._socket = None
         self._is_ready = False
-
-    def _environment(self) -> dict[str, str]:
-        first = [] if self._packages is None else [str(self._packages)]
-        return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [*first, os.environ.get("PYTHONPATH")]))}
 
     def _ready(self) -> socket.socket | None:
         """The socket of the one that forks, if it does now; one that has ended before it could is replaced."""

@@ -1,7 +1,7 @@
 """Host processes that nothing has run in yet, and the questions that each of them answers once."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from rocketconnect_kit.logs import get_logger
@@ -27,15 +27,17 @@ class FreshHosts:
 
     Args:
         scratch: Gives each its folder for temporary files.
+        environment: Theirs.
         at_most: So many questions are answered at a time; further ones wait for their turn.
     """
 
-    def __init__(self, scratch: Scratch, at_most: int = 4) -> None:
+    def __init__(self, scratch: Scratch, environment: Mapping[str, str], at_most: int = 4) -> None:
         self._scratch = scratch
+        self._environment = environment
         self._turns = asyncio.Semaphore(at_most)
         self._loading = asyncio.Lock()
         self._packages = self._copied()
-        self._forks = Forks(self._packages)
+        self._forks = Forks(self._environment, self._packages)
         self._living: dict[HostProcess, Path | None] = {}
         """And the packages that each has begun with."""
         self.edition = 0
@@ -57,7 +59,7 @@ class FreshHosts:
         async with self._loading:
             before, self._packages = self._packages, await asyncio.to_thread(self._copied)
         self._forks.end()
-        self._forks = Forks(self._packages)
+        self._forks = Forks(self._environment, self._packages)
         self.edition += 1
         self._tidy(before)
 

@@ -24,6 +24,7 @@ from services.executor.deadletters.journal import Journal
 from services.executor.deadletters.removal import Removal
 from services.executor.deadletters.service import DeadletterService
 from services.executor.defect import end_broken
+from services.executor.environment import of_hosts
 from services.executor.fresh import FreshHosts
 from services.executor.lifecycle import Policy
 from services.executor.membership import Identity
@@ -82,7 +83,7 @@ class _Executor:
         }
         self._workers = Channels(settings)
         self._scratch = Scratch()
-        self._fresh = FreshHosts(self._scratch)
+        self._fresh = FreshHosts(self._scratch, of_hosts(os.environ, settings.secret_variables, settings.secret_folders))
         self._plugins = Plugins(self._fresh, settings.plugin_seconds)
         self._worker: Worker | None = None
         self._work: asyncio.Task[None] | None = None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocketconnect_kit.settings import ENV_PREFIX, ServiceSettings, pem_file, setting
+from services.executor.environment import folders
 
 SECRET_KEY = f"{ENV_PREFIX}ROCKETMQ_SECRET_KEY"
 """The environment variable of the secret of RocketMQ's user."""
@@ -55,6 +56,10 @@ class ExecutorSettings(ServiceSettings):
     rocketmq_tls_cert: Path | None = pem_file("own certificate chain for them (PEM)")
     rocketmq_tls_key: Path | None = pem_file("the key of that certificate (PEM)")
     rocketmq_tls_server_name: str = setting("", "the name in their certificates, when it is not the host of each address")
+    secret_variables: str = setting(
+        "", "variables that connectors may name as ${env:NAME}: NAME,PREFIX_*; with these, and no others, tasks run"
+    )
+    secret_folders: str = setting("", "folders whose files connectors may name as ${file:PATH:KEY}: /a:/b", check=folders)
     tasks_per_host: int = setting(1, "how many native tasks share a host process, while there are few", ge=1, le=1000)
     native_hosts: int = setting(
         0, "with so many host processes, native tasks share those that there are; 0: 16 for each core", ge=0, le=10_000

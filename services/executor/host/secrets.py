@@ -1,20 +1,27 @@
 """References to secrets, `${env:NAME}` and `${file:PATH:KEY}`: resolved here, in the process of the plugin, and nowhere else.
 
 Invariant 6: what was resolved is remembered, so that `hide` can take it out of everything that leaves the process as text.
+
+A configuration is written by whoever may create a connector, so it does not say what may be read: the executor's operator does,
+with names of variables and folders. services.executor.environment puts both into the environment of this process.
 """
 
 import os
 import re
+import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from urllib.parse import quote
 
 from rocketconnect_sdk.errors import ConfigError, Problem
 from rocketconnect_sdk.options import REFERENCE, Config
+from services.executor.environment import FOLDERS, VARIABLES, folders, may_be_named
 
 HIDDEN = "***"
 _SHORTEST = 3
 """Shorter values are no secrets; hiding them would only make texts unreadable."""
+_NEVER = ("/proc", "/sys", "/dev")
+"""What the kernel tells of processes and devices is in no folder of secrets, whatever is allowed."""
 
 
 class Redactor:
@@ -125,25 +132,28 @@ class _Unresolved(Exception):
 
 def _look_up(reference: str, environment: Mapping[str, str]) -> str:
     source, _, name = reference[2:-1].partition(":")
-    match source:
-        case "env" if name in environment:
-            return environment[name]
-        case "env":
-            raise _Unresolved(
-                reason="stands for an environment variable that the executor does not have",
-                fix=f"Set {name} where the executor is started, and start it again.",
-            )
-        case _:
-            return _from_file(name)
+    if source == "file":
+        return _from_file(name, folders(environment.get(FOLDERS, "")))
+    if not may_be_named(name, environment.get(VARIABLES, "")):
+        raise _Unresolved(
+            reason="stands for an environment variable that this executor lets no connector read",
+            fix=f"Add {name} to the executor's --secret-variables (or {VARIABLES}), and start it again.",
+        )
+    if name not in environment:
+        raise _Unresolved(
+            reason="stands for an environment variable that the executor does not have",
+            fix=f"Set {name} where the executor is started, and start it again.",
+        )
+    return environment[name]
 
 
-def _from_file(name: str) -> str:
+def _from_file(name: str, allowed: Iterable[Path]) -> str:
     path, _, key = name.rpartition(":")
     if not path or not key:
         raise _Unresolved(reason="does not name a file and a key", fix="Write ${file:PATH:KEY}.")
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        lines = _read(path, allowed).splitlines()
+    except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise _Unresolved(
             reason=f"stands for a file that cannot be read: {why}",
@@ -153,6 +163,37 @@ def _from_file(name: str) -> str:
     if key not in values:
         raise _Unresolved(reason="stands for a key that is not in the file", fix=f"Add a line {key}=VALUE to {path}.")
     return values[key]
+
+
+def _read(path: str, allowed: Iterable[Path]) -> str:
+    """The text of a file that is beneath one of the folders, wherever links on the way lead.
+
+    Raises:
+        _Unresolved: it is not; whether it exists is not told.
+        OSError: it can't be read.
+        ValueError: it is no text.
+    """
+    beneath = [os.path.realpath(folder) for folder in allowed]
+    outside = _Unresolved(
+        reason="stands for a file that this executor lets no connector read",
+        fix=f"Put it into a folder of the executor's --secret-folders (or {FOLDERS}).",
+    )
+    # What a path leads to can change, and what was opened can't: so the second look is at what is open. The first one comes before
+    # since opening a device can have effects.
+    if not _is_beneath(os.path.realpath(path), beneath):
+        raise outside
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), encoding="utf-8") as opened:
+        if not _is_beneath(os.path.realpath(f"/proc/self/fd/{opened.fileno()}"), beneath):
+            raise outside
+        if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+            raise outside
+        return opened.read()
+
+
+def _is_beneath(path: str, beneath: Iterable[str]) -> bool:
+    if any(os.path.commonpath([path, never]) == never for never in _NEVER):
+        return False
+    return any(os.path.commonpath([path, folder]) == folder for folder in beneath)
 
 
 def _entries(lines: Iterable[str]) -> Iterable[tuple[str, str]]:

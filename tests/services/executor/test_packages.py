@@ -113,7 +113,7 @@ async def test_hosts_begin_with_what_was_there_when_plugins_were_looked_for_and_
 ) -> None:
     install(site, "marks.py")
     scratch = Scratch(root)
-    fresh = FreshHosts(scratch)
+    fresh = FreshHosts(scratch, os.environ)
 
     async def told() -> str:
         found = await fresh.ask(FindPlugins(), 60, "test")

@@ -49,7 +49,7 @@ def watcher() -> Watcher:
 @pytest.fixture
 async def fresh(tmp_path: Path) -> AsyncIterator[FreshHosts]:
     scratch = Scratch(tmp_path)
-    made = FreshHosts(scratch)
+    made = FreshHosts(scratch, os.environ)
     yield made
     await made.close()
     scratch.close()
@@ -164,7 +164,7 @@ async def test_hosts_are_started_from_the_main_thread_alone(tmp_path: Path) -> N
 
     def start() -> None:
         try:
-            Forks().start(tmp_path)
+            Forks(os.environ).start(tmp_path)
         except RuntimeError as error:
             failures.append(error)
 

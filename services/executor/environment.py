@@ -1,0 +1,84 @@
+"""What of the executor's environment its host processes get: what programs need to run, and what connectors may ask for.
+
+Host processes run plugins, and resolve the references that configurations hold. Whoever may create a connector could otherwise read
+all that the executor was started with.
+"""
+
+import os
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+VARIABLES = "ROCKETCONNECT_SECRET_VARIABLES"
+"""Names of variables that `${env:NAME}` may stand for, separated by commas; `*` stands for any characters."""
+
+FOLDERS = "ROCKETCONNECT_SECRET_FOLDERS"
+"""Folders whose files `${file:PATH:KEY}` may stand for, separated by colons."""
+
+_OWN = "ROCKETCONNECT_"
+_NEEDED = (
+    "HOME",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "JAVA_HOME",
+    "LANG",
+    "LC_*",
+    "LD_LIBRARY_PATH",
+    "LOGNAME",
+    "NO_PROXY",
+    "PATH",
+    "REQUESTS_CA_BUNDLE",
+    "SHELL",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "TMPDIR",
+    "TZ",
+    "USER",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "VIRTUAL_ENV",
+    "XDG_*",
+    "GRPC_*",
+    "HADOOP_*",
+    "MALLOC_*",
+    "PYTHON*",
+    "SPARK_*",
+)
+"""What Python, Java, Spark and clients of HTTP look at."""
+
+
+def of_hosts(environment: Mapping[str, str], variables: str, allowed_folders: str) -> dict[str, str]:
+    """The environment of host processes.
+
+    Args:
+        environment: The executor's own.
+        variables: As VARIABLES.
+        allowed_folders: As FOLDERS.
+    """
+    kept = {
+        name: value
+        for name, value in environment.items()
+        if may_be_named(name, variables) or any(fnmatchcase(name, pattern) for pattern in _NEEDED)
+    }
+    return kept | {VARIABLES: variables, FOLDERS: allowed_folders}
+
+
+def may_be_named(name: str, variables: str) -> bool:
+    """Whether connectors may ask for this variable. Never for what the services of this product are told."""
+    patterns = filter(None, (pattern.strip() for pattern in variables.split(",")))
+    return not name.startswith(_OWN) and any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def folders(text: str) -> list[Path]:
+    """The folders that a text names.
+
+    Raises:
+        ValueError: one of them is no absolute path.
+    """
+    found = [Path(part.strip()) for part in text.split(os.pathsep) if part.strip()]
+    for folder in found:
+        if not folder.is_absolute():
+            msg = f"{folder} is no absolute path"
+            raise ValueError(msg)
+    return found

@@ -1,0 +1,29 @@
+"""What of the executor's environment host processes get."""
+
+from pathlib import Path
+
+import pytest
+
+from services.executor.environment import FOLDERS, VARIABLES, folders, of_hosts
+
+
+def test_hosts_get_what_programs_need_and_what_connectors_may_ask_for_and_nothing_else() -> None:
+    mine = {
+        "PATH": "/bin",
+        "LC_ALL": "C",
+        "PYTHONPATH": "/here",
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "DB_PASSWORD": "a",
+        "AWS_SECRET_ACCESS_KEY": "b",
+        "ROCKETCONNECT_ROCKETMQ_SECRET_KEY": "c",
+    }
+    needed = {key: mine[key] for key in ("PATH", "LC_ALL", "PYTHONPATH", "SPARK_LOCAL_IP")}
+    assert of_hosts(mine, "", "") == {**needed, VARIABLES: "", FOLDERS: ""}
+    assert of_hosts(mine, "DB_*", "/run/secrets") == {**needed, "DB_PASSWORD": "a", VARIABLES: "DB_*", FOLDERS: "/run/secrets"}
+    assert of_hosts(mine, "*", "/").keys() == mine.keys() - {"ROCKETCONNECT_ROCKETMQ_SECRET_KEY"} | {VARIABLES, FOLDERS}
+
+
+def test_folders_are_absolute_paths() -> None:
+    assert folders("/a: /b:") == [Path("/a"), Path("/b")]
+    with pytest.raises(ValueError, match="secrets is no absolute path"):
+        folders("/a:secrets")
