@@ -142,6 +142,7 @@ class Checks:
 
     def sent_once(self, queues: Mapping[MessageQueue, Sequence[bytes]]) -> None:
         """The topic itself holds nothing twice: what RocketConnect promises where no producer was stopped or cut off."""
+        seen: dict[tuple[str, int, tuple[int, ...]], MessageQueue] = {}
         for queue, messages in queues.items():
             highest: dict[str, tuple[int, tuple[int, ...]]] = {}
             for place in map(parse, messages):
@@ -151,6 +152,10 @@ class Checks:
                 if here <= highest.get(place.key, (0, ())):
                     raise self.broken("nothing twice in the topic", f"{place} is behind {highest[place.key]} in {queue}")
                 highest[place.key] = here
+                record = place.key, *here
+                if record in seen:
+                    raise self.broken("nothing twice in the topic", f"{place} is in {seen[record]} and {queue}")
+                seen[record] = queue
 
     def delivered(self, uid: str, produced: Mapping[str, int], records: Sequence[tuple[str, Place]], *, once: bool) -> None:
         """Every record of the source is in the sink, exactly once (`once`) and in order.

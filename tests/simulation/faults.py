@@ -99,6 +99,8 @@ class Faults:
             (1, self._restart_connector),
             (1, self._alter),
         ]
+        if simulation.sides.map_changes:
+            kinds += [(12, self._change_map), (4, self._resize)]
         if profile is not Profile.DEATHS:
             kinds += [
                 (3, self._pause_worker),
@@ -339,6 +341,27 @@ class Faults:
 
     def _replan(self) -> None:
         self._want_tasks(self._uid(), self._random.choice((1, 2, 3)))
+
+    def _resize(self) -> None:
+        """The topic has another number of queues, with or without a new revision of the source."""
+        queues = self._random.randint(1, rocketmq.MOST_QUEUES)
+        self._world.fault("another number of queues", str(queues))
+        self._simulation.broker.resize(queues)
+
+    def _change_map(self) -> None:
+        """The source dies, and goes on with another revision: other keys, and perhaps another number of queues."""
+        connector = self._simulation.config.connectors["source"]
+        hosts = [process for process in self._world.processes.values() if isinstance(process, Host)]
+        for host in hosts:
+            if host.assigned.key.connector_uid == "source" and self._random.random() < 0.8:
+                self._world.fault("kill host", host.name)
+                host.kill()
+        if self._random.random() < 0.6:
+            self._resize()
+        salt = self._random.choice(("", "'", "''"))
+        self._world.fault("other keys", salt)
+        config = {**connector.config, "salt": salt}
+        self._simulation.config.put(replace(connector, revision=connector.revision + 1, config=config))
 
     def _want_tasks(self, uid: str, tasks: int) -> None:
         connector = self._simulation.config.connectors[uid]

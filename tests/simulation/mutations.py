@@ -11,7 +11,6 @@ from itertools import chain
 from typing import Any
 from unittest import mock
 
-from rocketmq_remoting.model import MessageQueue
 from services.cluster import core, plans
 from services.cluster.events import WorkerGone
 from services.cluster.leases import Leases
@@ -20,7 +19,7 @@ from services.cluster.state import State
 from services.cluster.tables import Tables
 from services.executor.lease import WorkerLease
 from services.executor.lifecycle import Lifecycle
-from services.executor.runtime import marks, pieces, sink_positions, takeover
+from services.executor.runtime import marks, pieces, sink_positions, source_queues, takeover
 from services.executor.runtime.parts import Part
 from services.executor.runtime.positions import Stored
 from services.position import fencing
@@ -111,12 +110,20 @@ def _counted_from_the_answer(lease: WorkerLease, sent: float, seconds: float) ->
 _answered = WorkerLease.answered
 
 
-def _no_floors(known: Mapping[int, Any], task: int, generation: int) -> tuple[dict[MessageQueue, int], dict[MessageQueue, int]]:
-    return {}, {}
+def _no_floors(known: Mapping[int, Any], task: int, generation: int, revision: int) -> takeover.Search:
+    return takeover.Search({}, {}, mixed=False, base_mixed=False)
 
 
-def _floors_only(known: Mapping[int, takeover.Row], generation: int) -> list[takeover.Floors]:
-    return [row.floors for row in known.values() if row.generation < generation]
+def _floors_only(known: Mapping[int, takeover.Row], generation: int) -> list[takeover._Left]:
+    return [takeover._own(row) for row in known.values() if row.generation < generation]
+
+
+def _by_the_highest(known: Mapping[int, takeover.Row], task: int, generation: int, revision: int) -> takeover.Search:
+    """The highest offset in each queue counts, whatever map it was sent by."""
+    return replace(_scan_from(known, task, generation, revision), mixed=False, base_mixed=False)
+
+
+_scan_from = takeover.scan_from
 
 
 def _all_new(raws: list[bytes], seen: Mapping[str, Any]) -> tuple[None, dict[str, Any]]:
@@ -316,4 +323,26 @@ TOPIC = (
 )
 """What the marks of the sink would hide: doubles in the topic itself."""
 
-ALL = HISTORIC + OWN + STANDING_IN + TOPIC
+QUEUE_MAP = (
+    _mutation(
+        "what another queue map has sent is looked for by the highest offset of each queue",
+        (takeover, "scan_from", _by_the_highest),
+        found_by=f"{_TOPIC} | {_LOST} | {_ONCE}",
+        seed=38,
+    ),
+    _mutation(
+        "the new queue map begins before the old one is finished",
+        (takeover.Found, "lane", lambda *_: None),
+        found_by=f"{_TOPIC} | {_LOST} | {_ONCE}",
+        seed=205,
+    ),
+    _mutation(
+        "each task goes by the queues that it sees when it starts",
+        (source_queues, "stored_map", lambda *_: {}),
+        found_by=f"{_TOPIC} | {_LOST} | {_ONCE}",
+        seed=194,
+    ),
+)
+"""The map of records to queues changes."""
+
+ALL = HISTORIC + OWN + STANDING_IN + TOPIC + QUEUE_MAP

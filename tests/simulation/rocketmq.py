@@ -6,6 +6,7 @@ from tests.simulation.world import Process, Reply, World
 BROKER = "broker"
 TOPIC = "t"
 QUEUES = tuple(MessageQueue(TOPIC, BROKER, number) for number in range(3))
+MOST_QUEUES = 6
 BROKER_SETTLES = 0.5
 """See runtime/queues.BROKER_SETTLES."""
 
@@ -15,6 +16,13 @@ class BrokerStore:
 
     def __init__(self) -> None:
         self.queues: dict[MessageQueue, list[bytes]] = {queue: [] for queue in QUEUES}
+        self.writable = len(QUEUES)
+
+    def resize(self, queues: int) -> None:
+        """From now on so many queues can be written to; those that there were can still be read."""
+        for number in range(queues):
+            self.queues.setdefault(MessageQueue(TOPIC, BROKER, number), [])
+        self.writable = queues
 
 
 class Broker(Process):
@@ -42,6 +50,9 @@ class Broker(Process):
                 self.world.at(at, lambda: self._append(queue, messages, reply), self)
             case "barrier", _:
                 reply(None)
+            case "queues", bool(writable):
+                found = sorted(self._store.queues)
+                reply(tuple(found[: self._store.writable] if writable else found))
             case "end", MessageQueue() as queue:
                 reply(len(self._store.queues[queue]))
             case "pull", (dict(starts), int(most)):

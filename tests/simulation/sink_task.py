@@ -11,7 +11,7 @@ from services.executor.runtime.marks import Place
 from services.executor.runtime.parts import Part
 from services.executor.runtime.positions import Fenced, PositionsMoved, Stored
 from services.executor.runtime.queues import parse, text
-from services.executor.runtime.sink_queues import ROW, extended
+from services.executor.runtime.sink_queues import LOOK_SECONDS, ROW, extended
 from services.executor.runtime.task import Kind, TaskSpec
 from tests.simulation import target
 from tests.simulation.host import Committer, Host, Stopped
@@ -42,18 +42,25 @@ class SinkRun:
         )
         self._queues: list[MessageQueue] = []
         self._positions: dict[str, QueuePosition] = {}
+        self._visible = 0
+        self._look_at = 0.0
         self._committer = Committer(host)
 
     def run(self) -> Steps:
-        yield from self._begin()
         host = self._host
-        host.is_running = True
+        grown = True
         while not host.stopping:
+            if grown:
+                # More queues: it begins anew in place.
+                yield from self._committer.flush(_DRAIN_SECONDS, clean=False)
+                yield from self._begin()
+                host.is_running = True
             parts = [] if host.paused else (yield from self._pull())
             if parts:
                 yield from self._write(parts)
             yield from self._committer.poll()
             yield from host.wait(0.05 if parts else 0.3)
+            grown = host.sides.map_changes and (yield from self._has_grown())
         if host.fenced:
             raise Fenced
         yield from self._committer.flush(_DRAIN_SECONDS, clean=True)
@@ -81,7 +88,10 @@ class SinkRun:
 
     def _own_queues(self, opened: tuple[Mapping[str, Stored], int, float]) -> Steps:
         """Mirrors sink_queues.SinkQueues.own."""
-        spec, visible = self._spec, [text(queue) for queue in sorted(QUEUES)]
+        spec = self._spec
+        seen = (yield from self._host.insist(BROKER, "queues", False)) if self._host.sides.map_changes else QUEUES
+        visible = [text(queue) for queue in sorted(seen)]
+        self._look_at = self._host.clock() + LOOK_SECONDS
         while True:
             stored, incarnation, _ = opened
             before = stored.get(ROW)
@@ -95,7 +105,19 @@ class SinkRun:
                 opened = yield from self._host.open()
                 continue
             self._queues = [parse(name) for name in listed[spec.task :: spec.tasks]]
+            self._visible = len(visible)
             return opened
+
+    def _has_grown(self) -> Steps:
+        """Mirrors sink_queues.SinkQueues.grown: another task may have listed what this one owns."""
+        if self._host.clock() < self._look_at:
+            return False
+        self._look_at = self._host.clock() + LOOK_SECONDS
+        try:
+            seen = yield self._host.world.network.call(self._host, BROKER, "queues", False, 2.0)
+        except Unavailable:
+            return False
+        return len(seen) > self._visible
 
     def _pull(self) -> Steps:
         starts = {queue: self._positions[text(queue)].until for queue in self._queues}

@@ -3,13 +3,15 @@
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 
-from rocketconnect_sdk.record import Offset
+from rocketconnect_sdk.record import Offset, SourceBatch
 from rocketmq_remoting.model import MessageQueue
-from services.executor.runtime import marks, queue_map, takeover
+from services.executor.runtime import marks, queue_map, source_queues, takeover
 from services.executor.runtime.marks import Stamper, mark_key
 from services.executor.runtime.pieces import Piece, Progress, ReadBatch
-from services.executor.runtime.positions import Fenced, Stored
+from services.executor.runtime.positions import Fenced, PositionsMoved, Stored
+from services.executor.runtime.queues import Sent
 from services.executor.runtime.takeover import ROW, Found, Row, row_name, rows
 from tests.simulation.host import COMMIT_SECONDS, SEND_DEADLINE, Committer, Host, Stopped
 from tests.simulation.rocketmq import BROKER, BROKER_SETTLES, QUEUES, TOPIC
@@ -69,24 +71,27 @@ class SourceRun:
         host, spec = self._host, self._host.assigned
         positions, incarnation, wait = yield from host.open()
         known = rows(positions)
-        queues = next((row.queues[TOPIC] for _, row in sorted(known.items()) if row.revision == spec.revision), QUEUES)
-        starts, base = takeover.scan_from(known, spec.key.task, spec.generation)
+        self._queues: Sequence[MessageQueue] = QUEUES
+        if host.sides.map_changes:
+            self._queues = yield from self._own_map(positions)
+        search = takeover.scan_from(known, spec.key.task, spec.generation, spec.revision)
+        starts, sent = search.starts, None
         ends: dict[MessageQueue, int] = {}
         there: dict[MessageQueue, Mapping[str, tuple[int, Offset]]] = {}
         yield from host.wait_out(wait if host.is_settled or not starts else max(wait, SEND_DEADLINE))
         if starts:
             yield from self._settle()
             passed = {mark_key(self._uid, name): (stored.incarnation, stored.offset) for name, stored in positions.items()}
+            sent = Sent(passed) if search.mixed else None
             for queue, start in sorted(starts.items()):
-                tail, ends[queue] = yield from self._read_tail(queue, start)
+                tail, ends[queue] = yield from self._read_tail(queue, start, sent)
                 there[queue] = {key: place for key, place in tail.items() if place > passed.get(key, (-1, ()))}
-        for queue in queues:
+        for queue in self._queues:
             if queue not in ends:
                 ends[queue] = yield from host.insist(BROKER, "end", queue)
-        self._found = Found(there, starts)
-        self._row = Row(
-            spec.generation, spec.revision, {TOPIC: queues}, {**ends, **self._found.held()}, base, int(spec.task_config["tasks"])
-        )
+        self._found = Found(there, starts, None if sent is None else sent.offsets)
+        floors, tasks = {**ends, **self._found.held()}, int(spec.task_config["tasks"])
+        self._row = Row(spec.generation, spec.revision, floors, search.base, tasks, self._found.mixed, search.base_mixed)
         yield from host.store({row_name(spec.key.task): self._row.stored(spec.epoch)})
         self._progress = Progress({name: stored.incarnation for name, stored in positions.items()}, incarnation)
         for partition in self._partitions:
@@ -96,17 +101,35 @@ class SourceRun:
             self._lanes[queue] = _Lane(queue, end)
             self._progress.add_queue(queue, end)
 
+    def _own_map(self, positions: Mapping[str, Stored]) -> Steps:
+        """Mirrors source_queues.SourceQueues.of."""
+        host, revision = self._host, self._host.assigned.revision
+        while True:
+            stored = source_queues.stored_map(positions.get(source_queues.ROW), revision)
+            if TOPIC in stored:
+                return stored[TOPIC]
+            seen = yield from host.insist(BROKER, "queues", True)
+            try:
+                yield from host.store({source_queues.ROW: source_queues.map_row({TOPIC: seen}, revision)})
+            except PositionsMoved:
+                positions, _, _ = yield from host.open()
+            else:
+                return seen
+
     def _settle(self) -> Steps:
         """Mirrors queues.settle."""
         yield from self._host.insist(BROKER, "barrier", None)
         yield BROKER_SETTLES
         yield from self._host.insist(BROKER, "barrier", None)
 
-    def _read_tail(self, queue: MessageQueue, start: int) -> Steps:
+    def _read_tail(self, queue: MessageQueue, start: int, sent: Sent | None = None) -> Steps:
         """Mirrors queues.read_tail."""
         end = yield from self._host.insist(BROKER, "end", queue)
         pulled = yield from self._host.insist(BROKER, "pull", ({queue: start}, max(0, end - start)))
         there: dict[str, tuple[int, Offset]] = {}
+        for message in map(marks.parse, pulled[queue]):
+            if sent is not None and message is not None and message.key.startswith(f"{self._uid}/"):
+                sent.add(message, [message.offset])
         for run in marks.runs(pulled[queue]):
             if run.offsets is not None and run.key.startswith(f"{self._uid}/"):
                 place = (run.incarnation, max(run.offsets))
@@ -125,32 +148,45 @@ class SourceRun:
             self._caught_up = False
             self._partitions.remove(partition)
             self._partitions.append(partition)
+            offsets: list[Offset] = [(start + 1 + index,) for index in range(len(keys))]
+            key, incarnation = mark_key(self._uid, partition), self._progress.incarnation(partition)
+            batch = self._found.missing(SourceBatch(partition, keys, offsets, keys), key, incarnation)
+            if self._found.waits(batch, key, incarnation, is_open=self._progress.is_open(partition)):
+                return False
             self._next[partition] = start + len(keys)
-            self._take(partition, [(start + 1 + index,) for index in range(len(keys))], keys)
+            self._take(batch, offsets[-1])
             return True
         if not self._caught_up:
             self._caught_up = True
             self._found.caught_up()
         return False
 
-    def _take(self, partition: str, offsets: Sequence[Offset], keys: Sequence[bytes | None]) -> None:
+    def _take(self, records: SourceBatch, end: Offset) -> None:
         """Mirrors encode.Encoder.encode and SourceRun._take."""
+        partition, offsets = records.partition, records.offsets
         key, incarnation = mark_key(self._uid, partition), self._progress.incarnation(partition)
         raws = Stamper(self._uid, self._host.assigned.epoch, partition, incarnation).stamp(offsets)
-        queues = self._row.queues[TOPIC]
-        dealt = queue_map.deal(partition, keys if any(keys) else None, len(queues))
-        batch = ReadBatch(partition, key, offsets[-1], self._host.clock(), len(dealt))
+        dealt = self._deal(records, key, incarnation) if offsets else {}
+        batch = ReadBatch(partition, key, end, self._host.clock(), len(dealt))
         pieces = []
-        for number, indexes in dealt.items():
+        for queue, indexes in dealt.items():
             chosen = range(len(offsets)) if indexes is None else indexes
             stamped = [raws[i] for i in chosen]
-            pieces.append(
-                Piece(batch, queues[number], key, incarnation, [offsets[i] for i in chosen], [b""] * len(stamped), stamped)
-            )
+            pieces.append(Piece(batch, queue, key, incarnation, [offsets[i] for i in chosen], [b""] * len(stamped), stamped))
         self._found.read(key)
         self._progress.read(batch)
         for piece in pieces:
             self._route(piece)
+
+    def _deal(self, records: SourceBatch, key: str, incarnation: int) -> Mapping[MessageQueue, list[int] | None]:
+        """Mirrors encode.Encoder._deal. Another revision may have other keys."""
+        lane = self._found.lane(TOPIC, self._queues, key, incarnation, records.offsets[0])
+        if lane is not None:
+            return {lane: None}
+        salt = self._host.assigned.config.get("salt", "").encode()
+        keys = [each and each + salt for each in cast("Sequence[bytes | None]", records.keys)]
+        dealt = queue_map.deal(records.partition, keys if any(keys) else None, len(self._queues))
+        return {self._queues[number]: indexes for number, indexes in dealt.items()}
 
     def _route(self, piece: Piece) -> None:
         skip = self._found.skip(piece)
@@ -165,11 +201,12 @@ class SourceRun:
         self._put_at = self._host.clock() + COMMIT_SECONDS / 2
         moved = self._progress.take_moved()
         for partition, stored in moved.items():
-            self._found.passed(mark_key(self._uid, partition), stored.incarnation, stored.offset)
+            drained = not self._progress.is_open(partition)
+            self._found.passed(mark_key(self._uid, partition), stored.incarnation, stored.offset, drained=drained)
         if moved or clean:
             spec = self._host.assigned
             floors = {} if clean else self._progress.floors(self._found.held())
-            row = replace(self._row, floors=floors)
+            row = replace(self._row, floors=floors, mixed=self._found.mixed)
             self._committer.put({**moved, row_name(spec.key.task): row.stored(spec.epoch)})
 
     def _end(self) -> Steps:

@@ -18,6 +18,7 @@ from services.executor.runtime.failures import ErrorPolicy, Failure, RecordFaile
 from services.executor.runtime.marks import Stamper, mark_key
 from services.executor.runtime.pieces import Piece, ReadBatch
 from services.executor.runtime.queue_map import deal, queue_of_partition
+from services.executor.runtime.takeover import Found
 
 T = TypeVar("T")
 
@@ -57,10 +58,6 @@ class Target:
     record_bytes: int
 
 
-Mark = Callable[[MessageQueue, str, int], Offset]
-"""By queue, mark key and incarnation the highest source offset that is there; empty: none is. See Found.mark."""
-
-
 @dataclass(slots=True)
 class Encoded:
     """What became of a batch.
@@ -83,26 +80,27 @@ class Encoded:
     doubles: int = 0
 
 
-def encoder(target: Target, incarnation: Callable[[str], int], mark: Mark) -> "Encoder":
+def encoder(target: Target, incarnation: Callable[[str], int], found: Found) -> "Encoder":
     """What encodes for this target.
 
     Args:
         target: See Target.
         incarnation: Of a source partition.
-        mark: What is in a queue of a source partition already.
+        found: What is in the topic already.
     """
     if isinstance(target.value, ArrowConverter):
         from services.executor.runtime.encode_rows import RowsEncoder
 
-        return RowsEncoder(target, incarnation, mark)
-    return Encoder(target, incarnation)
+        return RowsEncoder(target, incarnation, found)
+    return Encoder(target, incarnation, found)
 
 
 class Encoder:
     """Encodes the batches of one run of a source task, in one thread."""
 
-    def __init__(self, target: Target, incarnation: Callable[[str], int]) -> None:
+    def __init__(self, target: Target, incarnation: Callable[[str], int], found: Found) -> None:
         self._target = target
+        self._found = found
         self._incarnation = incarnation
         self._stampers: dict[str, tuple[str, Stamper]] = {}
 
@@ -160,15 +158,17 @@ class Encoder:
         if columns.extras is not None:
             properties = [own + extra for own, extra in zip(properties, columns.extras, strict=False)]
         for topic, of_topic in by_topic(batch.topics, columns.count, encoded.failures, target.topic):
-            queues = target.queues(topic)
+            if of_topic is not None and not of_topic:
+                continue
             keys = None if columns.keys is None else _pick(columns.keys, of_topic)
-            for number, dealt in deal(batch.partition, keys, len(queues)).items():
+            first = offsets[0 if of_topic is None else of_topic[0]]
+            for queue, dealt in self._deal(topic, batch.partition, keys, first).items():
                 indexes = dealt if of_topic is None or dealt is None else [of_topic[i] for i in dealt]
                 indexes = of_topic if indexes is None else indexes
                 if indexes is not None and not indexes:
                     continue
                 picked = (_pick(offsets, indexes), _pick(columns.bodies, indexes), _pick(properties, indexes))
-                piece = Piece(encoded.batch, queues[number], key, incarnation, *picked)
+                piece = Piece(encoded.batch, queue, key, incarnation, *picked)
                 encoded.pieces += piece.split(target.batch_bytes, target.batch_records)
         encoded.pieces += self._letters(encoded, batch, columns.extras)
         encoded.batch.open_pieces = len(encoded.pieces)
@@ -230,9 +230,34 @@ class Encoder:
             )
             bodies.append(body)
             properties.append(letter.stamp + encode_properties(said))
-        queue = queues[queue_of_partition(batch.partition, len(queues))]
+        number = queue_of_partition(batch.partition, len(queues))
+        queue = self._lane(target.policy.dead_letter_topic, queues, batch.partition, letters[0].offset) or queues[number]
         offsets = [letter.offset for letter in letters]
         return Piece(batch, queue, batch.key, self._incarnation(batch.partition), offsets, bodies, properties, dead=True)
+
+    def _deal(
+        self, topic: str, partition: str, keys: Sequence[bytes | None] | None, first: Offset
+    ) -> Mapping[MessageQueue, list[int] | None]:
+        """Deals records of a source partition out to the queues of a topic, as queue_map.deal does.
+
+        Args:
+            topic: The topic.
+            partition: The source partition.
+            keys: Of the records; None: none has one.
+            first: The offset of the first one.
+
+        Raises:
+            PermanentError: see Found.lane.
+        """
+        queues = self._target.queues(topic)
+        lane = self._lane(topic, queues, partition, first)
+        if lane is not None:
+            return {lane: None}
+        return {queues[number]: dealt for number, dealt in deal(partition, keys, len(queues)).items()}
+
+    def _lane(self, topic: str, queues: Sequence[MessageQueue], partition: str, first: Offset) -> MessageQueue | None:
+        """See Found.lane."""
+        return self._found.lane(topic, queues, self.key(partition), self._incarnation(partition), first)
 
     def _stamper(self, partition: str) -> tuple[str, Stamper]:
         found = self._stampers.get(partition)

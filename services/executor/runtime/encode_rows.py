@@ -1,6 +1,6 @@
 """Records of a source become packed messages: many rows in each, of one source partition and for one queue."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 from typing import overload
@@ -13,11 +13,10 @@ from rocketconnect_sdk.record import Rejected, SourceBatch
 from rocketconnect_sdk.rows import HEADERS, Rows, array_of, offsets_of, unpack
 from rocketconnect_sdk.schema import Schema
 from rocketmq_remoting.model import MessageQueue
-from services.executor.runtime.encode import Encoded, Encoder, Mark, Target, by_topic, keys_of, too_large
+from services.executor.runtime.encode import Encoded, Encoder, by_topic, keys_of, too_large
 from services.executor.runtime.extras import extras_of
 from services.executor.runtime.failures import Failure, Stage
 from services.executor.runtime.pieces import Piece, ReadBatch
-from services.executor.runtime.queue_map import deal
 
 
 class RowsEncoder(Encoder):
@@ -25,10 +24,6 @@ class RowsEncoder(Encoder):
 
     A record that cannot be packed is left out by itself, as any other. What is in its queue already is trimmed row by row.
     """
-
-    def __init__(self, target: Target, incarnation: Callable[[str], int], mark: Mark) -> None:
-        super().__init__(target, incarnation)
-        self._mark = mark
 
     def encode(self, batch: SourceBatch, read_at: float) -> Encoded:
         """See Encoder."""
@@ -44,12 +39,14 @@ class RowsEncoder(Encoder):
         encoded = Encoded(self._read(batch, count, read_at), [], failures, error, count)
         for topic, of_topic in by_topic(batch.topics, count, failures, target.topic) if count else ():
             kept = range(count) if of_topic is None else of_topic
-            queues = target.queues(topic)
-            for number, dealt in deal(batch.partition, keys and [keys[index] for index in kept], len(queues)).items():
+            if not kept:
+                continue
+            first = batch.offsets[kept[0]]
+            for queue, dealt in self._deal(topic, batch.partition, keys and [keys[index] for index in kept], first).items():
                 indexes = kept if dealt is None else [kept[index] for index in dealt]
                 if indexes:
                     mine = rows.slice(0, count) if isinstance(indexes, range) else rows.take(indexes)
-                    encoded.pieces += self._pieces_of(encoded, queues[number], mine)
+                    encoded.pieces += self._pieces_of(encoded, queue, mine)
         extras = extras_of(batch, keys)[0] if failures and target.policy.dead_letter_topic else None
         encoded.pieces += self._letters(encoded, batch, extras)
         encoded.batch.open_pieces = len(encoded.pieces)
@@ -65,7 +62,7 @@ class RowsEncoder(Encoder):
     def _pieces_of(self, encoded: Encoded, queue: MessageQueue, rows: Rows) -> Iterator[Piece]:
         partition = encoded.batch.partition
         # Invariant 1: rows that an earlier owner has sent are there and are not sent again, however it cut them.
-        fresh = rows.above(self._mark(queue, self.key(partition), self._incarnation(partition)))
+        fresh = rows.above(self._found.mark(queue, self.key(partition), self._incarnation(partition)))
         encoded.doubles += len(rows) - len(fresh)
         if len(fresh):
             step = ceil(len(fresh) / ceil(fresh.size / self._target.batch_bytes))

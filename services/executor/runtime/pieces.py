@@ -140,6 +140,10 @@ class Progress:
         """True while anything is not confirmed."""
         return any(self._open.values())
 
+    def is_open(self, partition: str) -> bool:
+        """True while anything of a source partition is not confirmed."""
+        return bool(self._open.get(partition))
+
     def add_queue(self, queue: MessageQueue, end: int) -> None:
         """A queue is written to from now on; nothing of ours is at or above `end`."""
         self._ends.setdefault(queue, end)

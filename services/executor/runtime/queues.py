@@ -4,17 +4,22 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.record import Offset
+from rocketmq_remoting.batch import DecodedBatch
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.errors import QueueGap
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.stream import PullStream
+from services.executor.runtime import marks
 from services.executor.runtime.marks import highest, runs
 
 BROKER_SETTLES = 0.5
 """Seconds: a broker that answers has by then worked off, or refused, whatever reached it before (it refuses requests that waited
 for more than 0.2 s)."""
 
+_STREAM = b"\xff\xff\xff\xff"
+"""Begins every message of an Arrow IPC stream."""
 _PULL_SECONDS = 1.0
 _BARRIER_SECONDS = 5.0
 
@@ -45,6 +50,32 @@ class Tail:
     gap: str = ""
 
 
+class Sent:
+    """Which records of a connector stand in the topics above its positions, one by one.
+
+    Of several incarnations of a source partition the highest counts: what is of a lower one was sent before a deliberate reset.
+
+    Args:
+        passed: By mark key the incarnation and the position.
+    """
+
+    def __init__(self, passed: Mapping[str, tuple[int, Offset]]) -> None:
+        self._passed = passed
+        self.offsets: dict[str, tuple[int, set[Offset]]] = {}
+
+    def add(self, place: marks.Place, offsets: Iterable[Offset]) -> None:
+        """A message with this place has been found, which holds the records of these offsets."""
+        incarnation, known = self.offsets.get(place.key, (place.incarnation, set()))
+        if place.incarnation < incarnation:
+            return
+        if place.incarnation > incarnation:
+            known = set()
+        passed = self._passed.get(place.key, (-1, ()))
+        known.update(offset for offset in offsets if (place.incarnation, offset) > passed)
+        if known:
+            self.offsets[place.key] = (place.incarnation, known)
+
+
 def settle(client: Client, brokers: Iterable[str], pause: Callable[[float], object]) -> None:
     """Returns when all that was sent to these brokers before can be read.
 
@@ -60,8 +91,23 @@ def settle(client: Client, brokers: Iterable[str], pause: Callable[[float], obje
         client.barrier(broker, _BARRIER_SECONDS)
 
 
-def read_tail(client: Client, queue: MessageQueue, start: int, uid: str, stopping: Callable[[], bool]) -> Tail:
+def read_tail(
+    client: Client,
+    queue: MessageQueue,
+    start: int,
+    uid: str,
+    stopping: Callable[[], bool],
+    sent: Sent | None = None,
+) -> Tail:
     """Reads a queue from an offset to its present end and learns what a connector has in it. Call `settle` first.
+
+    Args:
+        client: RocketMQ.
+        queue: The queue.
+        start: The offset.
+        uid: The connector's.
+        stopping: Whether it is to stop.
+        sent: Is told each record. None: nobody asks.
 
     Raises:
         RetriableError: the broker is away; call it again.
@@ -83,11 +129,36 @@ def read_tail(client: Client, queue: MessageQueue, start: int, uid: str, stoppin
                 gap = str(missing)
                 stream.seek(missing.resume_at)
                 continue
-            for run in runs(batch.raw_properties) if batch is not None else ():
+            if batch is None:
+                continue
+            if sent is not None:
+                _add_each(sent, batch, own)
+            for run in runs(batch.raw_properties):
                 if run.offsets is not None and run.key.startswith(own):
                     place = (run.incarnation, highest(run.offsets))
                     there[run.key] = max(place, there.get(run.key, place))
     return Tail(there, max(end, 0) if start <= end else end, gap or _lost(queue, start, end))
+
+
+def _add_each(sent: Sent, batch: DecodedBatch, own: str) -> None:
+    for raw, body in zip(batch.raw_properties, batch.bodies, strict=True):
+        place = marks.parse(raw)
+        if place is not None and place.key.startswith(own):
+            sent.add(place, _rows_of(body, place))
+
+
+def _rows_of(body: bytes, place: marks.Place) -> Iterable[Offset]:
+    """The source offsets of a message: that in its properties, or of a packed one that of each row."""
+    if not body.startswith(_STREAM):
+        return [place.offset]
+    from rocketconnect_sdk.rows import unpack
+
+    try:
+        rows = unpack(body)
+    except RecordError:
+        # Another converter's bytes that only begin like it.
+        return [place.offset]
+    return map(tuple, rows.offsets.to_pylist()) if rows.source == place.key else [place.offset]
 
 
 def _lost(queue: MessageQueue, start: int, end: int) -> str:

@@ -11,12 +11,16 @@ from rocketmq_remoting.model import MessageQueue
 from services.executor.runtime.attempts import Stopped
 from services.executor.runtime.marks import mark_key
 from services.executor.runtime.positions import Opened
-from services.executor.runtime.queues import read_tail, settle, wait_until
+from services.executor.runtime.queues import Sent, read_tail, settle, wait_until
+from services.executor.runtime.source_queues import SourceQueues
 from services.executor.runtime.source_task import SourceRun
 from services.executor.runtime.surroundings import Surroundings
-from services.executor.runtime.takeover import ROW, Found, Row, row_name, rows, scan_from
+from services.executor.runtime.takeover import Found, Row, Search, row_name, rows, scan_from
 from services.executor.runtime.task import State
 from services.executor.runtime.topics import TopicMaker, dead_letter_queues
+
+OWN = "~"
+"""Begins the partitions of the rows that the runtime keeps for itself among the positions of a connector."""
 
 
 def begin(around: Surroundings, task: SourceTask, context: TaskContext) -> SourceRun:
@@ -31,48 +35,41 @@ def begin(around: Surroundings, task: SourceTask, context: TaskContext) -> Sourc
     opened = insist("opening the task at the position service", around.positions.open)
     known = rows(opened.positions)
     topics = TopicMaker.of(around.client, around.config)
-    queue_map = _queue_map(around, topics, known)
-    starts, base = scan_from(known, spec.task, spec.generation)
-    found, ends = _look(around, opened, starts)
-    for queue in (queue for queues in queue_map.values() for queue in queues if queue not in ends):
+    queues = _queues(around, topics, opened)
+    search = scan_from(known, spec.task, spec.generation, spec.revision)
+    found, ends = _look(around, opened, search)
+    for queue in (queue for each in queues.known.values() for queue in each if queue not in ends):
         ends[queue] = insist("asking for the ends of the queues", partial(around.client.max_offset, queue))
-    row = Row(spec.generation, spec.revision, queue_map, {**ends, **found.held()}, base, spec.tasks)
+    floors = {**ends, **found.held()}
+    row = Row(spec.generation, spec.revision, floors, search.base, spec.tasks, found.mixed, search.base_mixed)
     insist("storing where the task begins", partial(around.positions.store, {row_name(spec.task): row.stored(spec.epoch)}))
     positions = _source_positions(opened)
     insist("starting the source", partial(task.start, positions))
-    return SourceRun(around, task, context, opened=opened, found=found, row=row, ends=ends, topics=topics)
+    return SourceRun(around, task, context, opened=opened, found=found, row=row, ends=ends, topics=topics, queues=queues)
 
 
 def _source_positions(opened: Opened) -> dict[str, Offset]:
     return {
         partition: stored.offset
         for partition, stored in opened.positions.items()
-        if not partition.startswith(ROW) and stored.offset
+        if not partition.startswith(OWN) and stored.offset
     }
 
 
-def _queue_map(around: Surroundings, topics: TopicMaker, known: Mapping[int, Row]) -> dict[str, tuple[MessageQueue, ...]]:
-    """The queues of the configured topics, sorted.
-
-    Invariant 4: the map is fixed for a revision: what any task of this revision has stored holds for all of them.
-    """
-    config, insist = around.config, around.attempts.insist
-    stored: dict[str, tuple[MessageQueue, ...]] = {}
-    for _, row in sorted(known.items()):
-        if row.revision == around.spec.revision:
-            stored = {**row.queues, **stored}
-    topic: str = config["topic"]
-    if topic not in stored:
-        stored[topic] = tuple(insist(f"looking for topic {topic}", partial(topics.find, topic, writable=True)))
-    dead: str = around.policy.dead_letter_topic
-    if dead and dead not in stored:
-        stored[dead] = tuple(dead_letter_queues(around, topics))
-    return stored
+def _queues(around: Surroundings, topics: TopicMaker, opened: Opened) -> SourceQueues:
+    """The queue map, with the configured topics in it."""
+    queues = SourceQueues(around, opened)
+    topic: str = around.config["topic"]
+    queues.of(topic, partial(around.attempts.insist, f"looking for topic {topic}", partial(topics.find, topic, writable=True)))
+    if dead := around.policy.dead_letter_topic:
+        queues.of(dead, partial(dead_letter_queues, around, topics))
+    return queues
 
 
-def _look(around: Surroundings, opened: Opened, starts: Mapping[MessageQueue, int]) -> tuple[Found, dict[MessageQueue, int]]:
+def _look(around: Surroundings, opened: Opened, search: Search) -> tuple[Found, dict[MessageQueue, int]]:
     """What earlier owners have sent beyond the positions, and the ends of the queues that were read for it."""
     control, client, insist = around.control, around.client, around.attempts.insist
+    starts = search.starts
     if wait := _wait(around, opened, starts):
         around.reporter.state(State.STARTING, f"waits {wait:.3g} s: what an earlier owner has sent last may be on its way")
     if wait_until(time.monotonic() + wait, control.wait):
@@ -81,14 +78,17 @@ def _look(around: Surroundings, opened: Opened, starts: Mapping[MessageQueue, in
         return Found({}, {}), {}
     brokers = {queue.broker for queue in starts}
     insist("waiting until the broker has stored all that was sent before", partial(settle, client, brokers, control.wait))
+    uid = around.spec.connector_uid
     passed = {
-        mark_key(around.spec.connector_uid, partition): (stored.incarnation, stored.offset)
+        mark_key(uid, partition): (stored.incarnation, stored.offset)
         for partition, stored in opened.positions.items()
+        if not partition.startswith(OWN)
     }
     there: dict[MessageQueue, dict[str, tuple[int, Offset]]] = {}
     ends: dict[MessageQueue, int] = {}
+    sent = Sent(passed) if search.mixed else None
     for queue, start in sorted(starts.items()):
-        read = partial(read_tail, client, queue, start, around.spec.connector_uid, control.stopping.is_set)
+        read = partial(read_tail, client, queue, start, uid, control.stopping.is_set, sent)
         try:
             tail = insist("looking into the topic for what is there already", read)
         except InterruptedError:
@@ -97,7 +97,7 @@ def _look(around: Surroundings, opened: Opened, starts: Mapping[MessageQueue, in
             around.reporter.log("WARNING", tail.gap)
         there[queue] = {key: place for key, place in tail.there.items() if place > passed.get(key, (-1, ()))}
         ends[queue] = tail.end
-    return Found(there, starts), ends
+    return Found(there, starts, None if sent is None else sent.offsets), ends
 
 
 def _wait(around: Surroundings, opened: Opened, starts: Mapping[MessageQueue, int]) -> float:

@@ -21,6 +21,7 @@ from services.executor.runtime.positions import Committer, Fenced, Opened, Store
 from services.executor.runtime.rate import RateLimit
 from services.executor.runtime.sender import Refusal, Sender
 from services.executor.runtime.signals import answer_signals
+from services.executor.runtime.source_queues import SourceQueues
 from services.executor.runtime.surroundings import Surroundings
 from services.executor.runtime.takeover import ROW, Found, Row, row_name
 from services.executor.runtime.task import Outcome, State
@@ -30,6 +31,8 @@ from services.executor.runtime.transforms import of_source
 COMMIT_SECONDS = 1.0
 _DRAIN_SECONDS = 10.0
 _LONGEST_WAIT = 0.5
+_DRAINED_SECONDS = 0.01
+"""How often it is looked whether what goes by the old queue map is confirmed."""
 
 
 class SourceRun:
@@ -43,7 +46,8 @@ class SourceRun:
         found: What is in the topic already.
         row: What was committed last in the task's own row.
         ends: For each queue of the topics that are known an offset before which nothing unconfirmed of ours is.
-        topics: Gives the queues of others.
+        topics: Finds the queues of others.
+        queues: The queue map.
     """
 
     def __init__(
@@ -57,6 +61,7 @@ class SourceRun:
         row: Row,
         ends: Mapping[MessageQueue, int],
         topics: TopicMaker,
+        queues: SourceQueues,
     ) -> None:
         self._around = around
         self._task = task
@@ -67,7 +72,8 @@ class SourceRun:
         self._policy = around.policy
         self._metrics = around.reporter.metrics
         self._meter = Meter(around.reporter, time.monotonic())
-        self._map = dict(row.queues)
+        self._queue_map = queues
+        self._map = dict(queues.known)
         config = around.config
         self._buffer_bytes: int = config["buffer.bytes"]
         self._limit = RateLimit(config["max.rate.records"], config["max.rate.bytes"], time.monotonic)
@@ -104,7 +110,7 @@ class SourceRun:
                 record_bytes=context.max_record_bytes,
             ),
             self._progress.incarnation,
-            found.mark,
+            found,
         )
         self._read_batch: SourceBatch | None = None
         self._transformed: deque[SourceBatch] = deque()
@@ -221,13 +227,28 @@ class SourceRun:
     def _send_on(self, now: float) -> bool:
         """Of a batch that was read, what can be transformed and converted. The rest is held, and tried again (invariant 5)."""
         if self._read_batch is not None:
-            self._transformed.extend(of_source(self._around.chain, self._read_batch, self._around.config["topic"]))
+            batch = self._missing(self._read_batch)
+            self._transformed.extend(of_source(self._around.chain, batch, self._around.config["topic"]))
+            self._metrics.duplicates_skipped += len(self._read_batch) - len(batch)
             self._read_batch = None
         moved = bool(self._transformed)
         while self._transformed and self._error is None:
+            if self._waits(self._transformed[0]):
+                self._read_again_at = now + _DRAINED_SECONDS
+                return False
             encoded = self._encoder.encode(self._transformed[0], now)
             self._take(self._transformed.popleft(), encoded)
         return moved
+
+    def _missing(self, batch: SourceBatch) -> SourceBatch:
+        """A batch without what was sent by another queue map (invariant 1)."""
+        return self._found.missing(batch, self._encoder.key(batch.partition), self._progress.incarnation(batch.partition))
+
+    def _waits(self, batch: SourceBatch) -> bool:
+        """Whether what goes by the old queue map has to be confirmed first."""
+        partition = batch.partition
+        is_open = self._progress.is_open(partition)
+        return self._found.waits(batch, self._encoder.key(partition), self._progress.incarnation(partition), is_open=is_open)
 
     def _reading_failed(self, what: str, error: SystemAway | RetriableError, now: float) -> None:
         before, self._read_error = self._read_error, error
@@ -322,14 +343,15 @@ class SourceRun:
         self._put_at = now + COMMIT_SECONDS / 2
         moved = self._progress.take_moved()
         for partition, stored in moved.items():
-            self._found.passed(self._encoder.key(partition), stored.incarnation, stored.offset)
+            key = self._encoder.key(partition)
+            self._found.passed(key, stored.incarnation, stored.offset, drained=not self._progress.is_open(partition))
         if not moved and not clean:
             return
         self._committer.put({**moved, row_name(self._around.spec.task): self._own_row(clean=clean)})
 
     def _own_row(self, *, clean: bool = False) -> Stored:
         floors = {} if clean else self._progress.floors(self._found.held())
-        row = replace(self._row, queues=self._map, floors=floors)
+        row = replace(self._row, floors=floors, mixed=self._found.mixed)
         return row.stored(self._around.spec.epoch)
 
     def _stored(self, positions: Mapping[str, Stored]) -> None:
@@ -352,7 +374,10 @@ class SourceRun:
 
     def _add_topic(self, topic: str) -> Sequence[MessageQueue]:
         insist = self._around.attempts.insist
-        queues = tuple(insist(f"looking for topic {topic}", partial(self._topics.find, topic, writable=True)))
+        # The row of the map is stored apart, and one commit is under way at a time.
+        insist("storing where the task is", self._store_all)
+        look = partial(insist, f"looking for topic {topic}", partial(self._topics.find, topic, writable=True))
+        queues = self._queue_map.of(topic, look)
         for queue in queues:
             self._add_queue(queue, insist(f"asking for the end of topic {topic}", partial(self._around.client.max_offset, queue)))
         self._map[topic] = queues

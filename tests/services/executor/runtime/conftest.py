@@ -182,7 +182,15 @@ class Tasks:
         self.client.create_topic(self.topic, queues=queues, topic_type=self.topic_type)
 
     def spec(
-        self, kind: Kind, config: Mapping[str, str], epoch: int, task: int, tasks: int, name: str, generation: int
+        self,
+        kind: Kind,
+        config: Mapping[str, str],
+        epoch: int,
+        task: int,
+        tasks: int,
+        name: str,
+        generation: int,
+        revision: int = 1,
     ) -> TaskSpec:
         kinds = {
             Kind.SOURCE: {"topic": self.topic, "topic.type": self.topic_type},
@@ -190,7 +198,8 @@ class Tasks:
             Kind.DIRECT: {},
         }
         name = name or kind.name.lower()
-        return TaskSpec(kind, name, f"{name}-{self.unique}", 1, generation, task, epoch, tasks, {**kinds[kind], **config}, {})
+        uid = f"{name}-{self.unique}"
+        return TaskSpec(kind, name, uid, revision, generation, task, epoch, tasks, {**kinds[kind], **config}, {})
 
     def start(
         self,
@@ -202,13 +211,14 @@ class Tasks:
         tasks: int = 1,
         name: str = "",
         generation: int = 1,
+        revision: int = 1,
         lease_seconds: float = 600.0,
         spark: "Callable[[], SparkSession] | None" = None,
         task_config: Mapping[str, str] | None = None,
         settled: bool = False,
         send_deadline: float = 0.2,
     ) -> Running:
-        spec = replace(self.spec(kind, config, epoch, task, tasks, name, generation), settled=settled)
+        spec = replace(self.spec(kind, config, epoch, task, tasks, name, generation, revision), settled=settled)
         if task_config:
             spec.task_config.update(task_config)  # type: ignore[attr-defined]
         control, lease, reporter = TaskControl(), Lease(), RecordingReporter()

@@ -10,6 +10,7 @@ from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import decode_properties
 from services.executor.runtime.encode import Encoded, Encoder, Target
 from services.executor.runtime.failures import ErrorPolicy, Failure, Stage
+from services.executor.runtime.takeover import Found
 
 BAD = Rejected("Bad", "it is bad", b"original", 8, "00")
 
@@ -63,7 +64,7 @@ def encode(
         batch_records=1_000,
         record_bytes=record_bytes,
     )
-    return Encoder(target, lambda _partition: 2).encode(batch, 1.0)
+    return Encoder(target, lambda _partition: 2, Found({}, {})).encode(batch, 1.0)
 
 
 def batch(values: Sequence[object], **columns: object) -> SourceBatch:
@@ -159,7 +160,7 @@ def test_a_message_that_the_broker_refuses_keeps_its_properties_as_a_dead_letter
     text = converter("string", {}, is_key=False)
     policy = ErrorPolicy(tolerant=True, dead_letter_topic="d", properties=True, log=False, log_values=False)
     target = Target("c", "u", 0, 5, "t", queues, None, text, text, policy, 1 << 20, 1_000, 100)
-    encoder = Encoder(target, lambda _partition: 2)
+    encoder = Encoder(target, lambda _partition: 2, Found({}, {}))
     (piece,) = encoder.encode(batch(["v"], keys=["k"]), 1.0).pieces
     letter = encoder.dead_letter(Failure.of_value(Stage.SEND, ValueError("no"), b"v", object), piece)
     assert letter is not None

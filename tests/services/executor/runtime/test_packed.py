@@ -26,6 +26,7 @@ from services.executor.runtime.failures import ErrorPolicy
 from services.executor.runtime.marks import select
 from services.executor.runtime.parts import Part, Wanted, decoder
 from services.executor.runtime.spark_batches import columns_of
+from services.executor.runtime.takeover import Found
 
 QUEUE = MessageQueue("t", "b", 0)
 ROW = parse_columns("id:int64, name")
@@ -71,7 +72,8 @@ def encode(
         batch_records=1_000,
         record_bytes=record_bytes,
     )
-    return encoder(target, lambda _: 2, lambda queue, key, incarnation: there.get(queue.queue_id, ())).encode(given, 1.0)
+    found = Found({MessageQueue("t", "b", number): {"u/p": (2, offset)} for number, offset in there.items()}, {})
+    return encoder(target, lambda _: 2, found).encode(given, 1.0)
 
 
 def stored(*sent: Encoded, start: int = 100) -> DecodedBatch:
@@ -337,4 +339,4 @@ def encoder_of() -> Any:
         batch_records=1_000,
         record_bytes=1 << 21,
     )
-    return encoder(target, lambda _: 2, lambda queue, key, incarnation: ())
+    return encoder(target, lambda _: 2, Found({}, {}))
