@@ -13,7 +13,7 @@ from services.executor.runtime.marks import partition_id
 from services.executor.runtime.queue_map import queue_of_key
 from services.executor.runtime.task import Kind, State
 from services.executor.runtime.topics import TopicMaker
-from tests.services.executor.runtime.conftest import Tasks, rows
+from tests.services.executor.runtime.conftest import PositionProcess, Tasks, rows
 
 pytestmark = pytest.mark.rocketmq
 
@@ -108,6 +108,32 @@ def test_an_owner_that_dies_while_it_finishes_the_old_map_leaves_the_rest_of_it_
     _all_once(tasks)
 
 
+def test_of_packed_messages_that_went_by_another_map_each_row_is_known(tasks: Tasks, positions: PositionProcess) -> None:
+    """The first one can't commit what it sends."""
+    tasks.create_topic(4)
+    file = tasks.file("a", [])
+    config = {"connector.class": "lines", "files": str(file), "keyed": "true", "value.converter": "arrow"}
+    old = tasks.start(Kind.SOURCE, config)
+    old.reporter.wait_for_state(State.IDLE)
+    positions.stop()
+    tasks.file("a", LINES)
+    old.reporter.wait_for_out(len(LINES))
+    old.control.fence()
+    assert old.end().fenced
+    positions.start()
+    _grow(tasks, 6)
+    tasks.file("a", [*LINES, *MORE])
+    new = tasks.start(Kind.SOURCE, config, epoch=2, generation=2, revision=2)
+    new.reporter.wait_for_out(len(MORE))
+    assert new.stop().clean
+    assert new.reporter.metrics.duplicates_skipped == len(LINES)
+    table = tasks.path / "t.db"
+    sink = tasks.start(Kind.SINK, {"connector.class": "table", "file": str(table), "value.converter": "arrow"})
+    sink.reporter.wait_for_state(State.IDLE)
+    assert sink.stop().clean
+    assert sorted(rows(table)) == sorted([*LINES, *MORE])
+
+
 def test_two_tasks_that_saw_different_queues_at_their_first_start_send_by_one_map(
     tasks: Tasks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,3 +164,21 @@ def test_two_tasks_that_saw_different_queues_at_their_first_start_send_by_one_ma
         queues.setdefault(body.split()[0], set()).add(queue)
     assert len(tasks.bodies()) == 180
     assert all(len(each) == 1 for each in queues.values())
+
+
+def test_a_topic_that_two_tasks_meet_at_once_is_in_the_map_once_for_both(tasks: Tasks, positions: PositionProcess) -> None:
+    tasks.create_topic(1)
+    other = f"u-{tasks.unique}"
+    route = {"transforms": "r", "transforms.r.type": "regex_router", "transforms.r.regex": ".*", "transforms.r.replacement": other}
+    files = [tasks.file(name, [f"{name} {number}" for number in range(50)]) for name in "ab"]
+    config = {"connector.class": "lines", "files": ",".join(map(str, files)), "topic.queues": "3", **route}
+    running = [
+        tasks.start(Kind.SOURCE, config, task=task, tasks=2, epoch=task + 1, task_config={"files": str(file)})
+        for task, file in enumerate(files)
+    ]
+    for each in running:
+        each.reporter.wait_for_out(50)
+    assert all(each.stop().clean for each in running)
+    assert sorted(tasks.bodies(other)) == sorted(f"{name} {number}" for name in "ab" for number in range(50))
+    # The revision, and how many topics it has.
+    assert positions.offsets(f"source-{tasks.unique}")["~map"] == [1, 2]
