@@ -18,7 +18,7 @@ from rich.console import Console
 
 from rocketconnect_cli.api import Api
 from tests.chaos.disk import Disk, private_mounts
-from tests.chaos.faults import FLEET, UP, Make, on_disk, on_store_of_broker, over_database, over_network
+from tests.chaos.faults import FLEET, UP, Make, on_disk, on_store_of_broker, on_topics, over_database, over_network
 from tests.chaos.fleet import BROKERS, SERVICES, Fleet
 from tests.chaos.instance import Instance
 from tests.chaos.ledger import Ledger, Round, table, time_to_recover
@@ -119,6 +119,10 @@ def _run(plan: Plan, book: Ledger, mine: list[Round]) -> None:
             running.callback(lambda: failed and shutil.copytree(out.path, folder / "sinks"))
             deployment, choices = _deploy(plan, running, folder)
             choices |= on_disk({"sink-disk": out})
+            load = Load(folder, out.path, pipelines(folder, plan.engines), plan.rate)
+            if plan.form is not Form.NETWORK:
+                # From here the broker of that one is not reached.
+                choices |= on_topics(deployment.rest, deployment.name_server, load.topics)
             wanted = {key: make for key, make in choices.items() if plan.wants(*key)}
             if not wanted:
                 targets, faults = ({key[part] for key in choices} for part in (0, 1))
@@ -126,7 +130,6 @@ def _run(plan: Plan, book: Ledger, mine: list[Round]) -> None:
                 raise typer.BadParameter(msg, param_hint="--targets, --faults")
             deployment.start()
             api = running.enter_context(Api(deployment.rest))
-            load = Load(folder, out.path, pipelines(folder, plan.engines), plan.rate)
             load.start(api)
             running.callback(load.pause)
             arena = Arena(deployment, load, api, wanted)

@@ -6,16 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import psutil
 
+from rocketconnect_cli.api import Api, ApiError, Exit, connector_path
 from rocketconnect_cli.topology import STORES
+from rocketmq_remoting.client import Client
+from rocketmq_remoting.errors import RetriableError, TopicNotFound
 from tests.chaos import processes
 from tests.chaos.disk import Disk
 from tests.chaos.fleet import BROKERS, SERVICES
 from tests.chaos.network import Network, Proxy
 from tests.ended import ended
+
+T = TypeVar("T")
 
 LEASE_SECONDS = 7.0
 """A worker's lease and the send deadline after it, by default."""
@@ -74,6 +79,8 @@ class Fault(Protocol):
         """End it; called again it does nothing."""
 
 
+GROW = "grow"
+"""The fault after which records go to other queues."""
 AWAY_SECONDS = 60.0
 GROUPS = {"executors": ("executor",), "control-plane": STORES, **{f"every-{service}": (service,) for service in STORES}}
 """All processes of these roles are hit at once."""
@@ -273,6 +280,69 @@ class Held:
 
 
 @dataclass(slots=True)
+class Grow:
+    """An executor is killed, and its sources go on with more queues: topics have more of them, and sources another revision.
+
+    Args:
+        executor: The kill.
+        rest: Of the gateway.
+        name_server: Of RocketMQ.
+        topics: By the name of the source that sends to it.
+        seconds: How long the executor is away.
+    """
+
+    executor: Kill
+    rest: str
+    name_server: str
+    topics: Mapping[str, str]
+    seconds: float
+    name: str = GROW
+    target: str = "queues"
+
+    def aim(self) -> None:
+        """See Fault."""
+        self.executor.aim()
+
+    def inject(self) -> str:
+        """See Fault."""
+        said = self.executor.inject()
+        with Client(self.name_server, timeout=10) as client, Api(self.rest) as api:
+            for source, topic in self.topics.items():
+                queues = self._insist(lambda topic=topic: self._grow(client, topic))  # type: ignore[misc]
+                self._insist(lambda source=source, queues=queues: self._revise(api, source, queues))  # type: ignore[misc]
+        return said
+
+    def heal(self) -> None:
+        """Topics keep what they have got."""
+
+    def _insist(self, call: Callable[[], T]) -> T:
+        """The broker, or the executor that checks a configuration, may be one that has just died."""
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                return call()
+            except (RetriableError, TopicNotFound, ApiError) as error:
+                away = not isinstance(error, ApiError) or error.exit_code in (Exit.UNAVAILABLE, Exit.TIMEOUT)
+                if not away or time.monotonic() > deadline:
+                    raise
+            self.executor.deployment.look_after()
+            time.sleep(0.2)
+
+    def _grow(self, client: Client, topic: str) -> int:
+        queues = len(client.queues(topic, fresh=True)) + self.executor.random.randint(1, 2)
+        client.create_topic(topic, queues=queues)
+        return queues
+
+    def _revise(self, api: Api, source: str, queues: int) -> None:
+        """Give a source a new revision, in which all but a limit is as before."""
+        stored = api.request("GET", connector_path(source))["connector"]
+        config = {**stored["config"], "batch.records": str(500 + queues)}
+        # It is there already when an answer was lost.
+        if config != stored["config"]:
+            api.request("PUT", connector_path(source), body={"config": config})
+
+
+@dataclass(slots=True)
 class Full:
     """A disk on which nothing more can be written, or hardly anything."""
 
@@ -386,6 +456,16 @@ def over_network(network: Network, hosts: Proxy) -> dict[tuple[str, str], Make]:
         return Held(hosts, "executors-all", random.uniform(3, 8), random.choice((0.02, 0.1, 0.5)), "delay")
 
     return {**{(target, "cut"): cut(target) for target in CUTS}, ("executors-all", "delay"): delay}
+
+
+def on_topics(rest: str, name_server: str, topics: Mapping[str, str]) -> dict[tuple[str, str], Make]:
+    """What hits topics: they get more queues while executors are killed. `topics`: by the name of the source."""
+
+    def grow(deployment: Deployment, random: Random) -> Fault:
+        executor = Kill(deployment, random, "executor", random.uniform(0, 12), whole=True)
+        return Grow(executor, rest, name_server, topics, executor.seconds)
+
+    return {("queues", GROW): grow}
 
 
 def over_database(database: Proxy) -> dict[tuple[str, str], Make]:

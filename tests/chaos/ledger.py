@@ -12,7 +12,7 @@ from rich.table import Table
 
 from tests.chaos.oracle import Verdict
 
-DEATHS = ("kill", "kill-all", "failpoint", "restart", "away")
+DEATHS = ("kill", "kill-all", "failpoint", "restart", "away", "grow")
 """Faults after which what was hit, or another in its place, has to begin anew."""
 
 
@@ -47,6 +47,8 @@ class Round:
 
     Attributes:
         drained: Seconds until everything that was fed was there. None: that did not happen.
+        reordered: Lines that came out of order because what they are ordered by went to another queue in this round: who reads the
+            new one may be ahead of who reads the old one. No failure.
         restarts: Of tasks, after failures.
         moves: By how much epochs of tasks rose.
         states: Of the connectors at the end.
@@ -62,6 +64,7 @@ class Round:
     hits: list[Hit] = field(default_factory=list)
     verdict: Verdict = field(default_factory=Verdict)
     drained: float | None = None
+    reordered: int = 0
     restarts: int = 0
     moves: int = 0
     states: dict[str, str] = field(default_factory=dict)

@@ -133,9 +133,14 @@ class Load:
         threading.Thread(target=self._feed, name="feeder", daemon=True).start()
 
     @property
+    def topics(self) -> dict[str, str]:
+        """The topics, by the names of the sources that send to them."""
+        return {f"{pipeline.topic}-source": pipeline.topic for pipeline in self.pipelines}
+
+    @property
     def connectors(self) -> set[str]:
         """The names of all connectors."""
-        return {*self._sinks, *(f"{pipeline.topic}-source" for pipeline in self.pipelines)}
+        return {*self._sinks, *self.topics}
 
     def pause(self) -> None:
         """Feed nothing more for now."""

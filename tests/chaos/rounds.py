@@ -2,14 +2,14 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
 from rocketconnect_cli.api import Api, ApiError
 from rocketconnect_cli.states import state_name
-from tests.chaos.faults import Deployment, Fault, Make, NoVictim
+from tests.chaos.faults import GROW, Deployment, Fault, Make, NoVictim
 from tests.chaos.ledger import Hit, Round
 from tests.chaos.load import Load
 
@@ -81,6 +81,8 @@ class Arena:
         if done.drained is None:
             done.why = done.why or f"not drained: {self._load.in_flight()} on their way"
         done.verdict = self._load.check()
+        if any(hit.fault == GROW for hit in done.hits):
+            done.reordered, done.verdict = done.verdict.disordered, replace(done.verdict, disordered=0)
         done.states = self._states()
         if done.drained is not None and set(done.states) != self._load.connectors:
             done.why = done.why or "states could not be read"
