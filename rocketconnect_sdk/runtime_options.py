@@ -221,7 +221,8 @@ SINK = (
     ),
     Option(
         "consume.from.where",
-        "Where a queue is begun that has no position yet.",
+        "Where a queue is begun that has no position yet. CONSUME_FROM_LAST_OFFSET: where the queues of a topic ended when the "
+        "sink first saw the topic; queues that the topic gets later are begun at their beginning.",
         default="CONSUME_FROM_FIRST_OFFSET",
         choices=("CONSUME_FROM_FIRST_OFFSET", "CONSUME_FROM_LAST_OFFSET"),
     ),

@@ -44,7 +44,7 @@ def begin(around: Surroundings, task: SinkTask, engine: Engine, context: TaskCon
     dead = dead_letter_queues(around, topics)
     replayed = replay_queues(around, topics, dead)
     in_sink = insist("starting the sink", partial(_start, around, task))
-    positions = _positions(around, opened, in_sink, queues, replayed)
+    positions = _positions(around, opened, in_sink, share, queues, replayed)
     limits = Limits(config["buffer.bytes"], config["batch.bytes"], config["batch.records"])
     batcher = Batcher(task.flush, limits, engine.gather_seconds)
     group = config["task.group.id"] or f"connect-{around.spec.connector}"
@@ -74,6 +74,7 @@ def _positions(
     around: Surroundings,
     opened: Opened,
     in_sink: Mapping[str, QueuePosition],
+    share: SinkQueues,
     queues: Sequence[MessageQueue],
     replayed: Sequence[MessageQueue],
 ) -> dict[MessageQueue, QueuePosition]:
@@ -82,7 +83,6 @@ def _positions(
     What is decided here for a queue without a position is stored before anything is read.
     """
     client, insist = around.client, around.attempts.insist
-    ask = client.min_offset if around.config["consume.from.where"] == "CONSUME_FROM_FIRST_OFFSET" else client.max_offset
     positions: dict[MessageQueue, QueuePosition] = {}
     fresh: dict[str, Stored] = {}
     for queue in (*queues, *replayed):
@@ -94,7 +94,8 @@ def _positions(
             position = further
             fresh[name] = to_stored(position)
         if position is None:
-            until = insist(f"asking where queue {name} begins", partial(client.min_offset if queue in replayed else ask, queue))
+            ask = client.min_offset if queue in replayed else share.begin
+            until = insist(f"asking where queue {name} begins", partial(ask, queue))
             position = QueuePosition(until, stored.incarnation if stored is not None else opened.incarnation)
             fresh[name] = to_stored(position)
         positions[queue] = position

@@ -14,6 +14,8 @@ def produce(tasks: Tasks, topic: str, each: int, start: int) -> list[str]:
     for queue in tasks.client.queues(topic, fresh=True):
         bodies = [f"{topic}/{queue.queue_id}/{number}" for number in range(start, start + each)]
         tasks.client.send_batch(queue, [Message(body.encode()) for body in bodies], 10)
+        # The end of a queue is known a moment after the send.
+        tasks.client.barrier(queue.broker)
         sent += bodies
     return sent
 
@@ -65,6 +67,45 @@ def test_two_tasks_that_see_other_queues_when_they_start_never_read_the_same_one
     assert early.stop().clean
     assert late.stop().clean
     assert sorted(rows(file) + rows(tasks.path / "u.db")) == sorted(sent)
+
+
+LAST = {"connector.class": "table", "consume.from.where": "CONSUME_FROM_LAST_OFFSET"}
+
+
+def test_a_sink_that_begins_at_the_end_begins_queues_that_come_later_at_their_beginning(tasks: Tasks) -> None:
+    tasks.client.create_topic(tasks.topic, queues=1)
+    produce(tasks, tasks.topic, 5, 0)
+    config = {**LAST, "file": str(tasks.path / "t.db")}
+    first = tasks.start(Kind.SINK, config)
+    first.reporter.wait_for_state(State.IDLE)
+    assert first.stop().clean
+    tasks.client.create_topic(tasks.topic, queues=3)
+    sent = produce(tasks, tasks.topic, 5, 5)
+    # A topic that the sink sees for the first time.
+    other = f"{tasks.topic}-other"
+    tasks.client.create_topic(other, queues=1)
+    produce(tasks, other, 5, 0)
+    second = tasks.start(Kind.SINK, {**config, "topics": f"{tasks.topic},{other}"}, epoch=2, generation=2)
+    second.reporter.wait_for_out(len(sent))
+    second.reporter.wait_for_state(State.IDLE)
+    sent += produce(tasks, other, 5, 5)
+    second.reporter.wait_for_out(len(sent))
+    assert second.stop().clean
+    assert sorted(rows(tasks.path / "t.db")) == sorted(sent)
+
+
+def test_a_sink_begins_at_one_end_though_its_tasks_start_one_after_the_other(tasks: Tasks) -> None:
+    tasks.client.create_topic(tasks.topic, queues=2)
+    produce(tasks, tasks.topic, 5, 0)
+    early = tasks.start(Kind.SINK, {**LAST, "file": str(tasks.path / "0.db")}, task=0, tasks=2)
+    early.reporter.wait_for_state(State.IDLE)
+    sent = produce(tasks, tasks.topic, 5, 5)
+    late = tasks.start(Kind.SINK, {**LAST, "file": str(tasks.path / "1.db")}, task=1, tasks=2)
+    for each in (early, late):
+        each.reporter.wait_for_out(5)
+    assert early.stop().clean
+    assert late.stop().clean
+    assert sorted(rows(tasks.path / "0.db") + rows(tasks.path / "1.db")) == sorted(sent)
 
 
 def test_with_a_new_generation_what_no_topic_of_the_configuration_has_any_more_is_left_out() -> None:
