@@ -233,6 +233,13 @@ SINK = (
         choices=("fail", "skip"),
     ),
     Option(
+        "queues.absent",
+        "When queues that the sink has to read are not there, since their broker is away or the topic has fewer read queues: it "
+        "reads the others; wait says WAITING with what is not read, skip only logs it. Both read on there when they are back.",
+        default="wait",
+        choices=("wait", "skip"),
+    ),
+    Option(
         "task.group.id",
         "The consumer group under which RocketMQ's tools show the lag; empty: connect-<name of the connector>.",
         default="",

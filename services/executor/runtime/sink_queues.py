@@ -6,6 +6,9 @@ are added to a topic are taken up while the tasks go on.
 
 With the list stands where the first queues of each topic ended when they were listed: a sink that is to begin at the end begins
 there, whenever its tasks do. A queue that a topic gets later is begun at its beginning: all that it holds was sent since.
+
+A queue of the list that no route shows, because its broker is away or the topic has fewer read queues, is not read; what is or may
+be unread in it is told, until it is there again (invariant 5).
 """
 
 import time
@@ -22,7 +25,8 @@ from services.executor.runtime.topics import TopicMaker
 
 ROW = "~queues"
 LOOK_SECONDS = 15.0
-"""How often it is looked whether there are more."""
+"""How often it is looked whether there are more, or fewer."""
+_NAMES = 5
 
 
 class SinkQueues:
@@ -34,6 +38,11 @@ class SinkQueues:
         self._ends: Mapping[str, int] = {}
         self._own: frozenset[str] = frozenset()
         self._look_at = 0.0
+        self._left_at: Mapping[MessageQueue, int | None] = {}
+        self.absent: Sequence[MessageQueue] = ()
+        """What is of its share and can't be read now."""
+        self.trouble = ""
+        """What is not read in those, for people; empty: nothing, or it is not to be waited for."""
 
     def own(self, opened: Opened) -> list[MessageQueue]:
         """The queues to read now; those that are new are added to the list first. May take as long as others are away.
@@ -52,6 +61,8 @@ class SinkQueues:
             opened = self._around.attempts.insist("opening the task again", self._around.positions.open)
         mine = self._share(visible)
         self._own = frozenset(mine)
+        spec = self._around.spec
+        self.absent = [parse(name) for name in self._listed[spec.task :: spec.tasks] if name not in self._own]
         self._look_at = time.monotonic() + LOOK_SECONDS
         return [parse(name) for name in mine]
 
@@ -61,11 +72,27 @@ class SinkQueues:
         Raises:
             RetriableError: the broker is away; call it again.
         """
-        end = self._ends.get(text(queue))
+        end = self.first_end(queue)
         return self._around.client.min_offset(queue) if end is None else end
 
-    def grown(self) -> bool:
-        """Whether the topics have queues by now that are not in the list, or that this task owns and does not read."""
+    def first_end(self, queue: MessageQueue) -> int | None:
+        """Where a queue is begun that has no position, if that is not its beginning."""
+        return self._ends.get(text(queue))
+
+    def watch(self, left_at: Mapping[MessageQueue, int | None]) -> None:
+        """From now on it is told what is not read in queues that are absent.
+
+        Args:
+            left_at: For each of them where it goes on when it is there again; None: at its beginning.
+        """
+        self._left_at = left_at
+        unread = self._unread()
+        if unread and self._around.config["queues.absent"] == "skip":
+            self._around.reporter.log("WARNING", f"{unread}; it goes on without them, as queues.absent=skip says")
+        self._tell(unread)
+
+    def changed(self) -> bool:
+        """Whether this task has other queues to read by now: the topics have more than are listed, or than it reads, or fewer."""
         if time.monotonic() < self._look_at:
             return False
         self._look_at = time.monotonic() + LOOK_SECONDS
@@ -74,8 +101,35 @@ class SinkQueues:
         except (RetriableError, TopicNotFound):
             # Reading says so.
             return False
+        self._tell(self._unread())
         visible = {text(queue) for queue in queues}
-        return not visible <= set(self._listed) or not set(self._share(visible)) <= self._own
+        share = set(self._share(visible))
+        # Where a broker is away with all its queues, reading waits for it.
+        there = {(queue.topic, queue.broker) for queue in queues}
+        fewer = any((queue.topic, queue.broker) in there for queue in map(parse, self._own - share))
+        return fewer or not visible <= set(self._listed) or not share <= self._own
+
+    def _tell(self, unread: str) -> None:
+        if self._around.config["queues.absent"] == "wait":
+            self.trouble = unread and f"{unread}; if they are gone for good, set queues.absent=skip"
+
+    def _unread(self) -> str:
+        """What is or may be unread in queues that are absent, for people; empty: nothing."""
+        away: list[str] = []
+        found: list[str] = []
+        for queue, position in self._left_at.items():
+            try:
+                end = self._around.client.max_offset(queue)
+                start = self._around.client.min_offset(queue) if position is None else position
+            except (RetriableError, TopicNotFound) as error:
+                away.append(f"{text(queue)} ({error})" if not away else text(queue))
+                continue
+            if start != end:
+                found.append(f"{text(queue)} from {start} to its end at {end}")
+        said = [f"queues whose broker is away: {_some(away)}"] if away else []
+        if found:
+            said.append(f"queues that are not read, since the topic has fewer read queues than it had: {_some(found)}")
+        return "; ".join(said)
 
     def _share(self, visible: Collection[str]) -> list[str]:
         spec = self._around.spec
@@ -131,3 +185,8 @@ def extended(stored: Stored | None, generation: int, topics: Sequence[str], visi
 
 def _names(stored: Stored | None) -> Sequence[str]:
     return [] if stored is None else cast("Sequence[str]", stored.resume.get("queues", ()))
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    return ", ".join(names[:_NAMES]) + more

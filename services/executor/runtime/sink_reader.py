@@ -11,7 +11,7 @@ from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.sink import QueuePosition, SourceMark
 from rocketmq_remoting.batch import DecodedBatch
 from rocketmq_remoting.client import Client
-from rocketmq_remoting.errors import GroupNotFound, QueueGap, RetriableError, TopicNotFound
+from rocketmq_remoting.errors import GroupNotFound, InvalidRequest, QueueGap, RetriableError, TopicNotFound
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.stream import PullStream
 from services.executor.runtime import continuity
@@ -175,8 +175,9 @@ class SinkReader:
                 self._gap(reading, gap)
                 found = True
                 continue
-            except (RetriableError, TopicNotFound, GroupNotFound) as error:
+            except (RetriableError, TopicNotFound, GroupNotFound, InvalidRequest) as error:
                 # The topic was there when the task began: a broker that comes back has not announced it yet.
+                # A queue is no longer one when the topic has got fewer read queues (see sink_queues).
                 # The group is registered meanwhile (see group_offsets), or by somebody who may.
                 reading.unsure = True
                 self._wait(reading, f"reading {text(queue)}: {error}", None)

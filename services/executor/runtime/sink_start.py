@@ -45,6 +45,7 @@ def begin(around: Surroundings, task: SinkTask, engine: Engine, context: TaskCon
     replayed = replay_queues(around, topics, dead)
     in_sink = insist("starting the sink", partial(_start, around, task))
     positions = _positions(around, opened, in_sink, share, queues, replayed)
+    share.watch({queue: _left_at(opened, in_sink, share, queue) for queue in share.absent})
     limits = Limits(config["buffer.bytes"], config["batch.bytes"], config["batch.records"])
     batcher = Batcher(task.flush, limits, engine.gather_seconds)
     group = config["task.group.id"] or f"connect-{around.spec.connector}"
@@ -88,8 +89,7 @@ def _positions(
     for queue in (*queues, *replayed):
         name = text(queue)
         stored = opened.positions.get(name)
-        known = from_stored(stored) if stored is not None and stored.offset else None
-        position = choose(known, in_sink.get(name), opened.incarnation)
+        position = _known(opened, in_sink, name)
         if position is not None and (further := _behind_gap(around, queue, position)) is not None:
             position = further
             fresh[name] = to_stored(position)
@@ -102,6 +102,17 @@ def _positions(
     if fresh:
         insist("storing where the task begins", partial(_store, around, fresh))
     return positions
+
+
+def _known(opened: Opened, in_sink: Mapping[str, QueuePosition], name: str) -> QueuePosition | None:
+    stored = opened.positions.get(name)
+    known = from_stored(stored) if stored is not None and stored.offset else None
+    return choose(known, in_sink.get(name), opened.incarnation)
+
+
+def _left_at(opened: Opened, in_sink: Mapping[str, QueuePosition], share: SinkQueues, queue: MessageQueue) -> int | None:
+    position = _known(opened, in_sink, text(queue))
+    return share.first_end(queue) if position is None else position.until
 
 
 def _behind_gap(around: Surroundings, queue: MessageQueue, position: QueuePosition) -> QueuePosition | None:

@@ -61,7 +61,7 @@ class SinkRun:
         self._group = GroupOffsets(around.client, group)
         self._failure: Exception | None = None
         self.begins_anew = False
-        """It has ended because there are more queues to read: the task is to begin again at once, under the same epoch."""
+        """It has ended because there are other queues to read: the task is to begin again at once, under the same epoch."""
 
     def run(self) -> Outcome:
         """Writes until it is to stop, cannot go on, or has to begin anew.
@@ -89,8 +89,8 @@ class SinkRun:
             self._failure = self._reader.error
         self._committer.poll(soon=not parts)
         self._say(idle=not parts)
-        if self._share.grown():
-            self._around.reporter.log("INFO", "its topics have more queues: begins anew, to read its share of them")
+        if self._share.changed():
+            self._around.reporter.log("INFO", "its topics have other queues: begins anew, to read its share of them")
             self.begins_anew = True
 
     def _try(self, parts: Sequence[Part], until: float | None = None) -> None:
@@ -170,7 +170,7 @@ class SinkRun:
                 self._around.reporter.state(State.PAUSED)
             return
         working = not idle or not self._reader.caught_up
-        trouble = self._reader.trouble
+        trouble = self._reader.trouble or self._share.trouble
         if not trouble and idle and not self._committer.idle:
             trouble = self._committer.trouble
         self._meter.say(now, trouble, work=working, gathering=self._batcher.size > 0)

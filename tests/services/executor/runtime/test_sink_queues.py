@@ -4,8 +4,8 @@ import pytest
 
 from rocketmq_remoting.model import Message
 from services.executor.runtime import sink_queues
-from services.executor.runtime.positions import Stored
-from services.executor.runtime.task import Kind, State
+from services.executor.runtime.positions import PositionClient, Stored
+from services.executor.runtime.task import Endpoints, Kind, State
 from tests.services.executor.runtime.conftest import Tasks, rows
 
 
@@ -36,7 +36,7 @@ def test_queues_that_are_added_to_a_topic_are_read_by_one_task_each_while_the_ta
     tasks.client.create_topic(tasks.topic, queues=7)
     sent += produce(tasks, tasks.topic, 50, 50)
     for each in running:
-        each.reporter.wait_for(lambda each=each: any("more queues" in message for _, message in each.reporter.logs))  # type: ignore[misc]
+        each.reporter.wait_for(lambda each=each: any("other queues" in message for _, message in each.reporter.logs))  # type: ignore[misc]
     running[0].reporter.wait_for(lambda: sum(len(rows(file)) for file in files) >= len(sent))
     assert all(each.stop().clean for each in running)
     written = [rows(file) for file in files]
@@ -106,6 +106,56 @@ def test_a_sink_begins_at_one_end_though_its_tasks_start_one_after_the_other(tas
     assert early.stop().clean
     assert late.stop().clean
     assert sorted(rows(tasks.path / "0.db") + rows(tasks.path / "1.db")) == sorted(sent)
+
+
+@pytest.mark.parametrize("absent", ["wait", "skip"])
+def test_queues_that_can_no_longer_be_read_are_told_with_what_is_unread_until_they_can(
+    tasks: Tasks, monkeypatch: pytest.MonkeyPatch, absent: str
+) -> None:
+    monkeypatch.setattr(sink_queues, "LOOK_SECONDS", 0.2)
+    tasks.client.create_topic(tasks.topic, queues=3)
+    sent = produce(tasks, tasks.topic, 5, 0)
+    queues = tasks.client.queues(tasks.topic)
+    config = {"connector.class": "table", "file": str(tasks.path / "t.db"), "queues.absent": absent}
+    first = tasks.start(Kind.SINK, config)
+    first.reporter.wait_for_out(len(sent))
+    tasks.client.create_topic(tasks.topic, queues=3, read_queues=1)
+    first.reporter.wait_for(lambda: any("other queues" in message for _, message in first.reporter.logs))
+    first.reporter.wait_for_state(State.IDLE)
+    tasks.client.send_batch(queues[2], [Message(b"unread")], 10)
+    unread = f"fewer read queues than it had: {queues[2].topic}/{queues[2].broker}/2 from 5 to its end at 6"
+    if absent == "wait":
+        first.reporter.wait_for(lambda: first.reporter.states[-1][0] is State.WAITING and unread in first.reporter.states[-1][1])
+    assert first.stop().clean
+    second = tasks.start(Kind.SINK, config, epoch=2)
+    if absent == "wait":
+        assert unread in second.reporter.wait_for_state(State.WAITING)
+    else:
+        second.reporter.wait_for_state(State.IDLE)
+        assert any(unread in message for _, message in second.reporter.logs)
+    tasks.client.create_topic(tasks.topic, queues=3)
+    second.reporter.wait_for_out(1)
+    second.reporter.wait_for_state(State.IDLE)
+    assert second.stop().clean
+    assert sorted(rows(tasks.path / "t.db")) == sorted([*sent, "unread"])
+
+
+def test_queues_of_a_broker_that_is_away_are_told_while_the_others_are_read(tasks: Tasks) -> None:
+    tasks.client.create_topic(tasks.topic, queues=1)
+    listed = [f"{tasks.topic}/gone/{number}" for number in range(7)]
+    config = {"connector.class": "table", "file": str(tasks.path / "t.db")}
+    before = PositionClient(Endpoints(tasks.name_servers, tasks.position), tasks.spec(Kind.SINK, config, 1, 0, 1, "", 1))
+    before.open()
+    before.store({sink_queues.ROW: Stored((1, 7), 0, {"generation": 1, "queues": listed})})
+    before.close()
+    sent = produce(tasks, tasks.topic, 5, 0)
+    running = tasks.start(Kind.SINK, config, epoch=2)
+    running.reporter.wait_for_out(len(sent))
+    said = running.reporter.wait_for_state(State.WAITING)
+    assert f"queues whose broker is away: {listed[0]} (broker gone has no master" in said
+    assert f"{listed[4]} and 2 more" in said
+    assert "queues.absent=skip" in said
+    assert running.stop().clean
 
 
 def test_with_a_new_generation_what_no_topic_of_the_configuration_has_any_more_is_left_out() -> None:
