@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 START_SECONDS = 300.0
-STOP_SECONDS = 90.0
+STOP_SECONDS = 100.0
 
 
 class InstanceFailed(Exception):

@@ -15,7 +15,11 @@ BROKER_STAGE = 4
 NAME_SERVER_STAGE = 5
 
 EXECUTOR_DRAIN_SECONDS = 45.0
+EXECUTOR_SECONDS = EXECUTOR_DRAIN_SECONDS - 5
+"""What it is told to have: it ends by itself before it is killed."""
 SERVICE_DRAIN_SECONDS = 5.0
+BROKER_SECONDS = 20.0
+NAME_SERVER_SECONDS = 10.0
 
 
 UNLESS_TOLD = {"ROCKETCONNECT_SECRET_VARIABLES": "*", "ROCKETCONNECT_SECRET_FOLDERS": "/"}
@@ -115,7 +119,7 @@ def services(
         return Service(name or kind, kind, port, {**common, "ROCKETCONNECT_PORT": str(port), **own})
 
     spark = {"spark_warm": "true", "spark_classes": str(spark_classes or "")}
-    drain = str(EXECUTOR_DRAIN_SECONDS - 5)
+    drain = str(EXECUTOR_SECONDS)
     gateway = "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104 - compared, not bound
     return [
         *(service(kind, ports.stores[kind]) for kind in STORES),

@@ -208,7 +208,7 @@ class _Instance:
                 rocketmq.environment,
                 self._log(NAME_SERVER),
                 topology.NAME_SERVER_STAGE,
-                10.0,
+                topology.NAME_SERVER_SECONDS,
             ),
             Process(
                 BROKER,
@@ -216,7 +216,7 @@ class _Instance:
                 rocketmq.environment,
                 self._log(BROKER),
                 topology.BROKER_STAGE,
-                20.0,
+                topology.BROKER_SECONDS,
                 rocketmq.is_closed,
                 "close its store",
             ),

@@ -51,6 +51,7 @@ async def serve(
     *,
     health: Mapping[str, Check] | None = None,
     on_start: Sequence[Callable[[str], None]] = (),
+    on_drain: Sequence[Callable[[], Awaitable[None]]] = (),
     on_stop: Sequence[Callable[[], Awaitable[None]]] = (),
     election: Election | None = None,
 ) -> int:
@@ -60,7 +61,8 @@ async def serve(
     not while it drains or another one leads. Clients choose by the second one.
 
     The first SIGTERM or SIGINT drains: health says NOT_SERVING, watches end (their callers reconnect elsewhere), running calls
-    get `settings.drain_seconds`, then `on_stop` runs, and the code is 0. A second signal ends at once with 128 + its number.
+    get `settings.drain_seconds` while `on_drain` runs, then `on_stop` runs, and the code is 0. A second signal ends at once with
+    128 + its number.
     A port that is taken, or a setting that can't be used, is logged with what to do, and the code is 1; so it is when the election
     has ended with an error.
 
@@ -70,6 +72,7 @@ async def serve(
         settings: where to listen, TLS, logs.
         health: checks of what the service needs.
         on_start: called in this order with "host:port" when the server takes calls.
+        on_drain: run at once, while running calls end; they have as long.
         on_stop: run in this order after the server has stopped; a second signal ends these, too.
         election: the part that this replica takes in it while it serves; calls are answered only while it leads.
     """
@@ -109,7 +112,7 @@ async def serve(
             await _first(asyncio.create_task(signals.get()), elected)
             _log.info("draining", seconds=settings.drain_seconds)
             await servicer.enter_graceful_shutdown()
-            code = await _stop(server, limits, settings.drain_seconds, on_stop, signals)
+            code = await _stop(server, limits, settings.drain_seconds, on_drain, on_stop, signals)
     except ServiceError as error:
         _log.error("ending", cause=error.message, reason=error.reason)
         await server.stop(0)
@@ -248,12 +251,13 @@ async def _stop(
     server: grpc.aio.Server,
     limits: CallLimits,
     seconds: float,
+    on_drain: Sequence[Callable[[], Awaitable[None]]],
     on_stop: Sequence[Callable[[], Awaitable[None]]],
     signals: "asyncio.Queue[int]",
 ) -> int:
     async def drain() -> None:
         limits.end_streams()
-        await server.stop(seconds)
+        await asyncio.gather(server.stop(seconds), *(begin() for begin in on_drain))
         for stop in on_stop:
             await stop()
 

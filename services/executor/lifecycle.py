@@ -17,6 +17,8 @@ from enum import Enum, auto
 from random import Random
 from typing import Literal, NamedTuple
 
+from services.executor.stop_limits import StopLimits
+
 PLAN = -1
 """The task number of a planning."""
 
@@ -131,6 +133,7 @@ class Policy:
     Attributes:
         stop: How long a run may take to end clean.
         fence: How long a fenced run may take to end before its process is killed.
+        gone: How long a worker that leaves waits until nothing runs.
         first_backoff: Before a lost run is started again; doubles each time.
         longest_backoff: The most of it.
         limit: So many runs lost in a row are started again here; then the cluster decides.
@@ -139,10 +142,16 @@ class Policy:
 
     stop: float = 10.0
     fence: float = 1.0
+    gone: float = 12.0
     first_backoff: float = 0.5
     longest_backoff: float = 30.0
     limit: int = 5
     healthy: float = 60.0
+
+    @classmethod
+    def within(cls, limits: StopLimits) -> "Policy":
+        """With these limits of a stop."""
+        return cls(stop=limits.stop, fence=limits.kill - limits.stop, gone=limits.gone)
 
 
 class _Phase(Enum):

@@ -38,6 +38,7 @@ from services.executor.scratch import Scratch
 from services.executor.service import ExecutorService
 from services.executor.settings import SECRET_KEY, ExecutorSettings, parse_labels
 from services.executor.signals import Signals
+from services.executor.stop_limits import StopLimits
 from services.executor.worker import Worker
 
 NATIVE_HOSTS_PER_CORE = 16
@@ -61,6 +62,7 @@ async def _main(settings: ExecutorSettings) -> int:
             settings,
             health={"cluster": executor.check_membership},
             on_start=[executor.start],
+            on_drain=[executor.drain],
             on_stop=[executor.stop],
         )
     finally:
@@ -125,8 +127,7 @@ class _Executor:
             HostPlanner(self._fresh, settings.plugin_seconds),
             self._make_pool,
             Removal(ConfigServiceStub(self._channels["config"])).saw,
-            # The rest of the time is for those that do not stop, the last reports, and the farewell.
-            Policy(stop=settings.drain_seconds * 0.8),
+            Policy.within(StopLimits.within(settings.drain_seconds)),
         )
         config = ConfigServiceStub(self._channels["config"])
         reports = PluginReports(
@@ -148,10 +149,14 @@ class _Executor:
         self._work = asyncio.create_task(self._run(worker, reports, cleanups), name="executor")
         self._work.add_done_callback(_end_if_broken)
 
-    async def stop(self) -> None:
-        """Drain: every task ends clean, the worker leaves the cluster, every host is gone."""
-        if self._worker is not None and self._work is not None:
+    async def drain(self) -> None:
+        """Every task ends clean, and the worker leaves the cluster."""
+        if self._worker is not None:
             await self._worker.drain()
+
+    async def stop(self) -> None:
+        """Every host is gone. Call `drain` first."""
+        if self._worker is not None and self._work is not None:
             self._work.cancel()
             await asyncio.wait([self._work])
             await self._worker.pool.close()
@@ -206,7 +211,10 @@ def _endpoints(settings: ExecutorSettings) -> Endpoints:
         tls_server_name=settings.rocketmq_tls_server_name,
     )
     ca, cert, key = map(_text, (settings.tls_ca, settings.tls_cert, settings.tls_key))
-    return Endpoints(settings.name_server, settings.position_address, ca, cert, key, settings.send_deadline_seconds, rocketmq)
+    limits = StopLimits.within(settings.drain_seconds)
+    return Endpoints(
+        settings.name_server, settings.position_address, ca, cert, key, settings.send_deadline_seconds, rocketmq, limits
+    )
 
 
 def _text(path: Path | None) -> str | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rocketconnect_kit.settings import ENV_PREFIX, ServiceSettings, pem_file, setting
 from services.executor.environment import folders
+from services.executor.stop_limits import EXECUTOR_SECONDS
 
 SECRET_KEY = f"{ENV_PREFIX}ROCKETMQ_SECRET_KEY"
 """The environment variable of the secret of RocketMQ's user."""
@@ -42,6 +43,12 @@ def _id(value: str) -> None:
 class ExecutorSettings(ServiceSettings):
     """The executor service: runs tasks in host processes."""
 
+    drain_seconds: float = setting(
+        EXECUTOR_SECONDS,
+        "how long tasks may take to finish and commit, and running calls to end, after a first signal",
+        ge=0,
+        le=3600,
+    )
     worker_id: str = setting("", "unique among the workers, the same after a restart; none: HOSTNAME-PORT", check=_id)
     advertise_address: str = setting("", "host:port of this process for the other services, not of a proxy; none: where it listens")
     labels: str = setting("", "what connectors can ask for: name=value,name=value", check=parse_labels)

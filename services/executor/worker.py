@@ -146,7 +146,7 @@ class Worker:
         self._leaving = True
         self._apply(self._lifecycle.drain(time.monotonic()))
         with contextlib.suppress(TimeoutError):  # what is left then is told below
-            async with asyncio.timeout(self._policy.stop + 2 * self._policy.fence + 1):
+            async with asyncio.timeout(self._policy.gone):
                 await self._idle.wait()
         await self._last_words()
         if self._lifecycle.alive:

@@ -28,7 +28,6 @@ from services.executor.runtime.topics import TopicMaker, dead_letter_queues
 from services.executor.runtime.transforms import of_source
 
 _COMMIT_SECONDS = 1.0
-_DRAIN_SECONDS = 10.0
 _LONGEST_WAIT = 0.5
 
 
@@ -63,7 +62,7 @@ class DirectRun:
             self._step()
         if self._control.fenced:
             raise Fenced(FENCED)
-        stored = self._committer.flush(time.monotonic() + _DRAIN_SECONDS, clean=True)
+        stored = self._committer.flush(self._control.after_stop(self._around.endpoints.limits.commit), clean=True)
         return Outcome(clean=stored) if self._failure is None else failed(self._failure, clean=stored)
 
     def _begin(self) -> None:

@@ -107,8 +107,10 @@ class PositionClient:
         }
         return Opened(positions, answer.wait.ToTimedelta() / timedelta(seconds=1), answer.clean, answer.incarnation)
 
-    def commit(self, updates: Mapping[str, Stored], *, clean: bool = False) -> "grpc.Future[wire.CommitPositionsResponse]":
-        """Begins to store positions: all or none. See `settled` for how it ended."""
+    def commit(
+        self, updates: Mapping[str, Stored], *, clean: bool = False, seconds: float = _CALL_SECONDS
+    ) -> "grpc.Future[wire.CommitPositionsResponse]":
+        """Begins to store positions, all or none, within so many seconds. See `settled` for how it ended."""
         request = wire.CommitPositionsRequest(fence=self._fence, clean=clean)
         for partition, stored in updates.items():
             update = request.updates.add()
@@ -118,7 +120,7 @@ class PositionClient:
             update.position.incarnation = stored.incarnation
             if stored.resume:
                 update.position.resume = json.dumps(stored.resume, separators=(",", ":"))
-        return self._stub.CommitPositions.future(request, timeout=_CALL_SECONDS)
+        return self._stub.CommitPositions.future(request, timeout=seconds)
 
     def settled(self, call: "grpc.Future[wire.CommitPositionsResponse]", updates: Mapping[str, Stored]) -> None:
         """Waits for a commit of these positions.
@@ -266,15 +268,15 @@ class Committer:
                 return False
             if self.trouble:
                 time.sleep(min(self._backoff.pause(), max(0.0, until - time.monotonic())))
-            self._begin(clean=clean)
+            self._begin(clean=clean, seconds=min(_CALL_SECONDS, max(0.0, until - time.monotonic())))
             finished = not self._waiting
 
-    def _begin(self, *, clean: bool = False) -> None:
+    def _begin(self, *, clean: bool = False, seconds: float = _CALL_SECONDS) -> None:
         """Begins the next commit, or the one whose outcome is not known again, as it was; `clean` goes with the last one."""
         if not self._under_way:
             self._under_way, self._waiting = _first(self._waiting)
         self._not_before = time.monotonic() + self._interval
-        self._call = self._client.commit(self._under_way, clean=clean and not self._waiting)
+        self._call = self._client.commit(self._under_way, clean=clean and not self._waiting, seconds=seconds)
         self._call.add_done_callback(lambda _call: self._woken())
 
     def _finish(self) -> None:

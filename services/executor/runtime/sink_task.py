@@ -28,7 +28,6 @@ from services.executor.runtime.task import Outcome, QueueLag, State
 
 COMMIT_SECONDS = 1.0
 _TAKE_SECONDS = 0.25
-_DRAIN_SECONDS = 30.0
 
 
 class SinkRun:
@@ -176,13 +175,13 @@ class SinkRun:
         self._meter.say(now, trouble, work=working, gathering=self._batcher.size > 0)
 
     def _end(self) -> Outcome:
-        """Writes what was read, within a limit, and commits: a batch that is not written is read again by the next owner."""
+        """Writes what was read, within its limits, and commits: a batch that is not written is read again by the next owner."""
         if self._control.fenced:
             raise Fenced(FENCED)
-        until = time.monotonic() + _DRAIN_SECONDS
-        drained = self._failure is not None or self._drain(until)
+        limits = self._around.endpoints.limits
+        drained = self._failure is not None or self._drain(self._control.after_stop(limits.drain))
         # Invariant 2: all that is durable is committed; the rest was never begun or was undone.
-        stored = self._committer.flush(until, clean=True)
+        stored = self._committer.flush(self._control.after_stop(limits.commit), clean=True)
         if self._failure is not None:
             return failed(self._failure, clean=stored)
         return Outcome(clean=drained and stored)

@@ -29,7 +29,6 @@ from services.executor.runtime.topics import TopicMaker
 from services.executor.runtime.transforms import of_source
 
 COMMIT_SECONDS = 1.0
-_DRAIN_SECONDS = 10.0
 _LONGEST_WAIT = 0.5
 _DRAINED_SECONDS = 0.01
 """How often it is looked whether what goes by the old queue map is confirmed."""
@@ -408,7 +407,8 @@ class SourceRun:
 
     def _end(self) -> Outcome:
         """Invariant 1, at the end: what was sent is confirmed, what is confirmed is committed, and a successor need not look."""
-        until = time.monotonic() + _DRAIN_SECONDS
+        limits = self._around.endpoints.limits
+        until = self._control.after_stop(limits.drain)
         self._sender.hurry()
         while not self._sender.idle and not self._control.fenced and time.monotonic() < until:
             wait = self._move()
@@ -420,7 +420,7 @@ class SourceRun:
         # What a predecessor has sent and this one has not read again is still to be skipped, by whoever reads it.
         clean = self._sender.idle and not self._progress.in_flight and not self._found.held()
         self._put(time.monotonic(), clean=clean)
-        stored = self._committer.flush(until, clean=clean)
+        stored = self._committer.flush(self._control.after_stop(limits.commit), clean=clean)
         if self._error is not None:
             return failed(self._error, clean=clean and stored)
         return Outcome(clean=clean and stored)

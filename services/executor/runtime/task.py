@@ -9,6 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 from rocketconnect_sdk.errors import SystemAway
+from services.executor.stop_limits import EXECUTOR_SECONDS, StopLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -156,6 +157,7 @@ class TaskControl:
     def __init__(self) -> None:
         self.stopping = threading.Event()
         self._fenced = False
+        self._told_at = 0.0
         self._paused = False
         self._woken = False
         self._asked: list[Asked] = []
@@ -187,8 +189,16 @@ class TaskControl:
     def stop(self) -> None:
         """End clean."""
         with self._changed:
+            self._told_at = self._told_at or time.monotonic()
             self.stopping.set()
             self._changed.notify_all()
+
+    def after_stop(self, seconds: float) -> float:
+        """The monotonic time so long after it was told to stop; if it was not, so long after now.
+
+        A task may see only later that it is to stop; who waits for it has counted from the beginning.
+        """
+        return (self._told_at or time.monotonic()) + seconds
 
     def fence(self) -> None:
         """End at once, without a commit: a report or commit was refused, or the lease is lost."""
@@ -347,6 +357,7 @@ class Endpoints:
         tls_key: PEM file of its key.
         send_deadline: Seconds that a send may take at most; a new owner waits as long before it looks into the topic.
         rocketmq: How RocketMQ lets us in.
+        limits: What a task has for its end.
     """
 
     name_servers: str
@@ -356,6 +367,7 @@ class Endpoints:
     tls_key: str | None = None
     send_deadline: float = 2.0
     rocketmq: RocketMQAccess = RocketMQAccess()
+    limits: StopLimits = field(default_factory=lambda: StopLimits.within(EXECUTOR_SECONDS))
 
 
 @dataclass(frozen=True, slots=True)

@@ -265,7 +265,7 @@ class Executor:
             "worker_id": "worker-1",
             "name_server": "127.0.0.1:1",
             "announce_fd": str(writing),
-            "drain_seconds": "5",
+            "drain_seconds": "10",
             **{f"{name}_address": plane_address for name in ("cluster", "state", "config", "position")},
             **settings,
         }

@@ -37,6 +37,7 @@ from services.executor.runtime.task import (
     TaskSpec,
     run_task,
 )
+from services.executor.stop_limits import EXECUTOR_SECONDS, StopLimits
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -217,6 +218,7 @@ class Tasks:
         task_config: Mapping[str, str] | None = None,
         settled: bool = False,
         send_deadline: float = 0.2,
+        stop_seconds: float = EXECUTOR_SECONDS,
     ) -> Running:
         spec = replace(self.spec(kind, config, epoch, task, tasks, name, generation, revision), settled=settled)
         if task_config:
@@ -224,7 +226,13 @@ class Tasks:
         control, lease, reporter = TaskControl(), Lease(), RecordingReporter()
         lease.renew(time.monotonic() + lease_seconds)
         outcomes: list[Outcome] = []
-        endpoints = Endpoints(self.name_servers, self.position, send_deadline=send_deadline, rocketmq=self.rocketmq)
+        endpoints = Endpoints(
+            self.name_servers,
+            self.position,
+            send_deadline=send_deadline,
+            rocketmq=self.rocketmq,
+            limits=StopLimits.within(stop_seconds),
+        )
 
         def run() -> None:
             outcomes.append(run_task(spec, control, lease, reporter, endpoints, spark=spark))

@@ -23,7 +23,7 @@ class Client:
         self.lost = lost
         self.sent: list[tuple[dict[str, Stored], bool]] = []
 
-    def commit(self, updates: Mapping[str, Stored], *, clean: bool = False) -> Call:
+    def commit(self, updates: Mapping[str, Stored], *, clean: bool = False, seconds: float = 0.0) -> Call:
         self.sent.append((dict(updates), clean))
         return Call()
 

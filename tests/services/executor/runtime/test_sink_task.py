@@ -3,6 +3,7 @@
 import contextlib
 import json
 import sqlite3
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from rocketmq_remoting.model import Message
 from services.executor.runtime.marks import Stamper
 from services.executor.runtime.task import Kind, SourcePosition, State
+from services.executor.stop_limits import StopLimits
 from tests.services.executor.runtime.conftest import TOPIC_TYPES, PositionProcess, Tasks, produce, rows, values
 
 pytestmark = pytest.mark.rocketmq
@@ -230,6 +232,28 @@ def test_a_new_sink_can_begin_at_the_end_and_stays_there_though_nothing_was_writ
     second.reporter.wait_for(lambda: second.reporter.metrics.records_out == 5)
     assert second.stop().clean
     assert rows(file) == values(5, 10)
+
+
+def test_a_sink_that_cannot_write_at_its_end_gives_up_before_it_is_fenced(tasks: Tasks) -> None:
+    produce(tasks, values(10))
+    file = tasks.path / "t.db"
+    config = {"connector.class": "table", "file": str(file)}
+    running = tasks.start(Kind.SINK, {**config, "interval": "600"}, stop_seconds=5.0)
+    running.reporter.wait_for(lambda: running.reporter.metrics.buffered_bytes > 0 and not running.reporter.has_work)
+    file.with_suffix(".away").touch()
+    # As the executor does with a run that has not ended.
+    fence = threading.Timer(StopLimits.within(5.0).stop, running.control.fence)
+    fence.start()
+    outcome = running.stop()
+    fence.cancel()
+    assert any(state is State.WAITING for state, _ in running.reporter.states)
+    assert not outcome.fenced
+    assert not outcome.clean
+    file.with_suffix(".away").unlink()
+    again = tasks.start(Kind.SINK, config, epoch=2)
+    again.reporter.wait_for_out(10)
+    assert again.stop().clean
+    assert rows(file) == values(10)
 
 
 @pytest.mark.slow
