@@ -117,7 +117,8 @@ def read_tail(
     there: dict[str, tuple[int, Offset]] = {}
     gap = ""
     own = f"{uid}/"
-    with PullStream(client, queue, start, suspend=0.0) as stream:
+    # At the end of the queue the broker holds a pull: what was there a moment ago may be gone.
+    with PullStream(client, queue, start, suspend=_PULL_SECONDS) as stream:
         while stream.position < end:
             if stopping():
                 msg = "stopped while it read what is in the topic"
@@ -130,6 +131,9 @@ def read_tail(
                 stream.seek(missing.resume_at)
                 continue
             if batch is None:
+                if (left := client.max_offset(queue)) < end:
+                    gap = _lost(queue, end, left)
+                    end = left
                 continue
             if sent is not None:
                 _add_each(sent, batch, own)
@@ -165,7 +169,7 @@ def _lost(queue: MessageQueue, start: int, end: int) -> str:
     if start <= end:
         return ""
     return (
-        f"queue {text(queue)} ends at {end}, before {start}, up to which messages were confirmed: the broker has lost data, or the "
+        f"queue {text(queue)} ends at {end}, before {start}, up to which it has held messages: the broker has lost data, or the "
         "topic was created anew"
     )
 
