@@ -2,9 +2,10 @@
 
 import pytest
 
-from rocketmq_remoting.model import Message
+from rocketmq_remoting.model import Message, MessageQueue
 from services.executor.runtime import sink_queues
 from services.executor.runtime.positions import PositionClient, Stored
+from services.executor.runtime.takeover import Row, row_name
 from services.executor.runtime.task import Endpoints, Kind, State
 from tests.services.executor.runtime.conftest import Tasks, rows
 
@@ -156,6 +157,21 @@ def test_queues_of_a_broker_that_is_away_are_told_while_the_others_are_read(task
     assert f"{listed[4]} and 2 more" in said
     assert "queues.absent=skip" in said
     assert running.stop().clean
+
+
+def test_a_source_that_starts_while_one_of_its_brokers_is_away_waits_and_names_it(tasks: Tasks) -> None:
+    tasks.client.create_topic(tasks.topic, queues=1)
+    here = tasks.client.queues(tasks.topic)[0]
+    config = {"connector.class": "lines", "files": str(tasks.file("a", ["one"]))}
+    before = PositionClient(Endpoints(tasks.name_servers, tasks.position), tasks.spec(Kind.SOURCE, config, 1, 0, 1, "", 1))
+    before.open()
+    row = Row(1, 1, {tasks.topic: (here, MessageQueue(tasks.topic, "gone", 0))}, tasks=1)
+    before.store({row_name(0): row.stored(1)})
+    before.close()
+    running = tasks.start(Kind.SOURCE, config, epoch=2)
+    assert "broker gone has no master" in running.reporter.wait_for_state(State.WAITING)
+    assert tasks.bodies() == []
+    assert not running.stop().failed
 
 
 def test_with_a_new_generation_what_no_topic_of_the_configuration_has_any_more_is_left_out() -> None:
