@@ -140,6 +140,9 @@ class SourceRun:
     def _step(self) -> None:
         answer_signals(self._control, self._task, self._around.reporter)
         wait = self._move()
+        if self._error is not None:
+            # Invariant 5: nothing is read behind what ends the task.
+            return
         now = time.monotonic()
         read = False
         if not self._control.paused:
@@ -198,7 +201,7 @@ class SourceRun:
             self._reading_failed(what, error, now)
             return False
         except PermanentError as error:
-            self._error = error
+            self._fail(error)
             return False
         if self._read_error is not None:
             self._read_error, self._read_trouble = None, ""
@@ -259,7 +262,7 @@ class SourceRun:
             try:
                 self._around.attempts.check_time(self._read_failing_since, self._read_trouble, error)
             except GaveUp as given_up:
-                self._error = given_up
+                self._fail(given_up)
                 return
         self._around.attempts.count(error, before)
         self._read_again_at = now + pause
@@ -270,7 +273,8 @@ class SourceRun:
             self._limit.take(0, size)
             self._meter.read(0, size)
         self._metrics.duplicates_skipped += encoded.doubles
-        self._error = encoded.error
+        if encoded.error is not None:
+            self._fail(encoded.error)
         for index, failure in encoded.failures.items():
             self._left_out(failure, place_of(batch.partition, batch.offsets[index]))
         if encoded.batch.end:
@@ -313,12 +317,12 @@ class SourceRun:
         failure = Failure.of_value(Stage.SEND, event.error, piece.bodies[0], self._around.client)
         where = place_of(piece.batch.partition, piece.offsets[0])
         try:
+            if piece.dead:
+                msg = f"{where}: the dead-letter topic does not take it: {event.error}"
+                raise RecordFailed(msg)  # noqa: TRY301  # one end for all that can't be left out
             self._policy.check(failure, where, beyond(piece.batch.partition, piece.offsets[0]))
         except RecordFailed as error:
-            self._error = error
-        if piece.dead:
-            self._error = RecordFailed(f"{where}: the dead-letter topic does not take it: {event.error}")
-        if self._error is not None:
+            self._fail(error)
             self._sender.drop_waiting()
             return
         self._left_out(failure, where)
@@ -328,6 +332,11 @@ class SourceRun:
         else:
             self._sender.add(dead)
         self._sender.go_on(piece.queue)
+
+    def _fail(self, error: Exception) -> None:
+        """Ends the task: what is on its way is finished, and nothing more is read. The first error stays."""
+        if self._error is None:
+            self._error = error
 
     def _left_out(self, failure: Failure, where: str) -> None:
         self._metrics.errors += 1

@@ -8,6 +8,7 @@ import pytest
 from connectors.file_source.task import FileSourceTask
 from rocketconnect_sdk.record import SourceBatch
 from services.executor.runtime.task import Kind, State
+from tests.conftest import RocketMQFactory
 from tests.services.executor.runtime.conftest import TOPIC_TYPES, PositionProcess, Running, Tasks, rows
 
 pytestmark = pytest.mark.rocketmq
@@ -184,6 +185,43 @@ def test_a_bad_record_ends_the_task_and_nothing_behind_it_moves(tasks: Tasks) ->
     again = tasks.start(Kind.SOURCE, config, epoch=2)
     assert again.end().failed
     assert tasks.bodies() == lines(10)
+
+
+@pytest.mark.slow
+def test_a_message_that_the_broker_refuses_ends_the_task_and_nothing_is_read_or_sent_behind_it(
+    rocketmq_factory: RocketMQFactory, positions: PositionProcess, tmp_path: Path, plugins: None
+) -> None:
+    """The large one fills the buffer until the answer comes; what is dropped then makes room to read on."""
+    tasks = Tasks(rocketmq_factory({"maxMessageSize": "60000"}).name_server, positions.address, tmp_path)
+    try:
+        tasks.create_topic(4)
+        keyed = [f"k{number % 7} {number} {'x' * (70_000 if number == 333 else 1_000)}" for number in range(2_000)]
+        file = str(tasks.file("a", keyed))
+        config = {"connector.class": "lines", "files": file, "keyed": "true", "batch.records": "20", "buffer.bytes": "64KiB"}
+        running = tasks.start(Kind.SOURCE, config)
+        outcome = running.end()
+        assert outcome.failed
+        assert outcome.permanent
+        assert "record before offset 334" in outcome.error
+        read = running.reporter.metrics.records_in
+        assert read == 340
+        queues: dict[int, list[int]] = {}
+        for queue, body, _ in tasks.messages():
+            queues.setdefault(queue, []).append(int(body.split()[1]))
+        of_key = {number % 7: queue for queue, numbers in queues.items() for number in numbers}
+        for queue, numbers in queues.items():
+            # What is in a queue is the beginning of what goes there: nothing has overtaken what was dropped.
+            of_queue = [number for number in range(read) if of_key[number % 7] == queue]
+            assert numbers == of_queue[: len(numbers)]
+            assert 333 not in numbers
+        again = tasks.start(Kind.SOURCE, {**config, "errors.tolerance": "all"}, epoch=2)
+        again.reporter.wait_for_state(State.IDLE)
+        assert again.stop().clean
+        assert again.reporter.metrics.records_skipped == 1
+        numbers = [int(body.split()[1]) for body in tasks.bodies()]
+        assert sorted(numbers) == [number for number in range(2_000) if number != 333]
+    finally:
+        tasks.close()
 
 
 def test_a_bad_record_is_skipped_and_counted_when_errors_are_tolerated(tasks: Tasks) -> None:
