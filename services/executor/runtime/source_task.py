@@ -185,7 +185,8 @@ class SourceRun:
         return self._task.finished and not self._holding
 
     def _next_read(self, now: float) -> float:
-        if self._control.paused or self._sender.buffered >= self._buffer_bytes:
+        if self._control.paused or self._finished or self._sender.buffered >= self._buffer_bytes:
+            # Answers, and people, end the wait.
             return _LONGEST_WAIT
         return max(self._read_again_at - now, self._limit.delay(), 0.0005)
 

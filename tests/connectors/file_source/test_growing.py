@@ -94,6 +94,18 @@ def test_a_file_that_is_quiet_is_looked_at_less_often_until_it_grows(tmp_path: P
     assert following.task.idle_seconds < 0.011
 
 
+def test_a_quiet_file_is_looked_at_some_seven_thousand_times_in_an_hour(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    append(path, "one\n")
+    following = Following(path)
+    assert following.read() == ["one"]
+    began, looks = following.clock.now, 0
+    while following.clock.now < began + 3600:
+        assert following.read(following.task.idle_seconds) == []
+        looks += 1
+    assert looks < 8_000
+
+
 def test_a_missing_file_is_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "a"
     file = Following(path)

@@ -7,6 +7,7 @@ import pytest
 
 from connectors.file_source.task import FileSourceTask
 from rocketconnect_sdk.record import SourceBatch
+from services.executor.runtime.source_task import SourceRun
 from services.executor.runtime.task import Kind, State
 from tests.conftest import RocketMQFactory
 from tests.services.executor.runtime.conftest import TOPIC_TYPES, PositionProcess, Running, Tasks, rows
@@ -338,6 +339,26 @@ def test_waiting_for_a_file_is_one_error_however_often_it_is_looked_for(tasks: T
     running.reporter.wait_for_out(2)
     assert running.stop().clean
     assert (running.reporter.metrics.errors, running.reporter.metrics.retries) == (1, 1)
+
+
+def test_a_finished_source_takes_two_steps_a_second_and_no_more(tasks: Tasks, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[float] = []
+    step = SourceRun._step
+
+    def counted(run: SourceRun) -> None:
+        steps.append(time.monotonic())
+        step(run)
+
+    monkeypatch.setattr(SourceRun, "_step", counted)
+    config = {"connector.class": "file_source", "filename": str(tasks.file("a", lines(10))), "follow": "false"}
+    running = tasks.start(Kind.SOURCE, config, task_config={"share": "0/1"})
+    running.reporter.wait_for_state(State.IDLE)
+    finished = len(steps)
+    running.reporter.wait_for(lambda: len(steps) >= finished + 5)
+    # An answer that has come last may wake it twice.
+    assert steps[finished + 4] - steps[finished] > 2 * 0.45
+    assert running.stop().clean
+    assert tasks.bodies() == lines(10)
 
 
 def test_where_it_is_in_each_file_is_among_its_metrics(tasks: Tasks) -> None:
