@@ -83,8 +83,11 @@ class Reader:
     @property
     def remaining(self) -> int:
         """How many bytes are not read yet; 0 for a file with nothing but a header."""
-        if self._too_short:
-            return 0
+        return 0 if self._too_short else self.unfinished
+
+    @property
+    def unfinished(self) -> int:
+        """How many bytes are no records yet: not read, or of a line without its end."""
         return max(0, self._content.stored_size - self._content.stored_read) + len(self._data)
 
     def read(self, size: int, *, last: bool) -> SourceBatch | None:

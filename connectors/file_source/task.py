@@ -20,6 +20,8 @@ from rocketconnect_sdk.record import Offset, SourceBatch
 from rocketconnect_sdk.source import SourceTask
 
 _OPEN_FILES = 100
+_POLL_SECONDS = 0.1
+"""For so long a poll goes on to open what waits for others to be closed."""
 _BUSY_LOOK_SECONDS = 0.003
 """How soon a line is seen that comes right after another; all that came meanwhile are sent at once."""
 _BUSY_SECONDS = 0.1
@@ -79,6 +81,7 @@ class FileSourceTask(SourceTask):
         self._next_look = 0.0
         self._grew_at = clock()
         self._ever = False
+        self._caught_up = False
 
     def start(self, positions: Mapping[str, Offset]) -> None:
         """Finds the files. See SourceTask."""
@@ -93,16 +96,29 @@ class FileSourceTask(SourceTask):
             return self._ready.popleft()
         if self._clock() >= self._next_look and (self._follow or not self._ever):
             self._look()
-        # What was rotated away is older than what took its place.
-        for key in sorted(self._readers, key=lambda key: key not in self._gone):
-            batch = self._read(key)
-            if batch is not None:
-                self._readers[key] = self._readers.pop(key)
-                self._grew_at = self._clock()
-                return self._first_piece(batch)
+        until = self._clock() + _POLL_SECONDS
+        while True:
+            # What was rotated away is older than what took its place.
+            keys = sorted(self._readers, key=lambda key: key not in self._gone)
+            for key in keys:
+                batch = self._read(key)
+                if batch is not None:
+                    self._readers[key] = self._readers.pop(key)
+                    self._grew_at = self._clock()
+                    return self._first_piece(batch)
+            self._open_waiting()
+            opened = self._readers.keys() - set(keys)
+            if not opened or self._clock() >= until:
+                break
+        self._caught_up = not opened and not self._waiting
         if not self._ever:
             self._missing()
         return None
+
+    @property
+    def caught_up(self) -> bool:
+        """Not while files wait for others to be closed. See SourceTask."""
+        return self._caught_up
 
     def _missing(self) -> None:
         if is_glob(self._filename) or Path(self._filename).exists():
@@ -144,6 +160,7 @@ class FileSourceTask(SourceTask):
         self._quiet.clear()
         self._next_look = 0.0
         self._ever = False
+        self._caught_up = False
 
     def _read(self, key: Key) -> SourceBatch | None:
         reader = self._readers[key]
@@ -164,13 +181,15 @@ class FileSourceTask(SourceTask):
 
     def _close(self, key: Key) -> None:
         reader = self._readers.pop(key)
-        self._closed[key] = reader.stored_size
-        del self._quiet[key]
+        # As it was before it was read last: if it has grown since, it is opened again.
+        self._closed[key], _ = self._quiet.pop(key)
         self._gone.discard(key)
         reader.close()
         while self._waiting and len(self._readers) < _OPEN_FILES:
-            path, known_only = self._waiting.popleft()
+            path, known_only = self._waiting[0]
             self._open(path, known_only=known_only)
+            # Not before: what can't be opened now is tried again.
+            self._waiting.popleft()
 
     def _first_piece(self, batch: SourceBatch) -> SourceBatch:
         most = max(1, self._context.batch_records)
@@ -187,7 +206,8 @@ class FileSourceTask(SourceTask):
         found = self._mine(map(Path, names))
         self._ever = self._ever or many or bool(found)
         self._closed = {key: size for key, size in self._closed.items() if key in found}
-        self._waiting.clear()
+        # What was rotated away is not found by its name any more.
+        self._waiting = deque((path, known_only) for path, known_only in self._waiting if known_only)
         for key, path in found.items():
             if key in self._readers:
                 self._readers[key].path = path
@@ -257,8 +277,21 @@ class FileSourceTask(SourceTask):
         if len(self._readers) < _OPEN_FILES:
             return
         quiet = min(self._readers, key=lambda key: self._quiet[key][1])
-        if self._readers[quiet].remaining == 0:
+        if self._readers[quiet].unfinished == 0:
             self._close(quiet)
+
+    def _open_waiting(self) -> None:
+        """All that are open were read to their end: those that have been quiet for longest make room for those that wait."""
+        waiting = len(self._waiting)
+        if not waiting:
+            return
+        quiet = [key for key, reader in self._readers.items() if not self._may_end(key) or not reader.unfinished]
+        for key in sorted(quiet, key=lambda key: self._quiet[key][1])[:waiting]:
+            self._close(key)
+
+    def _may_end(self, key: Key) -> bool:
+        """Whether a line without its end becomes a record after a while."""
+        return self._last_line > 0 or key in self._gone
 
 
 def _trouble(path: Path, what: str, error: OSError) -> PermanentError | SystemAway:

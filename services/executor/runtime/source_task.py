@@ -348,14 +348,16 @@ class SourceRun:
 
     # --- positions
 
-    def _put(self, now: float, *, clean: bool = False) -> None:
+    def _put(self, now: float, *, clean: bool = False, row: bool = False) -> None:
+        """Gives the positions that have moved to be stored; `row`: the task's own row also when none has."""
         self._put_at = now + COMMIT_SECONDS / 2
         moved = self._progress.take_moved()
         for partition, stored in moved.items():
             key = self._encoder.key(partition)
             self._found.passed(key, stored.incarnation, stored.offset, drained=not self._progress.is_open(partition))
-        if not moved and not clean:
+        if not moved and not clean and not row:
             return
+        # Invariant 1: a floor holds for the positions that it goes with, and is never stored before them.
         self._committer.put({**moved, row_name(self._around.spec.task): self._own_row(clean=clean)})
 
     def _own_row(self, *, clean: bool = False) -> Stored:
@@ -390,7 +392,7 @@ class SourceRun:
         for queue in queues:
             self._add_queue(queue, insist(f"asking for the end of topic {topic}", partial(self._around.client.max_offset, queue)))
         self._map[topic] = queues
-        self._committer.put({row_name(self._around.spec.task): self._own_row()})
+        self._put(time.monotonic(), row=True)
         insist(f"storing that topic {topic} is written to", self._store_all)
         return queues
 

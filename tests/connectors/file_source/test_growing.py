@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from connectors.file_source import FileSource
+from connectors.file_source import FileSource, task
 from connectors.file_source.birth import born_ns
 from connectors.file_source.identity import Identity
 from connectors.file_source.task import FileSourceTask
@@ -104,6 +104,46 @@ def test_a_quiet_file_is_looked_at_some_seven_thousand_times_in_an_hour(tmp_path
         assert following.read(following.task.idle_seconds) == []
         looks += 1
     assert looks < 8_000
+
+
+def test_more_files_than_can_be_open_at_once_are_read_in_one_go_and_each_again_when_it_grows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task, "_OPEN_FILES", 3)
+    paths = [tmp_path / f"{number}.log" for number in range(10)]
+    for path in paths:
+        append(path, f"{path.stem} one\n")
+    following = Following(tmp_path / "*.log")
+    assert sorted(following.read()) == [f"{path.stem} one" for path in paths]
+    assert following.task.caught_up
+    for path in paths:
+        append(path, f"{path.stem} two\n")
+    assert sorted(following.read(100)) == [f"{path.stem} two" for path in paths]
+
+
+def test_while_a_file_waits_to_be_opened_the_task_has_not_caught_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines that may become records without a newline keep all files open."""
+    monkeypatch.setattr(task, "_OPEN_FILES", 3)
+    for number in range(4):
+        append(tmp_path / f"{number}.log", "one\ntwo")
+    following = Following(tmp_path / "*.log", last_line_timeout="20s")
+    assert following.read() == ["one"] * 3
+    assert not following.task.caught_up
+    assert following.read(30) == [*["two"] * 3, "one"]
+    assert following.task.caught_up
+
+
+def test_a_rotated_file_that_waits_to_be_opened_is_not_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(task, "_OPEN_FILES", 3)
+    paths = [tmp_path / f"{number}.log" for number in range(5)]
+    for path in paths:
+        append(path, "one\n")
+    before = Following(tmp_path / "*.log")
+    assert before.read() == ["one"] * 5
+    append(paths[4], "two\n")
+    paths[4].rename(tmp_path / "4.log.1")
+    after = before.again(tmp_path / "*.log")
+    assert after.read(100) == ["two"]
 
 
 def test_a_missing_file_is_waited_for(tmp_path: Path) -> None:

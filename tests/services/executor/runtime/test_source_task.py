@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from connectors.file_source import task as file_task
 from connectors.file_source.task import FileSourceTask
 from rocketconnect_sdk.record import SourceBatch
+from services.executor.runtime import source_task
 from services.executor.runtime.source_task import SourceRun
 from services.executor.runtime.task import Kind, State
 from tests.conftest import RocketMQFactory
@@ -77,6 +79,59 @@ def test_a_source_that_waits_for_what_is_there_already_doubles_nothing_that_was_
     second.reporter.wait_for(lambda: second.reporter.metrics.records_in == 3_000)
     assert second.stop().clean
     assert tasks.bodies() == lines(3_000)
+
+
+def test_of_more_files_than_can_be_open_at_once_nothing_is_doubled_that_was_sent_and_not_committed(
+    tasks: Tasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_task, "_OPEN_FILES", 3)
+    files = {f"f{number}.log": [f"{number} {line}" for line in lines(5)] for number in range(8)}
+    for name, content in files.items():
+        tasks.file(name, content)
+    config = {"connector.class": "file_source", "filename": f"{tasks.path}/*.log", "discover.interval": "10ms"}
+    with monkeypatch.context() as never_committed:
+        never_committed.setattr(SourceRun, "_put", lambda run, now: None)
+        first = tasks.start(Kind.SOURCE, config, task_config={"share": "0/1"})
+        first.reporter.wait_for_out(40)
+        first.control.fence()
+        assert first.end().fenced
+    second = tasks.start(Kind.SOURCE, config, epoch=2, task_config={"share": "0/1"})
+    second.reporter.wait_for(lambda: second.reporter.metrics.records_in == 40)
+    assert second.stop().clean
+    assert sorted(tasks.bodies()) == sorted(line for content in files.values() for line in content)
+
+
+def test_when_a_topic_is_new_to_a_source_nothing_is_doubled_whose_position_was_not_stored_yet(
+    tasks: Tasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It dies when it has stored that it sends to the new topic: what it sent before from the same file is confirmed."""
+    monkeypatch.setattr(source_task, "COMMIT_SECONDS", 600.0)
+    new = f"new-{tasks.unique}"
+    names = [str(tasks.file(name, content)) for name, content in (("a", lines(20)), ("b", [*lines(10, 20), f"to {new}"]))]
+    config = {
+        "connector.class": "lines",
+        "files": ",".join(names),
+        "batch.records": "10",
+        "pace": "0.1",
+        "transforms": "loud",
+        "transforms.loud.type": "loud",
+    }
+    with monkeypatch.context() as dying:
+        store = SourceRun._store_all
+
+        def stored(run: SourceRun) -> None:
+            store(run)
+            run._control.fence()
+
+        dying.setattr(SourceRun, "_store_all", stored)
+        first = tasks.start(Kind.SOURCE, config)
+        assert first.end().fenced
+    assert tasks.bodies(new) == []
+    second = tasks.start(Kind.SOURCE, config, epoch=2)
+    second.reporter.wait_for_state(State.IDLE)
+    assert second.stop().clean
+    assert sorted(map(str.lower, tasks.bodies())) == sorted(lines(30))
+    assert tasks.bodies(new) == [f"TO {new}".upper()]
 
 
 @pytest.mark.slow
