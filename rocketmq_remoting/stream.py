@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from rocketmq_remoting.pulling import PullLane
 
 _MOST_MESSAGES = 8192
-_FIRST_MESSAGES = 256
+# A guess until the first answer: with a small buffer few are asked for, so that one answer does not exceed it many times.
+_FIRST_MESSAGE_BYTES = 4096
 # Larger answers cost no less for each message.
 _ENOUGH_BYTES = 1 << 20
 # Every so many pulls a larger one asks whether the broker gives more by now.
@@ -103,7 +104,7 @@ class PullStream:
         self._waiting_bytes = 0
         # What answers have taught: see `_learn`.
         self._answer_target = max(1, min(_ENOUGH_BYTES, max_bytes_buffered // 4))
-        self._message_bytes = max(1, self._answer_target // _FIRST_MESSAGES)
+        self._message_bytes = _FIRST_MESSAGE_BYTES
         self._broker_limit = _MOST_MESSAGES
         self._foreseeable = False
         self._known_end = 0
