@@ -8,7 +8,7 @@ from pathlib import Path
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem, RecordError, RecordRefused
 from rocketconnect_sdk.files import AppendedFile, Owner, StagedFile
-from rocketconnect_sdk.files.checks import kind_problems, place_problems
+from rocketconnect_sdk.files.checks import file_targets, kind_problems, place_problems
 from rocketconnect_sdk.files.lines import json_line, json_lines, text_line, text_lines
 from rocketconnect_sdk.files.trouble import understood
 from rocketconnect_sdk.options import Config, Option
@@ -21,6 +21,7 @@ from rocketconnect_sdk.sink import (
     RecordSinkTask,
     SinkCommit,
     SinkWriter,
+    Target,
 )
 from rocketconnect_sdk.source import Plan
 
@@ -52,6 +53,10 @@ class FileLines(RecordSink):
         """See Sink."""
         yield from place_problems(config["filename"])
         yield from kind_problems(config["filename"], directory=False)
+
+    def targets(self, config: Config) -> Iterable[Target]:
+        """The file. See Sink."""
+        yield from file_targets(config["filename"])
 
     def plan(self, config: Config, max_tasks: int) -> Plan:
         """One: a file has one writer, so that its order means something."""

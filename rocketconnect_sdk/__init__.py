@@ -31,6 +31,7 @@ from rocketconnect_sdk.sink import (
     SinkTask,
     SinkWriter,
     SourceMark,
+    Target,
 )
 from rocketconnect_sdk.source import Edge, Plan, Signal, Source, SourceTask
 from rocketconnect_sdk.verification import CapturedTable, KeptRows, ReadRows, SinkTables, SourceTables, TableRows
@@ -78,6 +79,7 @@ __all__ = [
     "SourceTask",
     "SystemAway",
     "TableRows",
+    "Target",
     "TaskContext",
     "Type",
     "Unit",

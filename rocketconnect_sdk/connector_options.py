@@ -18,12 +18,13 @@ from rocketconnect_sdk.options import (
     REFERENCE_FIX,
     Config,
     Option,
+    OptionWrong,
     names_secret,
     parse,
     read,
     run_checks,
 )
-from rocketconnect_sdk.sink import RecordSink, Sink
+from rocketconnect_sdk.sink import RecordSink, Sink, Target
 from rocketconnect_sdk.source import Source
 from rocketconnect_sdk.transforms import chain
 
@@ -40,12 +41,14 @@ class Checked:
         type: The direction; None when there is no such plugin.
         problems: Everything that is wrong.
         secret_keys: The keys in the configuration whose values are secrets.
+        targets: What the connector writes and no other one may; None: that can't be known of this configuration.
     """
 
     plugin: str
     type: PluginType | None
     problems: Sequence[Problem]
     secret_keys: Sequence[str]
+    targets: Sequence[Target] | None = None
 
 
 _ABOUT_SECRETS = frozenset({"provider", "providers", "enabled", "file", "path", "name", "type", "class", "impl", "interval"})
@@ -113,7 +116,7 @@ def check_connector(raw: Mapping[str, str], resolve: Callable[[Config], Config] 
         plugin_type, options, (config, problems) = PluginType.SINK, sink_options(plugin), _read_sink(plugin, raw)
     problems += [*run_checks(resolve(config), plugin.check), *run_checks(config, partial(_engine_problems, plugin))]
     problems += [*chain.problems(raw), *_converter_problems(raw)]
-    return Checked(plugin.name, plugin_type, problems, _all_secrets(options, raw))
+    return Checked(plugin.name, plugin_type, problems, _all_secrets(options, raw), _targets(plugin, config))
 
 
 def _right(config: Config, problems: Sequence[Problem]) -> Config:
@@ -197,7 +200,18 @@ def _check_direct(raw: Mapping[str, str], resolve: Callable[[Config], Config]) -
     problems += [problem for half in halves for problem in half.check(resolve)]
     problems += chain.problems(raw)
     secrets = [key for half in halves for key in _secrets_of(half, raw)]
-    return Checked(DIRECT, PluginType.DIRECT, problems, [*secrets, *chain.secret_keys(raw)])
+    targets = _targets(sink.plugin, sink.config) if sink else None
+    mine = None if sink is None or targets is None else [replace(target, key=sink.prefix + target.key) for target in targets]
+    return Checked(DIRECT, PluginType.DIRECT, problems, [*secrets, *chain.secret_keys(raw)], mine)
+
+
+def _targets(plugin: Source | Sink, config: Config) -> Sequence[Target] | None:
+    """What a connector of the plugin has for itself; None: the option that says it is wrong."""
+    if isinstance(plugin, Source):
+        return ()
+    with suppress(OptionWrong):
+        return tuple(plugin.targets(config))
+    return None
 
 
 def _engine_problems(plugin: Source | Sink, config: Config) -> Iterable[Problem]:

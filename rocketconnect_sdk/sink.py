@@ -121,6 +121,19 @@ class FlushPolicy:
     interval: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What has one owner: a second connector that wrote it would harm the first.
+
+    Attributes:
+        key: The option that names it.
+        name: The same for the same target, however a configuration writes it: "file:///data/orders.csv". Holds no secret.
+    """
+
+    key: str
+    name: str
+
+
 class Sink(ABC):
     """A kind of sink; stateless. See Source for the class attributes."""
 
@@ -138,6 +151,15 @@ class Sink(ABC):
         """How many tasks. The runtime deals the queues of the topics out among them: task i of n takes every n-th queue."""
         del config
         return Plan([{} for _ in range(max_tasks)])
+
+    def targets(self, config: Config) -> Iterable[Target]:
+        """What this connector writes and no other one may: a connector that names what another one has is refused.
+
+        By default nothing: several connectors may write there, as each stores with its data which part of it is its own, or stores
+        nothing. Called where `check` is, also of a configuration in which something else is wrong; changes nothing.
+        """
+        del config
+        return ()
 
     def deleted(self, config: Config, connector_uid: str) -> None:
         """Removes what the connector leaves behind in the other system, and never what it has written. See Source.deleted."""

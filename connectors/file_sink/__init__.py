@@ -10,9 +10,9 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
 from rocketconnect_sdk.files import AppendedFile, Owner
-from rocketconnect_sdk.files.checks import kind_problems, place_problems
+from rocketconnect_sdk.files.checks import file_targets, kind_problems, place_problems
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
-from rocketconnect_sdk.sink import DataFrameSink, DataFrameSinkTask, FlushPolicy, Guarantee
+from rocketconnect_sdk.sink import DataFrameSink, DataFrameSinkTask, FlushPolicy, Guarantee, Target
 from rocketconnect_sdk.source import Plan
 
 if TYPE_CHECKING:
@@ -85,6 +85,11 @@ class FileSink(DataFrameSink):
     def check(self, config: Config) -> Iterable[Problem]:
         """See Sink."""
         return run_checks(config, _place_problems, _kind_problems, _csv_problems, _columns_problems, _evolution_problems)
+
+    def targets(self, config: Config) -> Iterable[Target]:
+        """One file. To a directory several connectors may write, each with manifests of its own. See Sink."""
+        if config["format"] not in _TABLES:
+            yield from file_targets(config["filename"])
 
     def plan(self, config: Config, max_tasks: int) -> Plan:
         """One file has one writer, so that its order means something: then there is one task, whatever max.tasks says."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.sink import Target
 
 
 def place_problems(filename: str) -> Iterator[Problem]:
@@ -40,3 +41,9 @@ def kind_problems(filename: str, *, directory: bool) -> Iterator[Problem]:
         yield Problem("filename", filename, f"is a {kind}", fix)
     elif not directory and not path.is_file():
         yield Problem("filename", filename, "is not a regular file", "Name a file.")
+
+
+def file_targets(filename: str) -> Iterator[Target]:
+    """The file as what has one owner, by whatever symbolic links it is named: those of the machine where this is called."""
+    if "\0" not in filename:  # no path; told by place_problems
+        yield Target("filename", f"file://{os.path.realpath(filename)}")

@@ -1,10 +1,11 @@
 """What can be said of a configuration without its plugin: names, sizes, secrets. Pure; always all problems at once."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from rocketconnect_kit.errors import FieldProblem
+from rocketconnect_kit.errors import FieldProblem, InvalidArgument
 from rocketconnect_sdk.options import REFERENCE, REFERENCE_FIX, names_secret, wrong_reference
+from rocketconnect_sdk.sink import Target
 
 CLASS_KEY = "connector.class"
 MAXIMUM_KEYS = 1_000
@@ -113,6 +114,21 @@ def unknown_class(class_name: str, available: Iterable[str]) -> FieldProblem:
     """Return the problem of a class that no executor offers."""
     names = ", ".join(sorted(available)) or "none"
     return FieldProblem(CLASS_KEY, class_name[:200], "no executor offers a plugin of this name", f"use one of: {names}")
+
+
+def taken(target: Target, owner: str) -> FieldProblem:
+    """Return the problem of a connector that names what another one writes."""
+    reason = f"the connector {owner!r} writes there already, and one alone may"
+    return FieldProblem(target.key, target.name, reason, f"name another place, or delete {owner!r} first")
+
+
+def refuse(problems: Sequence[FieldProblem]) -> None:
+    """Raise InvalidArgument (CONFIG_INVALID) with all problems, if there are any."""
+    if problems:
+        heading = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        # Executors end what they say with a full stop, the checks here do not.
+        message = f"{heading}: " + ". ".join(str(problem).removesuffix(".") for problem in problems)
+        raise InvalidArgument("CONFIG_INVALID", message[:4_000], problems)
 
 
 def together(first: Iterable[FieldProblem], more: Iterable[FieldProblem]) -> list[FieldProblem]:

@@ -11,6 +11,7 @@ from rocketconnect_kit.errors import FieldProblem, Unavailable
 from rocketconnect_kit.in_turn import Channels, NobodyAnswers, Peer, ask_in_turn
 from rocketconnect_kit.settings import ServiceSettings
 from rocketconnect_kit.status import remote_errors
+from rocketconnect_sdk.sink import Target
 from services.config.domain import ConnectorType, Worker
 from services.config.wire import connector_type
 
@@ -25,12 +26,21 @@ RELOAD_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What an executor says of a configuration."""
+    """What an executor says of a configuration.
+
+    Attributes:
+        problems: everything that is wrong.
+        plugin: its own name; empty: there is none.
+        type: the direction.
+        secret_keys: the keys whose values are secrets.
+        targets: what the connector writes and no other one may; None: not known.
+    """
 
     problems: tuple[FieldProblem, ...]
     plugin: str
     type: ConnectorType
     secret_keys: frozenset[str]
+    targets: tuple[Target, ...] | None = None
 
 
 class Executors(Protocol):
@@ -65,7 +75,8 @@ class GrpcExecutors:
         with remote_errors():
             answer = await (await self._stub(address)).ValidateConnector(request, timeout=VALIDATE_SECONDS)
         problems = tuple(FieldProblem(item.key, item.value, item.reason, item.fix) for item in answer.problems)
-        return Verdict(problems, answer.plugin, connector_type(answer.type), frozenset(answer.secret_keys))
+        targets = tuple(Target(each.key, each.name) for each in answer.targets.targets) if answer.HasField("targets") else None
+        return Verdict(problems, answer.plugin, connector_type(answer.type), frozenset(answer.secret_keys), targets)
 
     async def preview(self, address: str, name: str, config: dict[str, str], records: int) -> pb.PreviewConnectorResponse:
         """Run a configuration on a few records (see `Executors`)."""

@@ -10,7 +10,7 @@ from rocketconnect.executor.v1 import executor_service_pb2 as executor_pb2
 
 from rocketconnect_kit import pages
 from rocketconnect_kit.caller import caller
-from rocketconnect_kit.errors import FieldProblem, InvalidArgument, ServiceError
+from rocketconnect_kit.errors import FieldProblem, ServiceError
 from rocketconnect_kit.interception import ServicerContext
 from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.settings import parse_addresses
@@ -60,8 +60,9 @@ class ConfigService(ConfigServiceServicer):
         ]
         connector = None if own else await asyncio.to_thread(self._store.answered, draft)
         if connector is None:
-            kind = await self._checked(draft.name, draft.config, own)
-            connector = await self._feed.write(self._store.create, draft, kind, _signature(request, context))
+            verdict = await self._checked(draft.name, draft.config, own)
+            by = _signature(request, context)
+            connector = await self._feed.write(self._store.create, draft, verdict.type, by, verdict.targets)
             _log.info("connector created", connector=connector.name, uid=connector.uid)
         return pb.CreateConnectorResponse(connector=wire.connector(connector))
 
@@ -126,7 +127,7 @@ class ConfigService(ConfigServiceServicer):
 
     async def ListRevisions(self, request: pb.ListRevisionsRequest, context: ServicerContext) -> pb.ListRevisionsResponse:
         """Return a page of revisions."""
-        _refuse(checks.name_problems(request.name))
+        checks.refuse(checks.name_problems(request.name))
         size = pages.page_size(request.page_size)
         scope = f"revisions of {request.name}"
         token = pages.decode_token(scope, request.page_token)
@@ -139,7 +140,7 @@ class ConfigService(ConfigServiceServicer):
 
     async def ListChanges(self, request: pb.ListChangesRequest, context: ServicerContext) -> pb.ListChangesResponse:
         """Return a page of the history."""
-        _refuse(checks.name_problems(request.name))
+        checks.refuse(checks.name_problems(request.name))
         size = pages.page_size(request.page_size)
         scope = f"changes of {request.name}"
         token = pages.decode_token(scope, request.page_token)
@@ -156,6 +157,8 @@ class ConfigService(ConfigServiceServicer):
         """Check a configuration and store nothing."""
         own = checks.name_problems(request.name) if request.name else []
         verdict = await self._verdict(request.name, dict(request.config), own)
+        if request.name:  # without one it may be that of the very connector that has the targets
+            verdict = await self._with_taken(request.name, verdict)
         return pb.ValidateConnectorResponse(
             problems=map(wire.problem, verdict.problems),
             plugin=verdict.plugin,
@@ -178,7 +181,7 @@ class ConfigService(ConfigServiceServicer):
 
     async def VerifyConnector(self, request: pb.VerifyConnectorRequest, context: ServicerContext) -> pb.VerifyConnectorResponse:
         """Let an executor compare tables. Without the name of a sink it gets all of them, and knows which keeps tables."""
-        _refuse([*checks.name_problems(request.name), *checks.verification_problems(len(request.keys))])
+        checks.refuse([*checks.name_problems(request.name), *checks.verification_problems(len(request.keys))])
         source = await asyncio.to_thread(self._store.get, request.name)
         if request.sink:
             sinks = [await asyncio.to_thread(self._store.get, request.sink)]
@@ -227,19 +230,19 @@ class ConfigService(ConfigServiceServicer):
         self, request: pb.RecordPositionsMoveRequest, context: ServicerContext
     ) -> pb.RecordPositionsMoveResponse:
         """Keep it in the history."""
-        _refuse(checks.token_problems("connector_uid", request.connector_uid))
+        checks.refuse(checks.token_problems("connector_uid", request.connector_uid))
         await self._feed.write(self._store.record_positions_move, request.connector_uid, _signature(request, context))
         return pb.RecordPositionsMoveResponse()
 
     async def TakeCleanup(self, request: pb.TakeCleanupRequest, context: ServicerContext) -> pb.TakeCleanupResponse:
         """Give one that is due to the caller."""
-        _refuse(checks.cleanup_problems(request.seconds))
+        checks.refuse(checks.cleanup_problems(request.seconds))
         taken = await asyncio.to_thread(self._store.take_cleanup, frozenset(request.plugins), request.seconds)
         return pb.TakeCleanupResponse(cleanup=None if taken is None else wire.cleanup(taken))
 
     async def ReportCleanup(self, request: pb.ReportCleanupRequest, context: ServicerContext) -> pb.ReportCleanupResponse:
         """Keep how it went."""
-        _refuse(
+        checks.refuse(
             [*checks.token_problems("worker_id", request.worker_id), *checks.token_problems("connector_uid", request.connector_uid)]
         )
         there = caller(context)
@@ -253,7 +256,7 @@ class ConfigService(ConfigServiceServicer):
 
     async def ReportPlugins(self, request: pb.ReportPluginsRequest, context: ServicerContext) -> pb.ReportPluginsResponse:
         """Store what an executor offers."""
-        _refuse(_report_problems(request))
+        checks.refuse(_report_problems(request))
         await asyncio.to_thread(
             self._store.report_worker,
             request.worker_id,
@@ -284,8 +287,10 @@ class ConfigService(ConfigServiceServicer):
     ) -> Connector:
         # What needs no executor is told first; the store looks again, in the transaction that writes.
         refuse_same(current, config)
-        kind = await self._checked(current.name, config)
-        connector = await self._feed.write(self._store.update, current.name, config, etag, kind, by, of_revision=of_revision)
+        verdict = await self._checked(current.name, config)
+        connector = await self._feed.write(
+            self._store.update, current.name, config, etag, verdict.type, by, verdict.targets, of_revision=of_revision
+        )
         _log.info("connector updated", connector=connector.name, uid=connector.uid, revision=connector.revision, author=str(by))
         return connector
 
@@ -293,11 +298,33 @@ class ConfigService(ConfigServiceServicer):
         by = _signature(request, context)
         return await self._feed.write(self._store.want, request.name, wanted, request.etag, by)
 
-    async def _checked(self, name: str, config: dict[str, str], own: Sequence[FieldProblem] = ()) -> ConnectorType:
-        """Return the direction of a connector whose configuration is right; refuse it with all that is wrong."""
-        verdict = await self._verdict(name, config, own)
-        _refuse(verdict.problems)
-        return verdict.type
+    async def _checked(self, name: str, config: dict[str, str], own: Sequence[FieldProblem] = ()) -> Verdict:
+        """Return what an executor says of a configuration that is right; refuse it with all that is wrong.
+
+        The store looks at the targets again, in the transaction that writes: of two at once that name one, the second is refused.
+        """
+        verdict = await self._with_taken(name, await self._verdict(name, config, own))
+        checks.refuse(verdict.problems)
+        return verdict
+
+    async def _with_taken(self, name: str, verdict: Verdict) -> Verdict:
+        """Return the verdict with the targets among its problems that other connectors have."""
+        if not verdict.targets:
+            return verdict
+        await self._learn_targets()
+        taken = await asyncio.to_thread(self._store.taken, verdict.targets, name)
+        return replace(verdict, problems=tuple(checks.together(verdict.problems, taken)))
+
+    async def _learn_targets(self) -> None:
+        """Ask for the targets of connectors that were stored when nobody asked for them."""
+        for connector in await asyncio.to_thread(self._store.of_unknown_targets):
+            try:
+                verdict = await self._verdict(connector.name, connector.config, ())
+            except ServiceError as error:
+                _log.warning("what a connector writes is not known", connector=connector.name, cause=error.message)
+                continue
+            if verdict.targets is not None:
+                await asyncio.to_thread(self._store.know_targets, connector, verdict.targets)
 
     async def _verdict(self, name: str, config: dict[str, str], own: Sequence[FieldProblem]) -> Verdict:
         """Return everything that is wrong: what is known here, `own` among it, and what an executor says of the rest.
@@ -352,17 +379,9 @@ def _signature(request: _SignedRequest, context: ServicerContext) -> Signature:
     Raises:
         InvalidArgument: CONFIG_INVALID when author or reason are no short texts.
     """
-    _refuse(signature_problems(request.author, request.reason))
+    checks.refuse(signature_problems(request.author, request.reason))
     there = caller(context)
     return signature(request.author, request.reason, certificate=there.certificate, address=there.address)
-
-
-def _refuse(problems: Sequence[FieldProblem]) -> None:
-    if problems:
-        heading = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-        # Executors end what they say with a full stop, the checks here do not.
-        message = f"{heading}: " + ". ".join(str(problem).removesuffix(".") for problem in problems)
-        raise InvalidArgument("CONFIG_INVALID", message[:4_000], problems)
 
 
 def _report_problems(request: pb.ReportPluginsRequest) -> list[FieldProblem]:

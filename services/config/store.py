@@ -7,7 +7,7 @@ replicas: so a decision is made on what is really there, and a watcher that has 
 import hashlib
 import json
 import uuid
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -15,8 +15,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from rocketconnect_kit.database import reading, upsert, writing
-from rocketconnect_kit.errors import AlreadyExists, FailedPrecondition, NotFound
-from services.config import cleanups, history, tables
+from rocketconnect_kit.errors import AlreadyExists, FailedPrecondition, FieldProblem, NotFound
+from rocketconnect_sdk.sink import Target
+from services.config import checks, cleanups, history, tables
 from services.config.domain import (
     Action,
     Change,
@@ -78,10 +79,13 @@ class ConfigStore:
         with reading(self._engine) as connection:
             return _answered(connection, draft)
 
-    def create(self, draft: Draft, kind: ConnectorType, by: Signature = _NOBODY) -> Connector:
-        """Store a new connector, or return what the same create was answered before.
+    def create(
+        self, draft: Draft, kind: ConnectorType, by: Signature = _NOBODY, targets: Sequence[Target] | None = None
+    ) -> Connector:
+        """Store a new connector, or return what the same create was answered before; `targets`: what it alone may write.
 
         Raises:
+            InvalidArgument: CONFIG_INVALID when a living connector has one of the targets.
             AlreadyExists: CONNECTOR_EXISTS; REQUEST_ID_REUSED.
             NotFound: ADOPTED_UID_NOT_FOUND when no connector ever had the uid to adopt.
             FailedPrecondition: ADOPTED_UID_ALIVE when a living connector has it.
@@ -92,6 +96,7 @@ class ConfigStore:
                 return before
             if _row(write.connection, draft.name) is not None:
                 raise _exists(draft.name)
+            checks.refuse(_taken(write.connection, targets, draft.name))
             config = _dump(draft.config)
             row: dict[str, Any] = {
                 "name": draft.name,
@@ -102,6 +107,7 @@ class ConfigStore:
                 "create_time": write.now,
                 "update_time": write.now,
                 "apply_set": draft.apply_set,
+                "targets": _dump_targets(targets),
             }
             if draft.adopt_uid:
                 row |= _adopt(write.connection, draft.adopt_uid)
@@ -123,12 +129,14 @@ class ConfigStore:
         etag: str,
         kind: ConnectorType,
         by: Signature = _NOBODY,
+        targets: Sequence[Target] | None = None,
         *,
         of_revision: int = 0,
     ) -> Connector:
         """Store the next revision of a connector; `of_revision`: the one that this is a rollback to, 0 for none.
 
         Raises:
+            InvalidArgument: CONFIG_INVALID when another living connector has one of the targets.
             NotFound: CONNECTOR_NOT_FOUND.
             Aborted: ETAG_MISMATCH when `etag` is given and is not the current one.
             AlreadyExists: SAME_CONFIG when it is the current configuration; nothing is written.
@@ -137,10 +145,29 @@ class ConfigStore:
             row = _existing(write.connection, name, etag)
             current = _connector(row)
             refuse_same(current, config)
-            row |= {"config": _dump(config), "type": kind, "revision": current.revision + 1}
+            checks.refuse(_taken(write.connection, targets, name))
+            row |= {"config": _dump(config), "type": kind, "revision": current.revision + 1, "targets": _dump_targets(targets)}
             _write_revision(write, row)
             write.note(Action.ROLLBACK if of_revision else Action.UPDATE, row, of_revision)
             return _save(write, row)
+
+    def taken(self, targets: Sequence[Target] | None, name: str) -> list[FieldProblem]:
+        """Return the problems of a connector of this name with targets that others have, as far as those are known."""
+        with reading(self._engine) as connection:
+            return _taken(connection, targets, name)
+
+    def of_unknown_targets(self) -> list[Connector]:
+        """Return the living connectors that write and of which no executor has said yet what they alone may write."""
+        unknown = tables.connectors.c.targets.is_(None) & (tables.connectors.c.type != ConnectorType.SOURCE)
+        with reading(self._engine) as connection:
+            rows = connection.execute(sa.select(tables.connectors).where(_living, unknown)).mappings()
+            return [_connector(row) for row in rows]
+
+    def know_targets(self, connector: Connector, targets: Sequence[Target]) -> None:
+        """Store what an executor says of a connector as it was read; changes nothing when it has changed since."""
+        with self._write(_NOBODY) as write:
+            mine = (tables.connectors.c.uid == connector.uid) & (tables.connectors.c.revision == connector.revision)
+            write.connection.execute(tables.connectors.update().where(mine).values(targets=_dump_targets(targets)))
 
     def delete(self, name: str, etag: str, by: Signature = _NOBODY) -> Connector:
         """Remove a connector from the living ones; return it as it was.
@@ -358,6 +385,15 @@ def _exists(name: str) -> AlreadyExists:
     return AlreadyExists("CONNECTOR_EXISTS", message, connector=name)
 
 
+def _taken(connection: sa.Connection, targets: Sequence[Target] | None, name: str) -> list[FieldProblem]:
+    if not targets:
+        return []
+    known = _living & tables.connectors.c.targets.is_not(None) & (tables.connectors.c.name != name)
+    rows = connection.execute(sa.select(tables.connectors.c.name, tables.connectors.c.targets).where(known))
+    owners = {found: owner for owner, stored in rows for _, found in json.loads(stored)}
+    return [checks.taken(target, owners[target.name]) for target in targets if target.name in owners]
+
+
 def _row(connection: sa.Connection, name: str) -> dict[str, Any] | None:
     row = connection.execute(sa.select(tables.connectors).where(_living, tables.connectors.c.name == name)).mappings().one_or_none()
     return None if row is None else dict(row)
@@ -438,6 +474,10 @@ def _sequence(connection: sa.Connection) -> int:
 
 def _dump(mapping: Mapping[str, str]) -> str:
     return json.dumps(dict(mapping), sort_keys=True)
+
+
+def _dump_targets(targets: Sequence[Target] | None) -> str | None:
+    return None if targets is None else json.dumps([[target.key, target.name] for target in targets])
 
 
 def _etag(row: _Row) -> str:

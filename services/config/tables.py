@@ -20,6 +20,7 @@ connectors = sa.Table(
     sa.Column("apply_set", sa.String(128)),
     sa.Column("cleanup_due", sa.BigInteger),
     sa.Column("cleanup_error", sa.Text),
+    sa.Column("targets", sa.Text),
 )
 revisions = sa.Table(
     "config_revisions",

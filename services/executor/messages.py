@@ -248,6 +248,8 @@ class Checked(msgspec.Struct, tag=True, frozen=True):
     direction: str
     problems: list[FoundProblem]
     secret_keys: list[str]
+    targets: list[tuple[str, str]] | None = None
+    """What the connector writes and no other one may: the option that names it, and its name; None: not known."""
 
 
 class Planned(msgspec.Struct, tag=True, frozen=True):

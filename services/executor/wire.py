@@ -161,6 +161,9 @@ def checked(value: Checked) -> executor.ValidateConnectorResponse:
         plugin=value.plugin,
         type=connectors.ConnectorType.Value(f"CONNECTOR_TYPE_{direction}"),
         secret_keys=value.secret_keys,
+        targets=None
+        if value.targets is None
+        else executor.Targets(targets=[executor.Target(key=key, name=name) for key, name in value.targets]),
     )
 
 

@@ -14,7 +14,7 @@ from rocketconnect_sdk.converters import BUILT_IN, converter_class
 from rocketconnect_sdk.errors import ConfigError
 from rocketconnect_sdk.loader import PluginType, catalogue, find, plugins
 from rocketconnect_sdk.options import Config, Kind
-from rocketconnect_sdk.sink import Sink
+from rocketconnect_sdk.sink import Sink, Target
 from rocketconnect_sdk.source import Source
 
 JAVA_JSON = "org.apache.rocketmq.connect.runtime.converter.record.json.JsonConverter"
@@ -332,3 +332,38 @@ def test_a_plugin_checks_with_the_secrets_that_are_known_and_options_without_the
     checked = check_connector({"connector.class": "file_sink", "topics": "t", "filename": "/nowhere/${env:PLACE}"}, resolve)
     assert given[0]["filename"] == "/nowhere/${env:PLACE}"
     assert any("/nowhere/at-all" in f"{problem}" for problem in checked.problems)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [{"connector.class": "file_lines"}, {"connector.class": "file_sink"}, {"connector.class": "file_sink", "format": "csv"}],
+)
+def test_a_file_is_the_target_of_its_sink_by_whatever_name(tmp_path: Path, config: dict[str, str]) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    (target,) = check_connector({**config, "topics": "t", "filename": str(tmp_path / "link" / ".." / "link" / "out")}).targets or ()
+    assert target == Target("filename", f"file://{tmp_path.resolve()}/real/out")
+
+
+def test_the_target_of_a_direct_connector_is_that_of_its_sink(tmp_path: Path) -> None:
+    config = {
+        "connector.class": "direct",
+        "source.connector.class": "file_source",
+        "source.filename": str(tmp_path / "in"),
+        "sink.connector.class": "file_lines",
+        "sink.filename": str(tmp_path / "out"),
+    }
+    assert check_connector(config).targets == [Target("sink.filename", f"file://{tmp_path.resolve()}/out")]
+
+
+def test_directories_and_sources_have_no_target_of_their_own(tmp_path: Path) -> None:
+    directory = {"connector.class": "file_sink", "format": "parquet", "topics": "t", "filename": str(tmp_path / "out")}
+    assert check_connector(directory).targets == ()
+    assert check_connector({"connector.class": "file_source", "filename": str(tmp_path / "in"), "topic": "t"}).targets == ()
+
+
+@pytest.mark.parametrize("given", [{}, {"filename": "/tmp/\0"}])
+def test_a_wrong_filename_is_told_as_that(given: dict[str, str]) -> None:
+    found = check_connector({"connector.class": "file_lines", "topics": "t", **given})
+    assert [problem.key for problem in found.problems] == ["filename"]
+    assert not found.targets

@@ -46,6 +46,7 @@ def check(config: Mapping[str, str]) -> messages.Checked:
         direction=found.type.value if found.type else "",
         problems=[found_problem(problem) for problem in problems],
         secret_keys=list(found.secret_keys),
+        targets=None if found.targets is None else [(target.key, hide(target.name)) for target in found.targets],
     )
 
 

@@ -90,6 +90,9 @@ class StubExecutor(executor_rpc.ExecutorServiceServicer):
         answer = executor_pb.ValidateConnectorResponse(
             plugin="file_source", type=connector_pb2.CONNECTOR_TYPE_SOURCE, secret_keys=["password"]
         )
+        if "owned" in request.config:
+            answer.type = connector_pb2.CONNECTOR_TYPE_SINK
+            answer.targets.targets.add(key="owned", name=f"file://{request.config['owned']}")
         if "path" not in request.config:
             answer.problems.add(key="path", reason="is missing", fix="Set it to a readable file.")
         if request.config.get("max.tasks", "1") == "0":

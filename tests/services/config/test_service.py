@@ -10,7 +10,7 @@ from rocketconnect.record.v1 import record_pb2
 
 from rocketconnect_kit import errors
 from rocketconnect_kit.status import remote_errors
-from services.config.domain import Changes
+from services.config.domain import Changes, ConnectorType, Draft, WantedState
 from services.config.service import FRESH_SECONDS
 from services.config.store import ConfigStore
 
@@ -372,3 +372,27 @@ async def test_a_change_by_another_replica_arrives_within_a_second(start: Callab
         made = await second.create("c")
         message = await asyncio.wait_for(anext(stream), 1.5)
         assert list(message.connectors) == [made]
+
+
+async def test_a_second_sink_on_one_target_is_refused_with_the_name_of_the_first(service: Any) -> None:
+    first = await service.create("first", {**GOOD, "owned": "/out"})
+    other = await service.create("other", {**GOOD, "owned": "/else"})
+    reason = {"owned": "the connector 'first' writes there already, and one alone may"}
+    assert problems(await refused(service.create("second", {**GOOD, "owned": "/out"}))) == reason
+    update = pb.UpdateConnectorRequest(name="other", config={**GOOD, "owned": "/out"})
+    assert problems(await refused(service.stub.UpdateConnector(update))) == reason
+    ask = pb.ValidateConnectorRequest(name="second", config={**GOOD, "owned": "/out"})
+    assert [each.key for each in (await service.stub.ValidateConnector(ask)).problems] == ["owned"]
+    ask.name = "first"
+    assert not (await service.stub.ValidateConnector(ask)).problems
+    assert list((await service.stub.ListConnectors(pb.ListConnectorsRequest())).connectors) == [first, other]
+
+
+async def test_the_target_of_a_connector_that_nobody_was_asked_about_is_asked_for(service: Any, engine: Any, clock: Any) -> None:
+    config = {**GOOD, "owned": "/out"}
+    before = ConfigStore(engine, clock)
+    before.create(Draft("first", config, WantedState.RUNNING, "", ""), ConnectorType.SINK)
+    assert problems(await refused(service.create("second", config))).keys() == {"owned"}
+    assert service.executor.validated == ["second", "first"]
+    assert problems(await refused(service.create("third", config))).keys() == {"owned"}
+    assert service.executor.validated == ["second", "first", "third"]

@@ -7,7 +7,8 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
 from rocketconnect_kit import database
-from rocketconnect_kit.errors import Aborted, AlreadyExists, FailedPrecondition, NotFound
+from rocketconnect_kit.errors import Aborted, AlreadyExists, FailedPrecondition, InvalidArgument, NotFound
+from rocketconnect_sdk.sink import Target
 from services.config import tables
 from services.config.domain import Connector, ConnectorType, Draft, WantedState
 from services.config.store import REQUEST_DAYS, ConfigStore
@@ -19,6 +20,16 @@ def draft(name: str, config: dict[str, str] | None = None, request_id: str = "",
 
 def create(store: ConfigStore, name: str, config: dict[str, str] | None = None, **more: str) -> Connector:
     return store.create(draft(name, config, **more), ConnectorType.SOURCE)
+
+
+def create_sink(store: ConfigStore, name: str, *targets: str, **more: str) -> Connector:
+    return store.create(
+        draft(name, {"n": name}, **more), ConnectorType.SINK, targets=[Target("filename", each) for each in targets]
+    )
+
+
+def taken_by(error: InvalidArgument) -> list[str]:
+    return [f"{problem.field} {problem.value}: {problem.reason}" for problem in error.problems]
 
 
 def test_what_is_created_is_read_back_the_same(store: ConfigStore) -> None:
@@ -42,6 +53,67 @@ def test_two_creates_of_one_name_at_once_make_one(store: ConfigStore) -> None:
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(attempt, range(8))) == 1
     assert len(store.page("", 10)) == 1
+
+
+def test_of_two_creates_with_one_target_at_once_one_succeeds(store: ConfigStore) -> None:
+    barrier = threading.Barrier(8)
+
+    def attempt(number: int) -> bool:
+        barrier.wait()
+        try:
+            create_sink(store, f"c{number}", f"file:///{number}", "file:///one")
+        except InvalidArgument:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(attempt, range(8))) == 1
+    assert len(store.page("", 10)) == 1
+
+
+def test_a_target_of_another_connector_is_refused_with_its_name_and_nothing_is_written(store: ConfigStore) -> None:
+    first, second = create_sink(store, "first", "file:///one"), create_sink(store, "second", "file:///two")
+    with pytest.raises(InvalidArgument) as caught:
+        create_sink(store, "third", "file:///one", "file:///two")
+    assert taken_by(caught.value) == [
+        "filename file:///one: the connector 'first' writes there already, and one alone may",
+        "filename file:///two: the connector 'second' writes there already, and one alone may",
+    ]
+    with pytest.raises(InvalidArgument):
+        store.update("second", {"n": "2"}, "", ConnectorType.SINK, targets=[Target("filename", "file:///one")])
+    assert store.page("", 10) == [first, second]
+
+
+def test_a_connector_keeps_its_target_through_updates_until_it_is_deleted_or_names_another(store: ConfigStore) -> None:
+    first = create_sink(store, "first", "file:///one")
+    store.want("first", WantedState.STOPPED)
+    store.update("first", {"n": "2"}, "", ConnectorType.SINK, targets=[Target("filename", "file:///one")])
+    with pytest.raises(InvalidArgument):
+        create_sink(store, "second", "file:///one")
+    store.update("first", {"n": "3"}, "", ConnectorType.SINK, targets=[Target("filename", "file:///two")])
+    create_sink(store, "second", "file:///one")
+    store.delete("first", "")
+    create_sink(store, "third", "file:///two")
+    with pytest.raises(InvalidArgument):
+        create_sink(store, "first", "file:///two", adopt_uid=first.uid)
+    create_sink(store, "first", "file:///three", adopt_uid=first.uid)
+    with pytest.raises(InvalidArgument):
+        create_sink(store, "fourth", "file:///three")
+
+
+def test_targets_that_were_not_known_are_known_when_they_are_told_of_the_present_revision(store: ConfigStore) -> None:
+    old = store.create(draft("old"), ConnectorType.SINK)
+    create(store, "source")
+    create_sink(store, "new", "file:///new")
+    assert [connector.name for connector in store.of_unknown_targets()] == ["old"]
+    now = store.update("old", {"n": "2"}, "", ConnectorType.SINK)
+    store.know_targets(old, [Target("filename", "file:///before")])
+    assert store.of_unknown_targets() == [now]
+    store.know_targets(now, [Target("filename", "file:///now")])
+    assert (store.of_unknown_targets(), store.get("old")) == ([], now)
+    create_sink(store, "second", "file:///before")
+    with pytest.raises(InvalidArgument):
+        create_sink(store, "third", "file:///now")
 
 
 def test_the_same_request_at_once_is_one_create(store: ConfigStore) -> None:

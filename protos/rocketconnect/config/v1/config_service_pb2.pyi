@@ -835,7 +835,7 @@ class ValidateConnectorRequest(_message.Message):
     CONFIG_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     name: _builtins.str
-    """The name that it would get; checked when it is given."""
+    """The name that it has or would get; checked when it is given, and so is then whether another connector has its target."""
     @_builtins.property
     def config(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """The configuration."""

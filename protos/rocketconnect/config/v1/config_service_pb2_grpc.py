@@ -28,7 +28,8 @@ if _version_not_supported:
 class ConfigServiceStub:
     """Owns connector configurations. Every write is durable when it is answered.
 
-    Errors: INVALID_ARGUMENT with a BadRequest that names every problem at once, NOT_FOUND (CONNECTOR_NOT_FOUND), ALREADY_EXISTS
+    Errors: INVALID_ARGUMENT with a BadRequest that names every problem at once (among them a target that has one owner, such as a file,
+    and that another connector writes), NOT_FOUND (CONNECTOR_NOT_FOUND), ALREADY_EXISTS
     (CONNECTOR_EXISTS), ABORTED (ETAG_MISMATCH), UNAVAILABLE (NO_CAPABLE_EXECUTOR: nobody can check the configuration now).
     """
 
@@ -153,7 +154,8 @@ class ConfigServiceStub:
 class ConfigServiceServicer:
     """Owns connector configurations. Every write is durable when it is answered.
 
-    Errors: INVALID_ARGUMENT with a BadRequest that names every problem at once, NOT_FOUND (CONNECTOR_NOT_FOUND), ALREADY_EXISTS
+    Errors: INVALID_ARGUMENT with a BadRequest that names every problem at once (among them a target that has one owner, such as a file,
+    and that another connector writes), NOT_FOUND (CONNECTOR_NOT_FOUND), ALREADY_EXISTS
     (CONNECTOR_EXISTS), ABORTED (ETAG_MISMATCH), UNAVAILABLE (NO_CAPABLE_EXECUTOR: nobody can check the configuration now).
     """
 
@@ -439,7 +441,8 @@ def add_ConfigServiceServicer_to_server(servicer, server):
 class ConfigService:
     """Owns connector configurations. Every write is durable when it is answered.
 
-    Errors: INVALID_ARGUMENT with a BadRequest that names every problem at once, NOT_FOUND (CONNECTOR_NOT_FOUND), ALREADY_EXISTS
+    Errors: INVALID_ARGUMENT with a BadRequest that names every problem at once (among them a target that has one owner, such as a file,
+    and that another connector writes), NOT_FOUND (CONNECTOR_NOT_FOUND), ALREADY_EXISTS
     (CONNECTOR_EXISTS), ABORTED (ETAG_MISMATCH), UNAVAILABLE (NO_CAPABLE_EXECUTOR: nobody can check the configuration now).
     """
 

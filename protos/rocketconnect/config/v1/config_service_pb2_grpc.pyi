@@ -29,7 +29,8 @@ GRPC_VERSION: str
 class ConfigServiceStub:
     """Owns connector configurations. Every write is durable when it is answered.
 
-    Errors: INVALID_ARGUMENT with a BadRequest that names every problem at once, NOT_FOUND (CONNECTOR_NOT_FOUND), ALREADY_EXISTS
+    Errors: INVALID_ARGUMENT with a BadRequest that names every problem at once (among them a target that has one owner, such as a file,
+    and that another connector writes), NOT_FOUND (CONNECTOR_NOT_FOUND), ALREADY_EXISTS
     (CONNECTOR_EXISTS), ABORTED (ETAG_MISMATCH), UNAVAILABLE (NO_CAPABLE_EXECUTOR: nobody can check the configuration now).
     """
 
@@ -93,7 +94,8 @@ class ConfigServiceStub:
 class ConfigServiceAsyncStub(ConfigServiceStub):
     """Owns connector configurations. Every write is durable when it is answered.
 
-    Errors: INVALID_ARGUMENT with a BadRequest that names every problem at once, NOT_FOUND (CONNECTOR_NOT_FOUND), ALREADY_EXISTS
+    Errors: INVALID_ARGUMENT with a BadRequest that names every problem at once (among them a target that has one owner, such as a file,
+    and that another connector writes), NOT_FOUND (CONNECTOR_NOT_FOUND), ALREADY_EXISTS
     (CONNECTOR_EXISTS), ABORTED (ETAG_MISMATCH), UNAVAILABLE (NO_CAPABLE_EXECUTOR: nobody can check the configuration now).
     """
 
@@ -153,7 +155,8 @@ class ConfigServiceAsyncStub(ConfigServiceStub):
 class ConfigServiceServicer(metaclass=_abc_1.ABCMeta):
     """Owns connector configurations. Every write is durable when it is answered.
 
-    Errors: INVALID_ARGUMENT with a BadRequest that names every problem at once, NOT_FOUND (CONNECTOR_NOT_FOUND), ALREADY_EXISTS
+    Errors: INVALID_ARGUMENT with a BadRequest that names every problem at once (among them a target that has one owner, such as a file,
+    and that another connector writes), NOT_FOUND (CONNECTOR_NOT_FOUND), ALREADY_EXISTS
     (CONNECTOR_EXISTS), ABORTED (ETAG_MISMATCH), UNAVAILABLE (NO_CAPABLE_EXECUTOR: nobody can check the configuration now).
     """
 

@@ -79,6 +79,7 @@ class ValidateConnectorResponse(_message.Message):
     PLUGIN_FIELD_NUMBER: _builtins.int
     TYPE_FIELD_NUMBER: _builtins.int
     SECRET_KEYS_FIELD_NUMBER: _builtins.int
+    TARGETS_FIELD_NUMBER: _builtins.int
     plugin: _builtins.str
     """The plugin's own name."""
     type: _connector_pb2.ConnectorType.ValueType
@@ -91,6 +92,10 @@ class ValidateConnectorResponse(_message.Message):
     def secret_keys(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The keys in the configuration whose values are secrets."""
 
+    @_builtins.property
+    def targets(self) -> Global___Targets:
+        """What the connector writes and no other one may. Absent: the worker can't tell."""
+
     def __init__(
         self,
         *,
@@ -98,14 +103,65 @@ class ValidateConnectorResponse(_message.Message):
         plugin: _builtins.str = ...,
         type: _connector_pb2.ConnectorType.ValueType = ...,
         secret_keys: _abc.Iterable[_builtins.str] | None = ...,
+        targets: Global___Targets | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["targets", b"targets"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["plugin", b"plugin", "problems", b"problems", "secret_keys", b"secret_keys", "type", b"type"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["plugin", b"plugin", "problems", b"problems", "secret_keys", b"secret_keys", "targets", b"targets", "type", b"type"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ValidateConnectorResponse: _TypeAlias = ValidateConnectorResponse  # noqa: Y015
+
+@_typing.final
+class Targets(_message.Message):
+    """What a connector writes and no other one may."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TARGETS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def targets(self) -> _containers.RepeatedCompositeFieldContainer[Global___Target]:
+        """All of them; none: others may write wherever it writes."""
+
+    def __init__(
+        self,
+        *,
+        targets: _abc.Iterable[Global___Target] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["targets", b"targets"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Targets: _TypeAlias = Targets  # noqa: Y015
+
+@_typing.final
+class Target(_message.Message):
+    """What has one owner."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KEY_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    key: _builtins.str
+    """The option that names it."""
+    name: _builtins.str
+    """The same for the same target, however a configuration writes it: "file:///data/orders.csv"."""
+    def __init__(
+        self,
+        *,
+        key: _builtins.str = ...,
+        name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Target: _TypeAlias = Target  # noqa: Y015
 
 @_typing.final
 class PreviewConnectorRequest(_message.Message):
