@@ -57,15 +57,15 @@ class AppendedFile:
         with self._manifests.locked() as newest, understood(self.path):
             file = self._open()
             try:
-                length = self._cut(file, newest)
-                length = self._end_line(file, length)
+                length, inode = self._counted(file, newest), os.fstat(file).st_ino
+                sync_directory(self.path.parent)
+                state = dict(newest.state) if newest is not None and length else {}
+                # Before the cut: where the lock does nothing, an owner that wins this race has counted what would be cut off.
+                claimed = self._manifests.claim(newest, {**state, "length": length, "inode": inode})
+                self._cut(file, claimed)
                 os.fsync(file)
-                inode = os.fstat(file).st_ino
             finally:
                 os.close(file)
-            sync_directory(self.path.parent)
-            state = dict(newest.state) if newest is not None and length else {}
-            claimed = self._manifests.claim(newest, {**state, "length": length, "inode": inode})
             shutil.rmtree(self.staged, ignore_errors=True)
             self.staged.mkdir()
         self._state = claimed.state
@@ -74,19 +74,24 @@ class AppendedFile:
     def _open(self) -> int:
         return os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
 
-    def _cut(self, file: int, newest: Manifest | None) -> int:
-        """The length of what counts; the rest is cut off."""
+    def _counted(self, file: int, newest: Manifest | None) -> int:
+        """The length of what counts."""
         found = os.fstat(file)
         if newest is None or newest.state.get("inode") != found.st_ino:
             # Somebody else's content, or a new file after a rotation: it stays, and is appended to.
             return found.st_size
         length: int = newest.state["length"]
-        if found.st_size > length:
-            self._log.warning("%s: %d bytes of an unfinished batch are cut off", self.path, found.st_size - length)
-            os.ftruncate(file, length)
-        elif found.st_size < length:
+        if found.st_size < length:
             self._log.warning("%s was shortened by somebody else, from %d to %d bytes", self.path, length, found.st_size)
         return min(length, found.st_size)
+
+    def _cut(self, file: int, newest: Manifest) -> int:
+        """The length of what counts; the rest is cut off."""
+        length, size = self._counted(file, newest), os.fstat(file).st_size
+        if size > length:
+            self._log.warning("%s: %d bytes of an unfinished batch are cut off", self.path, size - length)
+            os.ftruncate(file, length)
+        return length
 
     def _end_line(self, file: int, length: int) -> int:
         if length and os.pread(file, 1, length - 1) != b"\n":
@@ -141,7 +146,9 @@ class AppendedFile:
                     sync_directory(self.path.parent)
                 made = self._manifests.commit(mine, commit, {**mine.state, **remember, "length": end, "inode": inode})
             except BaseException:
-                os.ftruncate(file, begin)
+                # Where the lock does nothing, another owner may have counted what it wrote there: it cuts off the rest itself.
+                if self._manifests.is_newest(mine):
+                    os.ftruncate(file, begin)
                 raise
             self._state = made.state
         finally:

@@ -191,6 +191,10 @@ class ManifestLog:
             self._refuse(newest)
         return newest
 
+    def is_newest(self, manifest: Manifest) -> bool:
+        """Whether nobody has written another one since. Raises OSError."""
+        return self._numbers()[:1] == [manifest.number]
+
     def _refuse(self, newest: Manifest | None) -> NoReturn:
         if newest is None:
             msg = f"{self._directory}: the manifests are gone; they belong to the data beside them. Restart the connector"

@@ -5,6 +5,7 @@ import itertools
 import logging
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -135,6 +136,45 @@ def test_a_manifest_that_was_cut_off_by_a_crash_never_happened(path: Path) -> No
         for later in hidden.glob("*.json"):
             if later.stem > newest.stem:
                 later.unlink()
+
+
+def test_without_locks_the_loser_of_a_race_cuts_off_nothing_that_the_winner_wrote(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fcntl.flock", lambda *_: None)
+    old, new = owned(path), owned(path, epoch=2)
+    old.start()
+    old.append([b"0\n"], batch(0, 1))
+
+    commit = old._manifests.commit
+
+    def slow(*arguments: Any) -> Manifest:
+        new.start()
+        new.append([b"1\n", b"2\n"], batch(1, 3))
+        return commit(*arguments)
+
+    monkeypatch.setattr(old._manifests, "commit", slow)
+    with pytest.raises(PermanentError, match="another owner was quicker"):
+        old.append([b"1\n"], batch(1, 2))
+    assert path.read_text() == "0\n1\n2\n"
+
+
+def test_without_locks_a_new_owner_that_loses_the_race_for_its_claim_cuts_off_nothing(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fcntl.flock", lambda *_: None)
+    old, new = owned(path), owned(path, epoch=2)
+    old.start()
+    look = new._open
+
+    def slow() -> int:
+        old.append([b"0\n"], batch(0, 1))
+        return look()
+
+    monkeypatch.setattr(new, "_open", slow)
+    with pytest.raises(PermanentError, match="another owner was quicker"):
+        new.start()
+    assert path.read_text() == "0\n"
 
 
 def test_few_manifests_are_kept(path: Path) -> None:
