@@ -58,7 +58,10 @@ def head_of(data: bytes, lines: int, *, whole: bool) -> int | None:
 
 
 def share_of(device: int, inode: int, shares: int) -> int:
-    """Which task reads a file. By what it is, not by its name, so that a file that is renamed stays with its task."""
+    """Which task reads a file. By what it is, not by its name, so that a file that is renamed stays with its task.
+
+    The device is 0 where several machines must agree: each mount of a network file system has a number of its own.
+    """
     return crc32(f"{device:x}-{inode:x}".encode()) % shares
 
 

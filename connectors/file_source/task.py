@@ -52,6 +52,7 @@ class FileSourceTask(SourceTask):
         make_format: Gives a Format for a file.
         context: What the runtime gives.
         clock: Seconds that only grow.
+        by_inode: Files are dealt out by their inodes alone; otherwise by their devices, too.
     """
 
     def __init__(
@@ -61,6 +62,8 @@ class FileSourceTask(SourceTask):
         make_format: Callable[[], Format],
         context: TaskContext,
         clock: Callable[[], float] = time.monotonic,
+        *,
+        by_inode: bool = True,
     ) -> None:
         self._filename: str = config["filename"]
         self._compression: str = config["compression"]
@@ -68,6 +71,7 @@ class FileSourceTask(SourceTask):
         self._last_line: float = config["last.line.timeout"]
         self._every: float = config["discover.interval"]
         self._share = share
+        self._by_inode = by_inode
         self._make_format = make_format
         self._context = context
         self._clock = clock
@@ -231,7 +235,7 @@ class FileSourceTask(SourceTask):
                 if not is_glob(self._filename):
                     msg = f"{path} is not a file"
                     raise PermanentError(msg)
-            elif share_of(*key, self._share[1]) == self._share[0]:
+            elif share_of(0 if self._by_inode else key[0], key[1], self._share[1]) == self._share[0]:
                 found.setdefault(key, path)
         return found
 
