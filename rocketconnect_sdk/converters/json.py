@@ -26,7 +26,8 @@ _ABSENT = msgspec.Raw(b"null")
 """Writers that leave out nulls leave out the one or the other of an envelope."""
 
 
-class _Envelope(msgspec.Struct):
+class _Envelope(msgspec.Struct, forbid_unknown_fields=True):
+    # A field beside them is content of an object that is no envelope: it would be lost.
     schema: msgspec.Raw = _ABSENT
     payload: msgspec.Raw = _ABSENT
 
@@ -82,6 +83,7 @@ class JsonConverter(Converter):
         self._writers: _Newest[Schema | None, tuple[bytes, Values]] = _Newest(size)
         self._readers: _Newest[bytes, tuple[Schema | None, Values]] = _Newest(size)
         self._envelopes = msgspec.json.Decoder(_Envelope)
+        self._fix = f"without envelopes set {'key' if is_key else 'value'}.converter.schemas.enable=false"
         self._untyped = Values(None, decimal_numbers=self._numbers)
 
     def encode(self, value: object, schema: Schema | None) -> bytes:
@@ -129,10 +131,10 @@ class JsonConverter(Converter):
         try:
             envelope = self._envelopes.decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            msg = f"no envelope {{schema, payload}}: {str(error)[:500]}; without envelopes set schemas.enable=false"
+            msg = f"no envelope {{schema, payload}}: {str(error)[:500]}; {self._fix}"
             raise RecordError(msg) from None
         if envelope.schema is _ABSENT and envelope.payload is _ABSENT:
-            msg = "no envelope {schema, payload}: the object has neither; without envelopes set schemas.enable=false"
+            msg = f"no envelope {{schema, payload}}: the object has neither; {self._fix}"
             raise RecordError(msg)
         return envelope
 

@@ -1,10 +1,12 @@
 import math
+import re
 from base64 import b64encode
 from contextlib import suppress
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -34,12 +36,35 @@ def test_an_unsigned_number_with_a_name_or_parameters_of_its_own_stays_one_in_th
     assert json.decode(json.encode(7, schema)) == (7, schema)
 
 
-@pytest.mark.parametrize("message", [b"{}", b'{"id":1}', b'{"Payload":1}'])
-def test_an_object_that_is_no_envelope_is_no_null_but_a_bad_record(message: bytes) -> None:
-    json = converter("json", {"schemas.enable": "true"}, is_key=False)
-    for decode in (json.decode, lambda data: json.decode_many([data])):
-        with pytest.raises(RecordError, match=r"the object has neither; without envelopes set schemas.enable=false"):
+@pytest.mark.parametrize(
+    ("message", "why"),
+    [
+        (b"{}", "the object has neither"),
+        (b'{"id":1}', "unknown field `id`"),
+        (b'{"Payload":1}', "unknown field `Payload`"),
+        (b'{"id":1,"payload":"x"}', "unknown field `id`"),
+        (b'{"schema":null,"id":1}', "unknown field `id`"),
+        (b'{"schema":{"type":"string","optional":true},"text":"x"}', "unknown field `text`"),
+    ],
+)
+@pytest.mark.parametrize("is_key", [True, False])
+def test_an_object_that_is_no_envelope_is_no_null_but_a_bad_record(message: bytes, why: str, *, is_key: bool) -> None:
+    json = converter("json", {"schemas.enable": "true"}, is_key=is_key)
+    fix = f"without envelopes set {'key' if is_key else 'value'}.converter.schemas.enable=false"
+    good = b'{"schema":null,"payload":1}'
+    for decode in (json.decode, lambda data: json.decode_many([data]), lambda data: json.decode_many([good, data])):
+        with pytest.raises(RecordError, match=f"{why}.*; {re.escape(fix)}$"):
             decode(message)
+
+
+@given(st.dictionaries(TEXT | st.sampled_from(["schema", "payload"]), st.none() | st.integers() | TEXT, max_size=4), st.booleans())
+@settings(deadline=None)
+def test_no_field_of_an_object_is_lost_where_envelopes_are_read(fields: dict[str, Any], many: bool) -> None:
+    json, message = of("json"), msgspec.json.encode(fields)
+    with suppress(RecordError):
+        value = json.decode_many([message, message])[0][1] if many else json.decode(message)[0]
+        assert fields.keys() <= {"schema", "payload"}
+        assert value == fields.get("payload")
 
 
 @pytest.mark.parametrize(
