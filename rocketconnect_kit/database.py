@@ -31,8 +31,8 @@ _SWITCH_SECONDS = 0.01
 _START_SECONDS = 30
 _FIRST_WAIT_SECONDS = 0.2
 _LONGEST_WAIT_SECONDS = 3.0
-# A replica that is stopped in the middle of a transaction holds its locks: others wait for them no longer than 5 s. Not for less, since
-# one on a busy machine needs seconds to decide on ten thousand positions.
+# A replica that is stopped in the middle of a transaction holds its locks: others wait for them no longer than 5 s. Not for less,
+# since one on a busy machine needs seconds to decide on ten thousand positions.
 _POSTGRES_OPTIONS = (
     "-c synchronous_commit=on -c statement_timeout=15000 -c lock_timeout=10000 -c idle_in_transaction_session_timeout=5000"
 )
