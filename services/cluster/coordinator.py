@@ -1,6 +1,7 @@
 """Runs the core: one event after another, each durable before anybody hears of it."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -27,6 +28,19 @@ _LAST_RETRY = 5.0
 _log = get_logger(__name__)
 
 
+_NUMBERS_BEGIN = 1_767_225_600
+"""Seconds since 1970 at the start of 2026: epochs are in every message, so they are short."""
+
+
+def epoch_floor(seconds_since_1970: float) -> int:
+    """What every epoch that is given now is above (invariant 3): the milliseconds since 2026 began.
+
+    A store that was restored from a backup, or a standby that took over and lags, does not know the last epochs. Counted on from
+    there they would come a second time, and a sink drops what comes under an epoch below one that it has seen. Time has gone on.
+    """
+    return max(0, int((seconds_since_1970 - _NUMBERS_BEGIN) * 1000))
+
+
 class Store(Protocol):
     """What the coordinator needs of a store. The methods block."""
 
@@ -50,11 +64,19 @@ class Coordinator:
     what was decided is forgotten and everything is read again, as after a restart: nobody has heard of it.
     """
 
-    def __init__(self, store: Store, policy: Policy, clock: Callable[[], float], random: Random) -> None:
+    def __init__(
+        self,
+        store: Store,
+        policy: Policy,
+        clock: Callable[[], float],
+        random: Random,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
         self._store = store
         self._policy = policy
         self._clock = clock
         self._random = random
+        self._wall_clock = wall_clock
         self._queue: asyncio.Queue[_Waiting] = asyncio.Queue(QUEUE_LENGTH)
         self._wake_at = 0.0
         self._again: list[_Waiting] = []
@@ -150,6 +172,7 @@ class Coordinator:
         return batch
 
     async def _happen(self, batch: list[_Waiting]) -> None:
+        self.state.tables.raise_floor(epoch_floor(self._wall_clock()))
         effects = core.step(self.state, [waiting.event for waiting in batch], self._clock(), self._random)
         self._wake_at = effects.wake_at
         try:

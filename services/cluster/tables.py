@@ -63,15 +63,20 @@ class Tables:
         # Kept when a connector is deleted: its uid may be adopted, and generations of a uid never go back.
         self.generations: Table[str, int] = Table()
         self.counters: Table[str, int] = Table()
+        self._floor = 0
+
+    def raise_floor(self, floor: int) -> None:
+        """Let every number that is drawn from now on be higher than this one, whatever the store says was drawn before."""
+        self._floor = max(self._floor, floor)
 
     def next_number(self) -> int:
         """Draw a number that was never drawn before and is higher than all of those: an epoch or a session."""
-        return self._count(_NUMBER, 1)
+        return self._count(_NUMBER, 1, self._floor)
 
     def next_epochs(self, count: int) -> range:
         """Draw the numbers of as many assignments, and count these."""
         self._count(_ASSIGNMENT_CHANGES, count)
-        last = self._count(_NUMBER, count)
+        last = self._count(_NUMBER, count, self._floor)
         return range(last - count + 1, last + 1)
 
     @property
@@ -79,8 +84,8 @@ class Tables:
         """How often a unit has been given to a worker since the store was made."""
         return self.counters.get(_ASSIGNMENT_CHANGES, 0)
 
-    def _count(self, name: str, count: int) -> int:
-        number = self.counters.get(name, 0) + count
+    def _count(self, name: str, count: int, floor: int = 0) -> int:
+        number = max(self.counters.get(name, 0), floor) + count
         self.counters.put(name, number)
         return number
 

@@ -109,6 +109,7 @@ def metrics(value: TaskMetrics) -> states.TaskMetrics:
         buffered_bytes=value.buffered_bytes,
         lags=[states.QueueLag(queue=lag.queue, messages=lag.messages, position=lag.position) for lag in value.lags],
         source_remaining=value.source_remaining,
+        late_skipped=value.late_skipped,
         source_positions=[states.SourcePosition(partition=at.partition, offset=at.offset) for at in value.source_positions],
     )
 

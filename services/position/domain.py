@@ -66,7 +66,7 @@ class ConnectorRow:
 
     One that was never opened has generation 0, incarnation 0, and is clean. `revision` is the one that the generation is a plan
     of; 0: not known. `wait_until` (microseconds since 1970): so long owners of its tasks that were shut out by newer ones may
-    still write.
+    still write. `epoch_floor` is the highest epoch that was opened in an earlier generation.
     """
 
     uid: str
@@ -75,6 +75,7 @@ class ConnectorRow:
     carried_clean: bool
     revision: int = 0
     wait_until: int = 0
+    epoch_floor: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@ The fence (invariant 3)
     A connector has a highest generation, a task a highest epoch. OpenTask raises them, and is refused below either; the same
     epoch again is the same owner. A commit is let in only under exactly the generation and the epoch that opened its task
     last: so the first open of a new generation shuts out all tasks of the older ones, whichever numbers they have.
+    Who opens a task in a newer generation has a higher epoch than everybody in the older ones had: epochs never go back for a
+    source partition, whichever task it is dealt to.
     Altering or resetting positions shuts out every task until it is opened again, since what a task still under way knows of
     its positions is no longer so.
 
@@ -64,7 +66,9 @@ def open_task(ledger: Ledger, fence: Fence, revision: int = 0, now: int = 0, sen
     if fence.generation > connector.generation:
         snapshot = snapshots.ended(ledger, revision, now)
         clean = connector.carried_clean and all(task.clean for task in ledger.tasks.values())
-        connector = replace(connector, generation=fence.generation, carried_clean=clean, revision=revision)
+        connector = replace(
+            connector, generation=fence.generation, carried_clean=clean, revision=revision, epoch_floor=_highest_epoch(ledger)
+        )
     elif not connector.revision:
         connector = replace(connector, revision=revision)
     seen_before = row is not None and row.generation == fence.generation
@@ -204,7 +208,15 @@ def _outdated(ledger: Ledger, fence: Fence) -> str:
     row = ledger.tasks.get(fence.task)
     if fence.generation < ledger.connector.generation:
         return f"generation {ledger.connector.generation} of the plan was opened"
-    return f"epoch {row.epoch} opened it" if row is not None and fence.epoch < row.epoch else ""
+    if row is not None and fence.epoch < row.epoch:
+        return f"epoch {row.epoch} opened it"
+    # Its partitions may have been any task's: under a lower epoch their new records would be dropped by every sink.
+    highest = _highest_epoch(ledger) if fence.generation > ledger.connector.generation else ledger.connector.epoch_floor
+    return f"epoch {highest} opened a task of an earlier generation" if fence.epoch <= highest else ""
+
+
+def _highest_epoch(ledger: Ledger) -> int:
+    return max([ledger.connector.epoch_floor, *(row.epoch for row in ledger.tasks.values())])
 
 
 def _above_all(ledger: Ledger) -> int:

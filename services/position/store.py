@@ -31,6 +31,7 @@ _connectors = sa.Table(
     sa.Column("carried_clean", sa.Boolean),
     sa.Column("revision", sa.BigInteger),
     sa.Column("wait_until", sa.BigInteger),
+    sa.Column("epoch_floor", sa.BigInteger),
 )
 _tasks = sa.Table(
     "position_tasks",
@@ -313,7 +314,7 @@ class _Books:
             query = query.with_for_update()
         for row in self._connection.execute(query):
             self._pages[row.uid].connector = ConnectorRow(
-                row.uid, row.generation, row.incarnation, row.carried_clean, row.revision, row.wait_until
+                row.uid, row.generation, row.incarnation, row.carried_clean, row.revision, row.wait_until, row.epoch_floor
             )
 
     def _all(self, table: sa.Table, uids: Iterable[str]) -> Iterable[sa.Row[Any]]:

@@ -6,7 +6,7 @@ from functools import partial
 
 from rocketconnect_kit.election import not_leading
 from rocketconnect_kit.errors import Aborted, ServiceError, Unavailable
-from services.cluster import core
+from services.cluster import coordinator, core
 from services.cluster.board import Board, Subscription, Update
 from services.cluster.coordinator import _BATCH
 from services.cluster.events import ConnectorsChanged, Effects, Event, Tick, WorkerGone
@@ -19,6 +19,9 @@ from tests.simulation.election import Election, Seat
 from tests.simulation.world import Process, Reply, Steps, World
 
 REPLICAS = ("cluster-0", "cluster-1")
+
+WALL_CLOCK = 1_800_000_000.0
+"""What the clock on the wall says when the world begins, in seconds since 1970."""
 
 
 @dataclass(eq=False)
@@ -211,6 +214,7 @@ class Term:
         if self._writing is not None or not self._queue or self._over:
             return
         batch, self._queue = self._queue[:_BATCH], self._queue[_BATCH:]
+        self.state.tables.raise_floor(coordinator.epoch_floor(WALL_CLOCK + self._world.now))
         effects = core.step(self.state, [event for event, _ in batch], self._server.clock(), self._world.random)
         self._wake_at = effects.wake_at
         self._writing = batch

@@ -126,8 +126,8 @@ def _by_the_highest(known: Mapping[int, takeover.Row], task: int, generation: in
 _scan_from = takeover.scan_from
 
 
-def _all_new(raws: list[bytes], seen: Mapping[str, Any]) -> tuple[None, dict[str, Any]]:
-    return None, marks.behind(raws)
+def _all_new(raws: list[bytes], seen: Mapping[str, Any]) -> marks.Selected:
+    return marks.Selected(None, marks.behind(raws))
 
 
 def _mix_generations(state: State, connector: Any, units: Any) -> None:
@@ -147,7 +147,7 @@ def _mix_generations(state: State, connector: Any, units: Any) -> None:
 _add_missing = plans._add_missing
 
 
-def _same_number(tables: Tables, name: str, count: int) -> int:
+def _same_number(tables: Tables, name: str, count: int, _floor: int = 0) -> int:
     """Numbers are drawn again after a restart: the counter is not durable."""
     drawn: dict[str, int] = tables.__dict__.setdefault("drawn", {})
     drawn[name] = drawn.get(name, 0) + count

@@ -131,7 +131,7 @@ class SinkRun:
         """Mirrors sink_reader.SinkReader._take."""
         name = text(queue)
         position = self._positions[name]
-        kept, moved = marks.select(raws, position.marks)
+        kept, moved, _ = marks.select(raws, position.marks)
         indexes = range(len(raws)) if kept is None else kept
         places: list[object] = [marks.parse(raws[index]) for index in indexes]
         records = SinkBatch(name, TOPIC, places, [position.until + index for index in indexes])

@@ -183,7 +183,24 @@ def _offsets(raws: Sequence[bytes], head: bytes, tail: bytes) -> list[Offset]:
     return offsets
 
 
-def select(raws: Sequence[bytes], marks: Mapping[str, SourceMark]) -> tuple[Sequence[int] | None, dict[str, SourceMark]]:
+class Late(NamedTuple):
+    """Messages that are left out because their epoch is below that of the mark of their source partition."""
+
+    key: str
+    epoch: int
+    mark_epoch: int
+    messages: int
+
+
+class Selected(NamedTuple):
+    """Which messages of a queue are new: their indexes, or None for all of them; the marks that have moved; what is late."""
+
+    kept: Sequence[int] | None
+    moved: dict[str, SourceMark]
+    late: Sequence[Late] = ()
+
+
+def select(raws: Sequence[bytes], marks: Mapping[str, SourceMark]) -> Selected:
     """Which messages of a queue are new.
 
     A message is a double when it is not above the mark of its source partition, and it is late when its epoch is below the
@@ -193,22 +210,26 @@ def select(raws: Sequence[bytes], marks: Mapping[str, SourceMark]) -> tuple[Sequ
     Args:
         raws: Their encoded properties.
         marks: By "connector uid/source partition id": the highest place seen in the queue before.
-
-    Returns: their indexes, or None for all of them; and the marks that have moved.
     """
     kept: list[Sequence[int]] = []
     moved: dict[str, SourceMark] = {}
+    late: list[Late] = []
     for run in runs(raws):
         if run.offsets is None:
             kept.append(range(run.start, run.stop))
             continue
-        fresh, mark = _fresh(run, run.offsets, moved.get(run.key) or marks.get(run.key))
+        before = moved.get(run.key) or marks.get(run.key)
+        if before is not None and run.epoch < before.epoch:
+            # Invariant 5: not in silence. It is right after a pause, and a loss should epochs ever go back.
+            late.append(Late(run.key, run.epoch, before.epoch, run.stop - run.start))
+            continue
+        fresh, mark = _fresh(run, run.offsets, before)
         kept.append(fresh)
         if mark is not None:
             moved[run.key] = mark
     if sum(map(len, kept)) == len(raws):
-        return None, moved
-    return list(chain.from_iterable(kept)), moved
+        return Selected(None, moved)
+    return Selected(list(chain.from_iterable(kept)), moved, late)
 
 
 def behind(raws: Sequence[bytes]) -> dict[str, SourceMark]:
@@ -220,7 +241,7 @@ def _fresh(run: Run, offsets: Sequence[Offset], mark: SourceMark | None) -> tupl
     """The new ones of a run, by index, and the mark behind them."""
     seen: Offset = ()
     if mark is not None:
-        if run.epoch < mark.epoch or run.incarnation < mark.incarnation:
+        if run.incarnation < mark.incarnation:
             return (), None
         if run.incarnation == mark.incarnation:
             seen = mark.offset

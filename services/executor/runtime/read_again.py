@@ -56,7 +56,7 @@ def marks_before(client: Client, queue: MessageQueue, position: QueuePosition, u
     try:
         with closing(_range(client, queue, position.until, until)) as batches:
             for batch in batches:
-                moved.update(select(batch.raw_properties, {**position.marks, **moved})[1])
+                moved.update(select(batch.raw_properties, {**position.marks, **moved}).moved)
     except QueueGap:
         return None
     return moved

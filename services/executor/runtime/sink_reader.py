@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rocketconnect_sdk.errors import PermanentError, SystemAway
@@ -17,7 +17,7 @@ from rocketmq_remoting.stream import PullStream
 from services.executor.runtime import continuity
 from services.executor.runtime.attempts import Attempts
 from services.executor.runtime.batcher import Batcher
-from services.executor.runtime.marks import select
+from services.executor.runtime.marks import Late, select
 from services.executor.runtime.parts import Decoder, Part
 from services.executor.runtime.queues import text
 from services.executor.runtime.rate import RateLimit
@@ -40,6 +40,8 @@ class _Reading:
     marks: dict[str, SourceMark]
     stored_ms: int
     unsure: bool = False
+    told_late: dict[str, int] = field(default_factory=dict)
+    """By source partition: the late epoch that was told last."""
     arrived: float = field(default_factory=time.monotonic)
     backoff: Backoff = field(default_factory=lambda: Backoff(0.05, 2.0))
     not_before: float = 0.0
@@ -112,6 +114,8 @@ class SinkReader:
         }
         self._piece = limit.piece(1 << 31, 1 << 20)[1]
         self.error: Exception | None = None
+        self.late = 0
+        """How many messages were left out because of their epoch."""
         self.caught_up = False
         self._thread = threading.Thread(target=self._run, name="sink reader", daemon=True)
 
@@ -218,7 +222,7 @@ class SinkReader:
         reading.not_before = time.monotonic() + (pause if seconds is None else seconds)
 
     def _take(self, reading: _Reading, batch: DecodedBatch) -> None:
-        kept, moved = select(batch.raw_properties, reading.marks)
+        kept, moved, late = select(batch.raw_properties, reading.marks)
         parts = self._decoder.decode(batch, kept, reading.position, moved, time.monotonic(), reading.marks)
         self._limit.take(sum(part.read for part in parts), sum(map(len, batch.bodies)))
         for part in parts:
@@ -226,8 +230,26 @@ class SinkReader:
             self._put(part)
         reading.marks = merged(reading.marks, moved)
         reading.position, reading.stored_ms = parts[-1].until, parts[-1].stored_ms
+        self._tell_late(reading, late)
         if parts[-1].error is not None:
             self._closed = True
+
+    def _tell_late(self, reading: _Reading, late: Sequence[Late]) -> None:
+        """Says it once for each owner that was late, though its messages may come in many batches."""
+        self.late += sum(each.messages for each in late)
+        if late:
+            # Invariant 7: no more of them than there are marks.
+            reading.told_late = {key: epoch for key, epoch in reading.told_late.items() if key in reading.marks}
+        for key, epoch, mark_epoch, messages in late:
+            told = reading.told_late.get(key)
+            reading.told_late[key] = epoch
+            if told != epoch:
+                self._log(
+                    "WARNING",
+                    f"{messages} or more messages of {key} in {text(reading.stream.queue)} before offset {reading.position} are "
+                    f"left out: they were sent under epoch {epoch}, and epoch {mark_epoch} is in the queue before them. That is "
+                    "right where their sender had lost its lease: its successor has sent the records again",
+                )
 
     def _put(self, part: Part) -> None:
         while not self._batcher.put(part, _PUT_SECONDS):

@@ -159,6 +159,7 @@ class SinkRun:
     def _say(self, *, idle: bool) -> None:
         now = time.monotonic()
         self._meter.sample(now, self._batcher.size)
+        self._metrics.late_skipped = self._reader.late
         ends = self._reader.known_ends()
         self._metrics.lags = tuple(
             QueueLag(queue, max(0, ends[queue] - position.until), position.until) for queue, position in self._positions.items()

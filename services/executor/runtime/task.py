@@ -298,6 +298,7 @@ class TaskMetrics:
     lags: tuple[QueueLag, ...] = ()
     source_remaining: int = 0
     source_positions: tuple[SourcePosition, ...] = ()
+    late_skipped: int = 0
 
 
 class Reporter(Protocol):

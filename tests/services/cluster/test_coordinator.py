@@ -11,7 +11,7 @@ import pytest
 from rocketconnect_kit import database
 from rocketconnect_kit.errors import Aborted, FailedPrecondition, ServiceError, Unavailable
 from rocketconnect_kit.seat import StoredSeat
-from services.cluster.coordinator import Coordinator
+from services.cluster.coordinator import Coordinator, epoch_floor
 from services.cluster.events import ConnectorsChanged, Register
 from services.cluster.leases import Timing
 from services.cluster.model import PLAN, Changes, Connector, Key
@@ -146,3 +146,23 @@ async def test_an_event_whose_caller_has_gone_happens_all_the_same(coordinator: 
         gone.cancel()
         await coordinator.submit(registration("b"))
         assert set(store.load().workers) == {"a", "b"}
+
+
+async def test_epochs_do_not_go_back_with_a_store_that_does(store: UnreliableStore) -> None:
+    """A sink drops what comes under a lower epoch than it has seen."""
+    wall, old = 1_800_000_000.0, store.load().counters
+    coordinator = Coordinator(store, POLICY, time.monotonic, Random(0), lambda: wall)
+    async with coordinator.running():
+        sessions = [await coordinator.submit(registration("a")) for _ in range(3)]
+    assert sessions == sorted(set(sessions))
+    # A backup is put back, or a standby that lags takes over.
+    store.write(Changes({"a": None}, {}, {}, {}, {}, {"number": old.get("number", 0)}))
+    wall += 5
+    coordinator = Coordinator(store, POLICY, time.monotonic, Random(0), lambda: wall)
+    async with coordinator.running():
+        assert await coordinator.submit(registration("a")) > max(sessions)
+
+
+def test_the_floor_of_epochs_is_a_number_of_milliseconds_that_is_never_negative() -> None:
+    assert epoch_floor(0.0) == 0
+    assert epoch_floor(1_767_225_600 + 1.5) == 1500

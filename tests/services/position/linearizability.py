@@ -45,6 +45,8 @@ class Model(NamedTuple):
     fences: tuple[tuple[int, int, int, bool], ...] = ()
     """Task, generation, epoch, and whether commits are let in."""
     positions: Positions = ()
+    floor: int = 0
+    """The highest epoch of the generations before."""
 
 
 def follow(model: Model, call: Call) -> tuple[Model, str | Positions]:  # noqa: PLR0911 - one answer for each outcome
@@ -54,10 +56,12 @@ def follow(model: Model, call: Call) -> tuple[Model, str | Positions]:  # noqa: 
     last = fences.get(call.task)
     match call.kind:
         case "open":
-            if call.generation < model.generation or (last is not None and call.epoch < last[1]):
+            is_newer = call.generation > model.generation
+            floor = max([model.floor, *(epoch for _, epoch, _ in fences.values())]) if is_newer else model.floor
+            if call.generation < model.generation or (last is not None and call.epoch < last[1]) or call.epoch <= floor:
                 return model, "FENCED"
             fences[call.task] = (call.generation, call.epoch, True)
-            after = Model(call.generation, _fences(fences), model.positions)
+            after = Model(call.generation, _fences(fences), model.positions, floor)
             return after, model.positions
         case "commit":
             if last != (call.generation, call.epoch, True) or call.generation != model.generation:
@@ -71,7 +75,7 @@ def follow(model: Model, call: Call) -> tuple[Model, str | Positions]:  # noqa: 
             incarnation, _ = positions.get(call.partition, (0, ""))
             positions[call.partition] = (incarnation + 1, call.offset)
             shut = {task: (generation, epoch, False) for task, (generation, epoch, _) in fences.items()}
-            return Model(model.generation, _fences(shut), _positions(positions)), _positions(positions)
+            return model._replace(fences=_fences(shut), positions=_positions(positions)), _positions(positions)
         case "list":
             return model, model.positions
 

@@ -245,3 +245,17 @@ def test_a_clock_that_was_set_back_makes_nobody_wait_for_ever() -> None:
     ledger, _ = opened(NEW, 0, 1, 1)
     ledger, _ = confirmed(ledger, fence(0, 1, 1), now=10**15)
     assert opened(ledger, 0, 1, 2, now=0)[1].wait == fencing.LONGEST_LEASE
+
+
+def test_a_newer_generation_is_opened_only_above_every_epoch_of_the_older_ones() -> None:
+    """A cluster store that was restored from a backup: what is sent under a lower epoch would be dropped by every sink."""
+    ledger, _ = opened(NEW, 0, 1, 20)
+    for task in (0, 3):
+        with pytest.raises(FailedPrecondition, match="epoch 20 opened"):
+            fencing.open_task(ledger, fence(task, 2, 8))
+    ledger, _ = opened(ledger, 0, 2, 21)
+    with pytest.raises(FailedPrecondition, match="epoch 20 opened"):
+        fencing.open_task(ledger, fence(3, 2, 9))
+    _, fenced = confirmed(ledger, fence(3, 2, 9), now=0)
+    assert fenced == [fence(3, 2, 9)]
+    opened(ledger, 3, 2, 22)

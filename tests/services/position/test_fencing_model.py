@@ -61,7 +61,9 @@ class Positions(RuleBasedStateMachine):
 
     def may_open(self, fence: Fence) -> bool:
         epochs = [each.epoch for each in self.opens if each.task == fence.task]
-        return fence.generation >= self.generation() and fence.epoch >= max(epochs, default=0)
+        older = [each.epoch for each in self.opens if each.generation < fence.generation]
+        is_above_older = fence.epoch > max(older, default=0)
+        return fence.generation >= self.generation() and fence.epoch >= max(epochs, default=0) and is_above_older
 
     def may_commit(self, fence: Fence) -> bool:
         return fence.generation == self.generation() and self.owner.get(fence.task) == fence

@@ -9,7 +9,8 @@ from services.position.store import PositionStore
 
 
 def opened(store: PositionStore, revision: int, *, generation: int | None = None, epoch: int = 1) -> Fence:
-    fence = Fence("c", 0, generation or revision, epoch)
+    generation = generation or revision
+    fence = Fence("c", 0, generation, 100 * generation + epoch)
     store.open_task(fence, revision).result(10)
     return fence
 
@@ -55,7 +56,7 @@ def test_restoring_moves_what_moved_forgets_what_came_and_leaves_the_rest(store:
     with pytest.raises(FailedPrecondition, match="positions were altered or reset"):
         committed(store, third, p=10)
     # What is sent again on purpose is above what was sent before.
-    again = store.open_task(Fence("c", 0, 4, 9), 4).result(10)
+    again = store.open_task(Fence("c", 0, 4, 409), 4).result(10)
     assert again.incarnation == 1
 
 

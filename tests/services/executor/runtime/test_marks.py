@@ -7,7 +7,7 @@ from rocketconnect_sdk.compact import Numbers
 from rocketconnect_sdk.record import Offset
 from rocketconnect_sdk.sink import SourceMark
 from rocketmq_remoting.numbered import NumberedProperties
-from services.executor.runtime.marks import Place, Run, Stamper, highest, mark_key, parse, partition_id, runs, select
+from services.executor.runtime.marks import Late, Place, Run, Stamper, highest, mark_key, parse, partition_id, runs, select
 
 partitions = st.text(st.characters(blacklist_categories=["Cs", "Cc"]), min_size=1, max_size=50)
 numbers = st.integers(0, 2**62)
@@ -63,11 +63,11 @@ def test_what_is_held_as_numbers_is_selected_as_message_by_message(integers: lis
     single: dict[str, SourceMark] = dict(marks)
     expected = []
     for index, stamp in enumerate(stamps):
-        kept, moved = select([stamp], single)
+        kept, moved, _ = select([stamp], single)
         expected += [index] if kept is None else []
         single |= moved
     for form in (stamps, NumberedProperties.of(stamps) or stamps):
-        kept, moved = select(form, marks)
+        kept, moved, _ = select(form, marks)
         assert (list(range(len(stamps))) if kept is None else kept) == expected
         assert marks | moved == single
         assert [highest(run.offsets) for run in runs(form) if run.offsets is not None] == [(max(integers),)]
@@ -95,7 +95,7 @@ def _place(run: Run, offset: Offset) -> Place:
 def test_hostile_properties_are_another_producers_message_or_a_place(raw: bytes) -> None:
     place = parse(raw)
     assert sum(run.stop - run.start for run in runs([raw, raw])) == 2
-    kept, _ = select([raw], {})
+    kept, _, _ = select([raw], {})
     assert place is not None or kept is None
 
 
@@ -124,7 +124,7 @@ def test_select_keeps_exactly_what_is_above_the_mark_and_not_of_an_older_owner(f
         if mark is None or (place.incarnation, place.offset) > (mark.incarnation, mark.offset):
             expected.append(index)
             marks[place.key] = SourceMark(place.epoch, place.incarnation, place.offset)
-    kept, moved = select([raw for raw, _ in found], {})
+    kept, moved, _ = select([raw for raw, _ in found], {})
     assert (list(range(len(found))) if kept is None else list(kept)) == expected
     assert moved == marks
 
@@ -132,9 +132,9 @@ def test_select_keeps_exactly_what_is_above_the_mark_and_not_of_an_older_owner(f
 @given(messages(), st.integers(0, 30))
 def test_reading_on_from_stored_marks_is_the_same_as_reading_at_once(found: list[tuple[bytes, Place | None]], cut: int) -> None:
     raws = [raw for raw, _ in found]
-    whole, marks = select(raws, {})
-    first, half = select(raws[:cut], {})
-    second, rest = select(raws[cut:], half)
+    whole, marks, _ = select(raws, {})
+    first, half, _ = select(raws[:cut], {})
+    second, rest, _ = select(raws[cut:], half)
     size = len(raws[:cut])
     joined = [
         *(range(size) if first is None else first),
@@ -146,11 +146,11 @@ def test_reading_on_from_stored_marks_is_the_same_as_reading_at_once(found: list
 
 def test_what_is_read_twice_is_dropped_and_what_a_reset_sends_again_arrives() -> None:
     first = Stamper("u", 1, "p", 0).stamp([(1,), (2,), (3,)])
-    kept, marks = select(first, {})
+    kept, marks, _ = select(first, {})
     assert kept is None
-    assert select(first, marks) == ([], {})
+    assert select(first, marks) == ([], {}, [])
     again = Stamper("u", 2, "p", 1).stamp([(1,), (2,)])
-    kept, marks = select(again, marks)
+    kept, marks, _ = select(again, marks)
     assert kept is None
     assert marks == {"u/p": SourceMark(2, 1, (2,))}
 
@@ -160,8 +160,9 @@ def test_what_a_producer_without_its_lease_sends_late_is_dropped_even_when_it_is
     new = Stamper("u", 2, "p", 0).stamp([(1,), (2,)])
     late = Stamper("u", 1, "p", 0).stamp([(5,)])
     rest = Stamper("u", 2, "p", 0).stamp([(3,), (4,), (5,)])
-    kept, marks = select([*new, *late, *rest], {})
+    kept, marks, told = select([*new, *late, *rest], {})
     assert kept == [0, 1, 3, 4, 5]
+    assert told == [Late("u/p", 1, 2, 1)], "what is left out for its epoch is not left out in silence"
     assert marks["u/p"] == SourceMark(2, 0, (5,))
 
 

@@ -94,7 +94,7 @@ def pulled(bodies: Sequence[bytes], raws: Sequence[bytes], start: int = 100) -> 
 def read(
     found: DecodedBatch, marks: Mapping[str, SourceMark] = {}, *, tolerant: bool = True, wanted: Wanted | None = None
 ) -> list[Part]:
-    kept, moved = select(found.raw_properties, marks)
+    kept, moved, _ = select(found.raw_properties, marks)
     reader = decoder(TEXT, ARROW, policy(tolerant=tolerant), wanted or Wanted(headers=True), Chain([]))
     parts = reader.decode(found, kept, found.offsets[0], moved, 1.0, marks)
     assert [part.start for part in parts] == [found.offsets[0], *(part.until for part in parts[:-1])]

@@ -102,6 +102,29 @@ def test_doubles_of_a_connector_are_dropped_also_after_a_restart(tasks: Tasks) -
     assert rows(file) == [str(number) for number in range(1, 20)]
 
 
+def test_messages_left_out_for_their_epoch_are_counted_and_named(tasks: Tasks) -> None:
+    tasks.create_topic(1)
+    queue = tasks.client.queues(tasks.topic)[0]
+
+    def send(epoch: int, number: int) -> None:
+        own = Stamper("c", epoch, "p", 0).stamp([(number,)])[0].decode().removeprefix("RCPOS\x01").removesuffix("\x02")
+        tasks.client.send_batch(queue, [Message(str(number).encode(), properties={"RCPOS": own})], 10)
+
+    send(20, 1)
+    send(8, 2)
+    send(8, 3)
+    send(20, 4)
+    run = tasks.start(Kind.SINK, {"connector.class": "table", "file": str(tasks.path / "t.db")})
+    run.reporter.wait_for(lambda: run.reporter.metrics.late_skipped == 2)
+    run.reporter.wait_for(lambda: run.reporter.metrics.records_out == 2)
+    assert run.stop().clean
+    assert rows(tasks.path / "t.db") == ["1", "4"]
+    told = [message for _, message in run.reporter.logs if "epoch 8" in message]
+    assert told
+    assert "c/p" in told[0]
+    assert "epoch 20" in told[0]
+
+
 @TOPIC_TYPES
 def test_a_position_within_what_was_sent_at_once_is_gone_on_from_exactly(tasks: Tasks) -> None:
     """On a batch topic what was sent at once is stored as one unit, and read as one though it begins below the position."""
