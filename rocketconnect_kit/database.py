@@ -61,6 +61,9 @@ def engine(url: str, *, pool_size: int = 8) -> sa.Engine:
             pool_timeout=_BUSY_SECONDS,
             pool_pre_ping=True,
             hide_parameters=True,
+            # Said, because a server or a role may have another default: decisions are made on rows that were locked, and must see
+            # what their last writer has left.
+            isolation_level="READ COMMITTED",
             connect_args={**_POSTGRES_CONNECTION, "options": _POSTGRES_OPTIONS},
         )
     why = f"{backend!r} is not a store"

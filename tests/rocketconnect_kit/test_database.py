@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 import time
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from unittest import mock
@@ -177,3 +178,22 @@ def test_a_new_sqlite_store_that_many_open_at_once_opens_for_all(tmp_path: Path)
             list(pool.map(opened, made))
             for each in made:
                 each.dispose()
+
+
+@pytest.mark.postgres
+def test_what_writes_sees_what_others_have_written_whatever_the_database_has_as_its_default(postgres: str) -> None:
+    name = f"t{uuid.uuid4().hex}"
+    admin = sa.create_engine(postgres, isolation_level="AUTOCOMMIT")
+    with admin.connect() as connection:
+        connection.execute(sa.text(f"CREATE DATABASE {name}"))
+        connection.execute(sa.text(f"ALTER DATABASE {name} SET default_transaction_isolation = 'serializable'"))
+    admin.dispose()
+    bound = database.engine(sa.make_url(postgres).set(database=name).render_as_string(hide_password=False))
+    shown = sa.text("SHOW transaction_isolation")
+    with database.writing(bound) as connection:
+        assert connection.scalar(shown) == "read committed"
+    with database.reading(bound) as connection:
+        assert connection.scalar(shown) == "repeatable read"
+    with database.writing(bound) as connection:
+        assert connection.scalar(shown) == "read committed", "also behind a reader on the same connection"
+    bound.dispose()
