@@ -71,6 +71,7 @@ class Client:
         tls: for servers that speak TLS.
         group: the producer group, and the consumer group of pulls that name none.
         timeout: for a call that gives none.
+        unacknowledged: how long the operating system (Linux) tries to bring bytes to a server that acknowledges none.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class Client:
         tls: TlsOptions | None = None,
         group: str = DEFAULT_GROUP,
         timeout: float = 3.0,
+        unacknowledged: float = 15.0,
     ) -> None:
         if (access_key is None) != (secret_key is None):
             msg = "access_key and secret_key belong together: give both or none"
@@ -90,7 +92,7 @@ class Client:
         self.group = group
         self.client_id = f"{socket.gethostname()}@{os.getpid()}@{random.getrandbits(32):08x}"
         self._timeout = timeout
-        self._network = Network(credentials, tls, connect_timeout=timeout)
+        self._network = Network(credentials, tls, timeout, unacknowledged)
         try:
             self._routes = Routes(self._network, name_servers, timeout, max_age=_HEARTBEAT_INTERVAL * 2)
         except BaseException:

@@ -35,10 +35,13 @@ class Lane(Enum):
 class Network:
     """Safe for concurrent use. A thread of its own expires requests whose deadline has passed."""
 
-    def __init__(self, credentials: Credentials | None, tls: TlsOptions | None, connect_timeout: float) -> None:
+    def __init__(
+        self, credentials: Credentials | None, tls: TlsOptions | None, connect_timeout: float, unacknowledged: float
+    ) -> None:
         self._credentials = credentials
         self._tls = tls
         self._connect_timeout = connect_timeout
+        self._unacknowledged = unacknowledged
         self._connections: dict[tuple[str, Lane], Connection] = {}
         self._lock = threading.Lock()
         self._connecting: dict[tuple[str, Lane], threading.Lock] = {}
@@ -67,7 +70,7 @@ class Network:
                 raise ClientClosed("the client is closed")
             host, port = split_address(address)
             try:
-                transport = connect(host, port, self._connect_timeout, self._tls)
+                transport = connect(host, port, self._connect_timeout, self._tls, self._unacknowledged)
             except OSError as error:
                 msg = f"can't connect to {address}: {error}"
                 raise NotSent(msg) from error

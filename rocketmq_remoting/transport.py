@@ -41,8 +41,8 @@ class Transport(Protocol):
         """End the stream; a thread blocked in `read` returns."""
 
 
-def connect(host: str, port: int, timeout: float, tls: TlsOptions | None) -> Transport:
-    """Connect to a server.
+def connect(host: str, port: int, timeout: float, tls: TlsOptions | None, unacknowledged: float) -> Transport:
+    """Connect to a server. What it has not acknowledged within `unacknowledged` seconds is not sent again: the stream then breaks.
 
     Raises:
         OSError: it can't be reached within `timeout` seconds, or the TLS handshake failed.
@@ -50,7 +50,7 @@ def connect(host: str, port: int, timeout: float, tls: TlsOptions | None) -> Tra
     sock = socket.create_connection((host, port), timeout)
     try:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        _notice_silence(sock)
+        _notice_silence(sock, unacknowledged)
         if tls is not None:
             return TlsTransport(sock, tls.context, tls.server_hostname or host)
         sock.settimeout(None)
@@ -60,14 +60,17 @@ def connect(host: str, port: int, timeout: float, tls: TlsOptions | None) -> Tra
         raise
 
 
-def _notice_silence(sock: socket.socket) -> None:
-    """Let the kernel end a connection whose other side is gone without a word, idle or not, within about 15 seconds."""
+def _notice_silence(sock: socket.socket, unacknowledged: float) -> None:
+    """Let the kernel end a connection whose other side is gone without a word: an idle one within about 15 seconds.
+
+    One with bytes under way sooner, if so wanted. The kernel keeps to that also when the stream was closed or its process is gone.
+    """
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     if sys.platform == "linux":
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 5)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 3)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 15_000)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(unacknowledged * 1000))
 
 
 class TcpTransport:

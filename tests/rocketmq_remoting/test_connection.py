@@ -20,7 +20,7 @@ Peer = Callable[[socket.socket], None]
 
 @pytest.fixture
 def network() -> Iterator[Network]:
-    made = Network(None, None, connect_timeout=2)
+    made = Network(None, None, connect_timeout=2, unacknowledged=15)
     yield made
     made.close()
 

@@ -24,6 +24,8 @@ def connect(endpoints: Endpoints, group: str) -> Client:
         access_key=access.access_key or None,
         secret_key=access.secret_key or None,
         tls=_tls(access) if access.tls else None,
+        # Invariant 3: a new owner waits for the send deadline, and then nothing of ours may still arrive from this machine.
+        unacknowledged=endpoints.send_deadline,
     )
 
 

@@ -1,11 +1,15 @@
 """Tasks with a RocketMQ that lets not everybody in."""
 
+import socket
+import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketconnect_sdk.errors import PermanentError
+from rocketmq_remoting.transport import TcpTransport
 from services.executor.host.secrets import hide
 from services.executor.runtime.rocketmq import connect
 from services.executor.runtime.task import Endpoints, Kind, RocketMQAccess, State
@@ -44,6 +48,17 @@ def test_a_task_that_a_broker_does_not_let_in_says_why(
         assert "access key" in trace
     finally:
         tasks.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux can be told")
+def test_nothing_is_sent_again_by_the_kernel_after_the_send_deadline() -> None:
+    """What was written just before the lease ended must not arrive when a new owner has looked into the topic."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        with closing(connect(Endpoints(address, "127.0.0.1:1", send_deadline=1.5), "group")) as client:
+            transport = client._network.connection(address)._transport
+            assert isinstance(transport, TcpTransport)
+            assert transport._sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 1500
 
 
 def test_certificates_that_can_not_be_used_are_named(tmp_path: Path) -> None:
