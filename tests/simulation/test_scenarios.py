@@ -104,3 +104,22 @@ def test_a_paused_worker_holds_nothing_when_it_wakes_up_after_its_lease() -> Non
     wait(simulation, 40.0)
     assert len(of_idle(simulation)) == 6
     assert "worker-0" in of_idle(simulation).values()
+
+
+def test_when_the_cluster_store_goes_back_epochs_do_not_and_everything_runs_again() -> None:
+    simulation = settled(4)
+    backup = simulation.cluster.load()
+    simulation.world.processes["worker-0"].kill()
+    wait(simulation, 10.0)
+    since = simulation.world.now
+    before = {Key(*key): unit.epoch for key, unit in simulation.cluster.tables.units.items()}
+    for name in cluster.REPLICAS:
+        simulation.world.processes[name].kill()
+    simulation.cluster.tables = backup
+    for name in (*cluster.REPLICAS, "worker-0"):
+        simulation.start(name)
+    wait(simulation, 40.0)
+    assert len(of_idle(simulation)) == 6
+    assert [at for at, _, _ in simulation.checks.given if at > since]
+    after = {Key(*key): unit.epoch for key, unit in simulation.cluster.tables.units.items()}
+    assert all(after[key] >= before[key] for key in of_idle(simulation))
