@@ -11,9 +11,10 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress as compress_columns
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from rocketmq_remoting.errors import InvalidMessage, MessageTooLarge
+from rocketmq_remoting.errors import InvalidMessage, MessageTooLarge, ProtocolError
 from rocketmq_remoting.numbered import NumberedProperties, concat_properties
 from rocketmq_remoting.protocol.compression import COMPRESSED_FLAG, compress
 from rocketmq_remoting.protocol.properties import KEYS, MAX_PROPERTIES_BYTES, TAGS, decode_properties
@@ -34,6 +35,8 @@ MAX_BATCH_BYTES = 4 << 20
 
 # Ends the name of a property.
 _NAME_END = b"\x01"
+
+_NOTHING: Mapping[int, ProtocolError] = MappingProxyType({})
 
 IPV6_BORN_FLAG = 1 << 4
 IPV6_STORE_FLAG = 1 << 5
@@ -223,9 +226,25 @@ class DecodedBatch:
         raw_properties: their encoded properties.
         store_timestamps_ms: when the broker stored them, milliseconds since 1970.
         units: in how many stored units they came: fewer than messages on a batch topic.
+        damaged: by queue offset why what a message holds can't be read; its body is what the broker has. Of a unit
+            the first message has that, and the others are empty.
+        unpacked_bytes: how many bytes compressed bodies have become.
+        is_cut: the answer held more messages; they would have unpacked to more than was asked for, and are pulled again.
     """
 
-    __slots__ = ("_sources", "_starts", "bodies", "offsets", "queue", "raw_properties", "store_timestamps_ms", "units")
+    __slots__ = (
+        "_sources",
+        "_starts",
+        "bodies",
+        "damaged",
+        "is_cut",
+        "offsets",
+        "queue",
+        "raw_properties",
+        "store_timestamps_ms",
+        "units",
+        "unpacked_bytes",
+    )
 
     def __init__(
         self,
@@ -236,6 +255,10 @@ class DecodedBatch:
         store_timestamps_ms: list[int],
         sources: list[Source],
         units: int,
+        *,
+        damaged: Mapping[int, ProtocolError] = _NOTHING,
+        unpacked_bytes: int = 0,
+        is_cut: bool = False,
     ) -> None:
         self.queue = queue
         self.bodies = bodies
@@ -243,6 +266,9 @@ class DecodedBatch:
         self.raw_properties = raw_properties
         self.store_timestamps_ms = store_timestamps_ms
         self.units = units
+        self.damaged = damaged
+        self.unpacked_bytes = unpacked_bytes
+        self.is_cut = is_cut
         self._sources = sources
         self._starts = _running_starts(sources)
 
@@ -264,6 +290,9 @@ class DecodedBatch:
             [time for batch in batches for time in batch.store_timestamps_ms],
             [source for batch in batches for source in batch._sources],  # noqa: SLF001
             sum(batch.units for batch in batches),
+            damaged={offset: error for batch in batches for offset, error in batch.damaged.items()},
+            unpacked_bytes=sum(batch.unpacked_bytes for batch in batches),
+            is_cut=batches[-1].is_cut,
         )
 
     def __len__(self) -> int:
@@ -296,8 +325,8 @@ class DecodedBatch:
 
     @property
     def nbytes(self) -> int:
-        """About how many bytes this holds in memory: the answers and the bodies cut from them."""
-        return sum(len(source.buffer) for source in self._sources) * 2
+        """About how many bytes this holds in memory: the answers, the bodies cut from them and what those became unpacked."""
+        return sum(len(source.buffer) for source in self._sources) * 2 + self.unpacked_bytes
 
     def between(self, start: int, end: int | None = None) -> DecodedBatch:
         """Return the messages with offsets in [start, end)."""
@@ -320,6 +349,9 @@ class DecodedBatch:
             self.store_timestamps_ms[first:last],
             sources,
             sum(len(set(source.unit_positions)) for source in sources),
+            damaged=self._damaged_among(self.offsets[first:last]),
+            unpacked_bytes=self.unpacked_bytes,
+            is_cut=self.is_cut and last == len(self.offsets),
         )
 
     def select(self, keep: Sequence[bool]) -> DecodedBatch:
@@ -338,7 +370,13 @@ class DecodedBatch:
             list(compress_columns(self.store_timestamps_ms, keep)),
             sources,
             sum(len(set(source.unit_positions)) for source in sources),
+            damaged=self._damaged_among(list(compress_columns(self.offsets, keep))),
+            unpacked_bytes=self.unpacked_bytes,
+            is_cut=self.is_cut,
         )
+
+    def _damaged_among(self, offsets: Sequence[int]) -> Mapping[int, ProtocolError]:
+        return {offset: self.damaged[offset] for offset in offsets if offset in self.damaged} if self.damaged else _NOTHING
 
 
 def _running_starts(sources: Sequence[Source]) -> list[int]:

@@ -28,7 +28,8 @@ class PullLane:
         queue: where from.
         group: in whose name.
         suspend: how long the broker may hold a pull at the queue's end, seconds.
-        max_bytes: at most so many bytes in an answer, if the broker's own limit isn't lower.
+        max_bytes: at most so many bytes in an answer, if the broker's own limit isn't lower; compressed bodies count as what they
+            become, and one message is given out whatever it becomes.
         message_filter: deliver only these.
         timeout: for the answer, without the time that the broker holds it.
     """
@@ -60,7 +61,13 @@ class PullLane:
                         suspend=self.suspend,
                         message_filter=self.message_filter,
                     ),
-                    partial(read_pull, queue=queue, offset=offset, message_filter=self.message_filter),
+                    partial(
+                        read_pull,
+                        queue=queue,
+                        offset=offset,
+                        message_filter=self.message_filter,
+                        max_bytes=self.max_bytes,
+                    ),
                 )
                 for offset, max_messages in ranges
             ],

@@ -273,9 +273,12 @@ class PullStream:
         # A filter hides how many messages there are.
         if self._filter is not None or not count or frame is None:
             return
-        self._message_bytes = max(1, len(frame.body) // count)
+        # Invariant 7: compressed bodies count as what they become. Where they became too much, the next pulls ask for fewer.
+        self._message_bytes = max(1, max(len(frame.body), result.batch.unpacked_bytes) // count)
         # Units of a batch topic are large and vary: foreseen ends would miss.
         self._foreseeable = result.batch.units == count
+        if result.batch.is_cut:
+            return
         if count < head.max_messages:
             if self._position < self._known_end:
                 self._broker_limit = count

@@ -18,6 +18,10 @@ MAX_BODY_BYTES = 128 << 20
 _CHUNK = 1 << 20
 
 
+class UnpacksToMore(ProtocolError):
+    """A body unpacks to more bytes than are wanted of it."""
+
+
 def compression_of(sys_flag: int) -> Compression:
     """Return how a body with this system flag is compressed; producers before 4.9.5 set no type and mean zlib.
 
@@ -51,7 +55,8 @@ def decompress(body: bytes, compression: Compression, limit: int = MAX_BODY_BYTE
     """Unpack a body, at most `limit` bytes of it in memory.
 
     Raises:
-        ProtocolError: the body is damaged or unpacks to more than the limit.
+        UnpacksToMore: than the limit.
+        ProtocolError: the body is damaged.
         Unsupported: the package for it is not installed.
     """
     if compression is Compression.ZLIB:
@@ -93,7 +98,7 @@ def _unpack_zstd(body: bytes, limit: int) -> bytes:
 def _whole(plain: bytes, limit: int, compression: Compression, *, complete: bool) -> bytes:
     if len(plain) > limit:
         msg = f"a {compression.name} body unpacks to more than {limit} bytes"
-        raise ProtocolError(msg)
+        raise UnpacksToMore(msg)
     if not complete:
         msg = f"a {compression.name} body is cut short"
         raise ProtocolError(msg)

@@ -187,8 +187,12 @@ _PULL_STATUS = {
 }
 
 
-def read_pull(frame: Frame, queue: MessageQueue, offset: int, message_filter: TagFilter | SqlFilter | None) -> PullResult:
+def read_pull(
+    frame: Frame, queue: MessageQueue, offset: int, message_filter: TagFilter | SqlFilter | None, max_bytes: int
+) -> PullResult:
     """Read the answer to a pull: decode its messages and cut off what lies below the offset asked for.
+
+    Compressed bodies become at most `max_bytes` together, or one message: then the result ends before the others.
 
     Raises:
         RocketMQError: the one that fits the answer's code.
@@ -197,14 +201,17 @@ def read_pull(frame: Frame, queue: MessageQueue, offset: int, message_filter: Ta
     if status is None:
         raise failure(frame, f"pull from {_name(queue)} at offset {offset}")
     batch = DecodedBatch.empty(queue)
+    next_offset = number(frame, "nextBeginOffset")
     if status is PullStatus.FOUND:
         # A pull into the middle of a batch topic's unit brings the whole unit.
-        batch = decode_stored(queue, frame.body).between(offset)
+        batch = decode_stored(queue, frame.body, end=next_offset, most_unpacked=max_bytes).between(offset)
+        if batch.is_cut:
+            next_offset = batch.offsets[-1] + 1
         if isinstance(message_filter, TagFilter):
             batch = _matching_tags(batch, message_filter)
     return PullResult(
         status,
-        next_offset=number(frame, "nextBeginOffset"),
+        next_offset=next_offset,
         min_offset=number(frame, "minOffset"),
         max_offset=number(frame, "maxOffset"),
         batch=batch,

@@ -11,6 +11,7 @@ import pytest
 from rocketmq_remoting import (
     Client,
     ClientClosed,
+    Compression,
     Message,
     MessageQueue,
     PullStream,
@@ -156,6 +157,22 @@ def test_a_topic_created_anew_is_a_gap(client: Client, new_topic: TopicMaker, fi
                 with suppress(TopicNotFound, RequestTimeout):
                     stream.next(1)
         assert (caught.value.start, caught.value.end, caught.value.reason) == (0, 10, "lost")
+
+
+def test_compressed_messages_are_joined_and_buffered_as_what_they_become(client: Client, new_topic: TopicMaker) -> None:
+    (queue,) = new_topic()
+    # 40 answers' worth in one answer: 200 KiB each, some hundred bytes as they are stored.
+    client.send_batch(queue, encode_batch([bytes(200 << 10)] * 60, compression=Compression.ZLIB))
+    client.barrier(queue.broker)
+    with PullStream(client, queue, 0, max_bytes_buffered=1 << 20) as stream:
+        offsets: list[int] = []
+        while len(offsets) < 60:
+            batch = stream.next(60)
+            assert batch is not None
+            assert sum(map(len, batch.bodies)) <= 2 << 20
+            assert not batch.damaged
+            offsets += batch.offsets
+        assert offsets == list(range(60))
 
 
 def test_a_stream_with_a_filter_delivers_what_fits_and_passes_the_rest(client: Client, new_topic: TopicMaker) -> None:

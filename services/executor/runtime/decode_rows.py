@@ -15,7 +15,7 @@ from rocketmq_remoting.batch import DecodedBatch
 from rocketmq_remoting.protocol.properties import UNIQUE_KEY, decode_properties
 from services.executor.runtime.failures import Failure, RecordFailed, Stage
 from services.executor.runtime.marks import behind, parse
-from services.executor.runtime.parts import BadRecord, Decoder, Made, Part, headers_of
+from services.executor.runtime.parts import BadRecord, Decoder, Made, Part, damaged, headers_of
 from services.executor.runtime.queues import text
 
 
@@ -68,6 +68,8 @@ class RowsDecoder(Decoder):
         offset, body, raw = batch.offsets[index], batch.bodies[index], batch.raw_properties[index]
         part = self._empty(queue, topic, offset, now)
         part.until, part.stored_ms, part.marks = offset + 1, batch.store_timestamps_ms[index], behind([raw])
+        if offset in batch.damaged:
+            return self._with_bad(part, [BadRecord(queue, offset, damaged(batch, offset, body), raw)], 1)
         try:
             whole = unpack(body)
         except RecordError as error:

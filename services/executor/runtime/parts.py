@@ -180,6 +180,8 @@ class Decoder:
         columns = self._columns(raws, times, lambda index: batch[index if kept is None else kept[index]].message_id)
         until = batch.offsets[-1] + 1
         bad: dict[int, Failure] = columns.bad
+        if batch.damaged:
+            bad.update(_damaged(batch, offsets, bodies))
         values, schemas = self._values(bodies, columns.tombstones, bad)
         made = Made(values, schemas, columns.keys, columns.times, columns.headers)
         if self._chain:
@@ -455,6 +457,15 @@ def _stored_before(batch: DecodedBatch, until: int) -> int:
 def _whole(failure: Failure, body: bytes) -> Failure:
     """Of the whole message: where its key is bad, the body must not be lost."""
     return failure if failure.original is body else failure.of_bytes(body)
+
+
+def damaged(batch: DecodedBatch, offset: int, body: bytes) -> Failure:
+    """Of a message whose content can't be read from what the broker has (`DecodedBatch.damaged`)."""
+    return Failure.of_value(Stage.CONVERT, batch.damaged[offset], body, DecodedBatch)
+
+
+def _damaged(batch: DecodedBatch, offsets: Sequence[int], bodies: Sequence[bytes]) -> dict[int, Failure]:
+    return {i: damaged(batch, offset, bodies[i]) for i, offset in enumerate(offsets) if offset in batch.damaged}
 
 
 def _first_offset(part: Part) -> int:

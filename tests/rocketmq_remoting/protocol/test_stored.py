@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rocketmq_remoting import Compression, MessageQueue, ProtocolError, encode_batch, encode_properties
-from rocketmq_remoting.protocol.compression import COMPRESSED_FLAG, compress
+from rocketmq_remoting.protocol.compression import COMPRESSED_FLAG, MAX_BODY_BYTES, compress
 from rocketmq_remoting.protocol.stored import INNER_BATCH_FLAG, MAGIC_V1, MAGIC_V2, NEED_UNWRAP_FLAG, decode_stored
 
 QUEUE = MessageQueue("topic", "broker", 3)
@@ -161,4 +161,76 @@ def test_arbitrary_units_decode_or_raise_protocol_error(unit: bytes) -> None:
         batch = decode_stored(QUEUE, Stored(unit, sys_flag=UNIT).encode())
     except ProtocolError:
         return
-    assert sum(map(len, batch.bodies)) < len(unit)
+    assert sum(map(len, batch.bodies)) < len(unit) or (batch.bodies == [unit] and list(batch.damaged) == [0])
+
+
+ZLIB = COMPRESSED_FLAG | Compression.ZLIB.value
+
+
+@pytest.mark.parametrize(
+    ("body", "flag", "why"),
+    [
+        (b"garbage", ZLIB, "damaged zlib body"),
+        (compress(b"plain" * 100, Compression.ZLIB)[:-4], ZLIB, "cut short"),
+        (b"garbage", COMPRESSED_FLAG | Compression.ZSTD.value, "damaged zstd body"),
+        (b"garbage", COMPRESSED_FLAG | Compression.LZ4.value, "damaged lz4 body"),
+        (b"garbage", COMPRESSED_FLAG | 7 << 8, "unknown compression type 7"),
+        (
+            compress(bytes(MAX_BODY_BYTES + 1), Compression.ZSTD),
+            COMPRESSED_FLAG | Compression.ZSTD.value,
+            "more than 134217728 bytes",
+        ),
+    ],
+)
+def test_a_body_that_cannot_be_unpacked_costs_its_message_alone(body: bytes, flag: int, why: str) -> None:
+    stored = [Stored(b"before", 5), Stored(body, 6, b"a\x01b\x02", flag), Stored(b"after", 7)]
+    batch = decode_stored(QUEUE, b"".join(each.encode() for each in stored), most_unpacked=1 << 30)
+    assert (batch.bodies, batch.offsets, list(batch.damaged)) == ([b"before", body, b"after"], [5, 6, 7], [6])
+    assert why in str(batch.damaged[6])
+    assert not batch.is_cut
+    assert list(batch.between(7).damaged) == []
+    assert list(batch.select([False, True, True]).damaged) == [6]
+    assert list(type(batch).concat([batch.between(0, 6), batch.between(6)]).damaged) == [6]
+
+
+def _unit(messages: int, base: int, count: int | None, payload: bytes | None = None, *, flag: int = UNIT) -> Stored:
+    said = b"" if count is None else b"INNER_NUM\x01%d\x02" % count
+    return Stored(encode_batch([b"inner"] * messages).payload if payload is None else payload, base, said, flag)
+
+
+@pytest.mark.parametrize(
+    ("unit", "offsets"),
+    [
+        # What a broker says of it is right, and its content is not.
+        (_unit(0, 6, 3, b"garbage"), [6, 7, 8]),
+        (_unit(0, 6, 3, b"garbage", flag=UNIT | ZLIB), [6, 7, 8]),
+        # Anybody can set the flags of a unit, on a topic that has none.
+        (_unit(0, 6, None, b"garbage"), [6]),
+        (_unit(0, 6, 30_000, b"garbage"), [6]),
+        (_unit(3, 6, 3), [6]),
+        (_unit(0, 6, 1, b""), [6]),
+    ],
+)
+@pytest.mark.parametrize("is_last", [False, True])
+def test_a_unit_that_cannot_be_unwrapped_costs_its_own_offsets_alone(unit: Stored, offsets: list[int], *, is_last: bool) -> None:
+    before, after = Stored(b"before", 5).encode(), Stored(b"after", offsets[-1] + 1).encode()
+    answer = before + unit.encode() + (b"" if is_last else after)
+    batch = decode_stored(QUEUE, answer, end=offsets[-1] + (1 if is_last else 2))
+    assert batch.bodies[:2] == [b"before", unit.body]
+    assert batch.offsets == [5, *offsets, *([] if is_last else [offsets[-1] + 1])]
+    assert list(batch.damaged) == offsets
+    assert all(batch.bodies[1 + more] == b"" for more in range(1, len(offsets)))
+
+
+def test_what_unpacks_to_more_than_was_asked_for_is_left_in_the_answer() -> None:
+    stored = [Stored(compress(bytes(1_000), Compression.ZLIB), offset, sys_flag=ZLIB).encode() for offset in range(10)]
+    batch = decode_stored(QUEUE, b"".join(stored), most_unpacked=3_500)
+    assert (batch.offsets, batch.is_cut, batch.unpacked_bytes) == ([0, 1, 2], True, 3_000)
+    assert batch.nbytes > 3_000
+    batch = decode_stored(QUEUE, b"".join(stored), most_unpacked=10_000)
+    assert (len(batch), batch.is_cut) == (10, False)
+    # The first one is given out, or reading would never get past it; what is not compressed costs nothing more.
+    batch = decode_stored(QUEUE, stored[4] + stored[5] + Stored(b"plain", 6).encode(), most_unpacked=10)
+    assert (batch.offsets, batch.is_cut) == ([4], True)
+    batch = decode_stored(QUEUE, Stored(bytes(100), 3).encode() + stored[4], most_unpacked=10)
+    assert (batch.offsets, batch.is_cut) == ([3], True)

@@ -11,10 +11,11 @@ from rocketconnect_sdk.schema import BYTES, STRING, Schema
 from rocketconnect_sdk.sink import SourceMark
 from rocketconnect_sdk.transforms.chain import Chain
 from rocketmq_remoting.batch import DecodedBatch, Source
+from rocketmq_remoting.errors import ProtocolError
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import encode_properties
 from services.executor.runtime.failures import ErrorPolicy, Stage
-from services.executor.runtime.parts import Decoder, Part, Wanted
+from services.executor.runtime.parts import Part, Wanted, decoder
 from services.executor.runtime.spark_batches import columns_of, spark_array
 
 QUEUE = MessageQueue("t", "b", 3)
@@ -56,7 +57,7 @@ def decode(
 ) -> list[Part]:
     policy = ErrorPolicy(tolerant=tolerant, dead_letter_topic="", properties=True, log=False, log_values=False)
     text = converter("string", {}, is_key=False)
-    return Decoder(text, value or text, policy, wanted, Chain([])).decode(batch, kept, batch.offsets[0], MARKS, 1.0, {})
+    return decoder(text, value or text, policy, wanted, Chain([])).decode(batch, kept, batch.offsets[0], MARKS, 1.0, {})
 
 
 def test_doubles_are_left_out_and_the_range_is_whole() -> None:
@@ -84,6 +85,22 @@ def test_bad_messages_are_told_and_the_others_go_on() -> None:
     assert part.records.values == ["a", "c"]
     assert [(bad.offset, bad.failure.original) for bad in part.bad] == [(101, b"x")]
     assert (part.read, part.until, part.error) == (3, 103, None)
+
+
+@pytest.mark.parametrize("tolerant", [True, False])
+@pytest.mark.parametrize("packed", [False, True], ids=["messages", "packed messages"])
+def test_what_cannot_be_read_from_a_message_is_bad_though_a_converter_could_take_it(*, tolerant: bool, packed: bool) -> None:
+    batch = pulled([b"packed", b"a"])
+    batch.damaged = {100: ProtocolError("cut short")}
+    value = converter("arrow", {}, is_key=False) if packed else None
+    parts = decode(batch, value=value, tolerant=tolerant)
+    bad = [(record.offset, record.failure.original, record.failure.message) for part in parts for record in part.bad]
+    if tolerant:
+        assert bad[0] == (100, b"packed", "cut short")
+        assert [part.until for part in parts][-1] == 102
+    else:
+        assert (parts[-1].until, bad) == (100, [])
+        assert "offset 100: convert: ProtocolError: cut short" in str(parts[-1].error)
 
 
 def test_without_tolerance_the_part_ends_before_the_first_bad_message() -> None:

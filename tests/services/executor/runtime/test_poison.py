@@ -8,7 +8,9 @@ import pytest
 
 from rocketconnect_sdk.converters import converter
 from rocketconnect_sdk.schema import STRING, Schema, Type, struct
-from rocketmq_remoting.model import Message
+from rocketmq_remoting.batch import EncodedBatch, encode_batch
+from rocketmq_remoting.model import Compression, Message
+from rocketmq_remoting.protocol.compression import COMPRESSED_FLAG, MAX_BODY_BYTES, compress
 from services.executor.runtime.task import Kind
 from tests.registry.server import TestRegistry, running
 from tests.services.executor.runtime.conftest import Tasks
@@ -46,14 +48,14 @@ def letter(tasks: Tasks, topic: str) -> tuple[bytes, dict[str, str]]:
     return message.body, {name.removeprefix(prefix): value for name, value in message.properties.items()}
 
 
-def run(tasks: Tasks, config: Mapping[str, str]) -> tuple[list[Any], bytes, dict[str, str]]:
+def run(tasks: Tasks, config: Mapping[str, str], good: int = COUNT - 1) -> tuple[list[Any], bytes, dict[str, str]]:
     """What a sink has written, and the dead letter."""
     dead = f"dead-{tasks.unique}"
     file = tasks.path / "out"
     own = {"connector.class": "file_lines", "engine": "native", "filename": str(file), "batch.records": str(COUNT)}
     tolerant = {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": dead}
     sink = tasks.start(Kind.SINK, {**own, **tolerant, **config})
-    sink.reporter.wait_for_out(COUNT - 1, 120)
+    sink.reporter.wait_for_out(good, 120)
     assert sink.stop().clean
     assert sink.reporter.metrics.dead_letters == 1
     return [json.loads(line) for line in file.read_text().splitlines()], *letter(tasks, dead)
@@ -72,6 +74,29 @@ def test_of_bytes_that_a_converter_cannot_read(tasks: Tasks, registry: TestRegis
     assert found == GOOD
     assert body == bodies[POISONED]
     assert (said["stage"], said["offset"], said["exception.class.name"]) == ("CONVERTER", str(POISONED), "RecordError")
+
+
+@pytest.mark.parametrize(
+    ("poison", "flag", "error"),
+    [
+        (b"garbage", COMPRESSED_FLAG | Compression.ZLIB.value, "ProtocolError"),
+        (compress(bytes(MAX_BODY_BYTES + 1), Compression.ZLIB), COMPRESSED_FLAG | Compression.ZLIB.value, "UnpacksToMore"),
+    ],
+    ids=["garbage said to be compressed", "a bomb"],
+)
+def test_of_a_message_that_a_producer_has_made_unreadable(tasks: Tasks, poison: bytes, flag: int, error: str) -> None:
+    tasks.create_topic(1)
+    (queue,) = tasks.client.queues(tasks.topic)
+    rows = [json.dumps({"n": number}).encode() for number in range(200)]
+    tasks.client.send_batch(queue, [Message(row) for row in rows[:100]], 20)
+    unreadable = EncodedBatch(encode_batch([poison]).payload, 1, flag)
+    at = tasks.client.send_batch_async(queue, unreadable, 20).result().queue_offset
+    tasks.client.send_batch(queue, [Message(row) for row in rows[100:]], 20)
+    config = {"value.converter": "json", "value.converter.schemas.enable": "false"}
+    found, body, said = run(tasks, config, len(rows))
+    assert found == [{"n": number} for number in range(200)]
+    assert body == poison
+    assert (said["stage"], said["offset"], said["exception.class.name"]) == ("CONVERTER", str(at), error)
 
 
 @pytest.mark.parametrize(
