@@ -5,7 +5,7 @@ import pytest
 from rocketmq_remoting.model import Message, MessageQueue
 from services.executor.runtime import sink_queues
 from services.executor.runtime.positions import PositionClient, Stored
-from services.executor.runtime.takeover import Row, row_name
+from services.executor.runtime.source_queues import ROW, map_row
 from services.executor.runtime.task import Endpoints, Kind, State
 from tests.services.executor.runtime.conftest import Tasks, rows
 
@@ -165,8 +165,8 @@ def test_a_source_that_starts_while_one_of_its_brokers_is_away_waits_and_names_i
     config = {"connector.class": "lines", "files": str(tasks.file("a", ["one"]))}
     before = PositionClient(Endpoints(tasks.name_servers, tasks.position), tasks.spec(Kind.SOURCE, config, 1, 0, 1, "", 1))
     before.open()
-    row = Row(1, 1, {tasks.topic: (here, MessageQueue(tasks.topic, "gone", 0))}, tasks=1)
-    before.store({row_name(0): row.stored(1)})
+    queues = {tasks.topic: (here, MessageQueue(tasks.topic, "gone", 0))}
+    before.store({ROW: map_row(queues, revision=1)})
     before.close()
     running = tasks.start(Kind.SOURCE, config, epoch=2)
     assert "broker gone has no master" in running.reporter.wait_for_state(State.WAITING)
