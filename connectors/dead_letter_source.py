@@ -132,8 +132,10 @@ class DeadLetterTask(SourceTask):
             if others is not None and queue.next_time() > others:
                 break
             letter = queue.take()
-            body = queue.newest_body(letter)
-            if body is None or not self._filter.takes(letter):
+            if not self._filter.takes(letter):
+                continue
+            body = self._body(queue, letter)
+            if body is None:
                 continue
             is_sent = not self._is_overtaken(letter)
             if queue.decide(letter, is_sent=is_sent):
@@ -145,6 +147,19 @@ class DeadLetterTask(SourceTask):
         if self._own_topics:
             batch.topics = [letter.notes.get("topic", "") for letter, _ in letters]
         return batch
+
+    def _body(self, queue: "_Queue", letter: DeadLetter) -> bytes | None:
+        """What is to be sent; None: nobody has made a message of it yet."""
+        edition = queue.edition(letter)
+        if edition is not None:
+            return edition.body
+        if letter.is_unmade(self._to, is_own=self._own_topics):
+            self._context.log.warning(
+                "dead letter %s is left out: its source never made a message of it; edit it into the form of its topic's messages",
+                letter.id,
+            )
+            return None
+        return None if letter.is_cut else letter.message.body
 
     def _end(self) -> SourceBatch | None:
         """The last note, when everything else is confirmed."""
@@ -275,12 +290,9 @@ class _Queue:
         """The next one."""
         return DeadLetter.of(self.read.popleft())
 
-    def newest_body(self, letter: DeadLetter) -> bytes | None:
-        """What is to be sent; None: only a part of it is known."""
-        edition = self._editions.get(letter.message.offset)
-        if edition is not None:
-            return edition.body
-        return None if letter.is_cut else letter.message.body
+    def edition(self, letter: DeadLetter) -> Message | None:
+        """Its newest edition."""
+        return self._editions.get(letter.message.offset)
 
     def decide(self, letter: DeadLetter, *, is_sent: bool) -> bool:
         """Whether it is to be sent now: it is one of those that are sent, and was not before."""

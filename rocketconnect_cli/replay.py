@@ -59,7 +59,7 @@ def replay(
                 "requestId": uuid.uuid4().hex,
                 "author": author(),
             }
-            like = {"replay": "", "topic": "", "count": "", "cut": "", "replayed": ""}
+            like = {"replay": "", "topic": "", "count": "", "cut": "", "replayed": "", "unmade": ""}
             done = client.request("POST", f"{connector_path(name)}/deadLetters:replay", body=body, like=like)
         if done["replay"] and not no_wait:
             done |= _wait(client, name, done["replay"])
@@ -135,6 +135,9 @@ def _told(done: dict[str, Any], *, dry_run: bool, if_newer: bool, left: bool) ->
         said += f"; `rocketconnect connector status {done['replay']}` shows it until it is done"
     if cut := int(done.get("cut", 0)):
         said += f"; {cut} can't be sent, because they are cut: edit them first"
+    if unmade := int(done.get("unmade", 0)):
+        said += f"; {unmade} can't be sent, because the source never made messages of them: give them the form of the topic's "
+        said += "messages with `dlq edit`, or send them as they are to another topic with --to TOPIC"
     if before := int(done.get("replayed", 0)):
         of_all = f"; left out {before} that were replayed before (--again sends them, too)"
         said += of_all if left else f"; {before} of them were replayed before"

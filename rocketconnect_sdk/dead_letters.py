@@ -130,6 +130,19 @@ class DeadLetter:
         """It holds only the first part of the original."""
         return "cut" in self.notes
 
+    def is_unmade(self, topic: str, *, is_own: bool) -> bool:
+        """Whether its body, as it came here, was never that of a message of the topic that it is to be sent to.
+
+        What a source failed at before it was to be sent has passed no converter: whoever reads the topic would fail at it. Of a
+        letter that does not say where it failed nobody knows better.
+
+        Args:
+            topic: Where it is to be sent to.
+            is_own: That is where its source would have sent it, whatever topic that is.
+        """
+        is_meant = is_own or ("source.partition" in self.notes and self.notes.get("topic") == topic)
+        return is_meant and self.stage != "send"
+
     @property
     def replays(self) -> int:
         """How often it was replayed before it came here."""

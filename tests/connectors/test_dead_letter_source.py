@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from connectors.dead_letter_source import DeadLetterSource, DeadLetterTask
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.dead_letters import PREFIX
+from rocketconnect_sdk.dead_letters import PREFIX, DeadLetter
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import SourceBatch
 from rocketconnect_sdk.replay_notes import ReplayNote
@@ -156,3 +156,23 @@ def test_if_newer_leaves_out_what_a_newer_record_of_its_key_has_overtaken() -> N
     }
     assert sent(task(queues, {}, replay_if_newer="true")) == ["0:1", "1:0", "0:2", "1:1", "0:3", "1:2"]
     assert sent(task(queues, {}))[0] == "0:0"
+
+
+def refused(offset: int, stage: str, **more: str) -> Message:
+    """A letter of a source."""
+    notes = {"source.partition": "file", "source.offset": str(offset), "topic": "t", "stage": stage, **more}
+    return letter(0, offset, 10 + offset, **{f"{PREFIX}{name}": value for name, value in notes.items() if value})
+
+
+def test_what_a_source_never_made_a_message_of_is_sent_only_when_it_was_edited_or_to_another_topic() -> None:
+    stages = ["TASK_POLL", "TRANSFORMATION", "CONVERTER", "ROCKETMQ_PRODUCE", "TASK_POLL", ""]
+    letters = [refused(offset, stage) for offset, stage in enumerate(stages)]
+    edition = Message("dead/b/0", 6, b"mended", DeadLetter.of(letters[4]).edited(b"mended"), 100)
+    queues = {"dead/b/0": [*letters, edition]}
+    options = {"replay_letters": "b:0:0-6", "replay_ends": "b:0:0-7"}
+    own = task(queues, {}, **options, replay_own_topics="true", replay_to="t")
+    assert [batch and (batch.values, batch.topics) for batch in (own.poll(), own.poll(), own.poll())] == [
+        *(([b"0:3"], ["t"]), ([b"mended"], ["t"]), None)
+    ]
+    assert sent(task(queues, {}, **options, replay_to="t")) == ["0:3", "mended"]
+    assert sent(task(queues, {}, **options, replay_to="aside")) == ["0:0", "0:1", "0:2", "0:3", "mended", "0:5"]

@@ -48,12 +48,16 @@ class Choice:
         cut: How many of them nobody can send.
         replayed: How many were asked for that had been replayed before.
         spans: Where they are.
+        unmade: How many more were asked for that are of no message yet: see DeadLetter.is_unmade.
+        first_unmade: The id of the first of those.
     """
 
     letters: int
     cut: int
     replayed: int
     spans: Spans
+    unmade: int = 0
+    first_unmade: str = ""
 
 
 class TooMany(Exception):
@@ -119,7 +123,7 @@ class Box:
         begin = self._reader.since(queue, time_ms)
         return [(max(first, begin), until) for first, until in spans if until > begin]
 
-    def choose(self, spans: Spans, wanted: Filter, topic: str, *, again: bool) -> Choice:
+    def choose(self, spans: Spans, wanted: Filter, topic: str, *, again: bool, is_own: bool = False) -> Choice:
         """What of these is to be sent.
 
         Args:
@@ -127,11 +131,13 @@ class Box:
             wanted: Which.
             topic: Where they are to be sent to: what was sent elsewhere was not replayed.
             again: Also those that were replayed before.
+            is_own: Each goes to where its source would have sent it.
 
         Raises:
             TooMany: there was no time to look at all of them.
         """
-        letters = cut = 0
+        letters = cut = unmade = 0
+        first_unmade = ""
         replayed: dict[str, list[int]] = {}
         editions = {queue: self._editions(queue, each[0][0]) for queue, each in spans.items()}
         notes = self._notes(0)
@@ -144,17 +150,20 @@ class Box:
             found = Found(letter, editions[queue].get(message.offset), notes.last(queue, message.offset, topic))
             if found.is_replayed:
                 replayed.setdefault(queue, []).append(message.offset)
-            if again or not found.is_replayed:
+            if found.edition is None and letter.is_unmade(topic, is_own=is_own):
+                unmade += 1
+                first_unmade = first_unmade or letter.id
+            elif again or not found.is_replayed:
                 letters += 1
                 cut += found.is_cut
         count = sum(map(len, replayed.values()))
         if again:
-            return Choice(letters, cut, count, spans)
+            return Choice(letters, cut, count, spans, unmade, first_unmade)
         left = {
             queue: without_spans(each, join_spans((offset, offset + 1) for offset in replayed.get(queue, ())))
             for queue, each in spans.items()
         }
-        return Choice(letters, cut, count, {queue: each for queue, each in left.items() if each})
+        return Choice(letters, cut, count, {queue: each for queue, each in left.items() if each}, unmade, first_unmade)
 
     def done(self, connector: str, replay: str) -> Done:
         """What a replay of the dead letters of a connector has done so far."""

@@ -137,6 +137,7 @@ class DeadletterService(DeadletterServiceServicer):
 
         replay, choice = await self._look(context, _topic(failed), choose)
         answer = pb.ReplayDeadLettersResponse(topic=topic, count=choice.letters, cut=choice.cut, replayed=choice.replayed)
+        answer.unmade = choice.unmade
         if not request.dry_run and choice.letters:
             answer.replay = name_of(failed.name, request.request_id or uuid.uuid4().hex)
             by = caller(context).named(request.author)
@@ -228,7 +229,9 @@ def _chosen(box: Box, failed: connectors.Connector, topic: str, request: pb.Repl
         letters = {queue: spans for queue, spans in letters.items() if spans}
     own = failed.type == connectors.CONNECTOR_TYPE_SOURCE and not request.to
     wanted = wire.wanted(request)
-    choice = box.choose(letters, wanted, topic, again=request.again or not request.all)
+    choice = box.choose(letters, wanted, topic, again=request.again or not request.all, is_own=own)
+    if request.ids and choice.unmade:
+        raise _unmade(failed.name, topic, choice)
     replay = Replay(
         _topic(failed),
         choice.spans,
@@ -281,6 +284,16 @@ def _topic(connector: connectors.Connector) -> str:
 def _place(token: str) -> tuple[str, int]:
     queue, _, offset = token.rpartition(":")
     return queue, int(offset)
+
+
+def _unmade(connector: str, topic: str, choice: Choice) -> FailedPrecondition:
+    more = f", and {choice.unmade - 1} more of those that were named," if choice.unmade > 1 else ""
+    message = (
+        f"dead letter {choice.first_unmade}{more} can't be sent to {topic}: source {connector!r} never made a message of it, so "
+        "its body has passed no converter, and a sink would fail at it; give it the form of the topic's messages with "
+        f"`rocketconnect dlq edit {connector} {choice.first_unmade}`, or send it as it is to another topic with --to TOPIC"
+    )
+    return FailedPrecondition("DEAD_LETTER_UNMADE", message, connector=connector, id=choice.first_unmade)
 
 
 def _invalid(problems: list[FieldProblem]) -> InvalidArgument:

@@ -55,3 +55,15 @@ def test_a_letter_is_shown_with_its_last_replay() -> None:
     assert [each.replayed and (each.replayed.topic, each.replayed.time_ms) for each in found] == [
         *(("back", 100), ("elsewhere", 300), None, None)
     ]
+
+
+def test_what_a_source_never_made_a_message_of_is_not_among_what_is_sent_and_is_counted_until_it_is_edited() -> None:
+    notes = {f"{PREFIX}connector.name": "rows", f"{PREFIX}source.partition": "file", f"{PREFIX}topic": "back"}
+    stages = ["TASK_POLL", "TASK_POLL", "ROCKETMQ_PRODUCE"]
+    letters = [Message("dead/b/0", at, b"\xff\xfe", {**notes, f"{PREFIX}stage": each}, 10) for at, each in enumerate(stages)]
+    mended = Message("dead/b/0", 3, b"mended", DeadLetter.of(letters[1]).edited(b"mended"), 20)
+    spans = {"dead/b/0": [(0, 3)]}
+    made = Box(Topic({"dead/b/0": [*letters, mended]}), "dead", time.monotonic() + 60)
+    assert made.choose(spans, Filter("rows"), "back", again=True) == Choice(2, 0, 0, spans, 1, "b:0:0")
+    assert made.choose(spans, Filter("rows"), "other", again=True, is_own=True) == Choice(2, 0, 0, spans, 1, "b:0:0")
+    assert made.choose(spans, Filter("rows"), "aside", again=True) == Choice(3, 0, 0, spans)

@@ -487,6 +487,7 @@ class ReplayDeadLettersResponse(_message.Message):
     COUNT_FIELD_NUMBER: _builtins.int
     CUT_FIELD_NUMBER: _builtins.int
     REPLAYED_FIELD_NUMBER: _builtins.int
+    UNMADE_FIELD_NUMBER: _builtins.int
     replay: _builtins.str
     """The connector that does it. Empty after a dry run."""
     topic: _builtins.str
@@ -499,6 +500,10 @@ class ReplayDeadLettersResponse(_message.Message):
     """How many of those that were asked for were replayed there before, and not edited since. They are left out where all were asked
     for, and not again.
     """
+    unmade: _builtins.int
+    """How many more can't be sent, because the source never made messages of them, and they were not edited. With ids the request is
+    refused then.
+    """
     def __init__(
         self,
         *,
@@ -507,10 +512,11 @@ class ReplayDeadLettersResponse(_message.Message):
         count: _builtins.int = ...,
         cut: _builtins.int = ...,
         replayed: _builtins.int = ...,
+        unmade: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["count", b"count", "cut", b"cut", "replay", b"replay", "replayed", b"replayed", "topic", b"topic"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["count", b"count", "cut", b"cut", "replay", b"replay", "replayed", b"replayed", "topic", b"topic", "unmade", b"unmade"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
