@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from connectors.file_sink.columns import Columns
 from connectors.file_sink.forms import typed_batches, unwritable
-from connectors.file_sink.jobs import STAGED, job_trouble, parts_of, uri
+from connectors.file_sink.jobs import STAGED, check_all_there, job_trouble, parts_of, rows_in, uri
 from rocketconnect_sdk.converters.json_schema import from_json, to_json
 from rocketconnect_sdk.errors import RetriableError
 from rocketconnect_sdk.files import Manifest, ManifestLog, Owner
@@ -137,6 +137,8 @@ class DatasetTask(DataFrameSinkTask):
                 rows.write.options(**STAGED).format(self._format).save(uri(directory))
             with understood(directory):
                 parts = parts_of(directory)
+                there = rows_in(parts, self._format)
+                check_all_there(directory, parts, there=there, written=commit.rows, unit="rows")
                 for part in parts:
                     _sync(part)
                 sync_directory(directory)

@@ -1,7 +1,7 @@
 """One file of lines: Spark makes the lines, the driver appends them."""
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from connectors.file_sink.columns import Columns, named
 from connectors.file_sink.forms import LineForm, blocks, unwritable
-from connectors.file_sink.jobs import STAGED, job_trouble, parts_of, uri
+from connectors.file_sink.jobs import STAGED, CountedLines, check_all_there, job_trouble, parts_of, uri
 from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.files import AppendedFile, StagedFile
 from rocketconnect_sdk.files.trouble import understood
@@ -82,7 +82,7 @@ class SingleFileTask(DataFrameSinkTask):
         self._attempt += 1
         directory = self._file.staged / f"{commit.token[:16]}-{self._attempt}"
         try:
-            self._file.append(list(self._stage(frame, kind, directory)), commit, remember=remember, first=first)
+            self._file.append(self._stage(frame, kind, directory), commit, remember=remember, first=first)
         finally:
             shutil.rmtree(directory, ignore_errors=True)
 
@@ -114,14 +114,18 @@ class SingleFileTask(DataFrameSinkTask):
             msg = f"{self._file.path}: {error}"
             raise RecordError(msg) from error
 
-    def _stage(self, frame: "DataFrame", kind: pa.DataType, directory: Path) -> Iterator[StagedFile]:
+    def _stage(self, frame: "DataFrame", kind: pa.DataType, directory: Path) -> list[StagedFile]:
         if self._form.format == "text" and (pa.types.is_string(kind) or pa.types.is_binary(kind)):
             lines = frame if pa.types.is_string(kind) else frame.select(frame["value"].cast("string"))
         else:
             made = frame.mapInArrow(partial(blocks, self._form), "value binary")
             lines = made.select(made["value"].cast("string"))
+        counted = CountedLines(lines)
         with job_trouble(directory):
-            lines.write.options(compression="none", **STAGED).text(uri(directory))
+            counted.frame.write.options(compression="none", **STAGED).text(uri(directory))
         with understood(directory):
-            for path in parts_of(directory):
-                yield StagedFile(str(path), path.stat().st_size)
+            parts = parts_of(directory)
+            staged = [StagedFile(str(path), path.stat().st_size) for path in parts]
+        there = sum(file.length for file in staged)
+        check_all_there(directory, parts, there=there, written=counted.size(), unit="bytes")
+        return staged

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 import pytest
 
-from connectors.file_sink import FileSink, single
+from connectors.file_sink import FileSink, dataset, jobs, single
 from rocketconnect_sdk.conformance.sink_case import spark_session
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, RecordError, RetriableError, SystemAway
@@ -266,3 +266,44 @@ def test_a_batch_that_counts_gets_its_names_when_that_works_again(tmp_path: Path
         sink.write(["a", "b"])
     sink.write(["a", "b"])
     assert [row["value"] for row in rows(tmp_path / "out")] == ["a", "b"]
+
+
+@pytest.mark.parametrize("form", ["text", "csv", "jsonlines", "parquet", "orc"])
+@pytest.mark.parametrize("lost", ["all", "one part"])
+def test_a_batch_of_which_the_driver_does_not_see_all_is_not_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, lost: str
+) -> None:
+    """As on a remote master without a shared path: tasks write to the disks of their own machines."""
+    monkeypatch.setattr(dataset, "_ROWS_OF_A_FILE", 5_000)
+    module = dataset if form in ("parquet", "orc") else single
+
+    def elsewhere(directory: Path) -> str:
+        directory.mkdir(parents=True, exist_ok=True)
+        return jobs.uri(tmp_path / "worker" / directory.name)
+
+    def without_first(directory: Path) -> list[Path]:
+        jobs.parts_of(directory)[0].unlink()
+        return jobs.parts_of(directory)
+
+    values = [f"{index}\n, ü" if index % 3 else "" for index in range(6_000)]
+    sink = Sinking(tmp_path / "out", format=form)
+    with monkeypatch.context() as patch:
+        if lost == "all":
+            patch.setattr(module, "uri", elsewhere)
+        else:
+            patch.setattr(module, "parts_of", without_first)
+        seen = r"sees 0, in 0" if lost == "all" else r"sees [1-9]\d*, in [1-9]"
+        with pytest.raises(
+            PermanentError, match=rf"out.*(rows|bytes) that Spark has written, the driver {seen}.*Set filename to such a path"
+        ):
+            sink.write(values)
+    assert sink.task.start() == {}
+    sink.write(values)
+    assert sink.task.start() == {QUEUE: QueuePosition(len(values))}
+    if module is single:
+        small = Sinking(tmp_path / "small", format=form)
+        small.write(values[:3_000])
+        small.write(values[3_000:])
+        assert (tmp_path / "out").read_bytes() == (tmp_path / "small").read_bytes()
+    else:
+        assert pads.dataset(tmp_path / "out", format=form).count_rows() == len(values)
