@@ -2,6 +2,7 @@
 
 import os
 import platform
+import shutil
 import statistics
 import subprocess
 from collections import defaultdict
@@ -140,5 +141,7 @@ def _machine() -> str:
 
 
 def _commit() -> str:
+    if shutil.which("git") is None:
+        return "unknown"
     answer = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
     return answer.stdout.strip() or "unknown"
