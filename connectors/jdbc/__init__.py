@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING
 
 from connectors.jdbc.dialect import Dialect, Fault, Table
-from connectors.jdbc.place import Place, parse_url, url_problem
+from connectors.jdbc.place import Place, parse_url
 
 if TYPE_CHECKING:
     from connectors.jdbc.reading import Reading
 
-__all__ = ["Dialect", "Fault", "Place", "Table", "dialect_of", "parse_url", "reading_of", "url_problem"]
+__all__ = ["Dialect", "Fault", "Place", "Table", "dialect_of", "parse_url", "reading_of"]
 
 
 def dialect_of(place: Place) -> Dialect:

@@ -5,7 +5,6 @@ from urllib.parse import unquote, urlsplit
 
 _KINDS = {"postgresql": "postgres", "postgres": "postgres", "mysql": "mysql", "mariadb": "mysql", "sqlite": "sqlite"}
 _PORTS = {"postgres": 5432, "mysql": 3306, "sqlite": 0}
-FIX = "Write postgresql://host:5432/database, mysql://host:3306/database or sqlite:////absolute/path; a jdbc: before it is taken."
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from connectors.jdbc import dialect_of, parse_url, url_problem
-from connectors.jdbc.place import FIX
+from connectors.jdbc import dialect_of, parse_url
+from connectors.jdbc.options import CONNECTION
 from rocketconnect_sdk.columns import DOC, columns_problem, parse_columns
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
@@ -33,23 +33,7 @@ class JdbcSink(DataFrameSink):
     guarantee = Guarantee.EXACTLY_ONCE
     columns = ("value", "topic", "key", "header:unchanged")
     options = (
-        Option(
-            "connection.url",
-            "The database: postgresql://host:5432/database, mysql://host:3306/database (MariaDB, too) or "
-            "sqlite:////absolute/path. A jdbc: before it is taken.",
-            required=True,
-            aliases=("jdbcUrl", "jdbc.url"),
-            check=url_problem,
-            fix=FIX,
-        ),
-        Option(
-            "user",
-            "The user of the database; SQLite has none.",
-            default="",
-            references=True,
-            aliases=("connection.user", "username"),
-        ),
-        Option("password", "The password of the user.", secret=True, aliases=("connection.password",)),
+        *CONNECTION,
         Option(
             "table.name.format",
             "The table. ${topic} stands for the topic; ${database}, ${schema} and ${table} for what the source of a change "

@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from connectors.jdbc import parse_url, url_problem
-from connectors.jdbc.place import FIX
+from connectors.jdbc import parse_url
+from connectors.jdbc.options import CONNECTION
 from connectors.jdbc_source.place import Mode
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem, RetriableError, SystemAway
@@ -48,23 +48,7 @@ class JdbcSource(Source):
     # Whole tables are read in no order that could be had again.
     replayable = False
     options = (
-        Option(
-            "connection.url",
-            "The database: postgresql://host:5432/database, mysql://host:3306/database (MariaDB, too) or "
-            "sqlite:////absolute/path. A jdbc: before it is taken.",
-            required=True,
-            aliases=("jdbcUrl", "jdbc.url"),
-            check=url_problem,
-            fix=FIX,
-        ),
-        Option(
-            "user",
-            "The user of the database; SQLite has none.",
-            default="",
-            references=True,
-            aliases=("connection.user", "username"),
-        ),
-        Option("password", "The password of the user.", secret=True, aliases=("connection.password",)),
+        *CONNECTION,
         Option(
             "mode",
             "How new rows are known. bulk: not at all, everything is read. incrementing: a column of numbers grows. timestamp: a "

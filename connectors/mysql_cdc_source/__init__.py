@@ -36,6 +36,7 @@ class MysqlCdcSource(Source):
             "username",
             "Who reads: with REPLICATION SLAVE, REPLICATION CLIENT (MariaDB: BINLOG MONITOR) and SELECT.",
             required=True,
+            references=True,
         ),
         Option("password", "The user's password.", secret=True),
         Option("tls", "Talks to the server over TLS.", Kind.BOOL, "false"),

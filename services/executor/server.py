@@ -36,7 +36,7 @@ from services.executor.runtime.rocketmq import connect
 from services.executor.runtime.task import Endpoints, RocketMQAccess
 from services.executor.scratch import Scratch
 from services.executor.service import ExecutorService
-from services.executor.settings import SECRET_KEY, ExecutorSettings, parse_labels
+from services.executor.settings import ExecutorSettings, parse_labels
 from services.executor.signals import Signals
 from services.executor.stop_limits import StopLimits
 from services.executor.worker import Worker
@@ -48,8 +48,6 @@ _CALL_SECONDS = 5.0
 def main(argv: Sequence[str]) -> int:
     """Run the service until a signal; return the exit code."""
     settings = load(ExecutorSettings, argv)
-    # Invariant 6: what is left in the environment can be asked for by any configuration, as ${env:NAME}.
-    os.environ.pop(SECRET_KEY, None)
     return run("executor", settings, partial(_main, settings))
 
 

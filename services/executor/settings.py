@@ -6,12 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rocketconnect_kit.settings import ENV_PREFIX, ServiceSettings, pem_file, setting
+from rocketconnect_kit.settings import ServiceSettings, pem_file, setting
 from services.executor.environment import folders
 from services.executor.stop_limits import EXECUTOR_SECONDS
-
-SECRET_KEY = f"{ENV_PREFIX}ROCKETMQ_SECRET_KEY"
-"""The environment variable of the secret of RocketMQ's user."""
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}")
 _NEEDED = ("cluster_address", "position_address", "state_address", "config_address", "name_server")

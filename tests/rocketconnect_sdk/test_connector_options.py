@@ -283,6 +283,16 @@ def test_a_reference_into_a_keystore_is_refused_wherever_it_stands(key: str, tmp
         parse_sink(cast("Sink", find("file_lines")), {**config, key: value})
 
 
+@pytest.mark.parametrize(
+    ("connector", "key"),
+    [("jdbc_sink", "user"), ("jdbc_source", "user"), ("mysql_cdc_source", "username"), ("postgres_cdc_source", "username")],
+)
+def test_the_name_of_a_user_may_stand_beside_the_password_and_be_a_reference_as_well(connector: str, key: str) -> None:
+    config = {"connector.class": connector, key: "${file:/run/secrets/db:user}", "password": "${file:/run/secrets/db:password}"}
+    assert keys(config) & {key, "password"} == set()
+    assert "topic" in keys({**config, "topic": "${file:/run/secrets/db:password}"})
+
+
 def test_options_of_a_converter_that_is_not_named_are_those_of_the_default_one(tmp_path: Path) -> None:
     config = {"connector.class": "file_lines", "filename": str(tmp_path / "x"), "topics": "t"}
     assert keys({**config, "value.converter.schemas.enable": "false"}) == {"value.converter.schemas.enable"}
