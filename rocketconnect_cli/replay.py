@@ -22,7 +22,7 @@ def replay(
     name: Name,
     ids: Annotated[list[str] | None, typer.Argument(help="Which: broker:queue:offset or broker:queue:first-last.")] = None,
     every: Annotated[
-        bool, typer.Option("--all", help="All that there are now and were not replayed yet; the filters choose among them.")
+        bool, typer.Option("--all", help="All that there are now and were not replayed yet, without copies; the filters choose.")
     ] = False,
     again: Annotated[bool, typer.Option("--again", help="Of --all, also those that were replayed before.")] = False,
     since: Since = "",
@@ -59,11 +59,11 @@ def replay(
                 "requestId": uuid.uuid4().hex,
                 "author": author(),
             }
-            like = {"replay": "", "topic": "", "count": "", "cut": "", "replayed": "", "unmade": ""}
+            like = {"replay": "", "topic": "", "count": "", "cut": "", "replayed": "", "unmade": "", "copies": ""}
             done = client.request("POST", f"{connector_path(name)}/deadLetters:replay", body=body, like=like)
         if done["replay"] and not no_wait:
             done |= _wait(client, name, done["replay"])
-    emit(output, done, lambda: _told(done, dry_run=dry_run, if_newer=if_newer, left=every and not again))
+    emit(output, done, lambda: _told(done, dry_run=dry_run, if_newer=if_newer, every=every, again=again))
 
 
 def _wait(client: Api, name: str, replay_name: str) -> dict[str, Any]:
@@ -119,8 +119,8 @@ def _gone(replay_name: str, found: dict[str, Any]) -> ApiError:
     return ApiError(Exit.NOT_FOUND, {"detail": f"there is no replay {replay_name!r}: somebody has deleted it{sent}."})
 
 
-def _told(done: dict[str, Any], *, dry_run: bool, if_newer: bool, left: bool) -> str:
-    """One line on a replay; `left`: what was replayed before is not among what it is about."""
+def _told(done: dict[str, Any], *, dry_run: bool, if_newer: bool, every: bool, again: bool) -> str:
+    """One line on a replay."""
     to = f" to {done['topic']}" if "topic" in done else ""
     if "done" in done:
         ids = ", ".join(done["leftOutIds"]) + (", ..." if len(done["leftOutIds"]) < int(done["leftOut"]) else "")
@@ -140,7 +140,9 @@ def _told(done: dict[str, Any], *, dry_run: bool, if_newer: bool, left: bool) ->
         said += "messages with `dlq edit`, or send them as they are to another topic with --to TOPIC"
     if before := int(done.get("replayed", 0)):
         of_all = f"; left out {before} that were replayed before (--again sends them, too)"
-        said += of_all if left else f"; {before} of them were replayed before"
+        said += of_all if every and not again else f"; {before} of them were replayed before"
+    if copies := int(done.get("copies", 0)):
+        said += f"; left out {copies} that are copies of others" if every else f"; {copies} of them are copies of others"
     return said
 
 

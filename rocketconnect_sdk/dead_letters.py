@@ -7,6 +7,7 @@ too: see replay_notes.
 """
 
 import hashlib
+import json
 import re
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,6 +40,9 @@ REPLAY_NOTE = "replayed"
 
 _EDITION_OF = f"{PREFIX}edition.of"
 _EDITION_TAGS = f"{PREFIX}edition.tags"
+_QUEUE_PLACE = ("topic", "broker", "queue", "offset")
+_SOURCE_PLACE = ("source.partition", "source.offset")
+_SHA256_DIGITS = 64
 _NAMES = {name: stage for stage, name in STAGES.items()}
 _ID = re.compile(r"(?:([^:]{1,200}):)?(\d{1,9}):(\d{1,18})(?:-(\d{1,18}))?")
 
@@ -166,6 +170,32 @@ class DeadLetter:
         if "source.partition" in self.notes:
             return f"{self.notes['source.partition']}:{self.notes.get('source.offset', '')}"
         return self.message.properties.get("DLQ_ORIGIN_TOPIC") or self.message.properties.get("RETRY_TOPIC", "")
+
+    @property
+    def identity(self) -> bytes | None:
+        """Equal for the letters of one failure: what a task writes a second time when it was killed before its position was stored.
+
+        It is made of the connector, the place that it read the record from, how often that was replayed, and the hash of the
+        record. None: the letter does not say all of that.
+        """
+        sha256 = self.notes.get("sha256", "")
+        names = _SOURCE_PLACE if "source.partition" in self.notes else _QUEUE_PLACE
+        place = [self.notes.get(name, "") for name in names]
+        if len(sha256) != _SHA256_DIGITS or not all(place):
+            return None
+        # Without the epoch: what a source sends again on purpose has another incarnation, and what its next owner sends has not.
+        mark = self.message.properties.get("RCPOS", "").split("|")
+        told = [
+            self.connector,
+            *place,
+            self.notes.get("topic", ""),
+            self.notes.get("row", ""),
+            self.replays,
+            sha256,
+            mark[:1],
+            mark[2:],
+        ]
+        return hashlib.blake2b(json.dumps(told).encode(), digest_size=16).digest()
 
     @property
     def key(self) -> tuple[str, str] | None:

@@ -2,62 +2,17 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-from rocketconnect_sdk.dead_letters import EDITION_TAG, DeadLetter, Filter, Spans, join_spans, without_spans
-from rocketconnect_sdk.replay_notes import REPLAYED_TAG, Done, ReplayNote, ReplayNotes, Sent
+from rocketconnect_sdk.dead_letters import EDITION_TAG, DeadLetter, Filter, Spans
+from rocketconnect_sdk.replay_notes import REPLAYED_TAG, Done, ReplayNote, ReplayNotes
 from rocketconnect_sdk.topics import Message, TopicReader
+from services.executor.deadletters.choice import Choice, Chosen, Found
 
 _SCANNED = 20_000
 _SCANNED_BYTES = 32 << 20
 """So much is looked at for one page (invariant 7)."""
 _CLOCKS_APART_MS = 60_000
 """By so much the clocks of brokers may differ: a note may stand in the queue of another broker than its letters."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A dead letter, its newest edition, and when it was replayed last."""
-
-    letter: DeadLetter
-    edition: Message | None
-    replayed: Sent | None = None
-
-    @property
-    def body(self) -> bytes:
-        """As it was edited last."""
-        return self.letter.message.body if self.edition is None else self.edition.body
-
-    @property
-    def is_cut(self) -> bool:
-        """Nobody has made it whole."""
-        return self.edition is None and self.letter.is_cut
-
-    @property
-    def is_replayed(self) -> bool:
-        """It was replayed, and not edited since."""
-        return self.replayed is not None and (self.edition is None or self.edition.stored_ms <= self.replayed.time_ms)
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """What a replay is about.
-
-    Attributes:
-        letters: How many dead letters.
-        cut: How many of them nobody can send.
-        replayed: How many were asked for that had been replayed before.
-        spans: Where they are.
-        unmade: How many more were asked for that are of no message yet: see DeadLetter.is_unmade.
-        first_unmade: The id of the first of those.
-    """
-
-    letters: int
-    cut: int
-    replayed: int
-    spans: Spans
-    unmade: int = 0
-    first_unmade: str = ""
 
 
 class TooMany(Exception):
@@ -123,7 +78,9 @@ class Box:
         begin = self._reader.since(queue, time_ms)
         return [(max(first, begin), until) for first, until in spans if until > begin]
 
-    def choose(self, spans: Spans, wanted: Filter, topic: str, *, again: bool, is_own: bool = False) -> Choice:
+    def choose(
+        self, spans: Spans, wanted: Filter, topic: str, *, again: bool = False, named: bool = False, is_own: bool = False
+    ) -> Choice:
         """What of these is to be sent.
 
         Args:
@@ -131,39 +88,23 @@ class Box:
             wanted: Which.
             topic: Where they are to be sent to: what was sent elsewhere was not replayed.
             again: Also those that were replayed before.
+            named: Each was asked for: also those that were replayed before, and copies.
             is_own: Each goes to where its source would have sent it.
 
         Raises:
             TooMany: there was no time to look at all of them.
         """
-        letters = cut = unmade = 0
-        first_unmade = ""
-        replayed: dict[str, list[int]] = {}
+        chosen = Chosen(named=named)
         editions = {queue: self._editions(queue, each[0][0]) for queue, each in spans.items()}
         notes = self._notes(0)
         for message in self._messages(spans, None):
             if time.monotonic() > self._until:
                 raise TooMany
             queue, letter = message.queue, DeadLetter.of(message)
-            if not wanted.takes(letter):
-                continue
-            found = Found(letter, editions[queue].get(message.offset), notes.last(queue, message.offset, topic))
-            if found.is_replayed:
-                replayed.setdefault(queue, []).append(message.offset)
-            if found.edition is None and letter.is_unmade(topic, is_own=is_own):
-                unmade += 1
-                first_unmade = first_unmade or letter.id
-            elif again or not found.is_replayed:
-                letters += 1
-                cut += found.is_cut
-        count = sum(map(len, replayed.values()))
-        if again:
-            return Choice(letters, cut, count, spans, unmade, first_unmade)
-        left = {
-            queue: without_spans(each, join_spans((offset, offset + 1) for offset in replayed.get(queue, ())))
-            for queue, each in spans.items()
-        }
-        return Choice(letters, cut, count, {queue: each for queue, each in left.items() if each}, unmade, first_unmade)
+            if wanted.takes(letter):
+                edition, sent = editions[queue].get(message.offset), notes.last(queue, message.offset, topic)
+                chosen.add(Found(letter, edition, sent), is_unmade=edition is None and letter.is_unmade(topic, is_own=is_own))
+        return chosen.choice(spans, again=again or named)
 
     def done(self, connector: str, replay: str) -> Done:
         """What a replay of the dead letters of a connector has done so far."""

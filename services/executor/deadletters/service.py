@@ -34,7 +34,8 @@ from rocketmq_remoting.batch import encode_batch
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.protocol.properties import encode_properties
 from services.executor.deadletters import wire
-from services.executor.deadletters.box import Box, Choice, Found, TooMany
+from services.executor.deadletters.box import Box, TooMany
+from services.executor.deadletters.choice import Choice, Found
 from services.executor.deadletters.journal import Journal
 from services.executor.deadletters.replay import Replay, name_of, target
 from services.executor.runtime.queues import parse
@@ -137,7 +138,7 @@ class DeadletterService(DeadletterServiceServicer):
 
         replay, choice = await self._look(context, _topic(failed), choose)
         answer = pb.ReplayDeadLettersResponse(topic=topic, count=choice.letters, cut=choice.cut, replayed=choice.replayed)
-        answer.unmade = choice.unmade
+        answer.unmade, answer.copies = choice.unmade, choice.copies
         if not request.dry_run and choice.letters:
             answer.replay = name_of(failed.name, request.request_id or uuid.uuid4().hex)
             by = caller(context).named(request.author)
@@ -229,7 +230,7 @@ def _chosen(box: Box, failed: connectors.Connector, topic: str, request: pb.Repl
         letters = {queue: spans for queue, spans in letters.items() if spans}
     own = failed.type == connectors.CONNECTOR_TYPE_SOURCE and not request.to
     wanted = wire.wanted(request)
-    choice = box.choose(letters, wanted, topic, again=request.again or not request.all, is_own=own)
+    choice = box.choose(letters, wanted, topic, again=request.again, named=not request.all, is_own=own)
     if request.ids and choice.unmade:
         raise _unmade(failed.name, topic, choice)
     replay = Replay(

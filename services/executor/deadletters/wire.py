@@ -4,7 +4,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from rocketconnect.deadletter.v1 import deadletter_service_pb2 as pb
 
 from rocketconnect_sdk.dead_letters import Filter, letter_id
-from services.executor.deadletters.box import Found
+from services.executor.deadletters.choice import Found
 from services.executor.host.secrets import hide
 
 _SHOWN = 2_000

@@ -1,12 +1,16 @@
 """Which dead letters a replay is about, when some of them were replayed before."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+
+import pytest
 
 from rocketconnect_sdk.dead_letters import PREFIX, DeadLetter, Filter
 from rocketconnect_sdk.replay_notes import ReplayNote
 from rocketconnect_sdk.topics import Message
-from services.executor.deadletters.box import Box, Choice
+from services.executor.deadletters.box import Box
+from services.executor.deadletters.choice import Choice
 from tests.connectors.test_dead_letter_source import Topic
 
 ALL = {"dead/b/0": [(0, 4)]}
@@ -32,6 +36,19 @@ def edition(letter: int, stored_ms: int) -> Message:
 
 def choose(made: Box, *, again: bool = False) -> Choice:
     return made.choose(ALL, Filter("sink"), "back", again=again)
+
+
+def failed(at: int, offset: str, body: bytes = b"bad", more: Mapping[str, str] | None = None) -> Message:
+    """The letter at a place in the dead-letter topic, of the record at an offset of the topic that was read."""
+    noted = {"connector.name": "sink", "topic": "t", "broker": "b", "queue": "0", "offset": offset}
+    told = {f"{PREFIX}{name}": value for name, value in {**noted, "sha256": sha256(body).hexdigest()}.items()}
+    return Message("dead/b/0", at, body, {**told, **(more or {})}, 10 + at)
+
+
+def chosen(messages: Sequence[Message], *notes: Message, again: bool = False, named: bool = False) -> Choice:
+    letters = sum(DeadLetter.of(each).edition_of is None for each in messages)
+    made = Box(Topic({"dead/b/0": messages, "dead/b/1": notes}), "dead", time.monotonic() + 60)
+    return made.choose({"dead/b/0": [(0, letters)]}, Filter("sink"), "back", again=again, named=named)
 
 
 def test_what_was_replayed_is_left_out_wherever_its_note_stands_unless_it_is_to_go_again() -> None:
@@ -67,3 +84,57 @@ def test_what_a_source_never_made_a_message_of_is_not_among_what_is_sent_and_is_
     assert made.choose(spans, Filter("rows"), "back", again=True) == Choice(2, 0, 0, spans, 1, "b:0:0")
     assert made.choose(spans, Filter("rows"), "other", again=True, is_own=True) == Choice(2, 0, 0, spans, 1, "b:0:0")
     assert made.choose(spans, Filter("rows"), "aside", again=True) == Choice(3, 0, 0, spans)
+
+
+TWICE = [failed(0, "7"), failed(1, "8"), failed(2, "7"), failed(3, "8"), failed(4, "9")]
+
+
+def test_of_letters_that_a_killed_task_has_written_twice_the_first_goes_and_the_copies_are_counted() -> None:
+    assert chosen(TWICE) == Choice(3, 0, 0, {"dead/b/0": [(0, 2), (4, 5)]}, copies=2)
+    assert chosen(TWICE, again=True) == Choice(3, 0, 0, {"dead/b/0": [(0, 2), (4, 5)]}, copies=2)
+
+
+def test_letters_that_are_named_go_though_they_are_copies() -> None:
+    assert chosen(TWICE, named=True) == Choice(5, 0, 0, {"dead/b/0": [(0, 5)]}, copies=2)
+
+
+@pytest.mark.parametrize("replayed", [0, 2])
+def test_a_letter_of_which_any_copy_was_replayed_was_replayed(replayed: int) -> None:
+    told = note(0, [(replayed, replayed + 1)])
+    assert chosen(TWICE, told) == Choice(2, 0, 1, {"dead/b/0": [(1, 2), (4, 5)]}, copies=2)
+    assert chosen(TWICE, told, again=True) == Choice(3, 0, 1, {"dead/b/0": [(0, 2), (4, 5)]}, copies=2)
+
+
+def test_of_copies_the_one_goes_that_was_edited_last() -> None:
+    def edited(letter: int, at: int, stored_ms: int) -> Message:
+        return Message("dead/b/0", at, b"mended", DeadLetter.of(TWICE[letter]).edited(b"mended"), stored_ms)
+
+    assert chosen([*TWICE, edited(2, 5, 200)]).spans == {"dead/b/0": [(1, 3), (4, 5)]}
+    assert chosen([*TWICE, edited(2, 5, 200), edited(0, 6, 300)]).spans == {"dead/b/0": [(0, 2), (4, 5)]}
+    assert chosen([*TWICE, edited(2, 5, 200)], note(0, [(0, 1)], stored_ms=100)).replayed == 0
+    assert chosen([*TWICE, edited(2, 5, 200)], note(0, [(0, 1)], stored_ms=300)).replayed == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        failed(1, "8"),
+        failed(1, "7", b"other"),
+        failed(1, "7", more={f"{PREFIX}broker": "c"}),
+        failed(1, "7", more={f"{PREFIX}row": "1"}),
+        failed(1, "7", more={"connect-replay-count": "1"}),
+        failed(1, "7", more={f"{PREFIX}connector.name": ""}),
+        failed(1, "7", more={f"{PREFIX}sha256": ""}),
+    ],
+)
+def test_letters_of_other_records_or_of_other_replays_are_no_copies(other: Message) -> None:
+    assert chosen([failed(0, "7"), other]) == Choice(2, 0, 0, {"dead/b/0": [(0, 2)]})
+
+
+def test_what_a_source_sends_again_on_purpose_is_no_copy_and_what_its_next_owner_sends_again_is_one() -> None:
+    def of_source(at: int, epoch: int, incarnation: int) -> Message:
+        source = {f"{PREFIX}source.partition": "file", f"{PREFIX}source.offset": "3", "RCPOS": f"uid|{epoch}|p|{incarnation}|3"}
+        return failed(at, "", more={**source, f"{PREFIX}stage": "ROCKETMQ_PRODUCE"})
+
+    assert chosen([of_source(0, 1, 1), of_source(1, 2, 1)]).copies == 1
+    assert chosen([of_source(0, 1, 1), of_source(1, 2, 2)]).copies == 0

@@ -419,7 +419,9 @@ class ReplayDeadLettersRequest(_message.Message):
     connector: _builtins.str
     """The connector."""
     all: _builtins.bool
-    """All that there are now, without those that were replayed to where these go, and not edited since."""
+    """All that there are now, one of each that was written more than once, without those that were replayed to where these go, and
+    not edited since.
+    """
     task: _builtins.int
     """Of those, only the ones of this task. Not given: of all."""
     stage: Global___Stage.ValueType
@@ -488,6 +490,7 @@ class ReplayDeadLettersResponse(_message.Message):
     CUT_FIELD_NUMBER: _builtins.int
     REPLAYED_FIELD_NUMBER: _builtins.int
     UNMADE_FIELD_NUMBER: _builtins.int
+    COPIES_FIELD_NUMBER: _builtins.int
     replay: _builtins.str
     """The connector that does it. Empty after a dry run."""
     topic: _builtins.str
@@ -504,6 +507,10 @@ class ReplayDeadLettersResponse(_message.Message):
     """How many more can't be sent, because the source never made messages of them, and they were not edited. With ids the request is
     refused then.
     """
+    copies: _builtins.int
+    """How many of those that were asked for are copies of others: a task that was killed between a dead letter and its position writes
+    it again. Where all were asked for, one of each goes, and these are left out; what is named by its id goes.
+    """
     def __init__(
         self,
         *,
@@ -513,10 +520,11 @@ class ReplayDeadLettersResponse(_message.Message):
         cut: _builtins.int = ...,
         replayed: _builtins.int = ...,
         unmade: _builtins.int = ...,
+        copies: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["count", b"count", "cut", b"cut", "replay", b"replay", "replayed", b"replayed", "topic", b"topic", "unmade", b"unmade"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["copies", b"copies", "count", b"count", "cut", b"cut", "replay", b"replay", "replayed", b"replayed", "topic", b"topic", "unmade", b"unmade"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

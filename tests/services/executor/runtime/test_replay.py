@@ -2,16 +2,18 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 import pytest
 
-from rocketconnect_sdk.dead_letters import DeadLetter, format_spans, replay_topic
+from rocketconnect_sdk.dead_letters import DeadLetter, Filter, format_spans, replay_topic
 from rocketconnect_sdk.replay_notes import Done, ReplayNote
 from rocketconnect_sdk.topics import Message as Read
 from rocketmq_remoting.batch import encode_batch
 from rocketmq_remoting.model import Message, MessageQueue
 from rocketmq_remoting.protocol.properties import encode_properties
+from services.executor.deadletters.box import Box
 from services.executor.runtime.queues import parse, text
 from services.executor.runtime.task import Kind, State
 from services.executor.runtime.topic_reader import RocketMQTopics
@@ -149,6 +151,20 @@ def test_a_second_replay_of_the_same_dead_letters_on_purpose_arrives_a_second_ti
     sink.run_replay("replay-b")
     running.reporter.wait_for(lambda: rows(sink.file) == ["mended", "mended"])
     assert running.stop().clean
+
+
+def test_a_letter_that_is_in_the_topic_twice_is_replayed_once(sink: Sink) -> None:
+    running = failed(sink, [Message(b"? who"), Message(b"? who")], 2)
+    assert running.stop().clean
+    first = sink.letters()[0].message
+    again = encode_batch([first.body], [encode_properties(first.properties)])
+    sink.tasks.client.send_batch(parse(first.queue), again, 10)
+    sink.tasks.client.barrier(parse(first.queue).broker)
+    with closing(RocketMQTopics(sink.tasks.client)) as reader:
+        box = Box(reader, sink.dead, time.monotonic() + 60)
+        choice = box.choose(box.ends(), Filter("sink"), replay_topic(sink.uid))
+    assert (choice.letters, choice.copies) == (2, 1)
+    assert sum(until - begin for each in choice.spans.values() for begin, until in each) == 2
 
 
 def test_only_what_the_filters_take_is_replayed(sink: Sink) -> None:

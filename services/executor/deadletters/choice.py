@@ -1,0 +1,140 @@
+"""What of the dead letters that a replay was asked for it sends. Pure."""
+
+from dataclasses import dataclass
+
+from rocketconnect_sdk.dead_letters import DeadLetter, Spans, join_spans, letter_id, without_spans
+from rocketconnect_sdk.replay_notes import Sent
+from rocketconnect_sdk.topics import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A dead letter, its newest edition, and when it was replayed last."""
+
+    letter: DeadLetter
+    edition: Message | None
+    replayed: Sent | None = None
+
+    @property
+    def body(self) -> bytes:
+        """As it was edited last."""
+        return self.letter.message.body if self.edition is None else self.edition.body
+
+    @property
+    def is_cut(self) -> bool:
+        """Nobody has made it whole."""
+        return self.edition is None and self.letter.is_cut
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a replay is about.
+
+    Attributes:
+        letters: How many dead letters.
+        cut: How many of them nobody can send.
+        replayed: How many were asked for that had been replayed before.
+        spans: Where they are.
+        unmade: How many more were asked for that are of no message yet: see DeadLetter.is_unmade.
+        first_unmade: The id of the first of those.
+        copies: How many were asked for that are copies of others.
+    """
+
+    letters: int
+    cut: int
+    replayed: int
+    spans: Spans
+    unmade: int = 0
+    first_unmade: str = ""
+    copies: int = 0
+
+
+@dataclass(slots=True)
+class _Letter:
+    """Of one failure: the letter that is to be sent, and what was done with any copy of it.
+
+    Attributes:
+        queue: Where it is.
+        offset: There.
+        is_cut: See Choice.
+        is_unmade: See Choice.
+        edited_ms: When it was edited last; -1: it was not.
+        replayed_ms: When a copy was replayed last; -1: none was.
+    """
+
+    queue: str
+    offset: int
+    is_cut: bool
+    is_unmade: bool
+    edited_ms: int
+    replayed_ms: int
+
+    @property
+    def is_replayed(self) -> bool:
+        """It was replayed, and no copy was edited since."""
+        return self.replayed_ms >= max(0, self.edited_ms)
+
+
+class Chosen:
+    """Sees the letters that were asked for, queue by queue and in their order.
+
+    Of copies the first stands for all, so that order is that of the records; or the one that was edited last.
+
+    Args:
+        named: Each was asked for by its id, and so stands for itself.
+    """
+
+    def __init__(self, *, named: bool) -> None:
+        self._named = named
+        self._letters: dict[bytes | tuple[str, int], _Letter] = {}
+        self._known: set[bytes] = set()
+        self._copies = 0
+        self._left_out: list[tuple[str, int]] = []
+
+    def add(self, found: Found, *, is_unmade: bool) -> None:
+        """One more of them."""
+        message = found.letter.message
+        edited_ms = -1 if found.edition is None else found.edition.stored_ms
+        replayed_ms = -1 if found.replayed is None else found.replayed.time_ms
+        letter = _Letter(message.queue, message.offset, found.is_cut, is_unmade, edited_ms, replayed_ms)
+        identity = found.letter.identity
+        if identity is not None:
+            self._copies += identity in self._known
+            self._known.add(identity)
+        place = (message.queue, message.offset)
+        other = self._letters.setdefault(place if identity is None or self._named else identity, letter)
+        if other is letter:
+            return
+        other.replayed_ms = max(other.replayed_ms, replayed_ms)
+        if edited_ms > other.edited_ms:
+            place, other.queue, other.offset = (other.queue, other.offset), *place
+            other.is_cut, other.is_unmade, other.edited_ms = letter.is_cut, letter.is_unmade, edited_ms
+        self._left_out.append(place)
+
+    def choice(self, spans: Spans, *, again: bool) -> Choice:
+        """What is sent of them.
+
+        Args:
+            spans: Where they are.
+            again: Also those that were replayed before.
+        """
+        letters = self._letters.values()
+        replayed = [each for each in letters if each.is_replayed]
+        unmade = [each for each in letters if each.is_unmade]
+        sent = [each for each in letters if not each.is_unmade and (again or not each.is_replayed)]
+        out: dict[str, list[int]] = {}
+        for queue, offset in self._left_out + ([] if again else [(each.queue, each.offset) for each in replayed]):
+            out.setdefault(queue, []).append(offset)
+        left = {
+            queue: without_spans(each, join_spans((offset, offset + 1) for offset in out[queue])) if queue in out else each
+            for queue, each in spans.items()
+        }
+        return Choice(
+            len(sent),
+            sum(each.is_cut for each in sent),
+            len(replayed),
+            {queue: each for queue, each in left.items() if each},
+            len(unmade),
+            letter_id(unmade[0].queue, unmade[0].offset) if unmade else "",
+            self._copies,
+        )
