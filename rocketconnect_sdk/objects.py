@@ -15,6 +15,7 @@ from pyarrow import json
 
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.arrow_types import to_arrow_type
+from rocketconnect_sdk.converters.json_names import check_names
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import Schema, Type
 from rocketconnect_sdk.text_columns import NotPlain, read_texts
@@ -127,11 +128,13 @@ def _is_text(data: bytes) -> bool:
 
 def _object(value: object) -> dict[str, object] | None:
     if isinstance(value, str | bytes):
+        text = value.encode() if isinstance(value, str) else value
         try:
-            value = _decode(value)
+            value = _decode(text)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             msg = f"the value is not JSON, which the option columns needs: {error}"
             raise RecordError(msg) from None
+        check_names(text, value)
     if value is not None and not isinstance(value, dict):
         msg = "the value is no JSON object, which the option columns needs"
         raise RecordError(msg)

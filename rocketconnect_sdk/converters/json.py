@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from rocketconnect_sdk.converters.base import Converter
+from rocketconnect_sdk.converters.json_names import check_twice
 from rocketconnect_sdk.converters.json_schema import read_json, to_json
 from rocketconnect_sdk.converters.json_types import Names
 from rocketconnect_sdk.converters.json_values import Values
@@ -24,6 +25,9 @@ _V = TypeVar("_V")
 
 _ABSENT = msgspec.Raw(b"null")
 """Writers that leave out nulls leave out the one or the other of an envelope."""
+
+_AROUND = len(b'{"schema":,"payload":}')
+"""Who writes each of the two once, and no white space, writes so many bytes beside them."""
 
 
 class _Envelope(msgspec.Struct, forbid_unknown_fields=True):
@@ -136,6 +140,9 @@ class JsonConverter(Converter):
         if envelope.schema is _ABSENT and envelope.payload is _ABSENT:
             msg = f"no envelope {{schema, payload}}: the object has neither; {self._fix}"
             raise RecordError(msg)
+        is_whole = envelope.schema is not _ABSENT and envelope.payload is not _ABSENT
+        if not is_whole or len(data) != _AROUND + len(bytes(envelope.schema)) + len(bytes(envelope.payload)):
+            check_twice(data)
         return envelope
 
     def _writer(self, schema: Schema | None) -> tuple[bytes, Values]:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypedDict
 import msgspec
 
 from rocketconnect_sdk.compact import Column
+from rocketconnect_sdk.converters.json_names import check_names, check_twice, has_surplus, many_have_surplus
 from rocketconnect_sdk.converters.json_types import checked_uint64, decimal_number, differs, is_text, physical, read, written
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import Schema, Type
@@ -38,6 +39,7 @@ _DECIMALS = (Type.DECIMAL, Type.UINT64)
 _ROUNDED = Struct("f")
 _RAW = dict.fromkeys(_DECIMALS, msgspec.Raw)
 _LENIENT = {**_RAW, **{kind: _PLAIN[kind] | _NO_NUMBERS for kind in _FLOATS}}
+_NESTED = (Type.STRUCT, Type.ARRAY, Type.MAP)
 _BAD = (msgspec.MsgspecError, ValueError, TypeError, OverflowError, ArithmeticError, RecursionError)
 """What msgspec and the conversions below raise for values and bytes that do not fit. UnicodeError is a ValueError."""
 
@@ -69,7 +71,8 @@ class Values:
         self._many: Any = list.__class_getitem__(self._written)
         read = Any if schema is None else _Types(_RAW, _typed_dict).of(schema)
         self._decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(read)
-        self._lenient: msgspec.json.Decoder[Any] | None = None
+        self._names = None if schema is None else _names(schema)
+        self._exact: msgspec.json.Decoder[Any] | None = None
 
     def encode(self, value: object) -> bytes:
         """The JSON of a value.
@@ -96,15 +99,19 @@ class Values:
         """The value of JSON.
 
         Raises:
-            RecordError: it is no JSON, or does not fit the schema.
+            RecordError: it is no JSON, does not fit the schema, or has something that the value would not have.
         """
+        text = bytes(data)
         try:
             try:
-                value = self._decoder.decode(data)
+                value = self._decoder.decode(text)
             except msgspec.ValidationError:
                 if self._schema is None:
                     raise
-                value = self._without_missing(data)
+                value = self._without_missing(text, self._schema)
+            else:
+                if has_surplus(text, value):
+                    self._check_surplus(text)
             return value if self._schema is None or not self.walks else _from_json(self._schema, value)
         except _BAD as error:
             msg = f"the JSON cannot be read: {_shown(error)}"
@@ -133,26 +140,50 @@ class Values:
 
             if (rows := rows_of([item[begin:end] for item in data], self._schema)) is not None:
                 return Column(rows)
+        texts = [item[begin:end] for item in data]
         if not self.walks:
             try:
-                decode = self._decoder.decode
-                return [decode(memoryview(item)[begin:end]) for item in data]
+                values = list(map(self._decoder.decode, texts))
+                if not many_have_surplus(texts, values, self._names):
+                    return values
             except _BAD:
                 # At least one is bad, or leaves out fields: decode knows.
                 pass
-        return [self.decode(item[begin:end]) for item in data]
+        return list(map(self.decode, texts))
 
-    def _without_missing(self, data: bytes | msgspec.Raw) -> object:
+    def _without_missing(self, text: bytes, schema: Schema) -> object:
         """A field that may be null may also be missing, and a number may be none."""
-        if self._schema is None:
-            return None
-        if self._lenient is None:
-            self._lenient = msgspec.json.Decoder(_Types(_LENIENT, _loose_struct).of(self._schema))
-        return _as_dicts(self._schema, self._lenient.decode(data))
+        value = _as_dicts(schema, self._exactly(schema).decode(text))
+        check_names(text, msgspec.json.decode(text))
+        return value
+
+    def _check_surplus(self, text: bytes) -> None:
+        check_twice(text)
+        if self._schema is not None:
+            self._exactly(self._schema).decode(text)
+
+    def _exactly(self, schema: Schema) -> "msgspec.json.Decoder[Any]":
+        """Reads no object that has a field which the schema has not."""
+        if self._exact is None:
+            self._exact = msgspec.json.Decoder(_Types(_LENIENT, _exact_struct).of(schema))
+        return self._exact
 
 
 def _shown(error: BaseException) -> str:
-    return "it is nested too deep" if isinstance(error, RecursionError) else str(error)[:500]
+    if isinstance(error, RecursionError):
+        return "it is nested too deep"
+    unknown = isinstance(error, msgspec.ValidationError) and str(error).startswith("Object contains unknown field")
+    return str(error)[:500] + (", which its schema has not: put it into the schema, or leave it out" if unknown else "")
+
+
+def _names(schema: Schema) -> int | None:
+    """How many names each value has as JSON; None: not all have the same number."""
+    if _may_be_null(schema) or schema.type in (Type.ARRAY, Type.MAP):
+        return None
+    if schema.type is not Type.STRUCT:
+        return 0
+    inner = [_names(field.schema) if field.schema.type in _NESTED else 0 for field in schema.fields]
+    return None if None in inner else len(inner) + sum(filter(None, inner))
 
 
 def _may_be_null(schema: Schema) -> bool:
@@ -192,19 +223,11 @@ def _typed_dict(schema: Schema, types: _Types) -> Any:
 
 
 def _exact_struct(schema: Schema, types: _Types) -> Any:
-    return _define(schema, types, forbid_unknown=True)
-
-
-def _loose_struct(schema: Schema, types: _Types) -> Any:
-    return _define(schema, types, forbid_unknown=False)
-
-
-def _define(schema: Schema, types: _Types, *, forbid_unknown: bool) -> Any:
     fields: list[Any] = [
         (f"f{i}", types.of(field.schema), *((None,) if _may_be_null(field.schema) else ())) for i, field in enumerate(schema.fields)
     ]
     names = {f"f{i}": field.name for i, field in enumerate(schema.fields)}
-    return msgspec.defstruct("Row", fields, rename=names, forbid_unknown_fields=forbid_unknown, kw_only=True)
+    return msgspec.defstruct("Row", fields, rename=names, forbid_unknown_fields=True, kw_only=True)
 
 
 def _walks(schema: Schema) -> bool:
