@@ -13,6 +13,7 @@ from rocketconnect_sdk.files.lines import json_line, json_lines, text_line, text
 from rocketconnect_sdk.files.trouble import understood
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.record import SinkBatch
+from rocketconnect_sdk.roots import Access, Roots, writing
 from rocketconnect_sdk.sink import (
     Guarantee,
     QueuePosition,
@@ -40,7 +41,12 @@ class FileLines(RecordSink):
     name = "file_lines"
     guarantee = Guarantee.EXACTLY_ONCE
     options = (
-        Option("filename", "The absolute path of the file. Its directory must exist. Nobody else may write to it.", required=True),
+        Option(
+            "filename",
+            "The absolute path of the file. Its directory must exist. Nobody else may write to it.",
+            required=True,
+            access=Access.WRITE,
+        ),
         Option(
             "format",
             "text: text and bytes as they are, anything else as JSON. jsonlines: JSON.",
@@ -100,14 +106,15 @@ class FileLinesTask(RecordSinkTask):
 class LineWriter(SinkWriter):
     """Makes lines. They go with the receipt; in another process only a few do, and many into a staged file."""
 
-    def __init__(self, form: str, staged: Path, most: float = inf) -> None:
+    def __init__(self, form: str, staged: Path, most: float = inf, roots: Roots | None = None) -> None:
         self._form = form
         self._staged = staged
         self._most = most
+        self._roots = roots or writing()
 
-    def __reduce__(self) -> tuple[type["LineWriter"], tuple[str, Path, int]]:
-        """What is made of it elsewhere."""
-        return LineWriter, (self._form, self._staged, _SMALL)
+    def __reduce__(self) -> tuple[type["LineWriter"], tuple[str, Path, int, Roots]]:
+        """What is made of it elsewhere: also on machines of Spark's that no executor has told anything."""
+        return LineWriter, (self._form, self._staged, _SMALL, self._roots)
 
     def stage(self, batch: SinkBatch, part: str) -> Receipt:
         """The lines of a batch. See SinkWriter."""
@@ -132,11 +139,11 @@ class LineWriter(SinkWriter):
         path = self._staged / part
         with understood(path):
             try:
-                with path.open("xb", buffering=0) as file:
+                with os.fdopen(self._roots.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb", buffering=0) as file:
                     view = memoryview(data)
                     while view:
                         view = view[os.write(file.fileno(), view) :]
             except BaseException:
-                path.unlink(missing_ok=True)
+                self._roots.remove(path)
                 raise
         return StagedFile(str(path), len(data))

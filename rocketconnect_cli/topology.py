@@ -22,8 +22,22 @@ BROKER_SECONDS = 20.0
 NAME_SERVER_SECONDS = 10.0
 
 
-UNLESS_TOLD = {"ROCKETCONNECT_SECRET_VARIABLES": "*", "ROCKETCONNECT_SECRET_FOLDERS": "/"}
-"""What executors are told unless the environment tells them: on an instance of their own users may read what they may read."""
+UNLESS_TOLD = {
+    "ROCKETCONNECT_SECRET_VARIABLES": "*",
+    "ROCKETCONNECT_SECRET_FOLDERS": "/",
+    "ROCKETCONNECT_READ_ROOTS": "/",
+    "ROCKETCONNECT_WRITE_ROOTS": "/",
+}
+"""What executors are told unless the environment tells them: on an instance of their own users may read and write what they may."""
+
+
+def files_said(environment: Mapping[str, str]) -> str:
+    """Which files connectors of an instance read and write, for people who start it with these variables."""
+    told = {**UNLESS_TOLD, **environment}
+    read, write = told["ROCKETCONNECT_READ_ROOTS"], told["ROCKETCONNECT_WRITE_ROOTS"]
+    if read == write == "/":
+        return "connectors read and write all that your account may; ROCKETCONNECT_READ_ROOTS and _WRITE_ROOTS narrow it"
+    return f"connectors read beneath {read or 'nothing'}, and write beneath {write or 'nothing'}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -286,7 +286,8 @@ class _Instance:
             sys.stdout.write(
                 "RocketConnect is ready.\n"
                 f"  REST         {facts['rest']}\n  Metrics      {facts['metrics']}\n  Name server  {name_server}\n"
-                f"  Data         {facts['data']}\n  Logs         {facts['logs']}\nCtrl-C drains and stops everything.\n"
+                f"  Data         {facts['data']}\n  Logs         {facts['logs']}\n"
+                f"  Files        {topology.files_said(os.environ)}\nCtrl-C drains and stops everything.\n"
             )
         sys.stdout.flush()
 

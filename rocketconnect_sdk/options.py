@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from rocketconnect_sdk.errors import ConfigError, Problem
+from rocketconnect_sdk.roots import Access, roots
 
 
 class Kind(Enum):
@@ -66,6 +67,8 @@ class Option:
         maximum: Of numbers, sizes and durations.
         aliases: Other keys that are taken for it, such as those of RocketMQ Connect.
         check: Looks at the parsed value and returns what is wrong with it, or None.
+        access: It is the path of a file (or a pattern of paths) that the connector reads, or writes: it is wrong where the executor
+            does not let connectors do so. Open it through rocketconnect_sdk.roots.
         fix: How to write it right, shown with whatever is wrong with it: "Use 1 to 127 letters and digits, such as orders.".
             Empty: it is made of the kind, the choices, the limits and the default, which do not say what `check` wants.
     """
@@ -83,6 +86,7 @@ class Option:
     aliases: Sequence[str] = ()
     check: Callable[[Any], str | None] | None = None
     fix: str = ""
+    access: Access | None = None
 
     def parse(self, text: str) -> Any:
         """The value that a text stands for.
@@ -292,9 +296,12 @@ def _value(option: Option, key: str, raw: Mapping[str, str]) -> tuple[Any, Probl
         shown = text if REFERENCE.fullmatch(text) else ""
         return (None, Problem(key, shown, reason, REFERENCE_FIX)) if reason else (text, None)
     try:
-        return option.parse(text), None
+        value = option.parse(text)
     except ValueError as error:
         return None, Problem(key or option.key, text[:_SHOWN], str(error), option.how)
+    if option.access and text and (reason := roots(option.access).problem(text)):
+        return None, Problem(key or option.key, text[:_SHOWN], reason, roots(option.access).fix(text))
+    return value, None
 
 
 def _described(option: Option) -> str:

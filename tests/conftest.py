@@ -38,6 +38,8 @@ def pytest_configure() -> None:
     # What connectors may read is a matter of the tests of that; all others set a variable, or write a file, and name it.
     os.environ.setdefault("ROCKETCONNECT_SECRET_VARIABLES", "*")
     os.environ.setdefault("ROCKETCONNECT_SECRET_FOLDERS", "/")
+    os.environ.setdefault("ROCKETCONNECT_READ_ROOTS", "/")
+    os.environ.setdefault("ROCKETCONNECT_WRITE_ROOTS", "/")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

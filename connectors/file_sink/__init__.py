@@ -12,6 +12,7 @@ from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
 from rocketconnect_sdk.files import AppendedFile, Owner
 from rocketconnect_sdk.files.checks import file_targets, kind_problems, place_problems
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
+from rocketconnect_sdk.roots import Access
 from rocketconnect_sdk.sink import DataFrameSink, DataFrameSinkTask, FlushPolicy, Guarantee, Target
 from rocketconnect_sdk.source import Plan
 
@@ -38,6 +39,7 @@ class FileSink(DataFrameSink):
             "filename",
             "The absolute path of the file; of parquet and orc, of the directory. The directory that it is in must exist.",
             required=True,
+            access=Access.WRITE,
         ),
         Option(
             "format",

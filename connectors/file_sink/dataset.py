@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -17,6 +16,7 @@ from rocketconnect_sdk.files import Manifest, ManifestLog, Owner
 from rocketconnect_sdk.files.manifest import sync_directory
 from rocketconnect_sdk.files.trouble import understood
 from rocketconnect_sdk.objects import rows_of_array
+from rocketconnect_sdk.roots import writing
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import DataFrameSinkTask, FlushPolicy, QueuePosition, SinkCommit
 
@@ -81,6 +81,7 @@ class DatasetTask(DataFrameSinkTask):
         self._flush = flush
         self._directory = root / _HIDDEN / re.sub(r"[^A-Za-z0-9_-]", "_", owner.connector_uid)
         self._manifests = ManifestLog(self._directory, owner, exclusive=False)
+        self._roots = writing()
         self._attempt = 0
         self._settled: tuple[_Stored, _Stored] = None, None
         """The columns before and after the batch that is written next."""
@@ -104,8 +105,8 @@ class DatasetTask(DataFrameSinkTask):
     def start(self) -> Mapping[str, QueuePosition]:
         """See SinkTask. Files that a manifest counts and that have no name yet get it now."""
         with understood(self._root):
-            self._root.mkdir(exist_ok=True)
-            self._directory.parent.mkdir(exist_ok=True)
+            self._roots.make_folder(self._root)
+            self._roots.make_folder(self._directory.parent)
         with self._manifests.locked() as newest, understood(self._root):
             if newest is not None:
                 self._rename(pair for pairs in newest.state.get("renames", {}).values() for pair in pairs)
@@ -130,11 +131,14 @@ class DatasetTask(DataFrameSinkTask):
         directory = self._directory / staged
         counted = False
         try:
+            self._roots.check(directory)
             with job_trouble(directory):
                 rows = self._rows(frame)
                 if commit.rows <= _ROWS_OF_A_FILE:
                     rows = rows.coalesce(1)
                 rows.write.options(**STAGED).format(self._format).save(uri(directory))
+            # Spark opens files by their names: where it has written is looked at again before it counts.
+            self._roots.check(directory)
             with understood(directory):
                 parts = parts_of(directory)
                 there = rows_in(parts, self._format)
@@ -153,7 +157,7 @@ class DatasetTask(DataFrameSinkTask):
                 counted = False
         finally:
             if not counted:
-                shutil.rmtree(directory, ignore_errors=True)
+                self._roots.remove_folder(directory)
 
     def unwritable(self, values: "pa.Array") -> Mapping[int, str]:
         """See DataFrameSinkTask."""
@@ -219,7 +223,7 @@ class DatasetTask(DataFrameSinkTask):
         done = False
         for staged, name in renames:
             if (self._directory / staged).exists():
-                os.rename(self._directory / staged, self._root / name)  # noqa: PTH104
+                self._roots.rename(self._directory / staged, self._root / name)
                 done = True
         if done:
             sync_directory(self._root)
@@ -227,11 +231,11 @@ class DatasetTask(DataFrameSinkTask):
     def _remove_staged(self) -> None:
         """What earlier owners of this task, and earlier plans, have left."""
         staged = self._directory / "staged"
-        staged.mkdir(exist_ok=True)
-        for path in staged.iterdir():
-            generation, task, *_ = path.name.split("-")
+        self._roots.make_folder(staged)
+        for name in self._roots.names(staged):
+            generation, task, *_ = name.split("-")
             if int(generation) < self._owner.generation or int(task) == self._owner.task:
-                shutil.rmtree(path, ignore_errors=True)
+                self._roots.remove_folder(staged / name)
 
 
 def _kept(newest: Manifest | None) -> Mapping[str, Any]:

@@ -1,6 +1,5 @@
 """One file of lines: Spark makes the lines, the driver appends them."""
 
-import shutil
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -14,6 +13,7 @@ from connectors.file_sink.jobs import STAGED, CountedLines, check_all_there, job
 from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.files import AppendedFile, StagedFile
 from rocketconnect_sdk.files.trouble import understood
+from rocketconnect_sdk.roots import writing
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import DataFrameSinkTask, FlushPolicy, QueuePosition, SinkCommit
 
@@ -43,6 +43,7 @@ class SingleFileTask(DataFrameSinkTask):
         self._evolving = evolving
         self._flush = flush
         self._header = header
+        self._roots = writing()
         self._attempt = 0
 
     @property
@@ -84,7 +85,7 @@ class SingleFileTask(DataFrameSinkTask):
         try:
             self._file.append(self._stage(frame, kind, directory), commit, remember=remember, first=first)
         finally:
-            shutil.rmtree(directory, ignore_errors=True)
+            self._roots.remove_folder(directory)
 
     def unwritable(self, values: pa.Array) -> Mapping[int, str]:
         """See DataFrameSinkTask."""
@@ -121,8 +122,11 @@ class SingleFileTask(DataFrameSinkTask):
             made = frame.mapInArrow(partial(blocks, self._form), "value binary")
             lines = made.select(made["value"].cast("string"))
         counted = CountedLines(lines)
+        self._roots.check(directory)
         with job_trouble(directory):
             counted.frame.write.options(compression="none", **STAGED).text(uri(directory))
+        # Spark opens files by their names: where it has written is looked at again before it counts.
+        self._roots.check(directory)
         with understood(directory):
             parts = parts_of(directory)
             staged = [StagedFile(str(path), path.stat().st_size) for path in parts]

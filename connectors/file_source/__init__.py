@@ -23,6 +23,7 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.record import Offset
+from rocketconnect_sdk.roots import Access, reading
 from rocketconnect_sdk.source import Edge, Plan, Source
 
 _CHECKED = 1000
@@ -46,6 +47,7 @@ class FileSource(Source):
             "The absolute path of the file, or a glob such as /var/log/app-*.log (** stands for directories): each task takes a "
             "share.",
             required=True,
+            access=Access.READ,
             check=_filename_problem,
             fix="Give an absolute path without control characters, such as /var/log/app.log, or a glob such as /var/log/app-*.log.",
         ),
@@ -184,7 +186,12 @@ def _no_match_problems(config: Config) -> Iterable[Problem]:
 
 
 def _file_problems(config: Config) -> Iterable[Problem]:
+    roots = reading()
     for path in _paths(config):
+        if reason := roots.problem(path):
+            # A link that a pattern matches.
+            yield Problem("filename", str(path), reason, roots.fix(path))
+            continue
         try:
             mode = path.stat().st_mode
         except (FileNotFoundError, NotADirectoryError) as error:
@@ -252,7 +259,7 @@ def _paths(config: Config) -> Sequence[Path]:
 
 
 def _is_readable_file(path: Path) -> bool:
-    return stat.S_ISREG(_mode(path)) and os.access(path, os.R_OK)
+    return reading().problem(path) is None and stat.S_ISREG(_mode(path)) and os.access(path, os.R_OK)
 
 
 def _mode(path: Path) -> int:

@@ -8,6 +8,7 @@ from typing import BinaryIO
 
 from connectors.file_source.birth import born_ns
 from rocketconnect_sdk.errors import PermanentError
+from rocketconnect_sdk.roots import reading
 
 _PIECE = 1 << 18
 _HEADER = 1 << 16
@@ -17,7 +18,7 @@ class Content(ABC):
     """An open file. It stays the same file when it is renamed."""
 
     def __init__(self, path: Path) -> None:
-        self._file: BinaryIO = path.open("rb", buffering=0)
+        self._file: BinaryIO = os.fdopen(reading().open(path, os.O_RDONLY), "rb", buffering=0)
         state = os.fstat(self._file.fileno())
         self.device, self.inode = state.st_dev, state.st_ino
         self.born_ns = born_ns(self._file.fileno())

@@ -77,21 +77,24 @@ class Csv(Format):
         try:
             text = line.removeprefix(b"\xef\xbb\xbf").decode()
             names = next(csv.reader([text], delimiter=self._delimiter, strict=True), [])
-        except (csv.Error, UnicodeDecodeError) as error:
+        except UnicodeDecodeError as error:
+            msg = f"the header is no row: byte {error.start} is not UTF-8"
+            raise ValueError(msg) from None
+        except csv.Error as error:
             msg = f"the header is no row: {error}"
             raise ValueError(msg) from None
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if not names or twice:
-            msg = (
-                f"the header names the column {twice[0]!r} twice"
-                if twice
-                else "the file begins with an empty line, not with a header"
-            )
+        if not names:
+            msg = "the file begins with an empty line, not with a header"
+            raise ValueError(msg)
+        # What a file holds is not repeated: whoever may check a configuration may not be who may read the file.
+        again = next((number for number, name in enumerate(names) if name in names[:number]), None)
+        if again is not None:
+            msg = f"the header names a column twice: columns {names.index(names[again]) + 1} and {again + 1} have the same name"
             raise ValueError(msg)
         declared = {field.name: field.schema for field in self._declared.fields} if self._declared else {}
         absent = [name for name in (*declared, self._key) if name and name not in names]
         if absent:
-            msg = f"the header has no column {', '.join(map(repr, absent))}; it has {', '.join(map(repr, names[:50]))}"
+            msg = f"the header has no column {', '.join(map(repr, absent))}; it has {len(names)} others"
             raise ValueError(msg)
         self._set(struct([(name, declared.get(name, Schema(Type.STRING, optional=True))) for name in names]))
 

@@ -16,19 +16,21 @@ class Place:
         host: Its server.
         port: Of the server.
         database: Its name; of SQLite the absolute path of its file.
+        writes: A sink writes to it.
     """
 
     kind: str
     host: str
     port: int
     database: str
+    writes: bool = False
 
     def __str__(self) -> str:
         """For people."""
         return self.database if self.kind == "sqlite" else f"{self.host}:{self.port}/{self.database}"
 
 
-def parse_url(url: str) -> Place:
+def parse_url(url: str, *, writes: bool = False) -> Place:
     """The place that a URL names, in SQLAlchemy's form or that of JDBC.
 
     Raises:
@@ -54,7 +56,7 @@ def parse_url(url: str) -> Place:
     if kind != "sqlite" and not parts.hostname:
         msg = "names no host"
         raise ValueError(msg)
-    return Place(kind, parts.hostname or "", parts.port or _PORTS[kind], database)
+    return Place(kind, parts.hostname or "", parts.port or _PORTS[kind], database, writes)
 
 
 def url_problem(url: str) -> str | None:

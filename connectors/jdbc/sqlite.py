@@ -1,5 +1,6 @@
 """SQLite: a database in a file, for a first try."""
 
+import os
 import re
 import sqlite3
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ import pyarrow as pa
 
 from connectors.jdbc.dialect import CONNECT_SECONDS, LOCK_SECONDS, Connection, Dialect, Fault, Table
 from connectors.jdbc.place import Place
+from rocketconnect_sdk.roots import Access, roots
 from rocketconnect_sdk.schema import WHOLE, Field, Schema, Type, Unit, decimal, timestamp
 
 _TYPES = {
@@ -43,8 +45,20 @@ class Sqlite(Dialect):
     def connect(self, place: Place, user: str, password: str, seconds: int = CONNECT_SECONDS) -> Connection:
         """See Dialect."""
         del user, password, seconds
-        connection = sqlite3.connect(place.database, timeout=LOCK_SECONDS, isolation_level=None)
-        connection.execute("PRAGMA synchronous = FULL")
+        allowed = roots(Access.WRITE if place.writes else Access.READ)
+        allowed.check(place.database)
+        path = os.path.realpath(place.database)
+        connection = sqlite3.connect(path, timeout=LOCK_SECONDS, isolation_level=None)
+        try:
+            # A query reads the database that is named, and attaches no other.
+            connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+            connection.execute("PRAGMA synchronous = FULL")
+            # SQLite opens files by their names: where it is now is looked at again before anything is read or written.
+            connection.execute("PRAGMA schema_version")
+            allowed.check(path)
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     def begin(self, connection: Connection) -> None:

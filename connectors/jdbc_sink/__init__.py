@@ -103,7 +103,7 @@ class JdbcSink(DataFrameSink):
         from connectors.jdbc.session import Session
         from connectors.jdbc_sink.verification import JdbcTables
 
-        session = Session(parse_url(config["connection.url"]), config["user"], config["password"] or "")
+        session = Session(parse_url(config["connection.url"], writes=True), config["user"], config["password"] or "")
         return JdbcTables(session, config["table.name.format"])
 
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "JdbcTask":
@@ -113,7 +113,7 @@ class JdbcSink(DataFrameSink):
         from connectors.jdbc_sink.task import JdbcTask
 
         del task
-        place = parse_url(config["connection.url"])
+        place = parse_url(config["connection.url"], writes=True)
         dialect = dialect_of(place)
         owner = (context.generation, context.epoch)
         writing = Writing(

@@ -11,6 +11,7 @@ from connectors.jdbc_sink.shape import name_problem
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import Policy
 from rocketconnect_sdk.options import REFERENCE, Config
+from rocketconnect_sdk.roots import writing
 from rocketconnect_sdk.schema import Type
 
 _SECONDS = 3
@@ -24,8 +25,11 @@ def database_problems(config: Config) -> Iterator[Problem]:
     when the sink starts.
     """
     password = config["password"] or ""
-    place = parse_url(config["connection.url"])
+    place = parse_url(config["connection.url"], writes=True)
     if REFERENCE.fullmatch(password):
+        return
+    if place.kind == "sqlite" and (reason := writing().problem(place.database)):
+        yield Problem("connection.url", place.database, reason, writing().fix(place.database))
         return
     if place.kind == "sqlite" and not Path(place.database).exists():
         yield from _file_problems(place)

@@ -11,6 +11,7 @@ from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.patterns import patterns_problem
 from rocketconnect_sdk.record import Offset
+from rocketconnect_sdk.roots import Access
 from rocketconnect_sdk.source import Plan, Source, SourceTask
 
 if TYPE_CHECKING:
@@ -40,7 +41,11 @@ class MysqlCdcSource(Source):
         ),
         Option("password", "The user's password.", secret=True),
         Option("tls", "Talks to the server over TLS.", Kind.BOOL, "false"),
-        Option("tls.ca", "A file of the certificates that sign the server's; without it any server is taken for the right one."),
+        Option(
+            "tls.ca",
+            "A file of the certificates that sign the server's; without it any server is taken for the right one.",
+            access=Access.READ,
+        ),
         Option(
             "server.id",
             "A number that no other replica of the server has; without it one is made of the connector.",

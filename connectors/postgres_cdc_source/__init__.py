@@ -11,6 +11,7 @@ from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.patterns import patterns_problem
 from rocketconnect_sdk.record import Offset
+from rocketconnect_sdk.roots import Access
 from rocketconnect_sdk.source import Plan, Source, SourceTask
 
 if TYPE_CHECKING:
@@ -52,7 +53,11 @@ class PostgresCdcSource(Source):
             default="prefer",
             choices=("disable", "allow", "prefer", "require", "verify-ca", "verify-full"),
         ),
-        Option("sslrootcert", "A file of the certificates that sign the server's, for sslmode verify-ca and verify-full."),
+        Option(
+            "sslrootcert",
+            "A file of the certificates that sign the server's, for sslmode verify-ca and verify-full.",
+            access=Access.READ,
+        ),
         _name("slot.name", "The replication slot; it is made when it is not there. Each connector of a server needs its own."),
         _name("publication.name", "The publication; it is made when it is not there. Each connector of a database needs its own."),
         Option("server.name", "What the server is called in source.name; without it as the connector.", default=""),

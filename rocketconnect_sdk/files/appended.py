@@ -2,7 +2,6 @@
 
 import errno
 import os
-import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from logging import Logger
@@ -11,6 +10,7 @@ from typing import Any
 
 from rocketconnect_sdk.files.manifest import Manifest, ManifestLog, Owner, sync_directory, write_all
 from rocketconnect_sdk.files.trouble import understood
+from rocketconnect_sdk.roots import Roots, writing
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 
 _COPIED = 1 << 30
@@ -39,6 +39,7 @@ class AppendedFile:
     def __init__(self, path: Path, owner: Owner, log: Logger) -> None:
         self.path = path
         self._log = log
+        self._roots = writing()
         self._directory = path.parent / f".{path.name}.rocketconnect"
         self._manifests = ManifestLog(self._directory, owner, exclusive=True)
         self._state: Mapping[str, Any] = {}
@@ -66,13 +67,13 @@ class AppendedFile:
                 os.fsync(file)
             finally:
                 os.close(file)
-            shutil.rmtree(self.staged, ignore_errors=True)
-            self.staged.mkdir()
+            self._roots.remove_folder(self.staged)
+            self._roots.make_folder(self.staged)
         self._state = claimed.state
         return claimed.queues
 
     def _open(self) -> int:
-        return os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
+        return self._roots.open(self.path, os.O_RDWR | os.O_CREAT)
 
     def _counted(self, file: int, newest: Manifest | None) -> int:
         """The length of what counts."""
@@ -139,7 +140,7 @@ class AppendedFile:
             try:
                 end = begin or write_all(file, first, 0)
                 for piece in pieces:
-                    end = write_all(file, piece, end) if isinstance(piece, bytes) else _copy(piece, file, end)
+                    end = write_all(file, piece, end) if isinstance(piece, bytes) else _copy(piece, file, end, self._roots)
                 os.fsync(file)
                 inode = os.fstat(file).st_ino
                 if inode != mine.state.get("inode"):
@@ -162,11 +163,11 @@ class AppendedFile:
     def _remove(self, pieces: Iterable[bytes | StagedFile]) -> None:
         for piece in pieces:
             if isinstance(piece, StagedFile):
-                Path(piece.path).unlink(missing_ok=True)
+                self._roots.remove(Path(piece.path))
 
 
-def _copy(piece: StagedFile, file: int, at: int) -> int:
-    source = os.open(piece.path, os.O_RDONLY)
+def _copy(piece: StagedFile, file: int, at: int, roots: Roots) -> int:
+    source = roots.open(piece.path, os.O_RDONLY)
     try:
         done = 0
         while done < piece.length:

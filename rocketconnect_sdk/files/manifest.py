@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.files.trouble import understood
+from rocketconnect_sdk.roots import writing
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 
 _KEPT = 16
@@ -112,6 +113,7 @@ class ManifestLog:
         self._directory = directory
         self._owner = owner
         self._exclusive = exclusive
+        self._roots = writing()
 
     @contextmanager
     def locked(self) -> Iterator[Manifest | None]:
@@ -123,8 +125,8 @@ class ManifestLog:
             SystemAway: another process holds it and does not go on: it was paused while it wrote.
         """
         with understood(self._directory):
-            self._directory.mkdir(exist_ok=True)
-            lock = os.open(self._directory / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+            self._roots.make_folder(self._directory)
+            lock = self._roots.open(self._directory / "lock", os.O_RDWR | os.O_CREAT)
         try:
             self._lock(lock)
             with understood(self._directory):
@@ -244,7 +246,7 @@ class ManifestLog:
         path = self._path(manifest.number)
         data = json.dumps(manifest.to_json(), separators=(",", ":")).encode() + b"\n"
         try:
-            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+            file = self._roots.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         except FileExistsError:
             msg = f"{path}: another owner was quicker, so this one stops"
             raise PermanentError(msg) from None
@@ -256,7 +258,7 @@ class ManifestLog:
                 os.close(file)
             sync_directory(self._directory)
         except BaseException:
-            path.unlink(missing_ok=True)
+            self._roots.remove(path)
             raise
         self._remove_old(manifest.number - _KEPT)
 
@@ -265,10 +267,10 @@ class ManifestLog:
         with suppress(OSError):
             for number in self._numbers():
                 if number <= newest:
-                    self._path(number).unlink(missing_ok=True)
+                    self._roots.remove(self._path(number))
 
     def _numbers(self) -> list[int]:
-        names = os.listdir(self._directory)  # noqa: PTH208  # names are enough
+        names = self._roots.names(self._directory)
         return sorted((int(name[:-5]) for name in names if name.endswith(".json")), reverse=True)
 
     def _path(self, number: int) -> Path:
@@ -277,7 +279,8 @@ class ManifestLog:
     def _newest(self) -> Manifest | None:
         numbers = self._numbers()
         for number in numbers:
-            text = self._path(number).read_bytes()
+            with os.fdopen(self._roots.open(self._path(number), os.O_RDONLY), "rb") as file:
+                text = file.read()
             if text.endswith(b"}\n"):
                 with suppress(KeyError, TypeError, ValueError, AttributeError):  # cut off by a crash: it never happened
                     found = manifest_from_json(json.loads(text))

@@ -3,6 +3,7 @@
 from urllib.parse import urlsplit
 
 from rocketconnect_sdk.options import Kind, Option
+from rocketconnect_sdk.roots import Access
 
 
 def _wrong_urls(urls: tuple[str, ...]) -> str | None:
@@ -38,6 +39,7 @@ OPTIONS = (
         "schema.registry.ssl.ca.location",
         "A file with the certificates (PEM) that the registry's own must come from. Empty: those that the system trusts.",
         default="",
+        access=Access.READ,
     ),
     Option(
         "schema.registry.timeout",

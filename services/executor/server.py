@@ -83,7 +83,10 @@ class _Executor:
         }
         self._workers = Channels(settings)
         self._scratch = Scratch()
-        self._fresh = FreshHosts(self._scratch, of_hosts(os.environ, settings.secret_variables, settings.secret_folders))
+        environment = of_hosts(
+            os.environ, settings.secret_variables, settings.secret_folders, settings.read_roots, settings.write_roots
+        )
+        self._fresh = FreshHosts(self._scratch, environment)
         self._plugins = Plugins(self._fresh, settings.plugin_seconds)
         self._worker: Worker | None = None
         self._work: asyncio.Task[None] | None = None

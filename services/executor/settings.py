@@ -64,6 +64,8 @@ class ExecutorSettings(ServiceSettings):
         "", "variables that connectors may name as ${env:NAME}: NAME,PREFIX_*; with these, and no others, tasks run"
     )
     secret_folders: str = setting("", "folders whose files connectors may name as ${file:PATH:KEY}: /a:/b", check=folders)
+    read_roots: str = setting("", "folders beneath which connectors may read files: /a:/b; none: nowhere", check=folders)
+    write_roots: str = setting("", "folders beneath which connectors may write files: /a:/b; none: nowhere", check=folders)
     tasks_per_host: int = setting(1, "how many native tasks share a host process, while there are few", ge=1, le=1000)
     native_hosts: int = setting(
         0, "with so many host processes, native tasks share those that there are; 0: 16 for each core", ge=0, le=10_000

@@ -71,7 +71,9 @@ class Fleet:
         }
         for service in self._services(replicas, spark=spark):
             command = partial(tethered, self._on_its_host(service))
-            self.processes[service.name] = self._process(service.name, command, {**os.environ, **service.environment})
+            self.processes[service.name] = self._process(
+                service.name, command, {**topology.UNLESS_TOLD, **os.environ, **service.environment}
+            )
 
     @property
     def name_server(self) -> str:

@@ -257,7 +257,7 @@ def test_a_batch_that_counts_gets_its_names_when_that_works_again(tmp_path: Path
     sink = Sinking(tmp_path / "out", format="parquet")
     real = os.rename
 
-    def full(source: Path, target: Path) -> None:
+    def full(source: str, target: str, **folders: int) -> None:
         monkeypatch.setattr(os, "rename", real)
         raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from rocketconnect_sdk.roots import READ_ROOTS, WRITE_ROOTS
 from services.executor.environment import FOLDERS, VARIABLES, folders, of_hosts
 
 
@@ -18,9 +19,11 @@ def test_hosts_get_what_programs_need_and_what_connectors_may_ask_for_and_nothin
         "ROCKETCONNECT_ROCKETMQ_SECRET_KEY": "c",
     }
     needed = {key: mine[key] for key in ("PATH", "LC_ALL", "PYTHONPATH", "SPARK_LOCAL_IP")}
-    assert of_hosts(mine, "", "") == {**needed, VARIABLES: "", FOLDERS: ""}
-    assert of_hosts(mine, "DB_*", "/run/secrets") == {**needed, "DB_PASSWORD": "a", VARIABLES: "DB_*", FOLDERS: "/run/secrets"}
-    assert of_hosts(mine, "*", "/").keys() == mine.keys() - {"ROCKETCONNECT_ROCKETMQ_SECRET_KEY"} | {VARIABLES, FOLDERS}
+    nothing = {VARIABLES: "", FOLDERS: "", READ_ROOTS: "", WRITE_ROOTS: ""}
+    assert of_hosts(mine, "", "", "", "") == needed | nothing
+    told = {VARIABLES: "DB_*", FOLDERS: "/run/secrets", READ_ROOTS: "/in", WRITE_ROOTS: "/out"}
+    assert of_hosts(mine, "DB_*", "/run/secrets", "/in", "/out") == {**needed, "DB_PASSWORD": "a", **told}
+    assert of_hosts(mine, "*", "/", "", "").keys() == mine.keys() - {"ROCKETCONNECT_ROCKETMQ_SECRET_KEY"} | nothing.keys()
 
 
 def test_folders_are_absolute_paths() -> None:
