@@ -94,14 +94,37 @@ def make_session(profile: Mapping[str, str], classes: Path | None = None) -> Spa
             if key not in profile:
                 del settings[key]
     os.makedirs(f"{scratch}/local", exist_ok=True)  # noqa: PTH103
-    builder = SparkSession.builder
-    for key, value in settings.items():
-        builder = builder.config(key, value)
+    _write_properties(Path(scratch) / "spark.properties", settings)
     with _tethered(scratch):
-        session = builder.getOrCreate()
+        session = SparkSession.builder.getOrCreate()
     _quiet_about_large_tasks(session)
     weakref.finalize(session, shutil.rmtree, scratch, ignore_errors=True)
     return session
+
+
+def _write_properties(path: Path, settings: Mapping[str, str]) -> None:
+    """Writes settings where this user alone reads them: everybody on a machine sees the command line of Spark's Java process.
+
+    Spark that is given a file leaves out the machine's defaults (spark-defaults.conf): they stand first, and what follows wins.
+    """
+    lines = (f"{_escaped(key)} {_escaped(value)}" for key, value in settings.items())
+    path.touch(mode=0o600)
+    path.write_text("\n".join((_defaults_of_machine(), *lines)), encoding="utf-8")
+
+
+def _defaults_of_machine() -> str:
+    """The text of the spark-defaults.conf that Spark would read, or none."""
+    from pyspark.find_spark_home import _find_spark_home
+
+    folder = os.environ.get("SPARK_CONF_DIR") or f"{_find_spark_home()}/conf"  # type: ignore[no-untyped-call]
+    path = Path(folder) / "spark-defaults.conf"
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def _escaped(value: str) -> str:
+    """A text as a file of Java's properties has it: every code unit by its number, so that none means anything to the file."""
+    units = value.encode("utf-16-be").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 def _quiet_about_large_tasks(session: SparkSession) -> None:
@@ -138,7 +161,7 @@ ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
 if os.getppid() != {parent}:
     sys.exit("the process that started Spark is gone")
 os.environ["SPARK_HOME"] = {home!r}
-os.execv({submit!r}, [{submit!r}, *sys.argv[1:]])
+os.execv({submit!r}, [{submit!r}, "--properties-file", {properties!r}, *sys.argv[1:]])
 """
 
 
@@ -150,7 +173,13 @@ def _tethered(scratch: str) -> Iterator[None]:
     home = str(_find_spark_home())  # type: ignore[no-untyped-call]
     program = Path(scratch) / "start" / "bin" / "spark-submit"
     program.parent.mkdir(parents=True)
-    text = _TETHER.format(python=sys.executable, parent=os.getpid(), home=home, submit=f"{home}/bin/spark-submit")
+    text = _TETHER.format(
+        python=sys.executable,
+        parent=os.getpid(),
+        home=home,
+        submit=f"{home}/bin/spark-submit",
+        properties=f"{scratch}/spark.properties",
+    )
     program.write_text(text, encoding="utf-8")
     program.chmod(0o700)
     before = os.environ.get("SPARK_HOME")
