@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from rocketconnect_sdk import runtime_options
+from rocketconnect_sdk import runtime_options, spark_profiles
 from rocketconnect_sdk.converters import converter_class
 from rocketconnect_sdk.errors import ConfigError, Problem
 from rocketconnect_sdk.loader import DIRECT, PluginType, catalogue, engines_of, find
@@ -19,7 +19,6 @@ from rocketconnect_sdk.options import (
     Config,
     Option,
     OptionWrong,
-    names_secret,
     parse,
     read,
     run_checks,
@@ -49,9 +48,6 @@ class Checked:
     problems: Sequence[Problem]
     secret_keys: Sequence[str]
     targets: Sequence[Target] | None = None
-
-
-_ABOUT_SECRETS = frozenset({"provider", "providers", "enabled", "file", "path", "name", "type", "class", "impl", "interval"})
 
 
 def source_options(source: Source) -> tuple[Option, ...]:
@@ -130,7 +126,8 @@ def _read_source(source: Source, raw: Mapping[str, str]) -> tuple[Config, list[P
 
 
 def _read_sink(sink: Sink, raw: Mapping[str, str]) -> tuple[Config, list[Problem]]:
-    return _read(sink_options(sink), raw, _SINK_PREFIXES)
+    config, problems = _read(sink_options(sink), raw, _SINK_PREFIXES)
+    return config, [*problems, *spark_profiles.problems(raw)]
 
 
 def _read(options: Sequence[Option], raw: Mapping[str, str], prefixes: Sequence[str]) -> tuple[Config, list[Problem]]:
@@ -278,9 +275,4 @@ def _all_secrets(options: Iterable[Option], raw: Mapping[str, str]) -> list[str]
 
 def _secret_keys(options: Iterable[Option], raw: Mapping[str, str], prefix: str = "") -> list[str]:
     keys = [prefix + key for option in options if option.secret for key in (option.key, *option.aliases)]
-    return [key for key in keys if key in raw] + [key for key in raw if not prefix and _is_spark_secret(key)]
-
-
-def _is_spark_secret(key: str) -> bool:
-    """Spark's own keys are not ours to know; what one is called tells whether it holds a secret, or only says where one is."""
-    return key.startswith("spark.") and names_secret(key) and key.rpartition(".")[2].lower() not in _ABOUT_SECRETS
+    return [key for key in keys if key in raw] + [key for key in raw if not prefix and spark_profiles.is_secret(key)]

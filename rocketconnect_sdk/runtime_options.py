@@ -220,6 +220,11 @@ SINK = (
         choices=("spark", "native"),
     ),
     Option(
+        "spark.profile",
+        "The Spark profile, of those that the operator of the executors has defined, whose settings the sink's Spark driver gets.",
+        default="",
+    ),
+    Option(
         "consume.from.where",
         "Where a queue is begun that has no position yet. CONSUME_FROM_LAST_OFFSET: where the queues of a topic ended when the "
         "sink first saw the topic; queues that the topic gets later are begun at their beginning.",

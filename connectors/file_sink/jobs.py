@@ -52,7 +52,8 @@ def check_all_there(directory: Path, parts: Sequence[Path], *, there: int, writt
         msg = (
             f"{directory}: of {written} {unit} that Spark has written, the driver sees {there}, in {len(parts)} file(s); nothing "
             "of it was kept. With workers on other machines, filename must be in a file system that all workers and the driver "
-            "share, at the same path. Set filename to such a path, or spark.master to local[*], and restart the task"
+            "share, at the same path. Set filename to such a path, or spark.profile to one with spark.master=local[*], and "
+            "restart the task"
         )
         raise PermanentError(msg)
 

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from rocketconnect_sdk.roots import READ_ROOTS, WRITE_ROOTS
-
 VARIABLES = "ROCKETCONNECT_SECRET_VARIABLES"
 """Names of variables that `${env:NAME}` may stand for, separated by commas; `*` stands for any characters."""
 
@@ -50,24 +48,19 @@ _NEEDED = (
 """What Python, Java, Spark and clients of HTTP look at."""
 
 
-def of_hosts(
-    environment: Mapping[str, str], variables: str, allowed_folders: str, read_roots: str, write_roots: str
-) -> dict[str, str]:
+def of_hosts(environment: Mapping[str, str], told: Mapping[str, str]) -> dict[str, str]:
     """The environment of host processes.
 
     Args:
         environment: The executor's own.
-        variables: As VARIABLES.
-        allowed_folders: As FOLDERS.
-        read_roots: As rocketconnect_sdk.roots.READ_ROOTS.
-        write_roots: As rocketconnect_sdk.roots.WRITE_ROOTS.
+        told: What the executor was told of what connectors may do, under the names that hosts know it by; VARIABLES is one.
     """
     kept = {
         name: value
         for name, value in environment.items()
-        if may_be_named(name, variables) or any(fnmatchcase(name, pattern) for pattern in _NEEDED)
+        if may_be_named(name, told[VARIABLES]) or any(fnmatchcase(name, pattern) for pattern in _NEEDED)
     }
-    return kept | {VARIABLES: variables, FOLDERS: allowed_folders, READ_ROOTS: read_roots, WRITE_ROOTS: write_roots}
+    return kept | dict(told)
 
 
 def may_be_named(name: str, variables: str) -> bool:

@@ -1,24 +1,30 @@
-"""Which kind of host a task needs. Pure."""
+"""Which kind of host a task needs."""
 
 import hashlib
 
+from rocketconnect_sdk import spark_profiles
 from services.executor.lifecycle import Assigned
 
 Profile = tuple[tuple[str, str], ...]
-"""What is fixed when a Spark driver starts: the spark.* keys of a connector, in their order. Connectors with the same share one."""
+"""What is fixed when a Spark driver starts: what connectors tell Spark, by the order of the keys. Those with the same share one."""
 
 NATIVE = None
 """The profile of a host without Spark."""
 
 
-def profile_of(assigned: Assigned) -> Profile | None:
+def profile_of(assigned: Assigned, profiles: str) -> Profile | None:
     """Return the Spark profile that a task needs, or NATIVE.
 
     Only sinks run on Spark. A sink that runs natively alone is told engine=native, or refused when its configuration is checked.
+
+    Args:
+        assigned: The task.
+        profiles: The path of the file of Spark profiles; empty: there are none.
     """
     if assigned.type != "SINK" or assigned.config.get("engine", "spark").strip() != "spark":
         return NATIVE
-    return tuple(sorted((key, value) for key, value in assigned.config.items() if key.startswith("spark.")))
+    # A stored configuration may be older than what is allowed now: its task is refused when it is read in the host.
+    return tuple(sorted(spark_profiles.settings(assigned.config, profiles).items()))
 
 
 def profile_name(profile: Profile | None) -> str:

@@ -100,6 +100,7 @@ class HostPool:
         native_hosts: int = 32,
         spark_warm: bool = False,
         spark_classes: str = "",
+        spark_profiles: str = "",
     ) -> None:
         self._fresh = fresh
         self._endpoints = endpoints
@@ -108,6 +109,7 @@ class HostPool:
         self._watcher = watcher
         self._spark_warm = spark_warm
         self._spark_classes = spark_classes
+        self._spark_profiles = spark_profiles
         self._warm_at = float("-inf")
         self._lease_until = 0.0
         self._hosts: list[_Host] = []
@@ -118,7 +120,7 @@ class HostPool:
     def start(self, run: int, assigned: Assigned) -> None:
         """Start a run in a host that has room, or in a new one."""
         try:
-            host = self._host_for(profile_of(assigned))
+            host = self._host_for(profile_of(assigned, self._spark_profiles))
         except (OSError, RuntimeError) as error:  # RuntimeError: no thread could be started
             # Told later, as the loss of a process always is: the caller is in the middle of something.
             reason = f"no host process could be started: {error}; give the executor more memory or processes"

@@ -19,12 +19,14 @@ from rocketconnect_kit.errors import Unavailable
 from rocketconnect_kit.in_turn import Channels
 from rocketconnect_kit.serve import run, serve
 from rocketconnect_kit.settings import load
+from rocketconnect_sdk.roots import READ_ROOTS, WRITE_ROOTS
+from rocketconnect_sdk.spark_profiles import PROFILES
 from services.executor.cleanup import Cleanups
 from services.executor.deadletters.journal import Journal
 from services.executor.deadletters.removal import Removal
 from services.executor.deadletters.service import DeadletterService
 from services.executor.defect import end_broken
-from services.executor.environment import of_hosts
+from services.executor.environment import FOLDERS, VARIABLES, of_hosts
 from services.executor.fresh import FreshHosts
 from services.executor.lifecycle import Policy
 from services.executor.membership import Identity
@@ -83,9 +85,14 @@ class _Executor:
         }
         self._workers = Channels(settings)
         self._scratch = Scratch()
-        environment = of_hosts(
-            os.environ, settings.secret_variables, settings.secret_folders, settings.read_roots, settings.write_roots
-        )
+        told = {
+            VARIABLES: settings.secret_variables,
+            FOLDERS: settings.secret_folders,
+            READ_ROOTS: settings.read_roots,
+            WRITE_ROOTS: settings.write_roots,
+            PROFILES: settings.spark_profiles,
+        }
+        environment = of_hosts(os.environ, told)
         self._fresh = FreshHosts(self._scratch, environment)
         self._plugins = Plugins(self._fresh, settings.plugin_seconds)
         self._worker: Worker | None = None
@@ -197,6 +204,7 @@ class _Executor:
             tasks_per_host=settings.tasks_per_host,
             native_hosts=settings.native_hosts or NATIVE_HOSTS_PER_CORE * (os.cpu_count() or 1),
             spark_warm=settings.spark_warm,
+            spark_profiles=settings.spark_profiles,
             spark_classes=settings.spark_classes,
         )
 

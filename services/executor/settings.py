@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocketconnect_kit.settings import ServiceSettings, pem_file, setting
+from rocketconnect_sdk.spark_profiles import read_profiles
 from services.executor.environment import folders
 from services.executor.stop_limits import EXECUTOR_SECONDS
 
@@ -34,6 +35,11 @@ def _id(value: str) -> None:
     if value and not _ID.fullmatch(value):
         msg = "is made of 1 to 128 letters, digits, and _ . : -, and begins with a letter or a digit"
         raise ValueError(msg)
+
+
+def _profiles(value: str) -> None:
+    if value:
+        read_profiles(Path(value))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +79,9 @@ class ExecutorSettings(ServiceSettings):
     spark_warm: bool = setting(False, "keep a Spark driver ready, so that the first sink starts fast")
     spark_classes: str = setting(
         "", "the folder of `python -m services.executor.class_archive FOLDER`, with which Spark starts faster"
+    )
+    spark_profiles: str = setting(
+        "", "a TOML file of Spark settings by profile, which sinks name as spark.profile; none: no profiles", check=_profiles
     )
     plugin_seconds: float = setting(30.0, "how long a plugin may take to check or plan; then its process is ended", gt=0, le=600)
     cleanup_seconds: float = setting(

@@ -20,10 +20,13 @@ def test_hosts_get_what_programs_need_and_what_connectors_may_ask_for_and_nothin
     }
     needed = {key: mine[key] for key in ("PATH", "LC_ALL", "PYTHONPATH", "SPARK_LOCAL_IP")}
     nothing = {VARIABLES: "", FOLDERS: "", READ_ROOTS: "", WRITE_ROOTS: ""}
-    assert of_hosts(mine, "", "", "", "") == needed | nothing
+    assert of_hosts(mine, nothing) == needed | nothing
     told = {VARIABLES: "DB_*", FOLDERS: "/run/secrets", READ_ROOTS: "/in", WRITE_ROOTS: "/out"}
-    assert of_hosts(mine, "DB_*", "/run/secrets", "/in", "/out") == {**needed, "DB_PASSWORD": "a", **told}
-    assert of_hosts(mine, "*", "/", "", "").keys() == mine.keys() - {"ROCKETCONNECT_ROCKETMQ_SECRET_KEY"} | nothing.keys()
+    assert of_hosts(mine, told) == {**needed, "DB_PASSWORD": "a", **told}
+    assert (
+        of_hosts(mine, nothing | {VARIABLES: "*", FOLDERS: "/"}).keys()
+        == mine.keys() - {"ROCKETCONNECT_ROCKETMQ_SECRET_KEY"} | nothing.keys()
+    )
 
 
 def test_folders_are_absolute_paths() -> None:

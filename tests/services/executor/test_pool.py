@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from rocketconnect_sdk.spark_profiles import PROFILES
 from services.executor.forks import Forks
 from services.executor.fresh import FreshHosts, PluginCrashed
 from services.executor.lifecycle import Assigned, Key
@@ -221,15 +222,25 @@ def test_the_executor_imports_no_plugin_no_spark_and_no_arrow() -> None:
 
 @pytest.mark.slow
 @pytest.mark.spark
-async def test_a_host_in_which_spark_did_not_start_is_replaced(pool: HostPool, watcher: Watcher) -> None:
+async def test_a_host_in_which_spark_did_not_start_is_replaced(watcher: Watcher, tmp_path: Path) -> None:
     """pyspark keeps what is left of a start that failed: in that process every later one would fail, too."""
-    options = {"connector.class": "file_sink", "topics": "t", "filename": "/not/there", "spark.master": "local[many]"}
-    for run in (1, 2):
-        pool.renew(time.monotonic() + 600)
-        pool.start(run, Assigned(Key("uid", 0), "lines", 1, 1, 1, "SINK", options, {"tasks": "1"}))
-        (host,) = pool.describe()
-        await until(lambda run=run: run in watcher.ended or watcher.lost, 120)  # type: ignore[misc]
-        assert "Spark could not be started" in watcher.ended[run].error
-        assert "Could not parse Master URL: 'local[many]'" in watcher.ended[run].error
-        assert not watcher.ended[run].permanent
-        assert host.pid not in [left.pid for left in pool.describe()]
+    profiles = tmp_path / "profiles.toml"
+    profiles.write_text('[many]\n"spark.master" = "local[many]"\n', encoding="utf-8")
+    scratch = Scratch(tmp_path)
+    fresh = FreshHosts(scratch, {**os.environ, PROFILES: str(profiles)})
+    options = {"connector.class": "file_sink", "topics": "t", "filename": "/not/there", "spark.profile": "many"}
+    pool = HostPool(fresh, Endpoints("127.0.0.1:1", "127.0.0.1:1"), watcher, spark_profiles=str(profiles))
+    try:
+        for run in (1, 2):
+            pool.renew(time.monotonic() + 600)
+            pool.start(run, Assigned(Key("uid", 0), "lines", 1, 1, 1, "SINK", options, {"tasks": "1"}))
+            (host,) = pool.describe()
+            await until(lambda run=run: run in watcher.ended or watcher.lost, 120)  # type: ignore[misc]
+            assert "Spark could not be started" in watcher.ended[run].error
+            assert "Could not parse Master URL: 'local[many]'" in watcher.ended[run].error
+            assert not watcher.ended[run].permanent
+            assert host.pid not in [left.pid for left in pool.describe()]
+    finally:
+        await pool.close()
+        await fresh.close()
+        scratch.close()
