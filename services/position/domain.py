@@ -48,8 +48,9 @@ class Update:
 class TaskRow:
     """A task that was opened: its last fence; whether it ended clean; whether its commits are let in.
 
-    `confirmed_until` (microseconds since 1970): so long it, or who is about to open it, may run without the cluster service. A task
-    that was confirmed and never opened has generation and epoch 0, and is clean.
+    `lease`: so many microseconds it, or who is about to open it, may run without the cluster service, counted from the
+    confirmation, whose id is `lease_id` (0: it was not confirmed). A task that was confirmed and never opened has generation and
+    epoch 0, and is clean.
     """
 
     task: int
@@ -57,7 +58,8 @@ class TaskRow:
     epoch: int
     clean: bool
     open: bool
-    confirmed_until: int = 0
+    lease: int = 0
+    lease_id: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +67,9 @@ class ConnectorRow:
     """A connector: its highest generation; the incarnation of new partitions; whether all before the generation was clean.
 
     One that was never opened has generation 0, incarnation 0, and is clean. `revision` is the one that the generation is a plan
-    of; 0: not known. `wait_until` (microseconds since 1970): so long owners of its tasks that were shut out by newer ones may
-    still write. `epoch_floor` is the highest epoch that was opened in an earlier generation.
+    of; 0: not known. `wait`: so many microseconds owners of its tasks that were shut out by newer ones may still write, counted
+    from when it was stored, whose id is `wait_id` (0: nobody is waited for); below 0: they stopped so long ago, and what they sent
+    may be under way. `epoch_floor` is the highest epoch that was opened in an earlier generation.
     """
 
     uid: str
@@ -74,7 +77,8 @@ class ConnectorRow:
     incarnation: int
     carried_clean: bool
     revision: int = 0
-    wait_until: int = 0
+    wait: int = 0
+    wait_id: int = 0
     epoch_floor: int = 0
 
 

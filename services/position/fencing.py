@@ -10,11 +10,15 @@ The fence (invariant 3)
     its positions is no longer so.
 
 Confirmed (invariant 3, while the cluster service is away)
-    A worker whose lease nobody else renews may go on for as long as each of its tasks is confirmed. Until when is remembered with
+    A worker whose lease nobody else renews may go on for as long as each of its tasks is confirmed. For how long is remembered with
     the task, and who opens it with a newer epoch, or any task in a newer generation (which deals the partitions anew), has to wait
     for it, and for as long as what was sent at its end may be under way: the rest of the time is told to everybody who opens a
     task of the connector before it is over, which is simple and never too short.
     A task may be confirmed before it is opened, since it may be opened at any moment of its lease.
+    No clock that can be set is asked, and none is shared: lengths are stored, each with an id that is new whenever the length is,
+    and each replica counts from when it first saw the id (`sightings`). That is never before the worker asked, so the wait is
+    never too short; a replica that knows nothing of it yet, as after a restart, waits for all of it. What is over is forgotten
+    with the next open or commit.
 
 Clean
     True means: the topic holds nothing of the task's partitions beyond their positions, so nothing has to be looked for.
@@ -38,18 +42,36 @@ from dataclasses import replace
 
 from rocketconnect_kit.errors import Aborted, FailedPrecondition
 from services.position import snapshots
-from services.position.domain import Change, Effects, Fence, Ledger, Moved, Opened, Position, Snapshot, TaskRow, Update
+from services.position.domain import (
+    Change,
+    ConnectorRow,
+    Effects,
+    Fence,
+    Ledger,
+    Moved,
+    Opened,
+    Position,
+    Snapshot,
+    TaskRow,
+    Update,
+)
+from services.position.sightings import Sightings
 
 NONE = "none"
 
 LONGEST_LEASE = 600_000_000
-"""Microseconds: nobody is confirmed, and hence waited for, any longer, whatever the clocks say."""
+"""Microseconds: nobody is confirmed any longer, and no send deadline is longer."""
+
+_OVER = -LONGEST_LEASE
+"""Left of a lease when what was sent at its end is over as well, whatever the send deadline is."""
 
 
-def open_task(ledger: Ledger, fence: Fence, revision: int = 0, now: int = 0, send_deadline: int = 0) -> tuple[Effects, Opened]:
+def open_task(
+    ledger: Ledger, fence: Fence, seen: Sightings, revision: int = 0, now: int = 0, send_deadline: int = 0
+) -> tuple[Effects, Opened]:
     """Raise the fence of a task, whose plan is of a revision (0: not known). The ledger holds all tasks and positions.
 
-    Who was confirmed is waited for until then, and for `send_deadline` microseconds more.
+    Who was confirmed is waited for until that is over, and for `send_deadline` microseconds more.
 
     Raises:
         FailedPrecondition: FENCED when a newer generation or epoch was opened before.
@@ -58,10 +80,11 @@ def open_task(ledger: Ledger, fence: Fence, revision: int = 0, now: int = 0, sen
     if why := _outdated(ledger, fence):
         raise _fenced(fence, why)
     same_owner = row is not None and (row.generation, row.epoch) == (fence.generation, fence.epoch)
+    shut_out: list[TaskRow] = []
     if not same_owner:
-        shut_out = ledger.tasks.values() if fence.generation > connector.generation else [row] if row is not None else []
-        wait_until = max([connector.wait_until, *(task.confirmed_until for task in shut_out)])
-        connector = replace(connector, wait_until=wait_until)
+        rows = ledger.tasks.values() if fence.generation > connector.generation else [row] if row is not None else []
+        shut_out = [task for task in rows if task.lease_id]
+    connector = _waiting_for(connector, shut_out, seen)
     snapshot = None
     if fence.generation > connector.generation:
         snapshot = snapshots.ended(ledger, revision, now)
@@ -73,14 +96,15 @@ def open_task(ledger: Ledger, fence: Fence, revision: int = 0, now: int = 0, sen
         connector = replace(connector, revision=revision)
     seen_before = row is not None and row.generation == fence.generation
     clean = row.clean if row is not None and seen_before else connector.carried_clean
-    confirmed_until = row.confirmed_until if row is not None and same_owner else 0
-    opened = TaskRow(fence.task, fence.generation, fence.epoch, clean=False, open=True, confirmed_until=confirmed_until)
+    lease, lease_id = (row.lease, row.lease_id) if row is not None and same_owner else (0, 0)
+    opened = TaskRow(fence.task, fence.generation, fence.epoch, clean=False, open=True, lease=lease, lease_id=lease_id)
+    waited_for = tuple(replace(task, lease=0, lease_id=0) for task in shut_out if task.task != fence.task)
     positions = tuple(sorted(ledger.positions.values(), key=lambda position: position.partition))
-    wait = max(0, min(connector.wait_until - now, LONGEST_LEASE) + send_deadline) if connector.wait_until else 0
-    return Effects(connector, (opened,), snapshot=snapshot), Opened(positions, clean, connector.incarnation, wait)
+    wait = max(0, _left(connector.wait, connector.wait_id, seen) + send_deadline)
+    return Effects(connector, (*waited_for, opened), snapshot=snapshot), Opened(positions, clean, connector.incarnation, wait)
 
 
-def confirm(ledger: Ledger, fences: Sequence[Fence], lease: int, now: int) -> tuple[Effects, tuple[Fence, ...]]:
+def confirm(ledger: Ledger, fences: Sequence[Fence], lease: int, seen: Sightings) -> tuple[Effects, tuple[Fence, ...]]:
     """Let tasks of a connector run on for so many microseconds; return those that are fenced. The ledger holds all its tasks."""
     confirmed, fenced = [], []
     for fence in fences:
@@ -89,11 +113,12 @@ def confirm(ledger: Ledger, fences: Sequence[Fence], lease: int, now: int) -> tu
         if shut_out or _outdated(ledger, fence):
             fenced.append(fence)
         else:
-            confirmed.append(replace(row, confirmed_until=max(row.confirmed_until, now + lease)))
+            left = _left(row.lease, row.lease_id, seen)
+            confirmed.append(replace(row, lease=max(left, lease), lease_id=seen.new()))
     return Effects(tasks=tuple(confirmed)), tuple(fenced)
 
 
-def commit(ledger: Ledger, fence: Fence, updates: Sequence[Update], *, clean: bool, now: int) -> Effects:
+def commit(ledger: Ledger, fence: Fence, updates: Sequence[Update], seen: Sightings, *, clean: bool, now: int) -> Effects:
     """Store positions, all or none. The ledger holds the task and the positions of the partitions in `updates`.
 
     The same commit again, after its answer was lost, is accepted and changes nothing.
@@ -123,8 +148,10 @@ def commit(ledger: Ledger, fence: Fence, updates: Sequence[Update], *, clean: bo
             continue
         _require_expected(update, stored)
         changed.append(position)
-    tasks = () if row.clean == clean else (replace(row, clean=clean),)
-    return Effects(None, tasks, tuple(changed))
+    lease, lease_id = (0, 0) if _left(row.lease, row.lease_id, seen) <= _OVER else (row.lease, row.lease_id)
+    kept = replace(row, clean=clean, lease=lease, lease_id=lease_id)
+    waiting = _waiting_for(connector, (), seen)
+    return Effects(None if waiting == connector else waiting, () if kept == row else (kept,), tuple(changed))
 
 
 def alter(ledger: Ledger, offsets: Mapping[str, str], now: int) -> Effects:
@@ -201,6 +228,21 @@ def apply(ledger: Ledger, effects: Effects) -> Ledger:
             **{position.partition: position for position in effects.positions},
         },
     )
+
+
+def _waiting_for(connector: ConnectorRow, shut_out: Sequence[TaskRow], seen: Sightings) -> ConnectorRow:
+    """Return the connector whose newer owners wait for those as well, and for nobody of whom nothing can be under way."""
+    waits = _left(connector.wait, connector.wait_id, seen)
+    longest = max((_left(task.lease, task.lease_id, seen) for task in shut_out), default=_OVER)
+    if max(waits, longest) <= _OVER:
+        return replace(connector, wait=0, wait_id=0)
+    # What is left, under an id of its own: which of them ends last is not the same to replicas that saw them at other times.
+    return connector if longest <= waits else replace(connector, wait=longest, wait_id=seen.new())
+
+
+def _left(length: int, stored: int, seen: Sightings) -> int:
+    """Return what is left of a length that is stored under an id (0: none is); below 0: for so long it has been over."""
+    return max(_OVER, length - seen.age(stored)) if stored else _OVER
 
 
 def _outdated(ledger: Ledger, fence: Fence) -> str:

@@ -13,6 +13,7 @@ from rocketconnect.position.v1.position_service_pb2_grpc import add_PositionServ
 
 from rocketconnect_kit import database
 from rocketconnect_kit.channel import channel
+from rocketconnect_kit.clock import boot_nanoseconds
 from rocketconnect_kit.serve import run, serve
 from rocketconnect_kit.settings import StoreSettings, load
 from rocketconnect_kit.watch import Watch
@@ -35,7 +36,7 @@ def main(argv: Sequence[str]) -> int:
 
 async def _main(settings: PositionSettings) -> int:
     engine = await database.open_store(settings.database_url("position"), "position")
-    store = PositionStore(engine, now=lambda: time.time_ns() // 1_000)
+    store = PositionStore(engine, now=lambda: time.time_ns() // 1_000, elapsed=lambda: boot_nanoseconds() // 1_000)
     directory = Directory()
     others = GrpcOthers(settings)
     try:

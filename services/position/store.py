@@ -16,6 +16,7 @@ from rocketconnect_kit.database import reading, upsert, writing
 from rocketconnect_kit.errors import ServiceError
 from services.position import fencing, snapshots
 from services.position.domain import ConnectorRow, Effects, Fence, Ledger, Moved, Opened, Position, Snapshot, TaskRow, Update
+from services.position.sightings import Sightings
 from services.position.writer import Done, GroupWriter, Outcome
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ _connectors = sa.Table(
     sa.Column("incarnation", sa.BigInteger),
     sa.Column("carried_clean", sa.Boolean),
     sa.Column("revision", sa.BigInteger),
-    sa.Column("wait_until", sa.BigInteger),
+    sa.Column("wait", sa.BigInteger),
+    sa.Column("wait_id", sa.BigInteger),
     sa.Column("epoch_floor", sa.BigInteger),
 )
 _tasks = sa.Table(
@@ -42,7 +44,8 @@ _tasks = sa.Table(
     sa.Column("epoch", sa.BigInteger),
     sa.Column("clean", sa.Boolean),
     sa.Column("open", sa.Boolean),
-    sa.Column("confirmed_until", sa.BigInteger),
+    sa.Column("lease", sa.BigInteger),
+    sa.Column("lease_id", sa.BigInteger),
 )
 _positions = sa.Table(
     "position_positions",
@@ -89,8 +92,8 @@ _LOOKUPS = {
 Clock = Callable[[], int]
 """Microseconds since 1970."""
 
-Decision = Callable[[Ledger, Clock], tuple[Effects, Any]]
-"""Decides on what the transaction has read, by the clock that all replicas share."""
+Decision = Callable[[Ledger], tuple[Effects, Any]]
+"""Decides on what the transaction has read, after the rows were locked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,36 +111,37 @@ class PositionStore:
 
     Args:
         engine: a migrated database.
-        now: the time of this process. How long tasks are confirmed is counted on it with SQLite; with PostgreSQL on the clock of
-            the database, so that replicas agree.
+        now: the time of day, for people to read.
+        elapsed: microseconds on the clock by which leases are counted; nobody can set it, and it is this machine's own.
     """
 
-    def __init__(self, engine: sa.Engine, now: Clock) -> None:
+    def __init__(self, engine: sa.Engine, now: Clock, elapsed: Callable[[], int]) -> None:
         self._engine = engine
         self._now = now
+        self._seen = Sightings(elapsed)
         self._writer: GroupWriter[_Change, Any] = GroupWriter(self._store_group)
 
     def open_task(self, fence: Fence, revision: int = 0, send_deadline: int = 0) -> "Future[Opened]":
         """Raise the fence of a task and return the positions (see `fencing.open_task`)."""
 
-        def decide(ledger: Ledger, clock: Clock) -> tuple[Effects, Opened]:
-            return fencing.open_task(ledger, fence, revision, clock(), send_deadline)
+        def decide(ledger: Ledger) -> tuple[Effects, Opened]:
+            return fencing.open_task(ledger, fence, self._seen, revision, self._now(), send_deadline)
 
         return self._writer.submit(_Change(fence.connector_uid, decide))
 
     def confirm(self, uid: str, fences: Sequence[Fence], lease: int) -> "Future[tuple[Fence, ...]]":
         """Let tasks of a connector run on, and return those that are fenced (see `fencing.confirm`)."""
 
-        def decide(ledger: Ledger, clock: Clock) -> tuple[Effects, tuple[Fence, ...]]:
-            return fencing.confirm(ledger, fences, lease, clock())
+        def decide(ledger: Ledger) -> tuple[Effects, tuple[Fence, ...]]:
+            return fencing.confirm(ledger, fences, lease, self._seen)
 
         return self._writer.submit(_Change(uid, decide, partitions=()))
 
     def commit(self, fence: Fence, updates: Sequence[Update], *, clean: bool) -> "Future[None]":
         """Store positions, all or none (see `fencing.commit`)."""
 
-        def decide(ledger: Ledger, _clock: Clock) -> tuple[Effects, None]:
-            return fencing.commit(ledger, fence, updates, clean=clean, now=self._now()), None
+        def decide(ledger: Ledger) -> tuple[Effects, None]:
+            return fencing.commit(ledger, fence, updates, self._seen, clean=clean, now=self._now()), None
 
         partitions = tuple(update.partition for update in updates)
         return self._writer.submit(_Change(fence.connector_uid, decide, fence.task, partitions))
@@ -157,7 +161,7 @@ class PositionStore:
     def _move(self, uid: str, move: Callable[[Ledger], Effects], *, dry_run: bool) -> "Future[Moved]":
         """Move positions by hand and return what that did; `dry_run`: what it would do, without doing it."""
 
-        def decide(ledger: Ledger, _clock: Clock) -> tuple[Effects, Moved]:
+        def decide(ledger: Ledger) -> tuple[Effects, Moved]:
             effects = move(ledger)
             told = fencing.moved(ledger, effects)
             return (Effects(), replace(told, positions=_sorted(ledger))) if dry_run else (effects, told)
@@ -206,7 +210,7 @@ class PositionStore:
 
     def _store_group(self, changes: Sequence[_Change]) -> list[Outcome[Any]]:
         with writing(self._engine) as connection:
-            books = _Books(connection, changes, self._now)
+            books = _Books(connection, changes)
             outcomes = [books.decide(change) for change in changes]
             books.write()
             return outcomes
@@ -224,9 +228,8 @@ class _Pages:
 class _Books:
     """The ledgers of one transaction: read once for all its changes, written once at its end."""
 
-    def __init__(self, connection: sa.Connection, changes: Sequence[_Change], now: Clock) -> None:
+    def __init__(self, connection: sa.Connection, changes: Sequence[_Change]) -> None:
         self._connection = connection
-        self._now = now
         self._connectors: dict[str, ConnectorRow] = {}
         self._tasks: dict[tuple[str, int], TaskRow] = {}
         self._positions: dict[tuple[str, str], Position] = {}
@@ -241,7 +244,7 @@ class _Books:
             *self._all(_tasks, all_tasks),
             *self._look_up("task", {(change.uid, change.task) for change in changes if change.uid not in all_tasks}),
         ]:
-            fields = (row.task, row.generation, row.epoch, bool(row.clean), bool(row.open), row.confirmed_until)
+            fields = (row.task, row.generation, row.epoch, bool(row.clean), bool(row.open), row.lease, row.lease_id)
             self._pages[row.connector_uid].tasks[row.task] = TaskRow(*fields)
         some = {(change.uid, each) for change in changes if change.uid not in all_positions for each in change.partitions or ()}
         for row in [*self._all(_positions, all_positions), *self._look_up("partition", some)]:
@@ -251,7 +254,7 @@ class _Books:
         """Return the outcome of a change on what the changes before it have left."""
         pages = self._pages[change.uid]
         try:
-            effects, result = change.decide(Ledger(pages.connector, pages.tasks, pages.positions), self._clock)
+            effects, result = change.decide(Ledger(pages.connector, pages.tasks, pages.positions))
         except ServiceError as error:
             return error
         if effects.connector is not None:
@@ -296,13 +299,6 @@ class _Books:
         if beyond is not None:
             self._connection.execute(_snapshots.delete().where(own, _snapshots.c.revision <= beyond))
 
-    def _clock(self) -> int:
-        # After the rows were locked: whoever decided on them before has read an earlier time.
-        if self._connection.dialect.name != "postgresql":
-            return self._now()
-        asked = sa.text("SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)")
-        return int(self._connection.execute(asked).scalar_one())
-
     def _lock(self, new: Iterable[str]) -> None:
         query = sa.select(_connectors).where(_connectors.c.uid.in_(sorted(self._pages))).order_by(_connectors.c.uid)
         if self._connection.dialect.name == "postgresql":
@@ -314,7 +310,14 @@ class _Books:
             query = query.with_for_update()
         for row in self._connection.execute(query):
             self._pages[row.uid].connector = ConnectorRow(
-                row.uid, row.generation, row.incarnation, row.carried_clean, row.revision, row.wait_until, row.epoch_floor
+                row.uid,
+                row.generation,
+                row.incarnation,
+                row.carried_clean,
+                row.revision,
+                row.wait,
+                row.wait_id,
+                row.epoch_floor,
             )
 
     def _all(self, table: sa.Table, uids: Iterable[str]) -> Iterable[sa.Row[Any]]:

@@ -24,6 +24,7 @@ from services.executor.runtime.parts import Part
 from services.executor.runtime.positions import Stored
 from services.position import fencing
 from services.position.domain import Effects, Fence, Ledger, Opened, Position, Update
+from services.position.sightings import Sightings
 from services.state.sightings import Sighting
 from tests.simulation import election, source_task
 from tests.simulation.host import Host
@@ -160,12 +161,12 @@ def _claim_of_anybody(store: Target, _generation: int, _commit: Any, records: li
     store._store.records += records
 
 
-def _unclean_end(ledger: Ledger, fence: Fence, updates: tuple[Update, ...], *, clean: bool, now: int) -> Effects:
+def _unclean_end(ledger: Ledger, fence: Fence, updates: tuple[Update, ...], seen: Sightings, *, clean: bool, now: int) -> Effects:
     """Rows say that nothing has to be looked for, however the task ended."""
     cut = tuple(
         replace(each, resume=_without_floors(each.resume)) if each.partition.startswith(takeover.ROW) else each for each in updates
     )
-    return _commit(ledger, fence, cut, clean=clean, now=now)
+    return _commit(ledger, fence, cut, seen, clean=clean, now=now)
 
 
 _commit = fencing.commit
@@ -243,23 +244,27 @@ OWN = (
 )
 
 
-def _confirmed_and_forgotten(ledger: Ledger, fences: Sequence[Fence], lease: int, now: int) -> tuple[Effects, tuple[Fence, ...]]:
+def _confirmed_and_forgotten(
+    ledger: Ledger, fences: Sequence[Fence], lease: int, seen: Sightings
+) -> tuple[Effects, tuple[Fence, ...]]:
     """The position service confirms epochs and does not remember until when."""
-    return Effects(), _confirm(ledger, fences, lease, now)[1]
+    return Effects(), _confirm(ledger, fences, lease, seen)[1]
 
 
 _confirm = fencing.confirm
 
 
-def _open_without_wait(ledger: Ledger, fence: Fence, **_more: int) -> tuple[Effects, Opened]:
+def _open_without_wait(ledger: Ledger, fence: Fence, seen: Sightings, **_more: int) -> tuple[Effects, Opened]:
     """A new owner is not told, or does not heed, that it has to wait."""
-    effects, opened = _open(ledger, fence)
+    effects, opened = _open(ledger, fence, seen)
     return effects, replace(opened, wait=0)
 
 
-def _open_without_deadline(ledger: Ledger, fence: Fence, *, now: int, send_deadline: int) -> tuple[Effects, Opened]:
+def _open_without_deadline(
+    ledger: Ledger, fence: Fence, seen: Sightings, *, now: int, send_deadline: int
+) -> tuple[Effects, Opened]:
     """Once nobody is confirmed any more, what was sent at the end of that is forgotten."""
-    effects, opened = _open(ledger, fence, now=now, send_deadline=send_deadline)
+    effects, opened = _open(ledger, fence, seen, now=now, send_deadline=send_deadline)
     return effects, opened if opened.wait > send_deadline else replace(opened, wait=0)
 
 

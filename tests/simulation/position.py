@@ -1,8 +1,11 @@
 """Replicas of the position service: the real rules over one durable store."""
 
+import itertools
+
 from rocketconnect_kit.errors import FailedPrecondition, ServiceError, Unavailable
 from services.position import fencing
 from services.position.domain import ConnectorRow, Effects, Fence, Ledger, Update
+from services.position.sightings import Sightings
 from tests.simulation.checks import Checks
 from tests.simulation.config import ConfigStore
 from tests.simulation.world import Process, Reply, World
@@ -18,6 +21,7 @@ class PositionStore:
         self.away_until = 0.0
         self.commits = 0
         self.confirmed = 0
+        self.drawn = itertools.count(1)
 
     def ledger(self, uid: str) -> Ledger:
         return self.ledgers.get(uid) or Ledger(ConnectorRow(uid, 0, 0, carried_clean=True))
@@ -31,6 +35,7 @@ class PositionServer(Process):
         self._store = store
         self._config = config
         self._checks = checks
+        self._seen = Sightings(lambda: int(self.clock() * 1e6), store.drawn.__next__)
 
     def handle(self, method: str, args: object, reply: Reply) -> None:
         def transact() -> None:
@@ -67,14 +72,14 @@ class PositionServer(Process):
 
     def _open(self, fence: Fence, send_deadline: int) -> object:
         before = self._store.ledger(fence.connector_uid)
-        effects, opened = fencing.open_task(before, fence, now=self._now(), send_deadline=send_deadline)
+        effects, opened = fencing.open_task(before, fence, self._seen, now=self._now(), send_deadline=send_deadline)
         self._write(fence.connector_uid, before, effects)
         self._checks.opened(fence)
         return opened
 
     def _commit(self, fence: Fence, updates: tuple[Update, ...], clean: bool) -> object:
         before = self._store.ledger(fence.connector_uid)
-        effects = fencing.commit(before, fence, updates, clean=clean, now=self._now())
+        effects = fencing.commit(before, fence, updates, self._seen, clean=clean, now=self._now())
         self._checks.committed(fence, before, fencing.apply(before, effects))
         self._write(fence.connector_uid, before, effects)
         self._store.commits += 1
@@ -85,14 +90,14 @@ class PositionServer(Process):
         all_fenced: list[Fence] = []
         for uid in dict.fromkeys(fence.connector_uid for fence in fences):
             before = self._store.ledger(uid)
-            effects, fenced = fencing.confirm(before, [fence for fence in fences if fence.connector_uid == uid], lease, self._now())
+            effects, fenced = fencing.confirm(before, [fence for fence in fences if fence.connector_uid == uid], lease, self._seen)
             self._write(uid, before, effects)
             all_fenced += fenced
         self._store.confirmed += len(fences) - len(all_fenced)
         return tuple(all_fenced)
 
     def _now(self) -> int:
-        """Microseconds on the clock of the database, which is one for all replicas."""
+        """The time of day in microseconds."""
         return int(self.world.now * 1e6)
 
     def _alter(self, uid: str, partition: str, offset: str) -> object:

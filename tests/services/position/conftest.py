@@ -50,6 +50,6 @@ def engine(store_url: str) -> Iterator[sa.Engine]:
 
 @pytest.fixture
 def store(engine: sa.Engine) -> Iterator[PositionStore]:
-    made = PositionStore(engine, Clock())
+    made = PositionStore(engine, Clock(), Clock())
     yield made
     made.close()

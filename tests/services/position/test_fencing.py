@@ -1,10 +1,13 @@
 """The rules, one by one, on ledgers in memory."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from rocketconnect_kit.errors import Aborted, FailedPrecondition
 from services.position import fencing
 from services.position.domain import ConnectorRow, Fence, Ledger, Opened, Update
+from services.position.sightings import Sightings
 
 NEW = Ledger(ConnectorRow("c", 0, 0, carried_clean=True))
 
@@ -13,13 +16,39 @@ def fence(task: int, generation: int, epoch: int) -> Fence:
     return Fence("c", task, generation, epoch)
 
 
-def opened(ledger: Ledger, task: int, generation: int, epoch: int, now: int = 0, deadline: int = 0) -> tuple[Ledger, Opened]:
-    effects, answer = fencing.open_task(ledger, fence(task, generation, epoch), now=now, send_deadline=deadline)
+class Replica:
+    """The memory of one, on a clock that the test sets."""
+
+    def __init__(self) -> None:
+        self.now = 0
+        self.seen = Sightings(lambda: self.now)
+
+
+@pytest.fixture(autouse=True)
+def replica() -> Iterator[Replica]:
+    """The one that decides, unless another is named."""
+    made = Replica()
+    _deciding.append(made)
+    yield made
+    _deciding.remove(made)
+
+
+_deciding: list[Replica] = []
+
+
+def opened(
+    ledger: Ledger, task: int, generation: int, epoch: int, now: int = 0, deadline: int = 0, by: Replica | None = None
+) -> tuple[Ledger, Opened]:
+    by = by or _deciding[-1]
+    by.now = now
+    effects, answer = fencing.open_task(ledger, fence(task, generation, epoch), by.seen, send_deadline=deadline)
     return fencing.apply(ledger, effects), answer
 
 
-def confirmed(ledger: Ledger, *fences: Fence, now: int, lease: int = 100) -> tuple[Ledger, list[Fence]]:
-    effects, fenced = fencing.confirm(ledger, fences, lease, now)
+def confirmed(ledger: Ledger, *fences: Fence, now: int, lease: int = 100, by: Replica | None = None) -> tuple[Ledger, list[Fence]]:
+    by = by or _deciding[-1]
+    by.now = now
+    effects, fenced = fencing.confirm(ledger, fences, lease, by.seen)
     return fencing.apply(ledger, effects), list(fenced)
 
 
@@ -28,12 +57,12 @@ def update(partition: str, offset: str, expected: str = "", incarnation: int = 0
 
 
 def committed(ledger: Ledger, by: Fence, *updates: Update, clean: bool = False) -> Ledger:
-    return fencing.apply(ledger, fencing.commit(ledger, by, updates, clean=clean, now=1))
+    return fencing.apply(ledger, fencing.commit(ledger, by, updates, _deciding[-1].seen, clean=clean, now=1))
 
 
 def refused(ledger: Ledger, by: Fence, *updates: Update) -> str:
     with pytest.raises((FailedPrecondition, Aborted)) as caught:
-        fencing.commit(ledger, by, updates, clean=False, now=1)
+        fencing.commit(ledger, by, updates, _deciding[-1].seen, clean=False, now=1)
     return caught.value.reason
 
 
@@ -47,7 +76,7 @@ def test_after_an_open_every_older_epoch_of_the_task_is_fenced() -> None:
     ledger, _ = opened(ledger, 0, 1, 6)
     assert refused(ledger, fence(0, 1, 5), update("p", "[1]")) == "FENCED"
     with pytest.raises(FailedPrecondition, match="epoch 6 opened it"):
-        fencing.open_task(ledger, fence(0, 1, 5))
+        fencing.open_task(ledger, fence(0, 1, 5), _deciding[-1].seen)
     assert committed(ledger, fence(0, 1, 6), update("p", "[1]")).positions["p"].offset == "[1]"
 
 
@@ -58,7 +87,7 @@ def test_a_new_generation_fences_all_tasks_of_older_ones_whatever_their_number_a
     for old in (fence(0, 1, 5), fence(1, 1, 6), fence(1, 1, 99)):
         assert refused(ledger, old, update("p", "[1]")) == "FENCED"
         with pytest.raises(FailedPrecondition, match="generation 2"):
-            fencing.open_task(ledger, old)
+            fencing.open_task(ledger, old, _deciding[-1].seen)
 
 
 def test_who_never_opened_can_not_commit() -> None:
@@ -125,7 +154,7 @@ def test_expected_offsets_are_compared_and_named_when_they_differ() -> None:
     ledger = committed(ledger, owner, update("p", "[10]", "none"))
     ledger = committed(ledger, owner, update("p", "[20]", "[10]"))
     with pytest.raises(Aborted) as caught:
-        fencing.commit(ledger, owner, [update("q", "[1]"), update("p", "[30]", "[10]")], clean=False, now=1)
+        fencing.commit(ledger, owner, [update("q", "[1]"), update("p", "[30]", "[10]")], _deciding[-1].seen, clean=False, now=1)
     assert caught.value.metadata == {"partition": "p", "expected": "[10]", "stored": "[20]"}
     assert refused(ledger, owner, update("p", "[30]", "none")) == "POSITION_MISMATCH"
     assert refused(ledger, owner, update("q", "[30]", "[1]")) == "POSITION_MISMATCH"
@@ -135,14 +164,16 @@ def test_a_commit_whose_answer_was_lost_is_the_same_commit() -> None:
     ledger, _ = opened(NEW, 0, 1, 1)
     owner = fence(0, 1, 1)
     ledger = committed(ledger, owner, update("p", "[20]", "none"))
-    effects = fencing.commit(ledger, owner, [update("p", "[20]", "none")], clean=False, now=99)
+    effects = fencing.commit(ledger, owner, [update("p", "[20]", "none")], _deciding[-1].seen, clean=False, now=99)
     assert effects.positions == ()
 
 
 def test_altering_raises_the_incarnation_forgets_the_resume_and_shuts_everybody_out() -> None:
     ledger, _ = opened(NEW, 0, 1, 1)
     owner = fence(0, 1, 1)
-    ledger = fencing.apply(ledger, fencing.commit(ledger, owner, [Update("p", "[9]", 0, "{}", "")], clean=False, now=1))
+    ledger = fencing.apply(
+        ledger, fencing.commit(ledger, owner, [Update("p", "[9]", 0, "{}", "")], _deciding[-1].seen, clean=False, now=1)
+    )
     ledger = fencing.apply(ledger, fencing.alter(ledger, {"p": "[1]", "q": "[2]"}, 2))
     assert [(each.partition, each.offset, each.incarnation, each.resume) for each in ledger.positions.values()] == [
         ("p", "[1]", 1, ""),
@@ -241,10 +272,55 @@ def test_what_one_who_was_confirmed_has_sent_last_is_waited_for_as_well() -> Non
         assert answer.wait == wait
 
 
-def test_a_clock_that_was_set_back_makes_nobody_wait_for_ever() -> None:
+def test_a_replica_that_has_not_seen_the_confirmation_waits_for_all_of_it_whatever_its_clock_shows() -> None:
     ledger, _ = opened(NEW, 0, 1, 1)
     ledger, _ = confirmed(ledger, fence(0, 1, 1), now=10**15)
-    assert opened(ledger, 0, 1, 2, now=0)[1].wait == fencing.LONGEST_LEASE
+    for now in (0, 5, 10**15 + 99, 10**18):
+        other = Replica()
+        after, answer = opened(ledger, 0, 1, 2, now=now, by=other)
+        assert answer.wait == 100
+        assert opened(after, 0, 1, 3, now=now + 30, by=other)[1].wait == 70
+        assert opened(after, 0, 1, 3, now=now + 100, by=other)[1].wait == 0
+
+
+def test_who_ends_last_is_waited_for_also_where_replicas_saw_the_confirmations_at_other_times() -> None:
+    """What is left under one id is not what is left under another: a replica must not keep the longer one for the later one."""
+    ledger, _ = opened(NEW, 0, 1, 1)
+    ledger, _ = opened(ledger, 1, 1, 2)
+    ledger, _ = confirmed(ledger, fence(0, 1, 1), now=1_000, lease=100)
+    ledger, _ = confirmed(ledger, fence(1, 1, 2), now=1_090, lease=50)
+    ledger, answer = opened(ledger, 0, 2, 3, now=1_095, by=Replica())
+    assert answer.wait == 100, "it has seen neither"
+    assert opened(ledger, 1, 2, 4, now=1_095)[1].wait >= 45
+
+
+def test_a_confirmation_again_never_shortens_what_was_confirmed(replica: Replica) -> None:
+    ledger, _ = opened(NEW, 0, 1, 1)
+    ledger, _ = confirmed(ledger, fence(0, 1, 1), now=1_000, lease=100)
+    ledger, _ = confirmed(ledger, fence(0, 1, 1), now=1_010, lease=20)
+    assert opened(ledger, 0, 1, 2, now=1_030)[1].wait == 70
+
+
+def test_what_is_over_is_forgotten_so_that_a_replica_that_starts_later_waits_for_nobody(replica: Replica) -> None:
+    ledger, _ = opened(NEW, 0, 1, 1)
+    ledger, _ = opened(ledger, 1, 1, 2)
+    ledger, _ = confirmed(ledger, fence(0, 1, 1), fence(1, 1, 2), now=1_000, lease=100)
+    ledger, _ = opened(ledger, 0, 1, 3, now=1_000)
+    replica.now = 1_099 + fencing.LONGEST_LEASE
+    assert opened(committed(ledger, fence(1, 1, 2)), 1, 1, 4, now=1, by=Replica())[1].wait == 100
+    replica.now += 1
+    ledger = committed(ledger, fence(1, 1, 2))
+    assert opened(ledger, 1, 1, 4, now=1, by=Replica())[1].wait == 0
+
+
+def test_what_a_new_generation_has_waited_for_is_not_waited_for_by_the_next() -> None:
+    ledger, _ = opened(NEW, 0, 1, 1)
+    ledger, _ = opened(ledger, 5, 1, 2)
+    ledger, _ = confirmed(ledger, fence(5, 1, 2), now=1_000)
+    ledger, _ = opened(ledger, 0, 2, 3, now=1_010)
+    ledger, answer = opened(ledger, 0, 3, 4, now=1_010 + 90 + fencing.LONGEST_LEASE)
+    assert answer.wait == 0
+    assert opened(ledger, 0, 4, 5, by=Replica())[1].wait == 0
 
 
 def test_a_newer_generation_is_opened_only_above_every_epoch_of_the_older_ones() -> None:
@@ -252,10 +328,10 @@ def test_a_newer_generation_is_opened_only_above_every_epoch_of_the_older_ones()
     ledger, _ = opened(NEW, 0, 1, 20)
     for task in (0, 3):
         with pytest.raises(FailedPrecondition, match="epoch 20 opened"):
-            fencing.open_task(ledger, fence(task, 2, 8))
+            fencing.open_task(ledger, fence(task, 2, 8), _deciding[-1].seen)
     ledger, _ = opened(ledger, 0, 2, 21)
     with pytest.raises(FailedPrecondition, match="epoch 20 opened"):
-        fencing.open_task(ledger, fence(3, 2, 9))
+        fencing.open_task(ledger, fence(3, 2, 9), _deciding[-1].seen)
     _, fenced = confirmed(ledger, fence(3, 2, 9), now=0)
     assert fenced == [fence(3, 2, 9)]
     opened(ledger, 3, 2, 22)

@@ -39,7 +39,7 @@ class Positions(RuleBasedStateMachine):
         self.engine = database.engine(f"sqlite:///{Path(self.folder.name)}/position.db")
         database.migrate(self.engine, "position")
         self.time = 0
-        self.store = PositionStore(self.engine, self.now)
+        self.store = PositionStore(self.engine, lambda: 1, self.now)
         self.opens: list[Fence] = []
         self.owner: dict[int, Fence | None] = {}
         self.confirmed: list[tuple[Fence, int]] = []
@@ -156,7 +156,7 @@ class Positions(RuleBasedStateMachine):
     @rule()
     def restart(self) -> None:
         self.store.close()
-        self.store = PositionStore(self.engine, self.now)
+        self.store = PositionStore(self.engine, lambda: 1, self.now)
 
     @invariant()
     def what_is_stored_is_what_was_committed(self) -> None:

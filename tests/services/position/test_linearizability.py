@@ -132,7 +132,7 @@ def first_unlinearizable(engine: sa.Engine, new: NewStore, rounds: int) -> int |
 
 
 def sound(engine: sa.Engine) -> PositionStore:
-    return PositionStore(engine, Clock())
+    return PositionStore(engine, Clock(), Clock())
 
 
 def test_every_history_is_one_of_a_single_service_that_does_one_call_at_a_time(engine: sa.Engine) -> None:
@@ -146,7 +146,7 @@ class CheckedOutside(PositionStore):
         outcomes: list[Outcome[Any]] = []
         for change in changes:
             with reading(self._engine) as connection:
-                books = _Books(connection, [change], self._now)
+                books = _Books(connection, [change])
                 outcomes.append(books.decide(change))
             time.sleep(0.001)
             with writing(self._engine) as connection:
@@ -157,7 +157,7 @@ class CheckedOutside(PositionStore):
 
 @pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
 def test_a_service_that_checks_the_fence_outside_the_transaction_is_found_out(engine: sa.Engine) -> None:
-    assert first_unlinearizable(engine, lambda engine: CheckedOutside(engine, Clock()), 60) is not None
+    assert first_unlinearizable(engine, lambda engine: CheckedOutside(engine, Clock(), Clock()), 60) is not None
 
 
 @pytest.mark.postgres

@@ -1,6 +1,7 @@
 import threading
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,12 +11,13 @@ from alembic.migration import MigrationContext
 
 from rocketconnect_kit import database
 from rocketconnect_kit.errors import Aborted, FailedPrecondition, ResourceExhausted, ServiceError, Unavailable
+from rocketconnect_kit.migration import upgrade
 from services.position import store as store_module
 from services.position import writer as writer_module
 from services.position.domain import Fence, Update
+from services.position.fencing import LONGEST_LEASE
 from services.position.store import PositionStore
 from services.position.writer import Done, GroupWriter, Outcome
-from tests.services.position.conftest import fresh_database
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -84,7 +86,7 @@ def test_a_reset_within_a_group_forgets_what_came_before_it_and_keeps_what_came_
     store.open_task(OWNER).result(60)
     blocked = threading.Event()
 
-    def hold_up(_ledger: object, _clock: object) -> Any:
+    def hold_up(_ledger: object) -> Any:
         blocked.wait(10)
         raise ZeroDivisionError
 
@@ -103,7 +105,7 @@ def test_a_reset_within_a_group_forgets_what_came_before_it_and_keeps_what_came_
 
 
 def test_of_two_commits_that_expect_the_same_offset_one_wins_across_replicas(engine: sa.Engine, store: PositionStore) -> None:
-    replicas = (store, PositionStore(engine, lambda: 1))
+    replicas = (store, PositionStore(engine, lambda: 1, lambda: 1))
     store.open_task(OWNER).result(60)
     commit(store, OWNER, update("p", "[0]"))
     last = "[0]"
@@ -122,7 +124,7 @@ def test_of_two_commits_that_expect_the_same_offset_one_wins_across_replicas(eng
 
 
 def test_replicas_agree_on_the_fence(engine: sa.Engine, store: PositionStore) -> None:
-    other = PositionStore(engine, lambda: 1)
+    other = PositionStore(engine, lambda: 1, lambda: 1)
     try:
         store.open_task(OWNER).result(60)
         commit(store, OWNER, update("p", "[1]"))
@@ -264,26 +266,57 @@ def test_a_store_that_is_away_fails_the_whole_group_and_the_next_one_works() -> 
 def test_what_is_confirmed_outlives_the_process(store: PositionStore, engine: sa.Engine) -> None:
     store.open_task(OWNER).result(60)
     assert store.confirm("c", [OWNER, Fence("c", 1, 1, 2)], 60_000_000).result(60) == ()
-    other = PositionStore(engine, store._now)
+    other = PositionStore(engine, store._now, lambda: 1)
     try:
         waits = [other.open_task(Fence("c", task, 1, 9)).result(60).wait for task in (0, 1)]
-        assert all(59_000_000 < wait <= 60_000_000 for wait in waits)
+        assert waits == [60_000_000, 60_000_000]
         assert other.confirm("c", [OWNER], 60_000_000).result(60) == (OWNER,)
     finally:
         other.close()
 
 
-@pytest.mark.postgres
-def test_replicas_whose_clocks_differ_agree_on_how_long_a_task_is_confirmed(postgres: str) -> None:
-    bound = database.engine(fresh_database(postgres))
-    database.migrate(bound, "position")
-    now = time.time_ns() // 1_000
-    early, late = PositionStore(bound, lambda: now - 3_600_000_000), PositionStore(bound, lambda: now + 3_600_000_000)
+@pytest.mark.parametrize("step", [-3_600_000_000, 0, 3_600_000_000])
+def test_a_time_of_day_that_is_set_neither_shortens_nor_lengthens_the_wait(engine: sa.Engine, step: int) -> None:
+    now, elapsed = [1_700_000_000_000_000], [1_000]
+    store = PositionStore(engine, lambda: now[0], lambda: elapsed[0])
     try:
-        early.open_task(OWNER).result(60)
-        assert early.confirm("c", [OWNER], 30_000_000).result(60) == ()
-        assert 20_000_000 < late.open_task(Fence("c", 0, 1, 2)).result(60).wait <= 30_000_000
+        store.open_task(OWNER).result(60)
+        assert store.confirm("c", [OWNER], 30_000_000).result(60) == ()
+        now[0] += step + 10_000_000
+        elapsed[0] += 10_000_000
+        assert store.open_task(Fence("c", 0, 1, 2), send_deadline=2_000_000).result(60).wait == 22_000_000
+        elapsed[0] += 22_000_000
+        assert store.open_task(Fence("c", 0, 1, 3), send_deadline=2_000_000).result(60).wait == 0
     finally:
-        early.close()
-        late.close()
+        store.close()
+
+
+def test_a_replica_that_did_not_see_the_confirmation_waits_for_all_of_it(engine: sa.Engine) -> None:
+    one, other = PositionStore(engine, lambda: 1, lambda: 10**12), PositionStore(engine, lambda: 1, lambda: 7)
+    try:
+        one.open_task(OWNER).result(60)
+        assert one.confirm("c", [OWNER], 30_000_000).result(60) == ()
+        assert other.open_task(Fence("c", 0, 1, 2)).result(60).wait == 30_000_000
+        assert one.open_task(Fence("c", 0, 1, 3)).result(60).wait == 30_000_000
+    finally:
+        one.close()
+        other.close()
+
+
+def test_what_was_confirmed_before_lengths_were_stored_is_waited_for_as_long_as_can_be(store_url: str, tmp_path: Path) -> None:
+    bound, now = database.engine(store_url), time.time_ns() // 1_000
+    for version in Path(store_module.__file__).parent.glob("migrations/v000[1-4]_*.py"):
+        (tmp_path / version.name).write_text(version.read_text())
+    row = "INSERT INTO position_tasks (connector_uid, task, generation, epoch, clean, open, confirmed_until)"
+    with database.writing(bound) as connection:
+        upgrade(connection, tmp_path, "position_schema_version")
+        for uid, until in (("recent", now - 3_600_000_000), ("long ago", now - 90_000_000_000), ("never", 0)):
+            connection.execute(sa.text(f"{row} VALUES ('{uid}', 0, 1, 1, true, true, {until})"))
+    database.migrate(bound, "position")
+    store = PositionStore(bound, lambda: 1, lambda: 1)
+    try:
+        waits = {uid: store.open_task(Fence(uid, 0, 1, 2)).result(60).wait for uid in ("recent", "long ago", "never")}
+        assert waits == {"recent": LONGEST_LEASE, "long ago": 0, "never": 0}
+    finally:
+        store.close()
         bound.dispose()
