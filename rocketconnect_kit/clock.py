@@ -11,3 +11,8 @@ def boot_nanoseconds() -> int:
     Linux counts a suspension. On a system without `CLOCK_BOOTTIME` this is its monotonic clock, which may not.
     """
     return time.clock_gettime_ns(_CLOCK)
+
+
+def boot_seconds() -> float:
+    """As `boot_nanoseconds`, in seconds. The same in all processes of a machine."""
+    return boot_nanoseconds() / 1e9

@@ -3,8 +3,9 @@
 The leader's row has a term, which each new leader raises, and the time until which it leads, by the clock of the database. The
 leader renews it; who finds it run out takes the next term. Three rules keep two from deciding side by side:
 
-- a leader counts its lease from the moment before it sent the renewal, on its own monotonic clock, so it ends here before it
-  ends there, and a process that was stopped finds its lease over when it runs again;
+- a leader counts its lease from the moment before it sent the renewal, on a clock of its own that nobody can set and that goes on
+  while its machine is suspended, so it ends here before it ends there, and a process that was stopped finds its lease over when
+  it runs again;
 - every transaction of the leader asks for its term (`seat.require_term`), so what a former leader still has under way is refused;
 - who takes a term waits for the transactions of the one before, and reads the store anew.
 
@@ -15,12 +16,12 @@ import asyncio
 import os
 import secrets
 import socket
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol, TypeVar
 
+from rocketconnect_kit.clock import boot_seconds
 from rocketconnect_kit.errors import Aborted, ReplicaUnavailable, ServiceError
 from rocketconnect_kit.logs import get_logger
 
@@ -97,10 +98,10 @@ class Election:
     Args:
         seat: the leader's row.
         lead: what is to be done as the leader.
-        clock: monotonic seconds.
+        clock: seconds; it goes on while the machine is suspended, and nobody can set it.
     """
 
-    def __init__(self, seat: Seat, lead: Lead, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, seat: Seat, lead: Lead, clock: Callable[[], float] = boot_seconds) -> None:
         self._seat = seat
         self._lead = lead
         self._clock = clock

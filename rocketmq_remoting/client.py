@@ -163,7 +163,7 @@ class Client:
             queue: where to.
             messages: the messages, or what `encode_batch` made of them.
             timeout: for everything together, seconds.
-            not_after: monotonic time after which nothing may be written.
+            not_after: time (`clock.boot_seconds`) after which nothing may be written.
             retry: try again after an unknown outcome as well; the messages may then be stored twice.
 
         Raises:

@@ -9,6 +9,7 @@ import time
 from itertools import count
 from typing import TYPE_CHECKING, TypeVar
 
+from rocketmq_remoting.clock import boot_seconds
 from rocketmq_remoting.errors import (
     ConnectionLost,
     DeadlinePassed,
@@ -77,7 +78,7 @@ class Connection:
             read: turns the answer into a result, in the thread that asks for it.
             timeout: seconds until the answer must be there.
             what: what is tried, for error messages.
-            not_after: monotonic time after which no byte of the request may be written.
+            not_after: time (`clock.boot_seconds`) after which no byte of the request may be written.
 
         Raises:
             NotSent: the connection is closed, or broke before the last byte; the request had no effect.
@@ -95,7 +96,7 @@ class Connection:
     ) -> list[Pending[T]]:
         """Write requests in one go and return their future answers, in order; arguments and errors as `submit`."""
         deadline = time.monotonic() + timeout
-        give_up_at = deadline if not_after is None else min(deadline, not_after)
+        give_up_at = min(boot_seconds() + timeout, math.inf if not_after is None else not_after)
         what_where = f"{what} at {self.address}"
         under_way: dict[int, Pending[T]] = {}
         buffers: list[bytes] = []
@@ -110,7 +111,7 @@ class Connection:
             if self._fault is not None:
                 message = f"{what}: the connection to {self.address} is closed ({self._fault})"
                 raise NotSent(message)
-            if not_after is not None and time.monotonic() > not_after:
+            if not_after is not None and boot_seconds() > not_after:
                 message = f"{what}: not written, its time had passed"
                 raise DeadlinePassed(message)
             self._pending.update(under_way)
@@ -188,7 +189,7 @@ class Connection:
             ResponseCode.REQUEST_CODE_NOT_SUPPORTED, frame.opaque, {}, 0, response=True, serialization=Serialization.JSON
         )
         with self._write_lock:
-            self._transport.write([head], time.monotonic() + 1)
+            self._transport.write([head], boot_seconds() + 1)
 
     def _end(self, fault: str) -> None:
         if self._fault is None:

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from rocketmq_remoting.batch import encode_batch
+from rocketmq_remoting.clock import boot_seconds
 from rocketmq_remoting.errors import InvalidRequest, NotSent, OutcomeUnknown, Refused
 from rocketmq_remoting.protocol.codes import ResponseCode
 from rocketmq_remoting.protocol.properties import UniqueKeys, message_properties
@@ -82,16 +83,16 @@ class Sender:
             RocketMQError: what the last attempt met.
         """
         # Invariant 4: always the same queue. Invariant 8: pauses grow to a second, and the timeout ends them.
-        deadline = time.monotonic() + timeout
+        deadline = boot_seconds() + timeout
         last_start = deadline if not_after is None else min(deadline, not_after)
         pause = _FIRST_PAUSE
         while True:
             try:
-                return self.submit(queue, request, count, deadline - time.monotonic(), not_after).result()
+                return self.submit(queue, request, count, deadline - boot_seconds(), not_after).result()
             except (Refused, OutcomeUnknown) as error:
                 may_retry = retry or isinstance(error, Refused)
                 wait = pause * random.uniform(0.5, 1.0)  # noqa: S311 (spreads the retries of many clients)
-                if not may_retry or time.monotonic() + wait >= last_start:
+                if not may_retry or boot_seconds() + wait >= last_start:
                     raise
             time.sleep(wait)
             pause = min(pause * 2, _LONGEST_PAUSE)

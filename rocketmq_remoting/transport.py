@@ -11,8 +11,9 @@ import socket
 import ssl
 import sys
 import threading
-import time
 from typing import TYPE_CHECKING, Protocol
+
+from rocketmq_remoting.clock import boot_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +34,7 @@ class Transport(Protocol):
         """Hand all bytes to the operating system.
 
         Raises:
-            TimeoutError: they were not all taken by `give_up_at` (monotonic); the stream is then of no more use.
+            TimeoutError: they were not all taken by `give_up_at` (`clock.boot_seconds`); the stream is then of no more use.
             OSError: the stream broke.
         """
 
@@ -202,12 +203,15 @@ def _write_rest(sock: socket.socket, data: memoryview, give_up_at: float) -> Non
     poller = select.poll()
     poller.register(sock, select.POLLOUT)
     while data:
+        # Looked at before each part: the machine may have been suspended since the one before.
+        left = give_up_at - boot_seconds()
+        if left <= 0:
+            msg = "the server takes no more bytes"
+            raise TimeoutError(msg)
         try:
             data = data[sock.send(data, socket.MSG_DONTWAIT) :]
         except BlockingIOError:
-            left = give_up_at - time.monotonic()
-            if left <= 0 or not poller.poll(left * 1000):
-                raise TimeoutError("the server takes no more bytes") from None
+            poller.poll(left * 1000)
 
 
 def _shut(sock: socket.socket) -> None:

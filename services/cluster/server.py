@@ -103,6 +103,8 @@ async def _lead(
     engine: sa.Engine, policy: Policy, config: "ConfigServiceAsyncStub", servicer: TermServicer[ClusterService], term: int
 ) -> AsyncIterator["asyncio.Task[None]"]:
     """Decide for as long as the block runs. All that is in memory is made anew; every worker that is known gets a full lease."""
+    # A clock that stands still while this machine is suspended: nobody could be heard meanwhile, so with SQLite, where the same
+    # replica leads on, all leases would be over at once when it wakes up. Judging them later is the safe side.
     coordinator = Coordinator(ClusterStore(engine, term), policy, time.monotonic, SystemRandom())
     watch = Watch(
         "connectors",

@@ -1,7 +1,7 @@
 """A worker's lease: until when, and whom to ask to extend it. Pure: no I/O, no clock of its own.
 
-All times are seconds of the worker's monotonic clock. Whoever confirms, the lease counts from before the question was sent: the
-answers may be late, and the others count from when they got it.
+All times are seconds since the worker's machine started, suspensions included. Whoever confirms, the lease counts from before the
+question was sent: the answers may be late, and the others count from when they got it.
 """
 
 

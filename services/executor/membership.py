@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 import grpc
 from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
 
+from rocketconnect_kit.clock import boot_seconds
 from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.status import decode
 from services.executor.lease import WorkerLease
@@ -55,7 +55,7 @@ class Membership:
         stub: The cluster service.
         identity: Who joins.
         plugins: The names of what it offers, asked at each registration.
-        on_lease: Told the monotonic time at which the lease ends, at each renewal.
+        on_lease: Told the time at which the lease ends, by `boot_seconds`, at each renewal.
         confirm: Lets all that runs go on for so many seconds from before the call, without the cluster service; False: it may not.
 
     Attributes:
@@ -88,7 +88,7 @@ class Membership:
     @property
     def holds(self) -> bool:
         """Whether there is a session, and a lease that has not ended."""
-        return self.session != 0 and self._lease.holds(time.monotonic())
+        return self.session != 0 and self._lease.holds(boot_seconds())
 
     async def join(self) -> None:
         """Register; tried for ever, since without a cluster service there is nothing else to do. Renews the lease."""
@@ -104,7 +104,7 @@ class Membership:
                 pid=identity.pid,
             )
             request.send_deadline.FromNanoseconds(int(identity.send_deadline * 1e9))
-            sent = time.monotonic()
+            sent = boot_seconds()
             try:
                 # When everything is started at once, it goes as soon as the cluster service can be reached.
                 answer = await self._stub.RegisterWorker(request, timeout=_CALL_SECONDS, wait_for_ready=True)
@@ -132,7 +132,7 @@ class Membership:
         """
         while True:
             await asyncio.sleep(self._lease.pause)
-            sent = time.monotonic()
+            sent = boot_seconds()
             if self._lease.needs_others(sent):
                 self._note_alone(sent)
                 over, _ = await asyncio.gather(self._beat(sent), self._stand_in(sent))
@@ -152,7 +152,7 @@ class Membership:
             if cause.reason == FENCED:
                 return cause.message
             if not self.alone.is_set():
-                _log.warning("heartbeat failed", cause=cause.message, lease_left=round(self._lease.until - time.monotonic(), 2))
+                _log.warning("heartbeat failed", cause=cause.message, lease_left=round(self._lease.until - boot_seconds(), 2))
         else:
             self._note_heard(sent)
             self._lease.answered(sent, answer.lease.ToTimedelta().total_seconds())
@@ -165,12 +165,12 @@ class Membership:
         if await self._confirm(seconds):
             self._lease.confirmed(sent, seconds)
             self._tell_renewed(sent)
-        elif not self._lease.holds(time.monotonic()) and not self._isolated:
+        elif not self._lease.holds(boot_seconds()) and not self._isolated:
             self._isolated = True
             _log.warning(
                 "no service confirms this worker: nothing is sent or written until one does, except by tasks with "
                 "on.isolation=continue; all processes stay",
-                seconds_alone=round(time.monotonic() - self._lease.heard, 1),
+                seconds_alone=round(boot_seconds() - self._lease.heard, 1),
             )
 
     def _note_alone(self, now: float) -> None:
@@ -225,7 +225,7 @@ class Membership:
             _log.warning("can't deregister at the cluster service", cause=decode(error).message)
 
     def _tell_renewed(self, sent: float) -> None:
-        if self._isolated and self._lease.holds(time.monotonic()):
+        if self._isolated and self._lease.holds(boot_seconds()):
             self._isolated = False
             _log.info("the lease is confirmed again: everything goes on", seconds_alone=round(sent - self._lease.heard, 1))
         self._on_lease(self._lease.until)

@@ -36,7 +36,7 @@ class Begin(msgspec.Struct, tag=True, frozen=True):
 
 
 class Renew(msgspec.Struct, tag=True, frozen=True):
-    """The lease ends at this monotonic time."""
+    """The lease ends at this time, by `boot_seconds`."""
 
     until: float
 

@@ -157,7 +157,7 @@ class HostPool:
             )
 
     def renew(self, until: float) -> None:
-        """The lease ends at this monotonic time."""
+        """The lease ends at this time, by `boot_seconds`."""
         self._lease_until = until
         for host in self._hosts:
             host.process.send(Renew(until))

@@ -15,6 +15,7 @@ from rocketconnect_kit import database
 from rocketconnect_kit.election import LEASE_SECONDS, Election, Reign
 from rocketconnect_kit.errors import Aborted, Unavailable
 from rocketconnect_kit.seat import StoredSeat, require_term
+from tests.suspended import suspend
 
 TABLE = "CREATE TABLE test_leader (holder VARCHAR, term BIGINT, until DOUBLE PRECISION)"
 ROW = "INSERT INTO test_leader VALUES ('', 0, 0)"
@@ -271,3 +272,13 @@ async def test_on_a_sqlite_file_who_starts_last_leads_and_who_led_before_ends(tm
             with pytest.raises(Aborted):
                 await asyncio.wait_for(task, 10)
     engine.dispose()
+
+
+async def test_a_leader_whose_machine_was_suspended_leads_no_more(engine: sa.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    replica = Replica(engine)
+    by_default = Election(replica.seat, replica.lead)
+    async with by_default.running():
+        seen = [by_default.leads]
+        replica.seat.away = True
+        suspend(monkeypatch, LEASE_SECONDS)
+        assert [*seen, by_default.leads] == [True, False]

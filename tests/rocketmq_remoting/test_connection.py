@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from rocketmq_remoting import ConnectionLost, DeadlinePassed, NotSent, RequestTimeout
+from rocketmq_remoting.clock import boot_seconds
 from rocketmq_remoting.network import Network
 from rocketmq_remoting.protocol.codes import RequestCode
 from rocketmq_remoting.protocol.frame import Frame, decode_frame, decode_prefix, encode_head
 from rocketmq_remoting.protocol.requests import Request
+from tests.suspended import suspend
 
 REQUEST = Request(RequestCode.GET_MAX_OFFSET, {"topic": "t"}, b"body")
 Peer = Callable[[socket.socket], None]
@@ -174,11 +176,55 @@ def test_nothing_is_written_after_its_time(network: Network, serve: Callable[[Pe
 
     connection = network.connection(serve(peer))
     with pytest.raises(DeadlinePassed, match="not written"):
-        connection.submit(REQUEST, lambda frame: frame, timeout=5, what="late", not_after=time.monotonic() - 0.001)
+        connection.submit(REQUEST, lambda frame: frame, timeout=5, what="late", not_after=boot_seconds() - 0.001)
     other = Request(RequestCode.GET_MIN_OFFSET, {})
-    connection.submit(other, lambda frame: frame, timeout=5, what="test", not_after=time.monotonic() + 5).result()
+    connection.submit(other, lambda frame: frame, timeout=5, what="test", not_after=boot_seconds() + 5).result()
     assert [frame.code for frame in received] == [RequestCode.GET_MIN_OFFSET]
     network.close()
+
+
+def test_nothing_is_written_when_its_time_has_passed_while_the_machine_was_suspended(
+    network: Network, serve: Callable[[Peer], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    received = []
+
+    def peer(sock: socket.socket) -> None:
+        received.append(_receive(sock))
+        sock.sendall(_answer(received[0]))
+        _until_closed(sock)
+
+    connection = network.connection(serve(peer))
+    not_after = boot_seconds() + 60
+    suspend(monkeypatch, 61)
+    with pytest.raises(DeadlinePassed, match="not written"):
+        connection.submit(REQUEST, lambda frame: frame, timeout=5, what="late", not_after=not_after)
+    other = Request(RequestCode.GET_MIN_OFFSET, {})
+    connection.submit(other, lambda frame: frame, timeout=5, what="test", not_after=boot_seconds() + 60).result()
+    assert [frame.code for frame in received] == [RequestCode.GET_MIN_OFFSET]
+    network.close()
+
+
+def test_a_write_that_the_machine_was_suspended_in_goes_no_further(
+    network: Network, serve: Callable[[Peer], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suspended = threading.Event()
+    received = bytearray()
+
+    def peer(sock: socket.socket) -> None:
+        # As soon as it is being written: what fits into no buffer waits for this side.
+        received.extend(sock.recv(1))
+        suspend(monkeypatch, 61)
+        suspended.set()
+        while part := sock.recv(1 << 20):
+            received.extend(part)
+
+    connection = network.connection(serve(peer))
+    large = Request(RequestCode.SEND_BATCH_MESSAGE, {}, bytes(64 << 20))
+    with pytest.raises(NotSent, match="broke while writing"):
+        connection.submit(large, lambda frame: frame, timeout=300, what="test", not_after=boot_seconds() + 60)
+    assert suspended.is_set()
+    network.close()
+    assert len(received) < 64 << 20
 
 
 def test_a_write_that_stalls_past_its_time_never_completes(network: Network, serve: Callable[[Peer], str]) -> None:
@@ -193,7 +239,7 @@ def test_a_write_that_stalls_past_its_time_never_completes(network: Network, ser
     connection = network.connection(serve(peer))
     large = Request(RequestCode.SEND_BATCH_MESSAGE, {}, bytes(64 << 20))
     with pytest.raises(NotSent, match="broke while writing"):
-        connection.submit(large, lambda frame: frame, timeout=30, what="test", not_after=time.monotonic() + 0.3)
+        connection.submit(large, lambda frame: frame, timeout=30, what="test", not_after=boot_seconds() + 0.3)
     assert not connection.is_open
     stalled.set()
     network.close()

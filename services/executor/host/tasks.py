@@ -7,6 +7,7 @@ import time
 import traceback
 from typing import TYPE_CHECKING
 
+from rocketconnect_kit.clock import boot_seconds
 from services.executor.host.line import Line
 from services.executor.host.output import flush_output
 from services.executor.host.reporter import TaskReporter, shown
@@ -132,7 +133,7 @@ class Tasks:
         """
         grace = min(_GRACE_SECONDS, self._endpoints.send_deadline / 2) if self._endpoints is not None else _GRACE_SECONDS
         while True:
-            left = self.lease.until + grace - time.monotonic()
+            left = self.lease.until + grace - boot_seconds()
             time.sleep(min(max(left, _GUARD_SECONDS), PULSE_SECONDS))
             if self.lease.outlived(grace):
                 os._exit(Exit.LEASE_LOST)

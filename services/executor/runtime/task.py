@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
+from rocketconnect_kit.clock import boot_seconds
 from rocketconnect_sdk.errors import SystemAway
 from services.executor.stop_limits import EXECUTOR_SECONDS, StopLimits
 
@@ -75,7 +76,8 @@ class TaskSpec:
 class Lease:
     """Until when this worker may write. One for all tasks of a host; safe to use from any thread.
 
-    It begins expired. Times are of the monotonic clock, which is the same in all processes of a machine.
+    It begins expired. Times are of `boot_seconds`, which is the same in all processes of a machine and goes on while that is
+    suspended.
     """
 
     def __init__(self) -> None:
@@ -85,17 +87,17 @@ class Lease:
 
     @property
     def until(self) -> float:
-        """The monotonic time at which it ends."""
+        """The time at which it ends, by `boot_seconds`."""
         return self._until
 
-    def renew(self, until_monotonic: float) -> None:
+    def renew(self, until: float) -> None:
         """It now ends at this time; a renewal that arrives late does not shorten it."""
         # One writer (the host's command loop) and a single assignment: readers see the old value or the new one.
-        self._until = max(self._until, until_monotonic)
+        self._until = max(self._until, until)
 
     def valid(self) -> bool:
         """True while it lasts."""
-        return time.monotonic() < self._until
+        return boot_seconds() < self._until
 
     def check(self) -> None:
         """Return if it lasts (invariant 3: without a lease somebody else may own the task).
@@ -129,7 +131,7 @@ class Lease:
 
     def outlived(self, grace: float) -> bool:
         """True when the lease ended more than so many seconds ago and a change that began in it is still under way."""
-        return self._changes > 0 and time.monotonic() > self._until + grace
+        return self._changes > 0 and boot_seconds() > self._until + grace
 
 
 @dataclass(frozen=True, slots=True)

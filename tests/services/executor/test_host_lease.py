@@ -8,13 +8,14 @@ from services.executor.messages import Exit
 
 HOST = """
 import socket, sys, time
+from rocketconnect_kit.clock import boot_seconds
 from services.executor.host.line import Line
 from services.executor.host.tasks import Tasks
 from services.executor.runtime.task import Endpoints
 
 ours, theirs = socket.socketpair()
 tasks = Tasks(Line(ours))
-tasks.lease.renew(time.monotonic() + 0.3)
+tasks.lease.renew(boot_seconds() + 0.3)
 tasks.lease.begin_change()
 if sys.argv[1] == "made":
     tasks.lease.end_change()

@@ -10,7 +10,9 @@ import pytest
 from google.protobuf.duration_pb2 import Duration
 from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
 
+from rocketconnect_kit.clock import boot_seconds
 from services.executor.membership import Identity, Membership
+from tests.suspended import suspend
 
 if TYPE_CHECKING:
     from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceAsyncStub
@@ -75,3 +77,20 @@ async def test_the_lease_counts_from_before_the_question_and_is_confirmed_before
         assert told < before, "there was a time without a lease though somebody confirmed it"
     assert not membership.holds
     assert membership.session == 1
+
+
+async def test_the_lease_is_told_by_the_clock_that_goes_on_while_the_machine_is_suspended(monkeypatch: pytest.MonkeyPatch) -> None:
+    suspend(monkeypatch, 3_600)
+    leases: list[float] = []
+
+    async def confirm(_seconds: float) -> bool:
+        return False
+
+    stub = cast("ClusterServiceAsyncStub", SlowCluster(beats=0))
+    membership = Membership(stub, Identity("w", "h:1", {}), list, leases.append, confirm)
+    began = boot_seconds()
+    await membership.join()
+    assert [began + LEASE <= until <= boot_seconds() + LEASE for until in leases] == [True]
+    assert membership.holds
+    suspend(monkeypatch, LEASE)
+    assert not membership.holds

@@ -7,13 +7,13 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
+from rocketconnect_kit.clock import boot_seconds
 from rocketconnect_sdk.spark_profiles import PROFILES
 from services.executor.forks import Forks
 from services.executor.fresh import FreshHosts, PluginCrashed
@@ -232,7 +232,7 @@ async def test_a_host_in_which_spark_did_not_start_is_replaced(watcher: Watcher,
     pool = HostPool(fresh, Endpoints("127.0.0.1:1", "127.0.0.1:1"), watcher, spark_profiles=str(profiles))
     try:
         for run in (1, 2):
-            pool.renew(time.monotonic() + 600)
+            pool.renew(boot_seconds() + 600)
             pool.start(run, Assigned(Key("uid", 0), "lines", 1, 1, 1, "SINK", options, {"tasks": "1"}))
             (host,) = pool.describe()
             await until(lambda run=run: run in watcher.ended or watcher.lost, 120)  # type: ignore[misc]

@@ -20,6 +20,7 @@ from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceS
 
 from rocketconnect_cli.embedded import EmbeddedRocketMQ, ports
 from rocketconnect_cli.embedded.tethered import tethered
+from rocketconnect_kit.clock import boot_seconds
 from rocketconnect_sdk.loader import catalogue
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.model import Message, MessageQueue
@@ -224,7 +225,7 @@ class Tasks:
         if task_config:
             spec.task_config.update(task_config)  # type: ignore[attr-defined]
         control, lease, reporter = TaskControl(), Lease(), RecordingReporter()
-        lease.renew(time.monotonic() + lease_seconds)
+        lease.renew(boot_seconds() + lease_seconds)
         outcomes: list[Outcome] = []
         endpoints = Endpoints(
             self.name_servers,

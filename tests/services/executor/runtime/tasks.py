@@ -8,8 +8,8 @@ import json
 import logging
 import sys
 import threading
-import time
 
+from rocketconnect_kit.clock import boot_seconds
 from services.executor.runtime.task import Asked, Endpoints, Kind, Lease, State, TaskControl, TaskMetrics, TaskSpec, run_task
 
 
@@ -47,7 +47,7 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO)
     control = TaskControl()
     lease = Lease()
-    lease.renew(time.monotonic() + 600)
+    lease.renew(boot_seconds() + 600)
     spec = TaskSpec(
         Kind[order["kind"]],
         order["name"],

@@ -4,20 +4,22 @@ import time
 
 import pytest
 
+from rocketconnect_kit.clock import boot_seconds
 from rocketconnect_sdk.errors import SystemAway
 from services.executor.runtime.task import Lease
+from tests.suspended import suspend
 
 
 def lasting(seconds: float) -> Lease:
     lease = Lease()
-    lease.renew(time.monotonic() + seconds)
+    lease.renew(boot_seconds() + seconds)
     return lease
 
 
 def test_it_begins_expired_and_a_late_renewal_does_not_shorten_it() -> None:
     assert not Lease().valid()
     lease = lasting(60)
-    lease.renew(time.monotonic() - 1)
+    lease.renew(boot_seconds() - 1)
     assert lease.valid()
 
 
@@ -48,3 +50,16 @@ def test_of_several_changes_the_last_one_counts() -> None:
     lease.end_change()
     time.sleep(0.06)
     assert lease.outlived(0)
+
+
+def test_it_ends_while_the_machine_is_suspended(monkeypatch: pytest.MonkeyPatch) -> None:
+    lease = lasting(60)
+    lease.begin_change()
+    suspend(monkeypatch, 59)
+    assert lease.valid()
+    suspend(monkeypatch, 2)
+    assert not lease.valid()
+    with pytest.raises(SystemAway, match="lease of this worker has run out"):
+        lease.check()
+    assert lease.outlived(0)
+    assert not lease.outlived(30)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from rocketconnect_kit.clock import boot_seconds
 from rocketmq_remoting.model import Message
 from services.executor.runtime.marks import Stamper
 from services.executor.runtime.task import Kind, SourcePosition, State
@@ -306,7 +307,7 @@ def test_without_a_lease_nothing_is_written_until_it_is_renewed(tasks: Tasks) ->
     produce(tasks, values(10, 10))
     assert "lease" in running.reporter.wait_for_state(State.WAITING)
     assert rows(file) == values(10)
-    running.lease.renew(time.monotonic() + 60)
+    running.lease.renew(boot_seconds() + 60)
     running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 20)
     assert running.stop().clean
 

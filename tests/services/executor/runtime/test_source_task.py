@@ -7,12 +7,14 @@ import pytest
 
 from connectors.file_source import task as file_task
 from connectors.file_source.task import FileSourceTask
+from rocketconnect_kit.clock import boot_seconds
 from rocketconnect_sdk.record import SourceBatch
 from services.executor.runtime import source_task
 from services.executor.runtime.source_task import SourceRun
 from services.executor.runtime.task import Kind, State
 from tests.conftest import RocketMQFactory
 from tests.services.executor.runtime.conftest import TOPIC_TYPES, PositionProcess, Running, Tasks, rows
+from tests.suspended import suspend
 
 pytestmark = pytest.mark.rocketmq
 
@@ -452,10 +454,26 @@ def test_without_a_lease_nothing_is_sent_until_it_is_renewed(tasks: Tasks) -> No
     running = tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(file)}, lease_seconds=-1.0)
     assert "lease" in running.reporter.wait_for_state(State.WAITING)
     assert tasks.bodies() == []
-    running.lease.renew(time.monotonic() + 60)
+    running.lease.renew(boot_seconds() + 60)
     running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 10)
     assert running.stop().clean
     assert tasks.bodies() == lines(10)
+
+
+def test_after_its_machine_was_suspended_nothing_is_sent_until_the_lease_is_renewed(
+    tasks: Tasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tasks.file("a", lines(10))
+    running = tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(file)})
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 10)
+    suspend(monkeypatch, 3_600)
+    tasks.file("a", lines(20))
+    assert "lease" in running.reporter.wait_for_state(State.WAITING)
+    assert tasks.bodies() == lines(10)
+    running.lease.renew(boot_seconds() + 60)
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 20)
+    assert running.stop().clean
+    assert tasks.bodies() == lines(20)
 
 
 def test_a_paused_task_moves_nothing_and_goes_on_when_it_is_resumed(tasks: Tasks) -> None:
@@ -500,7 +518,7 @@ def test_a_position_moves_without_records_only_when_what_is_before_it_is_confirm
     running.reporter.wait_for(lambda: running.reporter.metrics.records_in == 10)
     time.sleep(0.5)
     assert stands_at(running, tasks.path / "a") == 0
-    running.lease.renew(time.monotonic() + 60)
+    running.lease.renew(boot_seconds() + 60)
     running.reporter.wait_for(lambda: stands_at(running, tasks.path / "a") == 11)
     assert running.stop().clean
     assert tasks.bodies() == lines(10)
