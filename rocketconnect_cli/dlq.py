@@ -18,7 +18,7 @@ from rich.table import Table
 from rocketconnect_cli.api import Api, ApiError, Exit, checked_name, connector_path
 from rocketconnect_cli.connector import age
 from rocketconnect_cli.letters import Error, Name, Since, Stage, Task, filters
-from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, table_of, with_api, without_prefix
+from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, err, table_of, with_api, without_prefix
 from rocketconnect_cli.replay import replay
 from rocketconnect_cli.signed import author
 from rocketconnect_sdk.dead_letters import REPLAY_TOPIC
@@ -74,18 +74,26 @@ def edit(
     name: Name,
     letter_id: Id,
     file: Annotated[Path | None, typer.Option("--file", "-f", help="The new body; - is standard input. None: $EDITOR.")] = None,
+    unchecked: Annotated[
+        bool, typer.Option("--unchecked", help="Take the body also when the connector could make no record of it.")
+    ] = False,
     url: UrlOption = URL,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Give a dead letter another body. The original stays; `replay` sends the newest."""
+    """Give a dead letter another body, which must become a record. The original stays; `replay` sends the newest."""
     with api(url) as client:
         before = base64.b64decode(_get(client, name, letter_id)["body"])
         after = _edited(before) if file is None else _read(file)
         if after == before:
             raise ApiError(Exit.WRONG, {"detail": "the body is what it was: nothing is stored."})
-        content = {"body": base64.b64encode(after).decode(), "author": author()}
+        content = {"body": base64.b64encode(after).decode(), "author": author(), "unchecked": unchecked}
         path = f"{_letter_path(name, letter_id)}:edit"
-        letter = client.request("POST", path, body=content, like={"deadLetter": {"id": "", "edition": ""}})["deadLetter"]
+        try:
+            letter = client.request("POST", path, body=content, like={"deadLetter": {"id": "", "edition": ""}})["deadLetter"]
+        except ApiError:
+            if file is None:
+                err.print(f"What was written is kept in {_kept(after)}; `--file` takes it from there.", markup=False)
+            raise
     emit(output, letter, lambda: f"{letter['id']} is edited ({letter['edition']}); `rocketconnect dlq replay {name}` sends it")
 
 
@@ -107,6 +115,14 @@ def _read(file: Path) -> bytes:
         return file.read_bytes()
     except OSError as error:
         raise ApiError(Exit.WRONG, {"detail": f"{file} can't be read: {error.strerror}."}) from None
+
+
+def _kept(body: bytes) -> str:
+    """A file with it, for its owner alone."""
+    handle, path = tempfile.mkstemp(prefix="dead-letter-")
+    with os.fdopen(handle, "wb") as kept:
+        kept.write(body)
+    return path
 
 
 def _edited(before: bytes) -> bytes:

@@ -158,6 +158,27 @@ class VerifyConnector(msgspec.Struct, tag=True, frozen=True):
     seconds: float
 
 
+class LetterToCheck(msgspec.Struct, frozen=True):
+    """A dead letter as it would be sent."""
+
+    body: bytes
+    properties: dict[str, str]
+
+
+class CheckLetters(msgspec.Struct, tag=True, frozen=True):
+    """Say whether dead letters of a source or sink can be read where they would go, answer and end.
+
+    Attributes:
+        config: That of the connector that failed at them.
+        topic: Where they would go.
+        letters: They.
+    """
+
+    config: dict[str, str]
+    topic: str
+    letters: list[LetterToCheck]
+
+
 class CleanUp(msgspec.Struct, tag=True, frozen=True):
     """Let the plugins of a deleted connector clean up, answer and end."""
 
@@ -170,7 +191,15 @@ class FindPlugins(msgspec.Struct, tag=True, frozen=True):
 
 
 Question = (
-    CheckConnector | PlanConnector | CheckPositions | ResolvePositions | PreviewConnector | VerifyConnector | CleanUp | FindPlugins
+    CheckConnector
+    | PlanConnector
+    | CheckPositions
+    | ResolvePositions
+    | PreviewConnector
+    | VerifyConnector
+    | CheckLetters
+    | CleanUp
+    | FindPlugins
 )
 """Orders that a fresh host answers once, and ends."""
 
@@ -330,6 +359,20 @@ class Previewed(msgspec.Struct, tag=True, frozen=True):
     trouble: str
 
 
+class CheckedLetter(msgspec.Struct, frozen=True):
+    """Why nobody could read it, empty: it becomes a record; is_dropped: it would, and transforms leave it out."""
+
+    problem: str
+    is_dropped: bool = False
+
+
+class LettersChecked(msgspec.Struct, tag=True, frozen=True):
+    """The answer to CheckLetters, in their order; trouble: why nobody can know, and there are none then."""
+
+    letters: list[CheckedLetter]
+    trouble: str
+
+
 class TableCompared(msgspec.Struct, frozen=True):
     """How far a table was compared; see record/v1 TableCompared."""
 
@@ -431,6 +474,7 @@ Event = (
     | PositionsChecked
     | Previewed
     | Verified
+    | LettersChecked
     | PositionsResolved
     | PositionsUnknown
     | PluginsFound

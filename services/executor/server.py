@@ -22,6 +22,7 @@ from rocketconnect_kit.settings import load
 from rocketconnect_sdk.roots import READ_ROOTS, WRITE_ROOTS
 from rocketconnect_sdk.spark_profiles import PROFILES
 from services.executor.cleanup import Cleanups
+from services.executor.deadletters.check import LetterCheck
 from services.executor.deadletters.journal import Journal
 from services.executor.deadletters.removal import Removal
 from services.executor.deadletters.service import DeadletterService
@@ -99,7 +100,8 @@ class _Executor:
         self._work: asyncio.Task[None] | None = None
         connect_to_rocketmq = partial(connect, _endpoints(settings), "connect-dead-letters")
         journal = Journal(StateServiceStub(self._channels["state"]))
-        self._dead_letters = DeadletterService(ConfigServiceStub(self._channels["config"]), journal, connect_to_rocketmq)
+        check = LetterCheck(self._fresh, settings.plugin_seconds)
+        self._dead_letters = DeadletterService(ConfigServiceStub(self._channels["config"]), journal, check, connect_to_rocketmq)
         self.service = ExecutorService(
             self._fresh,
             self._plugins,

@@ -35,6 +35,7 @@ from rocketmq_remoting.client import Client
 from rocketmq_remoting.protocol.properties import encode_properties
 from services.executor.deadletters import wire
 from services.executor.deadletters.box import Box, TooMany
+from services.executor.deadletters.check import LetterCheck
 from services.executor.deadletters.choice import Choice, Found
 from services.executor.deadletters.journal import Journal
 from services.executor.deadletters.replay import Replay, name_of, target
@@ -65,12 +66,16 @@ class DeadletterService(DeadletterServiceServicer):
     Args:
         configs: The config service.
         journal: The log of connectors.
+        check: Tells what becomes of letters.
         connect: Opens a client of RocketMQ; called once, in a thread.
     """
 
-    def __init__(self, configs: "ConfigServiceAsyncStub", journal: Journal, connect: Callable[[], Client]) -> None:
+    def __init__(
+        self, configs: "ConfigServiceAsyncStub", journal: Journal, check: LetterCheck, connect: Callable[[], Client]
+    ) -> None:
         self._configs = configs
         self._journal = journal
+        self._check = check
         self._connect = connect
         self._client: Client | None = None
         # Invariant 7: further requests wait for their turn.
@@ -105,6 +110,9 @@ class DeadletterService(DeadletterServiceServicer):
     async def EditDeadLetter(self, request: pb.EditDeadLetterRequest, context: ServicerContext) -> pb.EditDeadLetterResponse:
         """See the proto."""
         connector = await self._connector(request.connector)
+        if not request.unchecked:
+            found = await self._look(context, _topic(connector), lambda box: _one(box, request.id))
+            await self._check.edit(connector, found.letter, request.body, context.time_remaining())
 
         def edit(box: Box) -> Found:
             letter = _one(box, request.id).letter

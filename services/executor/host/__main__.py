@@ -15,6 +15,7 @@ from typing import NoReturn
 
 import services.executor.runtime.run  # noqa: F401 - what every task needs takes a while to load
 from services.executor.host import cleanup, places, plugin_jobs
+from services.executor.host.letters import check_letters
 from services.executor.host.line import Line
 from services.executor.host.output import clean_output, flush_output
 from services.executor.host.parent import end_with_parent, ignore_signals
@@ -25,6 +26,7 @@ from services.executor.host.verification import verify
 from services.executor.messages import (
     Begin,
     CheckConnector,
+    CheckLetters,
     CheckPositions,
     CleanUp,
     DirectTask,
@@ -99,6 +101,7 @@ def _carry_out(order: Order, line: Line, tasks: Tasks) -> None:
             | ResolvePositions()
             | PreviewConnector()
             | VerifyConnector()
+            | CheckLetters()
             | CleanUp()
             | FindPlugins()
         ):
@@ -120,6 +123,8 @@ def _answer(order: Question, line: Line) -> None:
             line.send(preview(order))
         case VerifyConnector():
             line.send(verify(order))
+        case CheckLetters():
+            line.send(check_letters(order))
         case CleanUp():
             line.send(cleanup.clean_up(order.config, order.connector_uid))
         case FindPlugins():

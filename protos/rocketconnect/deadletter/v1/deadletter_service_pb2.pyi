@@ -348,6 +348,7 @@ class EditDeadLetterRequest(_message.Message):
     ID_FIELD_NUMBER: _builtins.int
     BODY_FIELD_NUMBER: _builtins.int
     AUTHOR_FIELD_NUMBER: _builtins.int
+    UNCHECKED_FIELD_NUMBER: _builtins.int
     connector: _builtins.str
     """The connector."""
     id: _builtins.str
@@ -356,6 +357,10 @@ class EditDeadLetterRequest(_message.Message):
     """What it is from now on."""
     author: _builtins.str
     """Who edits it, for the log of the connector. Empty: the caller's address."""
+    unchecked: _builtins.bool
+    """Take the body as it is. Otherwise it must become a record: a sink's converter and transforms, or a source's converter, must be
+    able to read it. For a body that is to be replayed to another topic, or after a change of the connector.
+    """
     def __init__(
         self,
         *,
@@ -363,10 +368,11 @@ class EditDeadLetterRequest(_message.Message):
         id: _builtins.str = ...,
         body: _builtins.bytes = ...,
         author: _builtins.str = ...,
+        unchecked: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["author", b"author", "body", b"body", "connector", b"connector", "id", b"id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["author", b"author", "body", b"body", "connector", b"connector", "id", b"id", "unchecked", b"unchecked"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1,0 +1,84 @@
+"""`rocketconnect dlq edit` with the real services and broker: what can't become a record is refused before it is stored."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rocketconnect_sdk.dead_letters import replay_topic
+from rocketmq_remoting import Client
+from tests.e2e.test_dead_letters import Sink
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module")
+def sink(instance: Any) -> Iterator[Sink]:
+    """Healthy."""
+    with Client(instance.ready["nameServer"]) as client:
+        made = Sink(instance, client, "checked")
+        made.send('"good"')
+        made.until(lambda: made.lines() == ["good"])
+        yield made
+
+
+def source(sink: Sink) -> tuple[str, str]:
+    """A source into the topic of the sink, and the id of the row that it could not read."""
+    rows, dead = sink.instance.folder / "rows.csv", "rows-dead"
+    rows.write_text("id,name\n1,a\n2,b,c\n")
+    sink.client.create_topic(dead, queues=1)
+    (queue,) = sink.client.queues(dead)
+    config = {
+        "connector.class": "file_source",
+        "filename": str(rows),
+        "format": "csv",
+        "topic": sink.name,
+        "value.converter": "json",
+        "value.converter.schemas.enable": "false",
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": dead,
+    }
+    sink.instance.api.request("POST", "/v1/connectors", body={"name": "rows", "config": config})
+    sink.until(lambda: sink.client.max_offset(queue) == 1)
+    return "rows", f"{queue.broker}:0:0"
+
+
+def test_an_edit_that_the_sink_could_not_read_is_refused_and_nothing_is_stored(sink: Sink) -> None:
+    (letter,) = sink.fail_at("? first")
+    end = sink.client.max_offset(sink.dead_queue)
+    code, out, err = sink.rc("dlq", "edit", sink.name, letter, "-f", "-", given="? second")
+    assert (code, out) == (2, "")
+    assert "can't become a record, sink 'checked' would fail at it (convert: RecordError: " in err
+    assert "--unchecked" in err
+    assert sink.client.max_offset(sink.dead_queue) == end
+    assert sink.rc("dlq", "show", sink.name, letter, "--body")[1] == "? first"
+    assert sink.rc("dlq", "edit", sink.name, letter, "--unchecked", "-f", "-", given="? second")[0] == 0
+    assert sink.rc("dlq", "show", sink.name, letter, "--body")[1] == "? second"
+
+
+def test_what_was_written_in_an_editor_is_kept_when_it_is_refused(sink: Sink, tmp_path: Path) -> None:
+    (letter,) = sink.fail_at("? typed")
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\necho "? much work" > "$1"\n')
+    editor.chmod(0o755)
+    env = {"EDITOR": str(editor), "VISUAL": "", "TMPDIR": str(tmp_path)}
+    code, _, err = sink.rc("dlq", "edit", sink.name, letter, env=env)
+    (kept,) = tmp_path.glob("dead-letter-*")
+    assert (code, str(kept) in err, kept.read_text()) == (2, True, "? much work\n")
+
+
+@pytest.mark.slow
+def test_a_row_that_a_source_could_not_read_comes_back_only_in_the_form_of_its_topic_and_its_sink_stays_healthy(sink: Sink) -> None:
+    name, letter = source(sink)
+    before = len(sink.ids())
+    sink.until(lambda: len(sink.lines()) == 2)
+    code, _, err = sink.rc("dlq", "edit", name, letter, "-f", "-", given="2,b")
+    assert (code, "the value converter of source 'rows' would fail at it" in err) == (2, True)
+    code, _, err = sink.rc("dlq", "replay", name, letter)
+    assert (code, "never made a message of it" in err) == (2, True)
+    assert sink.rc("dlq", "edit", name, letter, "-f", "-", given='{"id":"2","name":"b"}')[0] == 0
+    assert sink.rc("dlq", "replay", name, letter)[0] == 0
+    sink.until(lambda: len(sink.lines()) == 3)
+    assert len(sink.ids()) == before
+    assert not sink.client.max_offset(sink.client.queues(replay_topic(sink.uid))[0])
