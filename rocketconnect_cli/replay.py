@@ -2,19 +2,30 @@
 
 import time
 import uuid
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any
 from urllib.parse import quote
 
 import typer
+from rich.table import Table
 
 from rocketconnect_cli.api import Api, ApiError, Exit, checked_name, connector_path
 from rocketconnect_cli.letters import Error, Name, Since, Stage, Task, filters
-from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, err, with_api
+from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, err, table_of, with_api, without_prefix
 from rocketconnect_cli.signed import author
 from rocketconnect_cli.states import State, counter, get_state, state_name
 
 WAIT_SECONDS = 0.5
 UNKNOWN_SECONDS = 15.0
+OUTCOME = {"id": "", "outcome": "", "reason": ""}
+_WORDS = {
+    "RECORD": "become a record",
+    "AS_IT_IS": "go as it is",
+    "DROPPED": "be dropped by transforms",
+    "FAILS": "fail",
+    "LEFT_OUT": "not be sent",
+}
 
 
 @with_api
@@ -34,7 +45,7 @@ def replay(
     ] = False,
     to: Annotated[str, typer.Option("--to", help="Send them to this topic instead of to the connector.")] = "",
     create_topic: Annotated[bool, typer.Option("--create-topic", help="Make the topic when there is none of this name.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be sent.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be sent, and what would become of it.")] = False,
     no_wait: Annotated[bool, typer.Option("--no-wait", help="Do not wait until all are confirmed.")] = False,
     going: Annotated[str, typer.Option("--continue", help="Wait for this replay, which was begun before.")] = "",
     url: UrlOption = URL,
@@ -59,11 +70,21 @@ def replay(
                 "requestId": uuid.uuid4().hex,
                 "author": author(),
             }
-            like = {"replay": "", "topic": "", "count": "", "cut": "", "replayed": "", "unmade": "", "copies": ""}
+            like = {
+                "replay": "",
+                "topic": "",
+                "count": "",
+                "cut": "",
+                "replayed": "",
+                "unmade": "",
+                "copies": "",
+                "outcomes": [OUTCOME],
+            }
             done = client.request("POST", f"{connector_path(name)}/deadLetters:replay", body=body, like=like)
         if done["replay"] and not no_wait:
             done |= _wait(client, name, done["replay"])
-    emit(output, done, lambda: _told(done, dry_run=dry_run, if_newer=if_newer, every=every, again=again))
+    told = partial(_told, done, dry_run=dry_run, if_newer=if_newer, every=every, again=again)
+    emit(output, done, lambda: [told(), *_outcomes(done.get("outcomes", []))])
 
 
 def _wait(client: Api, name: str, replay_name: str) -> dict[str, Any]:
@@ -144,6 +165,12 @@ def _told(done: dict[str, Any], *, dry_run: bool, if_newer: bool, every: bool, a
     if copies := int(done.get("copies", 0)):
         said += f"; left out {copies} that are copies of others" if every else f"; {copies} of them are copies of others"
     return said
+
+
+def _outcomes(found: Sequence[Mapping[str, str]]) -> list[Table]:
+    """A line for each letter, after a dry run."""
+    rows = [(each["id"], _WORDS.get(without_prefix(each["outcome"], "OUTCOME_"), "not known"), each["reason"]) for each in found]
+    return [table_of(("ID", "WOULD", "WHY"), rows)] if rows else []
 
 
 def _letters(count: str) -> str:

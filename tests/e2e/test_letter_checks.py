@@ -1,4 +1,4 @@
-"""`rocketconnect dlq edit` with the real services and broker: what can't become a record is refused before it is stored."""
+"""`rocketconnect dlq edit` and `replay --dry-run` with the real services and broker: what becomes a record, and what can't."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,6 +57,23 @@ def test_an_edit_that_the_sink_could_not_read_is_refused_and_nothing_is_stored(s
     assert sink.rc("dlq", "show", sink.name, letter, "--body")[1] == "? second"
 
 
+def test_a_dry_run_says_of_each_letter_what_would_become_of_it(sink: Sink) -> None:
+    bad, mended = sink.fail_at("? still bad", "? mended")
+    sink.edit(mended, '"mended"')
+    end = sink.client.max_offset(sink.dead_queue)
+    fails, record = sink.dlq("replay", bad, mended, "--dry-run")["outcomes"]
+    assert (fails["id"], fails["outcome"], fails["reason"].partition(":")[0]) == (bad, "OUTCOME_FAILS", "convert")
+    assert record == {"id": mended, "outcome": "OUTCOME_RECORD", "reason": ""}
+    code, out, _ = sink.rc("dlq", "replay", sink.name, bad, mended, "--dry-run")
+    told, _, first, second = out.splitlines()
+    assert (code, told) == (0, f"would send 2 dead letters to {replay_topic(sink.uid)}")
+    assert first.split()[:3] == [bad, "fail", "convert:"]
+    assert second.split() == [mended, "become", "a", "record"]
+    (elsewhere,) = sink.dlq("replay", bad, "--to", sink.dead, "--dry-run")["outcomes"]
+    assert elsewhere["outcome"] == "OUTCOME_AS_IT_IS"
+    assert sink.client.max_offset(sink.dead_queue) == end
+
+
 def test_what_was_written_in_an_editor_is_kept_when_it_is_refused(sink: Sink, tmp_path: Path) -> None:
     (letter,) = sink.fail_at("? typed")
     editor = tmp_path / "editor"
@@ -75,6 +92,9 @@ def test_a_row_that_a_source_could_not_read_comes_back_only_in_the_form_of_its_t
     sink.until(lambda: len(sink.lines()) == 2)
     code, _, err = sink.rc("dlq", "edit", name, letter, "-f", "-", given="2,b")
     assert (code, "the value converter of source 'rows' would fail at it" in err) == (2, True)
+    would = sink.rc("dlq", "replay", name, "--all", "--dry-run")[1]
+    assert "not be sent" in would
+    assert "its source never made a message of it" in would
     code, _, err = sink.rc("dlq", "replay", name, letter)
     assert (code, "never made a message of it" in err) == (2, True)
     assert sink.rc("dlq", "edit", name, letter, "-f", "-", given='{"id":"2","name":"b"}')[0] == 0

@@ -102,8 +102,8 @@ class Box:
                 raise TooMany
             queue, letter = message.queue, DeadLetter.of(message)
             if wanted.takes(letter):
-                edition, sent = editions[queue].get(message.offset), notes.last(queue, message.offset, topic)
-                chosen.add(Found(letter, edition, sent), is_unmade=edition is None and letter.is_unmade(topic, is_own=is_own))
+                found = Found(letter, editions[queue].get(message.offset), notes.last(queue, message.offset, topic))
+                chosen.add(found, is_unmade=found.is_unmade(topic, is_own=is_own))
         return chosen.choice(spans, again=again or named)
 
     def done(self, connector: str, replay: str) -> Done:

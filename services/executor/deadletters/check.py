@@ -1,11 +1,14 @@
 """Whether dead letters can be read where they would go: asked in a fresh host process, with the plugin of their connector."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rocketconnect.connector.v1 import connector_pb2 as connectors
+from rocketconnect.deadletter.v1 import deadletter_service_pb2 as pb
 
 from rocketconnect_kit.errors import FieldProblem, InvalidArgument, Unavailable
 from rocketconnect_sdk.dead_letters import DeadLetter, replay_topic
+from services.executor.deadletters.choice import Found
+from services.executor.deadletters.replay import Replay
 from services.executor.fresh import FreshHosts, PluginCrashed, PluginLate
 from services.executor.messages import CheckedLetter, CheckLetters, LettersChecked, LetterToCheck
 
@@ -13,8 +16,17 @@ _FIX = (
     "give the body the form that {reader} reads, or store it as it is with --unchecked (unchecked), for another topic or for a "
     "connector that is changed before the replay"
 )
+_MOST_BYTES = 4 << 20
+"""Of bodies in one question (invariant 7)."""
 _OF_TIME = 0.8
 """The part of the time of a request in which a plugin may answer; the rest is for what is done then."""
+
+
+class _NotChecked(Exception):
+    """Nobody knows whether the connector could read them."""
+
+    def __init__(self, connector: str, why: str) -> None:
+        super().__init__(f"nobody knows whether {connector!r} could read it: {why}")
 
 
 class LetterCheck:
@@ -44,7 +56,11 @@ class LetterCheck:
         """
         if connector.type not in (connectors.CONNECTOR_TYPE_SINK, connectors.CONNECTOR_TYPE_SOURCE):
             return
-        (checked,) = await self._ask(connector, [(body, letter.replayed())], left)
+        try:
+            (checked,) = await self._ask(connector, [(body, letter.replayed())], left)
+        except _NotChecked as error:
+            message = f"{error}; nothing is stored: try again, or store it as it is with --unchecked (unchecked)"
+            raise Unavailable("DEAD_LETTERS_NOT_CHECKED", message, connector=connector.name) from error
         if checked.problem:
             is_sink = connector.type == connectors.CONNECTOR_TYPE_SINK
             reader = f"sink {connector.name!r}" if is_sink else f"the value converter of source {connector.name!r}"
@@ -52,6 +68,29 @@ class LetterCheck:
                 "body", "", f"can't become a record, {reader} would fail at it ({checked.problem})", _FIX.format(reader=reader)
             )
             raise InvalidArgument("DEAD_LETTERS_INVALID", str(problem), [problem])
+
+    async def outcomes(
+        self, connector: connectors.Connector, replay: Replay, letters: Sequence[Found], left: float | None
+    ) -> Sequence[pb.ReplayOutcome]:
+        """What would become of letters.
+
+        Args:
+            connector: That failed at them.
+            replay: What would send them.
+            letters: They; of more bodies than one question holds the rest is not told of.
+            left: Seconds that the caller waits; None: it does not say.
+        """
+        told = {each.letter.id: _left_out(each, replay) for each in _within(letters)}
+        sent = [each for each in letters if each.letter.id in told and told[each.letter.id] is None]
+        if not replay.own_topics and replay.topic != replay_topic(connector.uid):
+            told |= {each.letter.id: _told(each, pb.OUTCOME_AS_IT_IS) for each in sent}
+        elif sent:
+            try:
+                checked = await self._ask(connector, [(each.body, each.letter.replayed()) for each in sent], left)
+                told |= {each.letter.id: _of(each, found) for each, found in zip(sent, checked, strict=True)}
+            except _NotChecked as error:
+                told |= {each.letter.id: _told(each, pb.OUTCOME_UNSPECIFIED, str(error)) for each in sent}
+        return [each for each in told.values() if each is not None]
 
     async def _ask(
         self, connector: connectors.Connector, letters: Sequence[tuple[bytes, Mapping[str, str]]], left: float | None
@@ -62,17 +101,39 @@ class LetterCheck:
         try:
             answer = await self._fresh.ask(question, seconds, f"{connector.name} (dead letters)")
         except (PluginLate, PluginCrashed) as error:
-            raise _not_checked(connector.name, str(error)) from error
+            raise _NotChecked(connector.name, str(error)) from error
         if not isinstance(answer, LettersChecked):
-            raise _not_checked(connector.name, "the host process answered another question")
+            raise _NotChecked(connector.name, "the host process answered another question")
         if answer.trouble:
-            raise _not_checked(connector.name, answer.trouble)
+            raise _NotChecked(connector.name, answer.trouble)
         return answer.letters
 
 
-def _not_checked(connector: str, why: str) -> Unavailable:
-    message = (
-        f"nobody knows whether {connector!r} could read it, and nothing is stored: {why}; try again, or store it as it is with "
-        "--unchecked (unchecked)"
-    )
-    return Unavailable("DEAD_LETTERS_NOT_CHECKED", message, connector=connector)
+def _left_out(found: Found, replay: Replay) -> pb.ReplayOutcome | None:
+    """Why a replay does not send it; None: it does."""
+    if found.is_unmade(replay.topic, is_own=replay.own_topics):
+        why = "its source never made a message of it; edit it into the form of its topic's messages"
+        return _told(found, pb.OUTCOME_LEFT_OUT, why)
+    if found.is_cut:
+        return _told(found, pb.OUTCOME_LEFT_OUT, "only its first part is there; edit it")
+    return None
+
+
+def _of(found: Found, checked: CheckedLetter) -> pb.ReplayOutcome:
+    if checked.problem:
+        return _told(found, pb.OUTCOME_FAILS, checked.problem)
+    return _told(found, pb.OUTCOME_DROPPED if checked.is_dropped else pb.OUTCOME_RECORD)
+
+
+def _told(found: Found, outcome: pb.Outcome.ValueType, reason: str = "") -> pb.ReplayOutcome:
+    return pb.ReplayOutcome(id=found.letter.id, outcome=outcome, reason=reason)
+
+
+def _within(letters: Sequence[Found]) -> Iterator[Found]:
+    """The first of them, one at least, that go into one question."""
+    size = 0
+    for number, found in enumerate(letters):
+        size += len(found.body)
+        if number and size > _MOST_BYTES:
+            return
+        yield found

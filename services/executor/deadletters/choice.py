@@ -25,6 +25,10 @@ class Found:
         """Nobody has made it whole."""
         return self.edition is None and self.letter.is_cut
 
+    def is_unmade(self, topic: str, *, is_own: bool) -> bool:
+        """See DeadLetter.is_unmade; who edits it makes it."""
+        return self.edition is None and self.letter.is_unmade(topic, is_own=is_own)
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:

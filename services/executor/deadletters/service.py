@@ -57,6 +57,7 @@ _SEND_SECONDS = 5.0
 _MOST_SPANS_BYTES = 60_000
 _THREADS = 2
 _IDS_TOLD = 100
+_OUTCOMES_TOLD = 100
 _TAKE_IDS = "take ids as `rocketconnect dlq list` shows them"
 
 
@@ -139,14 +140,16 @@ class DeadletterService(DeadletterServiceServicer):
         failed = await self._connector(request.connector)
         topic = target(failed, request.to)
 
-        def choose(box: Box) -> tuple[Replay, Choice]:
-            chosen = _chosen(box, failed, topic, request)
+        def choose(box: Box) -> tuple[Replay, Choice, Sequence[Found]]:
+            replay, choice = _chosen(box, failed, topic, request)
             self._find(topic, make=request.create_topic)
-            return chosen
+            first, _ = box.page(choice.spans, replay.wanted, 0, _OUTCOMES_TOLD, None) if request.dry_run else ((), None)
+            return replay, choice, first
 
-        replay, choice = await self._look(context, _topic(failed), choose)
+        replay, choice, first = await self._look(context, _topic(failed), choose)
         answer = pb.ReplayDeadLettersResponse(topic=topic, count=choice.letters, cut=choice.cut, replayed=choice.replayed)
         answer.unmade, answer.copies = choice.unmade, choice.copies
+        answer.outcomes.extend(await self._check.outcomes(failed, replay, first, context.time_remaining()))
         if not request.dry_run and choice.letters:
             answer.replay = name_of(failed.name, request.request_id or uuid.uuid4().hex)
             by = caller(context).named(request.author)

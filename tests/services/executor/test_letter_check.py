@@ -1,15 +1,18 @@
 """What an edited dead letter is told before it is stored: by the stages that would read it, and by the service that asks them."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pytest
 from rocketconnect.connector.v1 import connector_pb2 as connectors
+from rocketconnect.deadletter.v1 import deadletter_service_pb2 as pb
 
 from rocketconnect_kit.errors import InvalidArgument, Unavailable
-from rocketconnect_sdk.dead_letters import PREFIX, DeadLetter
+from rocketconnect_sdk.dead_letters import PREFIX, DeadLetter, Filter
 from rocketconnect_sdk.topics import Message
 from services.executor.deadletters.check import LetterCheck
+from services.executor.deadletters.choice import Found
+from services.executor.deadletters.replay import Replay
 from services.executor.fresh import FreshHosts, PluginCrashed, PluginLate
 from services.executor.host.letters import check_letters
 from services.executor.messages import (
@@ -141,3 +144,56 @@ def test_of_a_direct_connector_any_body_passes() -> None:
     hosts = Hosts(LettersChecked([CheckedLetter("bad")], ""))
     edit(hosts, connectors.CONNECTOR_TYPE_DIRECT)
     assert not hosts.asked
+
+
+def letter(offset: int, body: bytes = b"?", edition: bytes | None = None, **notes: str) -> Found:
+    noted = {f"{PREFIX}{name}": value for name, value in {"connector.name": "orders", **notes}.items()}
+    made = DeadLetter.of(Message("dead/b/0", offset, body, noted, 10))
+    return Found(made, None if edition is None else Message("dead/b/0", 90 + offset, edition, made.edited(edition), 20))
+
+
+def outcomes(
+    hosts: Hosts, letters: Sequence[Found], topic: str = "RCREPLAY_u1", *, own_topics: bool = False
+) -> list[tuple[str, int, str]]:
+    failed = connectors.Connector(name="orders", uid="u1", type=connectors.CONNECTOR_TYPE_SINK, config=SINK)
+    replay = Replay("dead", {}, {}, Filter("orders"), if_newer=False, topic=topic, own_topics=own_topics, create_topic=False)
+    found = asyncio.run(LetterCheck(hosts, 60.0).outcomes(failed, replay, letters, 10.0))
+    return [(each.id, each.outcome, each.reason) for each in found]
+
+
+def test_a_dry_run_says_of_each_letter_what_would_become_of_what_is_sent_and_why_the_rest_is_not() -> None:
+    hosts = Hosts(LettersChecked([CheckedLetter(""), CheckedLetter("convert: no"), CheckedLetter("", is_dropped=True)], ""))
+    cut = letter(1, cut="the first 1 of 9 bytes")
+    assert outcomes(hosts, [letter(0, edition=b"new"), cut, letter(2), letter(3)]) == [
+        ("b:0:0", pb.OUTCOME_RECORD, ""),
+        ("b:0:1", pb.OUTCOME_LEFT_OUT, "only its first part is there; edit it"),
+        ("b:0:2", pb.OUTCOME_FAILS, "convert: no"),
+        ("b:0:3", pb.OUTCOME_DROPPED, ""),
+    ]
+    ((question, _),) = hosts.asked
+    assert isinstance(question, CheckLetters)
+    assert [each.body for each in question.letters] == [b"new", b"?", b"?"]
+
+
+def test_a_dry_run_asks_nothing_of_what_a_source_never_made_a_message_of() -> None:
+    hosts = Hosts(LettersChecked([CheckedLetter("")], ""))
+    told = outcomes(hosts, [letter(0, stage="TASK_POLL"), letter(1, b"1,a", b"{}", stage="TASK_POLL")], "t", own_topics=True)
+    assert [each[1] for each in told] == [pb.OUTCOME_LEFT_OUT, pb.OUTCOME_RECORD]
+    assert "its source never made a message of it" in told[0][2]
+
+
+def test_a_dry_run_to_another_topic_knows_nothing_of_its_readers() -> None:
+    hosts = Hosts(LettersChecked([], ""))
+    assert outcomes(hosts, [letter(0)], "elsewhere") == [("b:0:0", pb.OUTCOME_AS_IT_IS, "")]
+    assert not hosts.asked
+
+
+def test_a_dry_run_says_why_nobody_knows() -> None:
+    ((_, outcome, reason),) = outcomes(Hosts(PluginLate("too late")), [letter(0)])
+    assert (outcome, reason) == (pb.OUTCOME_UNSPECIFIED, "nobody knows whether 'orders' could read it: too late")
+
+
+def test_one_question_holds_so_many_bytes_and_one_letter_at_least() -> None:
+    big = [letter(number, bytes(3 << 20)) for number in range(3)]
+    assert len(outcomes(Hosts(LettersChecked([CheckedLetter("")], "")), big)) == 1
+    assert len(outcomes(Hosts(LettersChecked([CheckedLetter("")], "")), [letter(0, bytes(5 << 20))])) == 1

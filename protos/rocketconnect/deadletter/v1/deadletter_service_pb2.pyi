@@ -56,6 +56,42 @@ STAGE_WRITE: Stage.ValueType  # 5
 """The sink refused it."""
 Global___Stage: _TypeAlias = Stage  # noqa: Y015
 
+class _Outcome:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _OutcomeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Outcome.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    OUTCOME_UNSPECIFIED: _Outcome.ValueType  # 0
+    """Nobody knows; the reason says why."""
+    OUTCOME_RECORD: _Outcome.ValueType  # 1
+    """It becomes a record; what only the system of a sink refuses is not known."""
+    OUTCOME_AS_IT_IS: _Outcome.ValueType  # 2
+    """It is sent as it is, to a topic of which nobody knows who reads it."""
+    OUTCOME_DROPPED: _Outcome.ValueType  # 3
+    """It is sent, and the transforms of the sink leave it out."""
+    OUTCOME_FAILS: _Outcome.ValueType  # 4
+    """It is sent, and the connector, or who reads the topic like it, fails at it."""
+    OUTCOME_LEFT_OUT: _Outcome.ValueType  # 5
+    """It is not sent."""
+
+class Outcome(_Outcome, metaclass=_OutcomeEnumTypeWrapper):
+    """See ReplayOutcome."""
+
+OUTCOME_UNSPECIFIED: Outcome.ValueType  # 0
+"""Nobody knows; the reason says why."""
+OUTCOME_RECORD: Outcome.ValueType  # 1
+"""It becomes a record; what only the system of a sink refuses is not known."""
+OUTCOME_AS_IT_IS: Outcome.ValueType  # 2
+"""It is sent as it is, to a topic of which nobody knows who reads it."""
+OUTCOME_DROPPED: Outcome.ValueType  # 3
+"""It is sent, and the transforms of the sink leave it out."""
+OUTCOME_FAILS: Outcome.ValueType  # 4
+"""It is sent, and the connector, or who reads the topic like it, fails at it."""
+OUTCOME_LEFT_OUT: Outcome.ValueType  # 5
+"""It is not sent."""
+Global___Outcome: _TypeAlias = Outcome  # noqa: Y015
+
 @_typing.final
 class DeadLetter(_message.Message):
     """A record that could not go on."""
@@ -497,6 +533,7 @@ class ReplayDeadLettersResponse(_message.Message):
     REPLAYED_FIELD_NUMBER: _builtins.int
     UNMADE_FIELD_NUMBER: _builtins.int
     COPIES_FIELD_NUMBER: _builtins.int
+    OUTCOMES_FIELD_NUMBER: _builtins.int
     replay: _builtins.str
     """The connector that does it. Empty after a dry run."""
     topic: _builtins.str
@@ -517,6 +554,12 @@ class ReplayDeadLettersResponse(_message.Message):
     """How many of those that were asked for are copies of others: a task that was killed between a dead letter and its position writes
     it again. Where all were asked for, one of each goes, and these are left out; what is named by its id goes.
     """
+    @_builtins.property
+    def outcomes(self) -> _containers.RepeatedCompositeFieldContainer[Global___ReplayOutcome]:
+        """After a dry run: what would become of the first of them, 100 at most, and 4 MiB of bodies. Those that were replayed before and
+        copies are not among them where they are left out; those that if_newer leaves out are.
+        """
+
     def __init__(
         self,
         *,
@@ -527,14 +570,45 @@ class ReplayDeadLettersResponse(_message.Message):
         replayed: _builtins.int = ...,
         unmade: _builtins.int = ...,
         copies: _builtins.int = ...,
+        outcomes: _abc.Iterable[Global___ReplayOutcome] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["copies", b"copies", "count", b"count", "cut", b"cut", "replay", b"replay", "replayed", b"replayed", "topic", b"topic", "unmade", b"unmade"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["copies", b"copies", "count", b"count", "cut", b"cut", "outcomes", b"outcomes", "replay", b"replay", "replayed", b"replayed", "topic", b"topic", "unmade", b"unmade"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ReplayDeadLettersResponse: _TypeAlias = ReplayDeadLettersResponse  # noqa: Y015
+
+@_typing.final
+class ReplayOutcome(_message.Message):
+    """What would become of a dead letter that is replayed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """The dead letter."""
+    outcome: Global___Outcome.ValueType
+    """What would become of it."""
+    reason: _builtins.str
+    """Why. Empty: there is nothing to say."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        outcome: Global___Outcome.ValueType = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "outcome", b"outcome", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReplayOutcome: _TypeAlias = ReplayOutcome  # noqa: Y015
 
 @_typing.final
 class GetReplayRequest(_message.Message):
