@@ -63,7 +63,9 @@ class Mutation:
             yield
 
 
-def _commit_of_anybody(ledger: Ledger, fence: Fence, updates: tuple[Update, ...], *, clean: bool, now: int) -> Effects:
+def _commit_of_anybody(
+    ledger: Ledger, fence: Fence, updates: tuple[Update, ...], seen: Sightings, *, clean: bool, now: int
+) -> Effects:
     """The store takes what comes last, whoever sends it."""
     positions = tuple(Position(each.partition, each.offset, each.incarnation, each.resume, now) for each in updates)
     return Effects(None, (), positions)
