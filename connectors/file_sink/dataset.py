@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from connectors.file_sink.columns import Columns
 from connectors.file_sink.forms import typed_batches, unwritable
-from connectors.file_sink.jobs import STAGED, check_all_there, job_trouble, parts_of, rows_in, uri
+from connectors.file_sink.jobs import STAGED, check_all_there, parts_of, rows_in, staged_job, uri
 from rocketconnect_sdk.converters.json_schema import from_json, to_json
 from rocketconnect_sdk.errors import RetriableError
 from rocketconnect_sdk.files import Manifest, ManifestLog, Owner
@@ -131,14 +131,11 @@ class DatasetTask(DataFrameSinkTask):
         directory = self._directory / staged
         counted = False
         try:
-            self._roots.check(directory)
-            with job_trouble(directory):
+            with staged_job(directory):
                 rows = self._rows(frame)
                 if commit.rows <= _ROWS_OF_A_FILE:
                     rows = rows.coalesce(1)
                 rows.write.options(**STAGED).format(self._format).save(uri(directory))
-            # Spark opens files by their names: where it has written is looked at again before it counts.
-            self._roots.check(directory)
             with understood(directory):
                 parts = parts_of(directory)
                 there = rows_in(parts, self._format)

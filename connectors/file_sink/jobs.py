@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from rocketconnect_sdk.errors import PermanentError, RecordError, RetriableError, SystemAway
+from rocketconnect_sdk.roots import writing
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -109,26 +110,33 @@ class CountedLines:
 
 
 @contextmanager
-def job_trouble(target: Path) -> Iterator[None]:
-    """Turns an error of a Spark job into what the task does about it; others pass, and are tried again.
+def staged_job(directory: Path) -> Iterator[None]:
+    """A Spark job that writes staged files into a directory, beneath the folders where connectors may write.
+
+    What it fails with becomes what the task does about it; other errors pass, and are tried again.
 
     Raises:
+        OutsideRoots: connectors may not write there.
         SystemAway: there is no room.
         RecordError: a value cannot be written in this form.
     """
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 
+    roots = writing()
+    roots.check(directory)
     try:
         yield
     except (Py4JError, PySparkException) as error:
         text = str(error)
         full = next((reason for reason in _FULL if reason in text), None)
         if full:
-            msg = f"{target}: {full}; nothing of the batch was kept. Make room: it goes on by itself"
+            msg = f"{directory}: {full}; nothing of the batch was kept. Make room: it goes on by itself"
             raise SystemAway(msg, wait=1.0) from error
         bad = next((line for line in text.splitlines() if "errors.RecordError" in line), None)
         if bad:
-            msg = f"{target}: {bad.partition('RecordError: ')[2].strip()}"
+            msg = f"{directory}: {bad.partition('RecordError: ')[2].strip()}"
             raise RecordError(msg) from error
         raise
+    # Spark opens files by their names: where it has written is looked at again before it counts.
+    roots.check(directory)

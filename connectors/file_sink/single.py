@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from connectors.file_sink.columns import Columns, named
 from connectors.file_sink.forms import LineForm, blocks, unwritable
-from connectors.file_sink.jobs import STAGED, CountedLines, check_all_there, job_trouble, parts_of, uri
+from connectors.file_sink.jobs import STAGED, CountedLines, check_all_there, parts_of, staged_job, uri
 from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.files import AppendedFile, StagedFile
 from rocketconnect_sdk.files.trouble import understood
@@ -122,11 +122,8 @@ class SingleFileTask(DataFrameSinkTask):
             made = frame.mapInArrow(partial(blocks, self._form), "value binary")
             lines = made.select(made["value"].cast("string"))
         counted = CountedLines(lines)
-        self._roots.check(directory)
-        with job_trouble(directory):
+        with staged_job(directory):
             counted.frame.write.options(compression="none", **STAGED).text(uri(directory))
-        # Spark opens files by their names: where it has written is looked at again before it counts.
-        self._roots.check(directory)
         with understood(directory):
             parts = parts_of(directory)
             staged = [StagedFile(str(path), path.stat().st_size) for path in parts]
