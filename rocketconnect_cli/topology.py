@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rocketconnect_sdk.roots import READ_ROOTS, WRITE_ROOTS
+
 STORES = ("config", "position", "state", "cluster")
 SERVICES = (*STORES, "executor", "gateway", "exporter")
 """Everything that `rocketconnect serve` can start."""
@@ -25,8 +27,8 @@ NAME_SERVER_SECONDS = 10.0
 UNLESS_TOLD = {
     "ROCKETCONNECT_SECRET_VARIABLES": "*",
     "ROCKETCONNECT_SECRET_FOLDERS": "/",
-    "ROCKETCONNECT_READ_ROOTS": "/",
-    "ROCKETCONNECT_WRITE_ROOTS": "/",
+    READ_ROOTS: "/",
+    WRITE_ROOTS: "/",
 }
 """What executors are told unless the environment tells them: on an instance of their own users may read and write what they may."""
 
@@ -34,7 +36,7 @@ UNLESS_TOLD = {
 def files_said(environment: Mapping[str, str]) -> str:
     """Which files connectors of an instance read and write, for people who start it with these variables."""
     told = {**UNLESS_TOLD, **environment}
-    read, write = told["ROCKETCONNECT_READ_ROOTS"], told["ROCKETCONNECT_WRITE_ROOTS"]
+    read, write = told[READ_ROOTS], told[WRITE_ROOTS]
     if read == write == "/":
         return "connectors read and write all that your account may; ROCKETCONNECT_READ_ROOTS and _WRITE_ROOTS narrow it"
     return f"connectors read beneath {read or 'nothing'}, and write beneath {write or 'nothing'}"

@@ -79,10 +79,11 @@ class Roots:
         """
         if self.folders is None:
             return os.open(path, flags, mode)
-        self.check(path)
         real = os.path.realpath(path)
         root = self._root_of(real)
         if root is None:
+            self.check(path)
+            # It is allowed by now.
             raise self._moved(path)
         try:
             top = os.open(root, FOLDER)

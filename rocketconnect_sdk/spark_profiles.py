@@ -8,6 +8,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from rocketconnect_sdk.errors import Problem
@@ -104,16 +105,7 @@ def read_profiles(path: Path) -> dict[str, dict[str, str]]:
 
 def problems(raw: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> Iterator[Problem]:
     """What a configuration tells Spark and may not, and a profile that there is not."""
-    for key, value in raw.items():
-        if key == PROFILE or not key.startswith(_PREFIX):
-            continue
-        if _CREDENTIAL.fullmatch(key):
-            if reason := wrong_reference(value):
-                yield Problem(key, value if REFERENCE.fullmatch(value) else "", reason, REFERENCE_FIX)
-        elif key not in _HARMLESS:
-            yield Problem(key, "", "is not for a connector to set: settings of Spark can run code and reach any host", _FIX)
-        elif not _VALUE.fullmatch(value):
-            yield Problem(key, value[:100], "is no number, size, duration or name", "Write a value such as 8, 4g, 30s or zstd.")
+    yield from filter(None, (_problem(key, value) for key, value in _own(raw).items()))
     if name := raw.get(PROFILE, "").strip():
         try:
             profiles = _profiles(environment.get(PROFILES, ""))
@@ -139,13 +131,28 @@ def settings(raw: Mapping[str, str], file: str) -> dict[str, str]:
         raw: The configuration.
         file: The path of the profiles; empty: there are none.
     """
-    try:
-        profile = _profiles(file).get(raw.get(PROFILE, "").strip(), {})
-    except ProfilesWrong:  # `problems` tells of it, before the task moves anything
-        profile = {}
-    fits = {key: _VALUE if key in _HARMLESS else REFERENCE for key in raw if key in _HARMLESS or _CREDENTIAL.fullmatch(key)}
-    own = {key: raw[key] for key, form in fits.items() if form.fullmatch(raw[key])}
-    return {**profile, **own}
+    profile: Mapping[str, str] = {}
+    if name := raw.get(PROFILE, "").strip():
+        with suppress(ProfilesWrong):  # `problems` tells of it, before the task moves anything
+            profile = _profiles(file).get(name, {})
+    return {**profile, **{key: value for key, value in _own(raw).items() if _problem(key, value) is None}}
+
+
+def _own(raw: Mapping[str, str]) -> dict[str, str]:
+    """What a configuration itself tells Spark."""
+    return {key: value for key, value in raw.items() if key.startswith(_PREFIX) and key != PROFILE}
+
+
+def _problem(key: str, value: str) -> Problem | None:
+    """Why a connector may not tell Spark this; None: it may."""
+    if _CREDENTIAL.fullmatch(key):
+        reason = wrong_reference(value)
+        return Problem(key, value if REFERENCE.fullmatch(value) else "", reason, REFERENCE_FIX) if reason else None
+    if key not in _HARMLESS:
+        return Problem(key, "", "is not for a connector to set: settings of Spark can run code and reach any host", _FIX)
+    if not _VALUE.fullmatch(value):
+        return Problem(key, value[:100], "is no number, size, duration or name", "Write a value such as 8, 4g, 30s or zstd.")
+    return None
 
 
 def _profiles(file: str) -> dict[str, dict[str, str]]:

@@ -94,8 +94,9 @@ def make_session(profile: Mapping[str, str], classes: Path | None = None) -> Spa
             if key not in profile:
                 del settings[key]
     os.makedirs(f"{scratch}/local", exist_ok=True)  # noqa: PTH103
-    _write_properties(Path(scratch) / "spark.properties", settings)
-    with _tethered(scratch):
+    properties = Path(scratch) / "spark.properties"
+    _write_properties(properties, settings)
+    with _tethered(scratch, properties):
         session = SparkSession.builder.getOrCreate()
     _quiet_about_large_tasks(session)
     weakref.finalize(session, shutil.rmtree, scratch, ignore_errors=True)
@@ -166,7 +167,7 @@ os.execv({submit!r}, [{submit!r}, "--properties-file", {properties!r}, *sys.argv
 
 
 @contextmanager
-def _tethered(scratch: str) -> Iterator[None]:
+def _tethered(scratch: str, properties: Path) -> Iterator[None]:
     """While the block runs, pyspark starts Java through a program of ours: it offers no other way to say how."""
     from pyspark.find_spark_home import _find_spark_home
 
@@ -178,7 +179,7 @@ def _tethered(scratch: str) -> Iterator[None]:
         parent=os.getpid(),
         home=home,
         submit=f"{home}/bin/spark-submit",
-        properties=f"{scratch}/spark.properties",
+        properties=str(properties),
     )
     program.write_text(text, encoding="utf-8")
     program.chmod(0o700)
