@@ -77,6 +77,17 @@ def _until_closed(sock: socket.socket) -> None:
         pass
 
 
+def _answers_one(received: list[Frame]) -> Peer:
+    """A peer that keeps the first request that it gets, and answers it."""
+
+    def peer(sock: socket.socket) -> None:
+        received.append(_receive(sock))
+        sock.sendall(_answer(received[0]))
+        _until_closed(sock)
+
+    return peer
+
+
 def test_answers_in_any_order_find_their_requests(network: Network, serve: Callable[[Peer], str]) -> None:
     def peer(sock: socket.socket) -> None:
         requests = [_receive(sock) for _ in range(10)]
@@ -167,14 +178,8 @@ def test_a_late_answer_is_no_answer_to_another_request(network: Network, serve: 
 
 
 def test_nothing_is_written_after_its_time(network: Network, serve: Callable[[Peer], str]) -> None:
-    received = []
-
-    def peer(sock: socket.socket) -> None:
-        received.append(_receive(sock))
-        sock.sendall(_answer(received[0]))
-        _until_closed(sock)
-
-    connection = network.connection(serve(peer))
+    received: list[Frame] = []
+    connection = network.connection(serve(_answers_one(received)))
     with pytest.raises(DeadlinePassed, match="not written"):
         connection.submit(REQUEST, lambda frame: frame, timeout=5, what="late", not_after=boot_seconds() - 0.001)
     other = Request(RequestCode.GET_MIN_OFFSET, {})
@@ -186,14 +191,8 @@ def test_nothing_is_written_after_its_time(network: Network, serve: Callable[[Pe
 def test_nothing_is_written_when_its_time_has_passed_while_the_machine_was_suspended(
     network: Network, serve: Callable[[Peer], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    received = []
-
-    def peer(sock: socket.socket) -> None:
-        received.append(_receive(sock))
-        sock.sendall(_answer(received[0]))
-        _until_closed(sock)
-
-    connection = network.connection(serve(peer))
+    received: list[Frame] = []
+    connection = network.connection(serve(_answers_one(received)))
     not_after = boot_seconds() + 60
     suspend(monkeypatch, 61)
     with pytest.raises(DeadlinePassed, match="not written"):

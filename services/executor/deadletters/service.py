@@ -111,12 +111,11 @@ class DeadletterService(DeadletterServiceServicer):
     async def EditDeadLetter(self, request: pb.EditDeadLetterRequest, context: ServicerContext) -> pb.EditDeadLetterResponse:
         """See the proto."""
         connector = await self._connector(request.connector)
+        letter = (await self._look(context, _topic(connector), lambda box: _one(box, request.id))).letter
         if not request.unchecked:
-            found = await self._look(context, _topic(connector), lambda box: _one(box, request.id))
-            await self._check.edit(connector, found.letter, request.body, context.time_remaining())
+            await self._check.edit(connector, letter, request.body, context.time_remaining())
 
         def edit(box: Box) -> Found:
-            letter = _one(box, request.id).letter
             queue = parse(letter.message.queue)
             batch = encode_batch([request.body], [encode_properties(letter.edited(request.body))])
             client = self._open()
@@ -124,11 +123,11 @@ class DeadletterService(DeadletterServiceServicer):
             client.barrier(queue.broker, _SEND_SECONDS)
             return _one(box, request.id)
 
-        letter = wire.dead_letter(await self._look(context, _topic(connector), edit))
+        edited = wire.dead_letter(await self._look(context, _topic(connector), edit))
         await self._journal.tell(
-            connector.uid, [f"dead letter {letter.id} edited by {caller(context).named(request.author)}: {letter.edition}"]
+            connector.uid, [f"dead letter {edited.id} edited by {caller(context).named(request.author)}: {edited.edition}"]
         )
-        return pb.EditDeadLetterResponse(dead_letter=letter)
+        return pb.EditDeadLetterResponse(dead_letter=edited)
 
     async def ReplayDeadLetters(
         self, request: pb.ReplayDeadLettersRequest, context: ServicerContext

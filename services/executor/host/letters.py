@@ -23,9 +23,6 @@ from services.executor.runtime.failures import ErrorPolicy
 from services.executor.runtime.parts import Decoder, Wanted, decoder
 from services.executor.runtime.surroundings import converters_of
 
-_ALL_PASS = ErrorPolicy(tolerant=True, dead_letter_topic="", properties=False, log=False, log_values=False)
-"""What is wrong with each is told."""
-
 _NOWHERE = Stored(bytes(100), [0])
 """No broker has it: its id is of zeros."""
 
@@ -54,12 +51,12 @@ def _reader(order: messages.CheckLetters, held: ExitStack) -> Decoder:
     plugin = find(order.config[CLASS.key].strip())
     if isinstance(plugin, Source):
         key, value = converters_of(resolve(parse_source(plugin, order.config)))
-        return decoder(key, value, _ALL_PASS, Wanted(keys=False, timestamps=False), Chain(()))
+        return decoder(key, value, ErrorPolicy.of_nobody(), Wanted(keys=False, timestamps=False), Chain(()))
     config = resolve(parse_sink(plugin, order.config))
     chain = make(config.raw)
     held.callback(chain.close)
     key, value = converters_of(config)
-    return decoder(key, value, _ALL_PASS, Wanted(headers=True), chain)
+    return decoder(key, value, ErrorPolicy.of_nobody(), Wanted(headers=True), chain)
 
 
 def _checked(reader: Decoder, topic: str, letter: messages.LetterToCheck) -> messages.CheckedLetter:

@@ -45,9 +45,6 @@ _LONGEST = 10_000
 
 _PAUSE = 0.05
 
-_ALL_PASS = ErrorPolicy(tolerant=True, dead_letter_topic="", properties=False, log=False, log_values=False)
-"""Every bad record is shown."""
-
 
 def preview(order: messages.PreviewConnector) -> messages.Previewed:
     """Show what becomes of a few records, or what is wrong with the configuration, or why there is nothing to show."""
@@ -210,7 +207,7 @@ class _Reader:
 
     def __init__(self, config: Config, plugin: str) -> None:
         key, self._value = converters_of(config)
-        self._decoder = decoder(key, self._value, _ALL_PASS, Wanted(headers=True), Chain(()))
+        self._decoder = decoder(key, self._value, ErrorPolicy.of_nobody(), Wanted(headers=True), Chain(()))
         self._plugin = plugin
 
     def read(self, batch: DecodedBatch, chain: Chain, most: int) -> Iterator[messages.PreviewedRecord]:

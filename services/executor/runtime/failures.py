@@ -176,6 +176,11 @@ class ErrorPolicy:
             connector,
         )
 
+    @classmethod
+    def of_nobody(cls) -> "ErrorPolicy":
+        """Where records are only looked at: bad ones stop nothing and are kept nowhere, and who looks tells of them."""
+        return cls(tolerant=True, dead_letter_topic="", properties=False, log=False, log_values=False)
+
     def describe(self, failure: Failure, place: str) -> str:
         """A log line about a record that is left out."""
         goes = f"it goes to the topic {self.dead_letter_topic}" if self.dead_letter_topic else "it is dropped"

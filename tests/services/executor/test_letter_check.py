@@ -26,21 +26,10 @@ from services.executor.messages import (
     decode_order,
     encode,
 )
+from tests.services.executor.configured import CAST, PLAIN, SKIP
 
-PLAIN = {"value.converter": "json", "value.converter.schemas.enable": "false"}
-CAST = {"transforms": "types", "transforms.types.type": "cast", "transforms.types.spec": "id:int64"}
 SINK = {"connector.class": "file_lines", "engine": "native", "topics": "t", "filename": "/never/read", **PLAIN}
 SOURCE = {"connector.class": "file_source", "filename": "/never/read", "topic": "t", **PLAIN}
-SKIP = {
-    "transforms": "skip",
-    "transforms.skip.type": "filter",
-    "transforms.skip.predicate": "small",
-    "predicates": "small",
-    "predicates.small.type": "field_condition",
-    "predicates.small.field": "id",
-    "predicates.small.operator": "<",
-    "predicates.small.value": "2",
-}
 FAILED = DeadLetter.of(Message("dead/b/0", 7, b"?", {f"{PREFIX}connector.name": "orders", "KEYS": "k"}, 10))
 
 

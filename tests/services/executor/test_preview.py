@@ -17,21 +17,9 @@ from services.executor.messages import PreviewConnector, Previewed
 from services.executor.runtime.task import Endpoints
 from tests.registry.server import TestRegistry, running
 from tests.registry.store import Held
+from tests.services.executor.configured import CAST, PLAIN, SKIP
 
 pytestmark = pytest.mark.rocketmq
-
-PLAIN = {"value.converter": "json", "value.converter.schemas.enable": "false"}
-CAST = {"transforms": "types", "transforms.types.type": "cast", "transforms.types.spec": "id:int64"}
-SKIP = {
-    "transforms": "types,skip",
-    "transforms.skip.type": "filter",
-    "transforms.skip.predicate": "small",
-    "predicates": "small",
-    "predicates.small.type": "field_condition",
-    "predicates.small.field": "id",
-    "predicates.small.operator": "<",
-    "predicates.small.value": "2",
-}
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +43,7 @@ def csv(tmp_path: Path, text: str) -> dict[str, str]:
     path = tmp_path / "in.csv"
     path.write_text(text)
     made = {"connector.class": "file_source", "filename": str(path), "format": "csv", "topic": "never-made"}
-    return {**made, **PLAIN, **CAST, **SKIP}
+    return {**made, **PLAIN, **CAST, **SKIP, "transforms": "types,skip"}
 
 
 def test_of_a_source_each_step_is_shown_and_nothing_is_written(rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path) -> None:
