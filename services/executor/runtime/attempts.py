@@ -53,16 +53,16 @@ class Attempts:
         """A backoff with the configured longest pause."""
         return Backoff(first, self.longest)
 
-    def insist(self, what: str, call: Callable[[], T], *, until: float | None = None) -> T:
+    def insist(self, what: str, call: Callable[[], T], *, drain: float = 0.0) -> T:
         """Calls until it succeeds.
 
         Args:
             what: What is tried, for people.
             call: What is called.
-            until: For calls that belong to a clean end: monotonic time at which it gives up; being stopped does not matter then.
+            drain: Seconds for which it goes on after the task was told to stop: for what a clean end needs.
 
         Raises:
-            Stopped: the task is to end, or `until` is over.
+            Stopped: the task is to end, and its time for that is over.
             Fenced: somebody else owns it.
             GaveUp: a RetriableError did not go away in time.
         """
@@ -70,7 +70,7 @@ class Attempts:
         began = time.monotonic()
         before: Exception | None = None
         while True:
-            self._check(until)
+            self._check(drain)
             try:
                 return call()
             except (*AWAY, RetriableError) as error:
@@ -86,15 +86,15 @@ class Attempts:
                 if isinstance(error, (RetriableError, SystemAway)):
                     wait = error.wait or wait
                 self._reporter.state(State.WAITING, trace)
-            if until is None:
-                self._control.wait(wait)
+            if self._control.stopping.is_set():
+                self._control.wait_fenced(min(wait, self._control.after_stop(drain) - time.monotonic()))
             else:
-                time.sleep(min(wait, max(0.0, until - time.monotonic())))
+                self._control.wait(wait)
 
-    def _check(self, until: float | None) -> None:
+    def _check(self, drain: float) -> None:
         if self._control.fenced:
             raise Fenced(FENCED)
-        if self._control.stopping.is_set() if until is None else time.monotonic() >= until:
+        if self._control.stopping.is_set() and time.monotonic() >= self._control.after_stop(drain):
             raise Stopped
 
     def check_time(self, began: float, trace: str, error: Exception) -> None:

@@ -141,7 +141,7 @@ class DirectRun:
         part = self._part(batch, before, now)
         self._metrics.duplicates_skipped += part.doubles
         commit = commit_of(self._around.spec, {name: before}, [part])
-        ready = Gate(self._around, self._letters, part.bad, _place, lambda _: "", None)
+        ready = Gate(self._around, self._letters, part.bad, _place, lambda _: "")
 
         def write() -> Sequence[BadRecord]:
             with ready:
@@ -150,7 +150,7 @@ class DirectRun:
         refused: Sequence[BadRecord] = ()
         if commit.after != commit.before:
             try:
-                refused = self._around.attempts.insist("writing to the sink", write)
+                refused = self._around.attempts.insist("writing to the sink", write, drain=self._around.endpoints.limits.drain)
             except BaseException:
                 self._engine.give_up()
                 raise

@@ -24,7 +24,6 @@ class Gate:
         bad: Those that are known before anything is written.
         place: Names the place of a record, for people.
         skipping: What `position set` is to be told to leave out a record alone; empty: it can't.
-        until: See Attempts.insist.
     """
 
     def __init__(
@@ -34,14 +33,12 @@ class Gate:
         bad: Sequence[BadRecord],
         place: Callable[[BadRecord], str],
         skipping: Callable[[BadRecord], str],
-        until: float | None,
     ) -> None:
         self._around = around
         self._letters = letters
         self._bad = bad
         self._place = place
         self._skipping = skipping
-        self._until = until
         self._gone: set[tuple[str, int, int | None]] = set()
         self._changing = False
 
@@ -80,5 +77,5 @@ class Gate:
     def _leave_out(self, records: Sequence[BadRecord]) -> None:
         fresh = [record for record in records if (record.queue, record.offset, record.row) not in self._gone]
         if fresh:
-            self._letters.send(fresh, self._until)
+            self._letters.send(fresh)
             self._gone.update((record.queue, record.offset, record.row) for record in fresh)

@@ -88,8 +88,8 @@ class SinkDeadLetters:
         self._origin = origin
         self._messages = messages
 
-    def send(self, records: Sequence[BadRecord], until: float | None) -> None:
-        """Returns when all of them are confirmed; see Attempts.insist for how long it tries, and `until`."""
+    def send(self, records: Sequence[BadRecord]) -> None:
+        """Returns when all of them are confirmed; see Attempts.insist for how long it tries."""
         metrics = self._around.reporter.metrics
         policy = self._around.policy
         metrics.errors += len(records)
@@ -104,18 +104,18 @@ class SinkDeadLetters:
             by_queue.setdefault(record.queue, []).append(record)
         for queue, mine in by_queue.items():
             target = self._queues[queue_of_partition(queue, len(self._queues))]
-            for bodies, properties in self._batches(self._original(queue, mine, until)):
+            for bodies, properties in self._batches(self._original(queue, mine)):
                 send = partial(self._send, target, bodies, properties)
-                self._around.attempts.insist("sending dead letters", send, until=until)
+                self._around.attempts.insist("sending dead letters", send, drain=self._around.endpoints.limits.drain)
             metrics.dead_letters += len(mine)
 
-    def _original(self, queue: str, records: Sequence[BadRecord], until: float | None) -> Sequence[BadRecord]:
+    def _original(self, queue: str, records: Sequence[BadRecord]) -> Sequence[BadRecord]:
         """With the bytes of their messages: a sink sees values, and what they were made of is not kept."""
         refused = [record.offset for record in records if record.failure.stage is Stage.WRITE]
         if self._messages is None or not refused:
             return records
         read = partial(self._messages, queue, refused)
-        found = self._around.attempts.insist("reading refused messages again", read, until=until)
+        found = self._around.attempts.insist("reading refused messages again", read, drain=self._around.endpoints.limits.drain)
         return [_with_message(record, *found[record.offset]) if record.offset in found else record for record in records]
 
     def _send(self, queue: MessageQueue, bodies: Sequence[bytes], properties: Sequence[bytes]) -> None:

@@ -52,6 +52,7 @@ class SinkRun:
         self._dead_letters = dead_letters
         self._share = share
         self._control = around.control
+        self._limits = around.endpoints.limits
         self._metrics = around.reporter.metrics
         self._meter = Meter(around.reporter, time.monotonic())
         self._queues = {text(queue): queue for queue in positions}
@@ -59,6 +60,8 @@ class SinkRun:
         self._committer = Committer(around.positions, COMMIT_SECONDS, batcher.wake, self._stored)
         self._group = GroupOffsets(around.client, group)
         self._failure: Exception | None = None
+        self._unwritten = False
+        """The time for a clean end was over before a batch could be written: nothing behind it may be."""
         self.begins_anew = False
         """It has ended because there are other queues to read: the task is to begin again at once, under the same epoch."""
 
@@ -92,32 +95,34 @@ class SinkRun:
             self._around.reporter.log("INFO", "its topics have other queues: begins anew, to read its share of them")
             self.begins_anew = True
 
-    def _try(self, parts: Sequence[Part], until: float | None = None) -> None:
+    def _try(self, parts: Sequence[Part]) -> None:
         """Writes a batch; what ends the task is kept until its earlier batches are committed."""
         try:
-            self._write(parts, until)
-        except (Fenced, Stopped):
+            self._write(parts)
+        except Fenced:
             raise
+        except Stopped:
+            self._unwritten = True
         except Exception as error:  # becomes the outcome of the task
             self._failure = error
 
-    def _write(self, parts: Sequence[Part], until: float | None) -> None:
+    def _write(self, parts: Sequence[Part]) -> None:
         """Writes a batch, however long that takes, and moves the positions behind it."""
         self._meter.say(time.monotonic(), "", work=True)
         try:
-            self._put(parts, until)
+            self._put(parts)
         except Refused as refusal:
             # Invariant 5: the task ends at these records, behind all that is before them.
-            self._put(before(parts, self._stops(refusal, until), refusal), until)
+            self._put(before(parts, self._stops(refusal), refusal))
 
-    def _put(self, parts: Sequence[Part], until: float | None) -> None:
+    def _put(self, parts: Sequence[Part]) -> None:
         commit = commit_of(self._around.spec, self._positions, parts)
         bad = [record for part in parts for record in part.bad]
-        ready = Gate(self._around, self._dead_letters, bad, attrgetter("place"), attrgetter("beyond"), until)
+        ready = Gate(self._around, self._dead_letters, bad, attrgetter("place"), attrgetter("beyond"))
         refused: Sequence[BadRecord] = ()
         if commit.after != commit.before:
             try:
-                refused = self._insist(parts, commit, ready, until)
+                refused = self._insist(parts, commit, ready)
             except BaseException:
                 self._engine.give_up()
                 raise
@@ -127,19 +132,19 @@ class SinkRun:
         self._count(parts, commit.rows - len(refused))
         self._failure = next((part.error for part in parts if part.error is not None), None)
 
-    def _insist(self, parts: Sequence[Part], commit: SinkCommit, ready: Gate, until: float | None) -> Sequence[BadRecord]:
+    def _insist(self, parts: Sequence[Part], commit: SinkCommit, ready: Gate) -> Sequence[BadRecord]:
         def write() -> Sequence[BadRecord]:
             with ready:
                 return self._engine.write(parts, commit, ready)
 
-        return self._around.attempts.insist("writing to the sink", write, until=until)
+        return self._around.attempts.insist("writing to the sink", write, drain=self._limits.drain)
 
-    def _stops(self, refusal: Refused, until: float | None) -> Mapping[str, Stop]:
+    def _stops(self, refusal: Refused) -> Mapping[str, Stop]:
         stops = {}
         for name, offset in first_refused(refusal.records).items():
             position = self._positions[name]
             read = partial(marks_before, self._around.client, self._queues[name], position, offset)
-            marks = self._around.attempts.insist("reading again what is before a refused message", read, until=until)
+            marks = self._around.attempts.insist("reading again what is before a refused message", read, drain=self._limits.drain)
             # Without the marks nothing of the queue may move: doubles would not be known any more.
             stops[name] = Stop(position.until, {}) if marks is None else Stop(offset, marks)
         return stops
@@ -179,20 +184,16 @@ class SinkRun:
         """Writes what was read, within its limits, and commits: a batch that is not written is read again by the next owner."""
         if self._control.fenced:
             raise Fenced(FENCED)
-        limits = self._around.endpoints.limits
-        drained = self._failure is not None or self._drain(self._control.after_stop(limits.drain))
+        drained = self._failure is not None or self._drain()
         # Invariant 2: all that is durable is committed; the rest was never begun or was undone.
-        stored = self._committer.flush(self._control.after_stop(limits.commit), clean=True)
+        stored = self._committer.flush(self._control.after_stop(self._limits.commit), clean=True)
         if self._failure is not None:
             return failed(self._failure, clean=stored)
         return Outcome(clean=drained and stored)
 
-    def _drain(self, until: float) -> bool:
+    def _drain(self) -> bool:
         self._reader.close()
         self._batcher.drain(draining=True)
-        try:
-            while self._failure is None and (parts := self._batcher.take(0)):
-                self._try(parts, until)
-        except Stopped:
-            return False
-        return True
+        while self._failure is None and not self._unwritten and (parts := self._batcher.take(0)):
+            self._try(parts)
+        return not self._unwritten

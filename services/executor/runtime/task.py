@@ -249,6 +249,11 @@ class TaskControl:
             self._woken = False
             return self.stopping.is_set()
 
+    def wait_fenced(self, seconds: float) -> None:
+        """Waits so long, or until it is fenced: between tries of what goes on after it was told to stop."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._fenced, seconds)
+
 
 @dataclass(frozen=True, slots=True)
 class QueueLag:

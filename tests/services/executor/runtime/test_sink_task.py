@@ -258,6 +258,19 @@ def test_a_new_sink_can_begin_at_the_end_and_stays_there_though_nothing_was_writ
     assert rows(file) == values(5, 10)
 
 
+@pytest.mark.parametrize("fault", ["away", "stage"])
+def test_a_batch_that_is_tried_again_when_the_task_is_told_to_stop_is_written_before_it_ends(tasks: Tasks, fault: str) -> None:
+    produce(tasks, values(10))
+    file = tasks.path / "t.db"
+    file.with_suffix(f".{fault}").touch()
+    running = tasks.start(Kind.SINK, {"connector.class": "table", "file": str(file)})
+    assert "writing to the sink" in running.reporter.wait_for_state(State.WAITING)
+    running.control.stop()
+    file.with_suffix(f".{fault}").unlink()
+    assert running.stop().clean
+    assert rows(file) == values(10)
+
+
 def test_a_sink_that_cannot_write_at_its_end_gives_up_before_it_is_fenced(tasks: Tasks) -> None:
     produce(tasks, values(10))
     file = tasks.path / "t.db"
