@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rocketconnect_sdk.dead_letter_topics import DEAD_LETTER_TOPICS
 from rocketconnect_sdk.roots import READ_ROOTS, WRITE_ROOTS
 
 STORES = ("config", "position", "state", "cluster")
@@ -29,8 +30,9 @@ UNLESS_TOLD = {
     "ROCKETCONNECT_SECRET_FOLDERS": "/",
     READ_ROOTS: "/",
     WRITE_ROOTS: "/",
+    DEAD_LETTER_TOPICS: "*",
 }
-"""What executors are told unless the environment tells them: on an instance of their own users may read and write what they may."""
+"""What executors are told unless the environment tells them: on an instance of their own users may do what their account may."""
 
 
 def files_said(environment: Mapping[str, str]) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from rocketconnect_sdk import dead_letter_topics
 from rocketconnect_sdk.options import Kind, Option
 
 # The names that RocketMQ allows: TopicValidator and the client's Validators, version 5.5.
@@ -26,7 +27,9 @@ def _topic_problem(topic: str) -> str | None:
 
 
 def _dead_letter_topic_problem(topic: str) -> str | None:
-    return "names no consumer group behind %DLQ%" if topic == "%DLQ%" else _topic_problem(topic)
+    if topic == "%DLQ%":
+        return "names no consumer group behind %DLQ%"
+    return _topic_problem(topic) or (dead_letter_topics.problem(topic) if topic else None)
 
 
 def _topics_problem(topics: Sequence[str]) -> str | None:
@@ -98,10 +101,11 @@ COMMON = (
     Option(
         "errors.deadletterqueue.topic.name",
         "The topic that bad records go to when errors.tolerance is all. It is created when it does not exist. "
-        "%DLQ%GROUP is the one that RocketMQ itself keeps for a consumer group.",
+        "%DLQ%GROUP is the one that RocketMQ itself keeps for a consumer group. Its name is one that the operator of the executors "
+        "allows (--dead-letter-topics); it has dlq or dead-letter in it, unless they say otherwise.",
         default="",
         check=_dead_letter_topic_problem,
-        fix=_TOPIC_FIX.replace(".", ", or leave it empty."),
+        fix=_TOPIC_FIX.replace("orders or orders-2024.", "orders-dlq, that the executor allows, or leave it empty."),
     ),
     Option(
         "errors.deadletterqueue.read.queue.nums",

@@ -40,6 +40,7 @@ def pytest_configure() -> None:
     os.environ.setdefault("ROCKETCONNECT_SECRET_FOLDERS", "/")
     os.environ.setdefault("ROCKETCONNECT_READ_ROOTS", "/")
     os.environ.setdefault("ROCKETCONNECT_WRITE_ROOTS", "/")
+    os.environ.setdefault("ROCKETCONNECT_DEAD_LETTER_TOPICS", "*")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -19,6 +19,7 @@ from rocketconnect_kit.errors import Unavailable
 from rocketconnect_kit.in_turn import Channels
 from rocketconnect_kit.serve import run, serve
 from rocketconnect_kit.settings import load
+from rocketconnect_sdk.dead_letter_topics import DEAD_LETTER_TOPICS
 from rocketconnect_sdk.roots import READ_ROOTS, WRITE_ROOTS
 from rocketconnect_sdk.spark_profiles import PROFILES
 from services.executor.cleanup import Cleanups
@@ -92,6 +93,7 @@ class _Executor:
             READ_ROOTS: settings.read_roots,
             WRITE_ROOTS: settings.write_roots,
             PROFILES: settings.spark_profiles,
+            DEAD_LETTER_TOPICS: settings.dead_letter_topics,
         }
         environment = of_hosts(os.environ, told)
         self._fresh = FreshHosts(self._scratch, environment)
@@ -101,7 +103,9 @@ class _Executor:
         connect_to_rocketmq = partial(connect, _endpoints(settings), "connect-dead-letters")
         journal = Journal(StateServiceStub(self._channels["state"]))
         check = LetterCheck(self._fresh, settings.plugin_seconds)
-        self._dead_letters = DeadletterService(ConfigServiceStub(self._channels["config"]), journal, check, connect_to_rocketmq)
+        self._dead_letters = DeadletterService(
+            ConfigServiceStub(self._channels["config"]), journal, check, connect_to_rocketmq, settings.dead_letter_topics
+        )
         self.service = ExecutorService(
             self._fresh,
             self._plugins,

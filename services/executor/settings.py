@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocketconnect_kit.settings import ServiceSettings, pem_file, setting
+from rocketconnect_sdk.dead_letter_topics import USUAL
 from rocketconnect_sdk.spark_profiles import read_profiles
 from services.executor.environment import folders
 from services.executor.stop_limits import EXECUTOR_SECONDS
@@ -72,6 +73,9 @@ class ExecutorSettings(ServiceSettings):
     secret_folders: str = setting("", "folders whose files connectors may name as ${file:PATH:KEY}: /a:/b", check=folders)
     read_roots: str = setting("", "folders beneath which connectors may read files: /a:/b; none: nowhere", check=folders)
     write_roots: str = setting("", "folders beneath which connectors may write files: /a:/b; none: nowhere", check=folders)
+    dead_letter_topics: str = setting(
+        USUAL, "topics that dead letters may go to, also with `dlq replay --to`: NAME,PREFIX*,*-SUFFIX; none: nowhere"
+    )
     tasks_per_host: int = setting(1, "how many native tasks share a host process, while there are few", ge=1, le=1000)
     native_hosts: int = setting(
         0, "with so many host processes, native tasks share those that there are; 0: 16 for each core", ge=0, le=10_000

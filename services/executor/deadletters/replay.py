@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from rocketconnect.connector.v1 import connector_pb2 as connectors
 
 from rocketconnect_kit.errors import FailedPrecondition
+from rocketconnect_sdk.dead_letter_topics import DEAD_LETTER_TOPICS, may_hold_dead_letters
 from rocketconnect_sdk.dead_letters import REPLAY_TOPIC, Filter, Spans, format_spans, replay_topic
 
 PLUGIN = "dead_letter_source"
@@ -73,18 +74,33 @@ def name_of(connector: str, request_id: str) -> str:
     return f"{connector[: _LONGEST_NAME - len(number) - 8]}-replay-{number}"
 
 
-def target(failed: connectors.Connector, to: str) -> str:
+def target(failed: connectors.Connector, to: str, allowed: str) -> str:
     """Return the topic to which dead letters of a connector go.
 
+    Args:
+        failed: The connector.
+        to: Where its caller wants them; empty: where they came from.
+        allowed: Patterns of other topics than that which they may go to.
+
     Raises:
-        FailedPrecondition: NO_REPLAY_TARGET.
+        FailedPrecondition: NO_REPLAY_TARGET, REPLAY_TARGET_NOT_ALLOWED.
     """
-    if to:
-        return to
-    if failed.type == connectors.CONNECTOR_TYPE_SINK:
-        return replay_topic(failed.uid)
-    topic = next((failed.config[key] for key in _TOPICS if failed.config.get(key)), "")
-    if failed.type == connectors.CONNECTOR_TYPE_SOURCE and topic:
-        return topic
+    own = _own_target(failed)
+    if to and to != own and not may_hold_dead_letters(to, allowed):
+        message = (
+            f"dead letters may not be sent to topic {to!r}: the executors' --dead-letter-topics ({DEAD_LETTER_TOPICS}) "
+            f"{f'names those like {allowed}' if allowed.strip() else 'names none'}; their operator can add it there"
+        )
+        raise FailedPrecondition("REPLAY_TARGET_NOT_ALLOWED", message, topic=to)
+    if to or own:
+        return to or own
     message = f"connector {failed.name!r} has no topic through which dead letters could come back; name one with --to TOPIC"
     raise FailedPrecondition("NO_REPLAY_TARGET", message, connector=failed.name)
+
+
+def _own_target(failed: connectors.Connector) -> str:
+    if failed.type == connectors.CONNECTOR_TYPE_SINK:
+        return replay_topic(failed.uid)
+    if failed.type == connectors.CONNECTOR_TYPE_SOURCE:
+        return next((failed.config[key] for key in _TOPICS if failed.config.get(key)), "")
+    return ""

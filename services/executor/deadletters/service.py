@@ -69,15 +69,22 @@ class DeadletterService(DeadletterServiceServicer):
         journal: The log of connectors.
         check: Tells what becomes of letters.
         connect: Opens a client of RocketMQ; called once, in a thread.
+        allowed: Patterns of the topics that letters may be sent to where a caller says so; see dead_letter_topics.
     """
 
     def __init__(
-        self, configs: "ConfigServiceAsyncStub", journal: Journal, check: LetterCheck, connect: Callable[[], Client]
+        self,
+        configs: "ConfigServiceAsyncStub",
+        journal: Journal,
+        check: LetterCheck,
+        connect: Callable[[], Client],
+        allowed: str,
     ) -> None:
         self._configs = configs
         self._journal = journal
         self._check = check
         self._connect = connect
+        self._allowed = allowed
         self._client: Client | None = None
         # Invariant 7: further requests wait for their turn.
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="dead letters")
@@ -137,7 +144,7 @@ class DeadletterService(DeadletterServiceServicer):
             fix = "name dead letters by their ids, or ask for all of them"
             raise _invalid([FieldProblem("ids", "", "either ids or all is needed, and not both", fix)])
         failed = await self._connector(request.connector)
-        topic = target(failed, request.to)
+        topic = target(failed, request.to, self._allowed)
 
         def choose(box: Box) -> tuple[Replay, Choice, Sequence[Found]]:
             replay, choice = _chosen(box, failed, topic, request)

@@ -66,6 +66,7 @@ class Plane(
         self.releases: list[cluster.ReleaseAssignmentRequest] = []
         self.plans: list[cluster.ReportPlanRequest] = []
         self.plugin_reports: list[config.ReportPluginsRequest] = []
+        self.connectors: dict[str, connectors.Connector] = {}
         self.reports: dict[tuple[str, int], states.TaskReport] = {}
         self.history: list[tuple[str, int, str]] = []
         self.logs: list[str] = []
@@ -228,6 +229,9 @@ class Plane(
                 if key in self.refused:
                     response.refused.add(connector_uid=report.connector_uid, task=report.task, epoch=report.epoch)
         return response
+
+    def GetConnector(self, request: config.GetConnectorRequest, context: Context) -> config.GetConnectorResponse:
+        return config.GetConnectorResponse(connector=self.connectors[request.name])
 
     def ReportPlugins(self, request: config.ReportPluginsRequest, context: Context) -> config.ReportPluginsResponse:
         with self._noting():

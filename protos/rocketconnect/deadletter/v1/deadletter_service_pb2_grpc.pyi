@@ -32,7 +32,7 @@ class DeadletterServiceStub:
 
     Errors: NOT_FOUND (CONNECTOR_NOT_FOUND; DEAD_LETTER_NOT_FOUND: retention has removed it, or it never was), FAILED_PRECONDITION
     (NO_DEAD_LETTER_TOPIC: the connector keeps none; TOPIC_NOT_READABLE; NO_REPLAY_TARGET: nobody knows where to send them;
-    REPLAY_TARGET_MISSING: there is no such topic),
+    REPLAY_TARGET_MISSING: there is no such topic; REPLAY_TARGET_NOT_ALLOWED: no operator lets letters go there),
     UNAVAILABLE (ROCKETMQ_AWAY), INVALID_ARGUMENT (DEAD_LETTERS_INVALID: every part of the request that is wrong).
     """
 
@@ -65,7 +65,7 @@ class DeadletterServiceAsyncStub(DeadletterServiceStub):
 
     Errors: NOT_FOUND (CONNECTOR_NOT_FOUND; DEAD_LETTER_NOT_FOUND: retention has removed it, or it never was), FAILED_PRECONDITION
     (NO_DEAD_LETTER_TOPIC: the connector keeps none; TOPIC_NOT_READABLE; NO_REPLAY_TARGET: nobody knows where to send them;
-    REPLAY_TARGET_MISSING: there is no such topic),
+    REPLAY_TARGET_MISSING: there is no such topic; REPLAY_TARGET_NOT_ALLOWED: no operator lets letters go there),
     UNAVAILABLE (ROCKETMQ_AWAY), INVALID_ARGUMENT (DEAD_LETTERS_INVALID: every part of the request that is wrong).
     """
 
@@ -94,7 +94,7 @@ class DeadletterServiceServicer(metaclass=_abc_1.ABCMeta):
 
     Errors: NOT_FOUND (CONNECTOR_NOT_FOUND; DEAD_LETTER_NOT_FOUND: retention has removed it, or it never was), FAILED_PRECONDITION
     (NO_DEAD_LETTER_TOPIC: the connector keeps none; TOPIC_NOT_READABLE; NO_REPLAY_TARGET: nobody knows where to send them;
-    REPLAY_TARGET_MISSING: there is no such topic),
+    REPLAY_TARGET_MISSING: there is no such topic; REPLAY_TARGET_NOT_ALLOWED: no operator lets letters go there),
     UNAVAILABLE (ROCKETMQ_AWAY), INVALID_ARGUMENT (DEAD_LETTERS_INVALID: every part of the request that is wrong).
     """
 
