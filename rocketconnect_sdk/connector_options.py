@@ -133,7 +133,11 @@ def _read_sink(sink: Sink, raw: Mapping[str, str]) -> tuple[Config, list[Problem
 def _read(options: Sequence[Option], raw: Mapping[str, str], prefixes: Sequence[str]) -> tuple[Config, list[Problem]]:
     plugin = raw.get(runtime_options.CLASS.key, "").strip() or "NAME"
     config, problems = read(options, raw, known_prefixes=prefixes, elsewhere=_converter_keys(raw), plugin=plugin)
-    return config, [*problems, *_reference_problems(raw, _all_secrets(options, raw), _taking_references(options))]
+    return config, [
+        *problems,
+        *_user_problems(raw),
+        *_reference_problems(raw, _all_secrets(options, raw), _taking_references(options)),
+    ]
 
 
 def _without_plugin(raw: Mapping[str, str]) -> list[Problem]:
@@ -166,9 +170,11 @@ def _read_direct(raw: Mapping[str, str]) -> tuple[Config, _Half | None, _Half | 
     source, source_problems = _read_half(raw, "source.", Source)
     sink, sink_problems = _read_half(raw, "sink.", RecordSink)
     halves = [half for half in (source, sink) if half]
-    secrets = [*(key for half in halves for key in _secrets_of(half, raw)), *chain.secret_keys(raw)]
-    taking = {half.prefix + key for half in halves for key in _taking_references(half.plugin.options)}
-    return config, source, sink, [*problems, *source_problems, *sink_problems, *_reference_problems(raw, secrets, taking)]
+    secrets = _direct_secrets(halves, raw)
+    taking = _taking_references(runtime_options.DIRECT)
+    taking |= {half.prefix + key for half in halves for key in _taking_references(half.plugin.options)}
+    problems += [*source_problems, *sink_problems, *_user_problems(raw), *_reference_problems(raw, secrets, taking)]
+    return config, source, sink, problems
 
 
 def _read_half(raw: Mapping[str, str], prefix: str, kind: "type[Source | RecordSink]") -> tuple[_Half | None, list[Problem]]:
@@ -196,10 +202,9 @@ def _check_direct(raw: Mapping[str, str], resolve: Callable[[Config], Config]) -
     halves = [half for half in (source, sink) if half]
     problems += [problem for half in halves for problem in half.check(resolve)]
     problems += chain.problems(raw)
-    secrets = [key for half in halves for key in _secrets_of(half, raw)]
     targets = _targets(sink.plugin, sink.config) if sink else None
     mine = None if sink is None or targets is None else [replace(target, key=sink.prefix + target.key) for target in targets]
-    return Checked(DIRECT, PluginType.DIRECT, problems, [*secrets, *chain.secret_keys(raw)], mine)
+    return Checked(DIRECT, PluginType.DIRECT, problems, _direct_secrets(halves, raw), mine)
 
 
 def _targets(plugin: Source | Sink, config: Config) -> Sequence[Target] | None:
@@ -260,8 +265,22 @@ def _reference_problems(raw: Mapping[str, str], secrets: Collection[str], taking
             yield Problem(key, reference[0][:200], NO_PLACE, NO_PLACE_FIX)
 
 
+def _user_problems(raw: Mapping[str, str]) -> Iterable[Problem]:
+    given = {key: bool(raw.get(key, "").strip()) for key in ("rocketmq.access.key", "rocketmq.secret.key")}
+    if any(given.values()) and not all(given.values()):
+        missing = next(key for key, there in given.items() if not there)
+        yield Problem(
+            missing, "", "is missing: a user of RocketMQ has a name and a secret", "Give both, or none for the executor's."
+        )
+
+
 def _taking_references(options: Iterable[Option]) -> set[str]:
     return {key for option in options if option.references for key in (option.key, *option.aliases)}
+
+
+def _direct_secrets(halves: Iterable[_Half], raw: Mapping[str, str]) -> list[str]:
+    own = _secret_keys(runtime_options.DIRECT, raw)
+    return [*own, *(key for half in halves for key in _secrets_of(half, raw)), *chain.secret_keys(raw)]
 
 
 def _secrets_of(half: _Half, raw: Mapping[str, str]) -> list[str]:

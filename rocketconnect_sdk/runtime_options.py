@@ -157,6 +157,13 @@ COMMON = (
         minimum=1,
         maximum=1 << 40,
     ),
+    Option(
+        "rocketmq.access.key",
+        "The user as whom its tasks speak to brokers with ACL. Without it: the executor's.",
+        default="",
+        references=True,
+    ),
+    Option("rocketmq.secret.key", "The secret of that user.", default="", secret=True),
     Option("buffer.bytes", "How much a task holds in memory at most, about.", Kind.SIZE, "32MiB", minimum=65536, maximum=64 << 30),
 )
 

@@ -377,3 +377,18 @@ def test_a_wrong_filename_is_told_as_that(given: dict[str, str]) -> None:
     found = check_connector({"connector.class": "file_lines", "topics": "t", **given})
     assert [problem.key for problem in found.problems] == ["filename"]
     assert not found.targets
+
+
+@pytest.mark.parametrize("given", ["rocketmq.access.key", "rocketmq.secret.key"])
+@pytest.mark.parametrize("prefix", ["", "source."])
+def test_a_user_of_rocketmq_has_a_name_and_a_secret_that_only_a_reference_may_name(given: str, prefix: str) -> None:
+    files = {"source.connector.class": "file_source", "sink.connector.class": "file_lines", "sink.filename": "/o"}
+    config = {"connector.class": "direct", **files} if prefix else {"connector.class": "file_source", "topic": "t"}
+    config[f"{prefix}filename"] = "/f"
+    user = {"rocketmq.access.key": "team", "rocketmq.secret.key": "${env:TEAM_SECRET}"}
+    assert not check_connector({**config, **user}).problems
+    assert "rocketmq.secret.key" in check_connector({**config, **user}).secret_keys
+    (missing,) = check_connector({**config, given: user[given]}).problems
+    assert {missing.key, given} == set(user)
+    (literal,) = check_connector({**config, **user, "rocketmq.secret.key": "hunter2"}).problems
+    assert (literal.key, literal.value) == ("rocketmq.secret.key", "")

@@ -12,7 +12,7 @@ from rocketconnect_sdk.dead_letters import REPLAY_TOPIC, Filter, Spans, format_s
 
 PLUGIN = "dead_letter_source"
 _LONGEST_NAME = 128
-_COPIED = ("worker.labels", "errors.retry.timeout", "errors.retry.delay.max.ms")
+_COPIED = ("worker.labels", "errors.retry.timeout", "errors.retry.delay.max.ms", "rocketmq.access.key", "rocketmq.secret.key")
 _TOPICS = ("topic", "connect.topicname")
 
 

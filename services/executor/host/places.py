@@ -26,7 +26,7 @@ from services.executor.messages import (
 )
 from services.executor.runtime.positions import Stored
 from services.executor.runtime.queues import text
-from services.executor.runtime.rocketmq import connect
+from services.executor.runtime.rocketmq import connect, with_user_of
 from services.executor.runtime.sink_positions import from_stored
 from services.executor.runtime.task import Endpoints
 
@@ -173,9 +173,10 @@ def _asked(config: Mapping[str, str], endpoints: Endpoints, answer: Callable[[_S
         else:
             plugin = loader.find(name)
             parsed = parse_source(plugin, config) if isinstance(plugin, Source) else parse_sink(plugin, config)
+        parsed = secrets.resolve(parsed)
         if isinstance(plugin, Source):
-            return answer(_Plugin(plugin, secrets.resolve(parsed)))
-        with connect(endpoints, _GROUP) as client:
+            return answer(_Plugin(plugin, parsed))
+        with connect(with_user_of(parsed, endpoints), _GROUP) as client:
             return answer(_Queues(client, parsed["topics"]))
     except (ConnectorError, RocketMQError) as error:
         return PositionsUnknown(secrets.hide(str(error)))

@@ -36,7 +36,7 @@ from services.executor.runtime.failures import ErrorPolicy, written
 from services.executor.runtime.parts import Wanted, decoder
 from services.executor.runtime.preview import Seen, trace
 from services.executor.runtime.queues import text
-from services.executor.runtime.rocketmq import connect
+from services.executor.runtime.rocketmq import connect, with_user_of
 from services.executor.runtime.surroundings import converters_of
 from services.executor.runtime.topic_reader import RocketMQTopics
 
@@ -136,7 +136,7 @@ class _Preview:
 
     def _of_topics(self, config: Config, plugin: str) -> list[messages.PreviewedRecord]:
         chain = self._chain(config)
-        client = self._held.enter_context(connect(self._order.endpoints, "rocketconnect_preview"))
+        client = self._held.enter_context(connect(with_user_of(config, self._order.endpoints), "rocketconnect_preview"))
         topics = self._held.enter_context(closing(RocketMQTopics(client)))
         reader = _Reader(config, plugin)
         shown = (

@@ -1,12 +1,22 @@
-"""The client of a task, as the executor's settings say."""
+"""The client of a task, as the executor's settings and its configuration say."""
 
 import ssl
+from dataclasses import replace
 
 from rocketconnect_sdk.errors import PermanentError
+from rocketconnect_sdk.options import Config
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.model import TlsOptions
 from services.executor.host.secrets import remember
 from services.executor.runtime.task import Endpoints, RocketMQAccess
+
+
+def with_user_of(config: Config, endpoints: Endpoints) -> Endpoints:
+    """Where the other parts answer a connector, as the user of RocketMQ that its resolved configuration names, if it names one."""
+    user, secret = config["rocketmq.access.key"], config["rocketmq.secret.key"]
+    if not user:
+        return endpoints
+    return replace(endpoints, rocketmq=replace(endpoints.rocketmq, access_key=user, secret_key=secret))
 
 
 def connect(endpoints: Endpoints, group: str) -> Client:

@@ -25,7 +25,7 @@ from services.executor.runtime.engines import Engine, NativeEngine
 from services.executor.runtime.failures import ErrorPolicy
 from services.executor.runtime.outcomes import failed
 from services.executor.runtime.positions import Fenced, PositionClient
-from services.executor.runtime.rocketmq import connect
+from services.executor.runtime.rocketmq import connect, with_user_of
 from services.executor.runtime.sink_start import begin as begin_sink
 from services.executor.runtime.source_start import begin as begin_source
 from services.executor.runtime.surroundings import Surroundings
@@ -108,6 +108,7 @@ def _run(
     else:
         plugin = find(spec.config["connector.class"])
         config = resolve(parse_source(plugin, spec.config) if isinstance(plugin, Source) else parse_sink(plugin, spec.config))
+    endpoints = with_user_of(config, endpoints)
     attempts = Attempts(control, reporter, _seconds(config["errors.retry.timeout"]), config["errors.retry.delay.max.ms"] / 1000)
     context = TaskContext(
         connector=spec.connector,

@@ -50,6 +50,41 @@ def test_a_task_that_a_broker_does_not_let_in_says_why(
         tasks.close()
 
 
+@pytest.mark.rocketmq
+@pytest.mark.parametrize(
+    "own", [True, False], ids=["its own user may, the executor's not", "its own user may not, the executor's may"]
+)
+def test_a_connector_is_the_user_that_it_names_and_nobody_else(
+    acl_rocketmq: EmbeddedRocketMQ,
+    positions: PositionProcess,
+    tmp_path: Path,
+    plugins: None,
+    monkeypatch: pytest.MonkeyPatch,
+    own: bool,
+) -> None:
+    root = RocketMQAccess("root", "root-secret")
+    tasks = Tasks(acl_rocketmq.name_server, positions.address, tmp_path, root)
+    tasks.rocketmq = RocketMQAccess("nobody", "known-to-nobody") if own else root
+    monkeypatch.setenv("TEAM_USER", "root" if own else "nobody")
+    monkeypatch.setenv("TEAM_SECRET", "root-secret" if own else "known-to-nobody")
+    try:
+        file = tasks.file("a", ["line"])
+        user = {"rocketmq.access.key": "${env:TEAM_USER}", "rocketmq.secret.key": "${env:TEAM_SECRET}"}
+        running = tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(file), **user})
+        if own:
+            running.reporter.wait_for_out(1)
+            assert running.stop().clean
+            sink = tasks.start(Kind.SINK, {"connector.class": "table", "file": str(tmp_path / "t.db"), **user})
+            sink.reporter.wait_for_out(1)
+            assert sink.stop().clean
+        else:
+            assert running.end().failed
+            assert "check access key and secret key" in running.reporter.states[-1][1]
+            assert "known-to-nobody" not in str(running.reporter.states)
+    finally:
+        tasks.close()
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux can be told")
 def test_nothing_is_sent_again_by_the_kernel_after_the_send_deadline() -> None:
     """What was written just before the lease ended must not arrive when a new owner has looked into the topic."""
