@@ -131,7 +131,7 @@ def migrate(bound: sa.Engine, service: str) -> None:
     if _is_newest(bound, service):
         return
     # Alembic is large, and most starts do not need it.
-    from rocketconnect_kit.migration import upgrade
+    from rocketconnect_kit.versions import upgrade
 
     with writing(bound) as connection:
         if bound.dialect.name == "postgresql":

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import pyarrow as pa
 
-from rocketconnect_sdk.arrow_types import by_hand_type, from_arrow_type, readable_type, recast, to_arrow_type
+from rocketconnect_sdk.arrow_types import by_hand_type, from_arrow_type, readable, to_arrow_type
 from rocketconnect_sdk.compact import Column, Texts
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.files.lines import to_json
@@ -160,14 +160,6 @@ def _without_uuids(schema: Schema, value: Any) -> Any:
             pairs = value.items() if isinstance(value, Mapping) else value
             return [(_without_uuids(schema.keys, key), _without_uuids(schema.items, item)) for key, item in pairs]
     return value
-
-
-def readable(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """The same values of a type whose elements Python has exactly: nanoseconds are whole numbers."""
-    kind = readable_type(values.type)
-    if isinstance(values, pa.ChunkedArray):
-        return pa.chunked_array([recast(chunk, kind) for chunk in values.chunks], kind)
-    return recast(values, kind)
 
 
 def _to_python(values: pa.Array | pa.ChunkedArray) -> list[object]:

@@ -187,3 +187,11 @@ def _from_leaf(arrow: pa.DataType, *, optional: bool) -> Schema:
     known = f"{', '.join(map(str, _PLAIN.values()))}, decimal, time or timestamp[ms to ns], a struct, list or map"
     msg = f"the Arrow type {arrow} has no schema: cast it to one of {known}"
     raise TypeError(msg)
+
+
+def readable(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """The same values of a type whose elements Python has exactly: nanoseconds are whole numbers."""
+    kind = readable_type(values.type)
+    if isinstance(values, pa.ChunkedArray):
+        return pa.chunked_array([recast(chunk, kind) for chunk in values.chunks], kind)
+    return recast(values, kind)

@@ -177,7 +177,7 @@ def concatenated(columns: Sequence[Sequence[T]]) -> Sequence[T]:
 
 
 def _python(array: Any) -> list[object]:
-    from rocketconnect_sdk.arrow import readable
+    from rocketconnect_sdk.arrow_types import readable
 
     array = readable(array)
     # To be asked about maps makes plain values several times slower.

@@ -47,7 +47,6 @@ from rocketmq_remoting.model import (
     Message,
     MessageQueue,
     Permission,
-    PullResult,
     PullStatus,
     QueueData,
     SendReceipt,
@@ -60,6 +59,7 @@ from rocketmq_remoting.model import (
 from rocketmq_remoting.numbered import NumberedProperties
 from rocketmq_remoting.pending import Pending
 from rocketmq_remoting.protocol.properties import decode_properties, encode_properties
+from rocketmq_remoting.pulled import PullResult
 from rocketmq_remoting.sending import encode_messages
 from rocketmq_remoting.stream import PullStream
 

@@ -38,16 +38,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from types import TracebackType
 
-    from rocketmq_remoting.model import (
-        PullResult,
-        SendReceipt,
-        TagFilter,
-        TlsOptions,
-        TopicConfig,
-        TopicRoute,
-    )
+    from rocketmq_remoting.model import SendReceipt, TagFilter, TlsOptions, TopicConfig, TopicRoute
     from rocketmq_remoting.pending import Pending
     from rocketmq_remoting.protocol.frame import Frame
+    from rocketmq_remoting.pulled import PullResult
 
 T = TypeVar("T")
 

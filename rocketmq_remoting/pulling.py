@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rocketmq_remoting.connection import Connection
-    from rocketmq_remoting.model import MessageQueue, PullResult, SqlFilter, TagFilter
+    from rocketmq_remoting.model import MessageQueue, SqlFilter, TagFilter
     from rocketmq_remoting.pending import Pending
+    from rocketmq_remoting.pulled import PullResult
 
 # Beyond the time that the broker may hold a pull.
 _SLACK = 5.0

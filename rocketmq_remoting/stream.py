@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Self
 
 from rocketmq_remoting.batch import DecodedBatch
 from rocketmq_remoting.errors import ClientClosed, NotSent, ProtocolError, QueueGap, RocketMQError
-from rocketmq_remoting.model import PullResult, PullStatus
+from rocketmq_remoting.model import PullStatus
 from rocketmq_remoting.protocol.requests import number
+from rocketmq_remoting.pulled import PullResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable

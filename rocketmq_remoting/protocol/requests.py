@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from rocketmq_remoting.batch import DecodedBatch
 from rocketmq_remoting.errors import NotConfirmed, ProtocolError
-from rocketmq_remoting.model import PullResult, PullStatus, SendReceipt, SqlFilter, TagFilter
+from rocketmq_remoting.model import PullStatus, SendReceipt, SqlFilter, TagFilter
 from rocketmq_remoting.protocol.codes import RequestCode, ResponseCode
 from rocketmq_remoting.protocol.compression import COMPRESSED_FLAG, compress
 from rocketmq_remoting.protocol.failures import failure
 from rocketmq_remoting.protocol.properties import TAGS, UNIQUE_KEY, decode_properties, message_properties
 from rocketmq_remoting.protocol.stored import decode_stored
+from rocketmq_remoting.pulled import PullResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -82,7 +82,7 @@ class ExecutorSettings(ServiceSettings):
     )
     spark_warm: bool = setting(False, "keep a Spark driver ready, so that the first sink starts fast")
     spark_classes: str = setting(
-        "", "the folder of `python -m services.executor.class_archive FOLDER`, with which Spark starts faster"
+        "", "the folder of `python -m services.executor.make_class_archive FOLDER`, with which Spark starts faster"
     )
     spark_profiles: str = setting(
         "", "a TOML file of Spark settings by profile, which sinks name as spark.profile; none: no profiles", check=_profiles

@@ -19,8 +19,9 @@ from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import encode_properties
 from services.executor import messages
 from services.executor.host.secrets import hide, resolve
+from services.executor.runtime.decoders import decoder
 from services.executor.runtime.failures import ErrorPolicy
-from services.executor.runtime.parts import Decoder, Wanted, decoder
+from services.executor.runtime.parts import Decoder, Wanted
 from services.executor.runtime.surroundings import converters_of
 
 _NOWHERE = Stored(bytes(100), [0])

@@ -32,8 +32,9 @@ from rocketmq_remoting.protocol.properties import decode_properties
 from services.executor import messages
 from services.executor.host.plugin_jobs import TASKS, found_problem
 from services.executor.host.secrets import hide, resolve, resolve_known
+from services.executor.runtime.decoders import decoder
 from services.executor.runtime.failures import ErrorPolicy, written
-from services.executor.runtime.parts import Wanted, decoder
+from services.executor.runtime.parts import Wanted
 from services.executor.runtime.preview import Seen, trace
 from services.executor.runtime.queues import text
 from services.executor.runtime.rocketmq import connect, with_user_of

@@ -13,7 +13,8 @@ from services.executor.host.output import flush_output
 from services.executor.host.reporter import TaskReporter, shown
 from services.executor.host.signals import problems_of
 from services.executor.messages import DirectTask, Exit, FoundProblem, Pulse, SignalAnswered, SignalTask, StartTask, TaskEnded
-from services.executor.runtime.task import ENDED, Asked, Endpoints, Kind, Lease, Outcome, TaskControl, TaskSpec, run_task
+from services.executor.runtime.run import run_task
+from services.executor.runtime.task import ENDED, Asked, Endpoints, Kind, Lease, Outcome, TaskControl, TaskSpec
 
 if TYPE_CHECKING:
     from services.executor.host.spark import SparkDriver

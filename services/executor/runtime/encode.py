@@ -6,7 +6,6 @@ from typing import TypeVar
 
 from rocketconnect_sdk.compact import Column, Texts
 from rocketconnect_sdk.converters import Converter
-from rocketconnect_sdk.converters.arrow import ArrowConverter
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.record import Offset, Rejected, SourceBatch
 from rocketconnect_sdk.schema import Schema
@@ -78,21 +77,6 @@ class Encoded:
     error: RecordFailed | None = None
     count: int = 0
     doubles: int = 0
-
-
-def encoder(target: Target, incarnation: Callable[[str], int], found: Found) -> "Encoder":
-    """What encodes for this target.
-
-    Args:
-        target: See Target.
-        incarnation: Of a source partition.
-        found: What is in the topic already.
-    """
-    if isinstance(target.value, ArrowConverter):
-        from services.executor.runtime.encode_rows import RowsEncoder
-
-        return RowsEncoder(target, incarnation, found)
-    return Encoder(target, incarnation, found)
 
 
 class Encoder:

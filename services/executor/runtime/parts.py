@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 from rocketconnect_sdk.compact import Column
 from rocketconnect_sdk.converters import Converter
-from rocketconnect_sdk.converters.arrow import ArrowConverter
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema
@@ -123,15 +122,6 @@ class Wanted:
     def may_have_headers(self, properties: bytes) -> bool:
         """Whether the headers that are looked at can be among these encoded properties."""
         return not self.header_names or any(name.encode() in properties for name in self.header_names)
-
-
-def decoder(key: Converter, value: Converter, policy: ErrorPolicy, wanted: Wanted, chain: Chain) -> "Decoder":
-    """What decodes the messages of these converters, and transforms what is in them."""
-    if isinstance(value, ArrowConverter):
-        from services.executor.runtime.decode_rows import RowsDecoder
-
-        return RowsDecoder(key, value, policy, wanted, chain)
-    return Decoder(key, value, policy, wanted, chain)
 
 
 class Decoder:

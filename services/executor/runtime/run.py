@@ -40,16 +40,27 @@ if TYPE_CHECKING:
 _LOOK_SECONDS = 1.0
 
 
-def run(
+def run_task(
     spec: TaskSpec,
     control: TaskControl,
     lease: Lease,
     reporter: Reporter,
     endpoints: Endpoints,
     *,
-    spark: Callable[[], SparkSession] | None,
+    spark: Callable[[], SparkSession] | None = None,
 ) -> Outcome:
-    """See services.executor.runtime.task.run_task."""
+    """Runs a task for the whole of its life, in the calling thread. Never raises.
+
+    While broker, position service, source or target are away it waits and tries again (State.WAITING).
+
+    Args:
+        spec: The task.
+        control: What is wanted of it from now on.
+        lease: Looked at before every send and every commit.
+        reporter: Where it says what it does.
+        endpoints: Where the others are.
+        spark: Gives the session of the profile; only for sinks with engine=spark.
+    """
     reporter.log("INFO", f"starts with revision {spec.revision}, plan generation {spec.generation}, epoch {spec.epoch}")
     outcome = _guarded(spec, control, lease, reporter, endpoints, spark=spark)
     if outcome.error:

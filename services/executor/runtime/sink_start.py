@@ -11,8 +11,8 @@ from rocketmq_remoting.model import MessageQueue
 from services.executor.runtime import continuity
 from services.executor.runtime.attempts import Stopped
 from services.executor.runtime.batcher import Batcher, Limits
+from services.executor.runtime.decoders import decoder
 from services.executor.runtime.engines import Engine
-from services.executor.runtime.parts import decoder
 from services.executor.runtime.positions import Opened, Stored
 from services.executor.runtime.queues import parse, text, wait_until
 from services.executor.runtime.rate import RateLimit

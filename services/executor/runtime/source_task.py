@@ -12,7 +12,8 @@ from rocketconnect_sdk.record import SourceBatch
 from rocketconnect_sdk.source import SourceTask
 from rocketmq_remoting.model import MessageQueue
 from services.executor.runtime.attempts import FENCED, GaveUp
-from services.executor.runtime.encode import Encoded, Target, encoder
+from services.executor.runtime.encode import Encoded, Target
+from services.executor.runtime.encoders import encoder
 from services.executor.runtime.failures import Failure, RecordFailed, Stage, beyond, place_of
 from services.executor.runtime.meter import Meter
 from services.executor.runtime.outcomes import failed

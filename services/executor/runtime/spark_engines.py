@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from rocketconnect_sdk.arrow import readable, to_array
+from rocketconnect_sdk.arrow import to_array
+from rocketconnect_sdk.arrow_types import readable
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, RecordError, RetriableError, SystemAway
 from rocketconnect_sdk.evolution.fitting import fit
 from rocketconnect_sdk.record import SinkBatch

@@ -15,8 +15,6 @@ from services.executor.stop_limits import EXECUTOR_SECONDS, StopLimits
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pyspark.sql import SparkSession
-
 
 ENDED = "the task has ended; the signal was not carried out"
 
@@ -397,29 +395,3 @@ class Outcome:
     fenced: bool = False
     error: str = ""
     stack: str = ""
-
-
-def run_task(
-    spec: TaskSpec,
-    control: TaskControl,
-    lease: Lease,
-    reporter: Reporter,
-    endpoints: Endpoints,
-    *,
-    spark: Callable[[], SparkSession] | None = None,
-) -> Outcome:
-    """Runs a task for the whole of its life, in the calling thread. Never raises.
-
-    While broker, position service, source or target are away it waits and tries again (State.WAITING).
-
-    Args:
-        spec: The task.
-        control: What is wanted of it from now on.
-        lease: Looked at before every send and every commit.
-        reporter: Where it says what it does.
-        endpoints: Where the others are.
-        spark: Gives the session of the profile; only for sinks with engine=spark.
-    """
-    from services.executor.runtime.run import run
-
-    return run(spec, control, lease, reporter, endpoints, spark=spark)

@@ -25,6 +25,7 @@ from rocketconnect_sdk.loader import catalogue
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.model import Message, MessageQueue
 from rocketmq_remoting.stream import PullStream
+from services.executor.runtime.run import run_task
 from services.executor.runtime.spark_session import make_session
 from services.executor.runtime.task import (
     Endpoints,
@@ -36,7 +37,6 @@ from services.executor.runtime.task import (
     TaskControl,
     TaskMetrics,
     TaskSpec,
-    run_task,
 )
 from services.executor.stop_limits import EXECUTOR_SECONDS, StopLimits
 

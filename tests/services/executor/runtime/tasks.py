@@ -10,7 +10,8 @@ import sys
 import threading
 
 from rocketconnect_kit.clock import boot_seconds
-from services.executor.runtime.task import Asked, Endpoints, Kind, Lease, State, TaskControl, TaskMetrics, TaskSpec, run_task
+from services.executor.runtime.run import run_task
+from services.executor.runtime.task import Asked, Endpoints, Kind, Lease, State, TaskControl, TaskMetrics, TaskSpec
 
 
 def say(**what: object) -> None:

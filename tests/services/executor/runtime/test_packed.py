@@ -21,10 +21,12 @@ from rocketmq_remoting.batch import DecodedBatch, Source
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import decode_properties
 from services.executor.runtime.decode_rows import row_of
-from services.executor.runtime.encode import Encoded, Target, encoder
+from services.executor.runtime.decoders import decoder
+from services.executor.runtime.encode import Encoded, Target
+from services.executor.runtime.encoders import encoder
 from services.executor.runtime.failures import ErrorPolicy
 from services.executor.runtime.marks import select
-from services.executor.runtime.parts import Part, Wanted, decoder
+from services.executor.runtime.parts import Part, Wanted
 from services.executor.runtime.spark_batches import columns_of
 from services.executor.runtime.takeover import Found
 

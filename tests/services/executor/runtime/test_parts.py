@@ -14,8 +14,9 @@ from rocketmq_remoting.batch import DecodedBatch, Source
 from rocketmq_remoting.errors import ProtocolError
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import encode_properties
+from services.executor.runtime.decoders import decoder
 from services.executor.runtime.failures import ErrorPolicy, Stage
-from services.executor.runtime.parts import Part, Wanted, decoder
+from services.executor.runtime.parts import Part, Wanted
 from services.executor.runtime.spark_batches import columns_of, spark_array
 
 QUEUE = MessageQueue("t", "b", 3)

@@ -1,0 +1,16 @@
+"""What decodes the messages of a sink: one by one, or many rows in a message."""
+
+from rocketconnect_sdk.converters import Converter
+from rocketconnect_sdk.converters.arrow import ArrowConverter
+from rocketconnect_sdk.transforms.chain import Chain
+from services.executor.runtime.failures import ErrorPolicy
+from services.executor.runtime.parts import Decoder, Wanted
+
+
+def decoder(key: Converter, value: Converter, policy: ErrorPolicy, wanted: Wanted, chain: Chain) -> "Decoder":
+    """What decodes the messages of these converters, and transforms what is in them."""
+    if isinstance(value, ArrowConverter):
+        from services.executor.runtime.decode_rows import RowsDecoder
+
+        return RowsDecoder(key, value, policy, wanted, chain)
+    return Decoder(key, value, policy, wanted, chain)
