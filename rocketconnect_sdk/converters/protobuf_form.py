@@ -14,6 +14,7 @@ from rocketconnect_sdk.converters.json_values import Values
 from rocketconnect_sdk.converters.protobuf_fields import Element, Slot
 from rocketconnect_sdk.converters.protobuf_files import Descriptor, FieldDescriptor, FileDescriptor
 from rocketconnect_sdk.converters.protobuf_layout import VALUES, layout_of, varint
+from rocketconnect_sdk.converters.protobuf_wire import check_all_read, wire_message
 from rocketconnect_sdk.converters.registered import MANY, Form
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import STRING, Default, Field, Schema, Type, Unit
@@ -77,6 +78,7 @@ class ProtobufForm(Form):
         self._class: Callable[[], Any] = files.message_class(descriptor)
         self._head = head(indexes)
         self._layout = layout_of(descriptor, self.schema)
+        self._wire = wire_message(descriptor)
 
     def encode(self, value: object) -> bytes:
         """The bytes of a value, behind those that say which message it is. Raises RecordError: it does not fit the schema."""
@@ -100,10 +102,15 @@ class ProtobufForm(Form):
         return super().encode_many(values) if found is None else [self._head + data for data in found]
 
     def decode(self, data: bytes, start: int) -> object:
-        """The value of bytes from there on, behind those that say which message it is. Raises RecordError: they are none."""
+        """The value of bytes from there on, behind those that say which message it is.
+
+        Raises:
+            RecordError: they are none, or hold something that would not be in the value.
+        """
         try:
-            found = self._class()
-            found.ParseFromString(data[start:])
+            found, body = self._class(), data[start:]
+            found.ParseFromString(body)
+            check_all_read(found, body, self._wire)
             value = self._codec.read(found)
         except (*files.FAILED, ValueError, TypeError, OverflowError, RecursionError) as error:
             msg = f"the message holds a value that does not fit its schema: {str(error)[:300]}"

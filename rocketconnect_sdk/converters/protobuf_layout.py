@@ -29,6 +29,11 @@ class Wire(Enum):
     SIZED = (2, "sized")
     FOUR = (5, "four bytes")
 
+    @property
+    def number(self) -> int:
+        """What stands in the tag."""
+        return self.value[0]
+
 
 NANOS = 1_000_000_000
 _KIND = FieldDescriptor
@@ -104,6 +109,11 @@ class Field:
     message: Message | None
 
 
+def wire_of(field: FieldDescriptor) -> Wire:
+    """How a single value of a field is written."""
+    return _WIRES.get(field.type, Wire.VARINT)
+
+
 def layout_of(descriptor: Descriptor, schema: Schema) -> Message | None:
     """How values of a schema stand in messages; None: with arrays or maps, which are done one by one."""
     if schema.type is not Type.STRUCT and descriptor.full_name in VALUES:
@@ -125,11 +135,11 @@ def _field(place: int, field: FieldDescriptor, schema: Schema) -> Field | None:
     message = None if field.message_type is None else layout_of(field.message_type, schema)
     if field.message_type is not None and message is None:
         return None
-    wire = _WIRES.get(field.type, Wire.VARINT)
+    wire = wire_of(field)
     union = field.containing_oneof
     return Field(
         place,
-        varint(field.number << 3 | wire.value[0]),
+        varint(field.number << 3 | wire.number),
         wire,
         schema,
         field.has_presence,

@@ -233,10 +233,6 @@ def test_two_files_that_have_the_same_names_are_kept_apart() -> None:
     assert (one.decode(b"\x00\x08\x01", 0), other.decode(b"\x00\x12\x01y", 0)) == ({"x": 1}, {"x": "y"})
 
 
-def test_fields_that_a_schema_does_not_have_are_passed_over() -> None:
-    assert read("message A { int32 x = 1; }").decode(b"\x00\x08\x01\x12\x01y", 0) == {"x": 1}
-
-
 def test_a_date_of_others_is_a_date() -> None:
     form = read('import "google/type/date.proto"; message A { repeated google.type.Date x = 1; }')
     assert form.decode(form.encode({"x": [date(1, 1, 1), date(9999, 12, 31)]}), 0) == {"x": [date(1, 1, 1), date(9999, 12, 31)]}
