@@ -202,6 +202,9 @@ def _cast(values: pa.Array, wanted: pa.DataType) -> pa.Array:
     if pa.types.is_integer(values.type) and pa.types.is_decimal(wanted):
         # Arrow asks for as many digits as the type of the whole numbers could need.
         values = values.cast(_WHOLE_DECIMAL)
+    if pa.types.is_decimal(values.type) and pa.types.is_floating(wanted):
+        # Arrow multiplies with a power of ten, and 4.27 becomes 4.2700000000000005. Of text it reads the nearest number.
+        values = values.cast(pa.string())
     parts: list[pa.Array] = []
     ranges = [(0, len(values))]
     while ranges:

@@ -213,3 +213,22 @@ def test_decimals_lose_no_digit() -> None:
     made, reasons = fitted(values, decimal(2, precision=4), decimal(1, precision=2))
     assert reasons.keys() == {1, 2}
     assert made[0] == Decimal("1.1")
+
+
+@pytest.mark.parametrize("text", ["4.27", "-8.19", "99.99", "0.07"])
+def test_a_decimal_and_the_number_that_is_nearest_to_it_become_each_other(text: str) -> None:
+    of, double, single = decimal(2, precision=5), Schema(Type.FLOAT64), Schema(Type.FLOAT32)
+    nearest = pa.scalar(float(text), pa.float32()).as_py()
+    assert fitted([Decimal(text)], of, double) == ([float(text)], {})
+    assert fitted([Decimal(text)], of, single) == ([nearest], {})
+    assert fitted([float(text)], double, of) == ([Decimal(text)], {})
+    assert fitted([nearest], single, of) == ([Decimal(text)], {})
+
+
+@given(st.data(), st.sampled_from([schema for schema in _NUMBERS if schema.type is Type.DECIMAL]))
+def test_a_decimal_that_is_taken_as_a_number_is_the_nearest_one(data: st.DataObject, of: Schema) -> None:
+    values = data.draw(st.lists(LEAVES[of], min_size=1, max_size=6))
+    made, reasons = fitted(values, of, Schema(Type.FLOAT64))
+    assert [made[index] for index in range(len(values)) if index not in reasons] == [
+        float(value) for index, value in enumerate(values) if index not in reasons
+    ]
