@@ -368,7 +368,12 @@ def _default(schema: Schema, form: Any) -> Default:
         return None
     value_of = _VALUES.get(schema.type)
     if value_of is not None:
-        return value_of(schema, form)
+        try:
+            return value_of(schema, form)
+        except _MALFORMED as error:
+            # Debezium's dates may lie before the year 1, and there are none of these here.
+            msg = f"the default {str(form)[:60]} is none of a {schema.type.value}: {error}"
+            raise RecordError(msg) from None
     if isinstance(form, (bool, str)) and type(form) is _JSON_TYPES.get(schema.type):
         return form
     if isinstance(form, int) and not isinstance(form, bool) and schema.type.value.startswith(("int", "uint")):

@@ -78,10 +78,10 @@ def test_names_versions_docs_parameters_and_defaults_come_back(parts: list[Schem
     fields = [(f"f{number}", part) for number, part in enumerate(parts)]
     schema = replace(struct(fields, name="whole"), optional=optional, doc="all of it")
     assume(not has_empty_items(schema))
+    # Otherwise it is the date that Debezium names, whose default may be none: see below and test_registered.
+    assume(not any(part.name == "io.debezium.time.Date" and part.type in INTS for part in parts))
     text = to_avro(schema)
     found = AvroForm(text).schema
-    # Otherwise it is the date that Debezium names: see test_registered.
-    assume(not any(part.name == "io.debezium.time.Date" and part.type in INTS for part in parts))
     assert found == schema
     fastavro.parse_schema(json.loads(text))
 
@@ -321,6 +321,12 @@ def test_a_value_that_does_not_fit_is_refused_with_its_place(schema: Schema, val
         ('{"type":"array","items":' * 400 + '"int"' + "}" * 400, "more than 300 types in each other"),
         ('["int","int"]', "two branches of the same type"),
         ('{"type":"int","connect.default":"x"}', "default"),
+        # The day before the year 1, which Debezium has.
+        (
+            '{"type":"int","connect.name":"io.debezium.time.Date","connect.default":-719163}',
+            "the default -719163 is none of a date: date value out of range",
+        ),
+        ('{"type":"bytes","logicalType":"decimal","precision":4,"connect.default":7}', "the default 7 is none of a decimal"),
     ],
 )
 def test_a_schema_that_has_no_type_here_is_refused_with_the_reason(text: str, said: str) -> None:
