@@ -9,20 +9,8 @@ from rocketconnect_sdk import runtime_options, spark_profiles
 from rocketconnect_sdk.converters import converter_class
 from rocketconnect_sdk.errors import ConfigError, Problem
 from rocketconnect_sdk.loader import DIRECT, PluginType, catalogue, engines_of, find
-from rocketconnect_sdk.options import (
-    KEYSTORE,
-    NO_KEYSTORE,
-    NO_PLACE,
-    NO_PLACE_FIX,
-    REFERENCE,
-    REFERENCE_FIX,
-    Config,
-    Option,
-    OptionWrong,
-    parse,
-    read,
-    run_checks,
-)
+from rocketconnect_sdk.options import Config, Option, OptionWrong, parse, read, run_checks
+from rocketconnect_sdk.references import KEYSTORE, NO_KEYSTORE, NO_PLACE, NO_PLACE_FIX, REFERENCE, REFERENCE_FIX
 from rocketconnect_sdk.sink import RecordSink, Sink, Target
 from rocketconnect_sdk.source import Source
 from rocketconnect_sdk.transforms import chain

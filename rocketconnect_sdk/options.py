@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from rocketconnect_sdk.errors import ConfigError, Problem
+from rocketconnect_sdk.references import REFERENCE, REFERENCE_FIX, wrong_reference
 from rocketconnect_sdk.roots import Access, roots
 
 
@@ -24,17 +25,6 @@ class Kind(Enum):
     DURATION = "duration"  # float seconds, from 500ms, 10s, 5m, 1h, or a bare number of seconds
     LIST = "list"  # tuple[str, ...], separated by commas (or by semicolons, as RocketMQ Connect does)
 
-
-REFERENCE = re.compile(r"\$\{(env|file):([^}]+)\}")
-"""A reference to a secret, resolved only where the task runs."""
-
-KEYSTORE = re.compile(r"\$\{keystore:[^}]*\}?")
-"""A reference that RocketMQ Connect's users may expect, and that no worker can resolve."""
-
-NO_KEYSTORE = "refers to a keystore, and there are none in this version"
-NO_PLACE = "refers to a secret, and is no place for one: what stands here may be shown, or end up in a topic's or a file's name"
-NO_PLACE_FIX = "Write the value itself. References stand in options that are secrets, such as password."
-REFERENCE_FIX = "Give a reference: ${env:NAME}, or ${file:PATH:KEY} for a file with lines KEY=VALUE."
 
 _SHOWN = 200
 """So many characters of a wrong value are repeated."""
@@ -264,19 +254,6 @@ def run_checks(config: Config, *checks: Callable[[Config], Iterable[Problem]]) -
     for check in checks:
         with suppress(OptionWrong):
             yield from check(config)
-
-
-def wrong_reference(text: str) -> str | None:
-    """What is wrong with the text of a secret, which must be a reference; or None. Never repeats it."""
-    if KEYSTORE.fullmatch(text):
-        return NO_KEYSTORE
-    match = REFERENCE.fullmatch(text)
-    if match is None:
-        return "is a secret and was given as a literal value" if text else "is empty"
-    path, _, key = match[2].rpartition(":")
-    if match[1] == "file" and not (path and key):
-        return "does not name a file and a key"
-    return None
 
 
 def names_secret(key: str) -> bool:

@@ -18,7 +18,8 @@ from connectors.mysql_cdc_source.replicas import replicas
 from connectors.mysql_cdc_source.settings import Settings, login_of
 from connectors.mysql_cdc_source.tables import Filter, names, now
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, Problem
-from rocketconnect_sdk.options import REFERENCE, Config
+from rocketconnect_sdk.options import Config
+from rocketconnect_sdk.references import REFERENCE
 from rocketconnect_sdk.schema import Schema
 
 _SHOWN = 5

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from rocketconnect_kit.errors import FieldProblem, InvalidArgument
-from rocketconnect_sdk.options import REFERENCE, REFERENCE_FIX, names_secret, wrong_reference
+from rocketconnect_sdk.options import names_secret
+from rocketconnect_sdk.references import REFERENCE, REFERENCE_FIX, wrong_reference
 from rocketconnect_sdk.sink import Target
 
 CLASS_KEY = "connector.class"

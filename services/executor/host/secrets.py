@@ -1,27 +1,24 @@
-"""References to secrets, `${env:NAME}` and `${file:PATH:KEY}`: resolved here, in the process of the plugin, and nowhere else.
+"""References to secrets (rocketconnect_sdk.references): resolved here, in the process of the plugin, and nowhere else.
 
 Invariant 6: what was resolved is remembered, so that `hide` can take it out of everything that leaves the process as text.
 
-A configuration is written by whoever may create a connector, so it does not say what may be read: the executor's operator does,
-with names of variables and folders. services.executor.environment puts both into the environment of this process.
+A configuration is written by whoever may create a connector, so it does not say what may be read: the executor's operator does.
+services.executor.environment puts that into the environment of this process, and services.executor.host.providers go by it.
 """
 
 import os
 import re
-import stat
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from urllib.parse import quote
 
 from rocketconnect_sdk.errors import ConfigError, Problem
-from rocketconnect_sdk.options import REFERENCE, Config
-from services.executor.environment import FOLDERS, VARIABLES, folders, may_be_named
+from rocketconnect_sdk.options import Config
+from rocketconnect_sdk.references import REFERENCE
+from services.executor.host.providers import Unresolved, providers
 
 HIDDEN = "***"
 _SHORTEST = 3
 """Shorter values are no secrets; hiding them would only make texts unreadable."""
-_NEVER = ("/proc", "/sys", "/dev")
-"""What the kernel tells of processes and devices is in no folder of secrets, whatever is allowed."""
 
 
 class Redactor:
@@ -71,15 +68,16 @@ def resolve(config: Config, environment: Mapping[str, str] = os.environ) -> Conf
         ConfigError: names every reference that stands for nothing, and never a value.
     """
     problems: list[Problem] = []
+    known = providers(environment)
 
     def text(key: str, value: str) -> str:
-        return REFERENCE.sub(lambda match: one(key, match[0]), value)
+        return REFERENCE.sub(lambda match: one(key, match), value)
 
-    def one(key: str, reference: str) -> str:
+    def one(key: str, reference: "re.Match[str]") -> str:
         try:
-            value = _look_up(reference, environment)
-        except _Unresolved as error:
-            problems.append(Problem(key, reference, error.reason, error.fix))
+            value = known[reference[1]].look_up(reference[2])
+        except Unresolved as error:
+            problems.append(Problem(key, reference[0], error.reason, error.fix))
             return ""
         _redactor.add(value)
         return value
@@ -93,8 +91,8 @@ def resolve(config: Config, environment: Mapping[str, str] = os.environ) -> Conf
     seen = len(problems)
     raw = {key: text(key, value) for key, value in config.raw.items()}
     # The same reference stands in both; keys that no option claims (of converters, say) are only among the raw ones.
-    known = {(problem.key, problem.value) for problem in problems[:seen]}
-    found = problems[:seen] + [problem for problem in problems[seen:] if (problem.key, problem.value) not in known]
+    told = {(problem.key, problem.value) for problem in problems[:seen]}
+    found = problems[:seen] + [problem for problem in problems[seen:] if (problem.key, problem.value) not in told]
     if found:
         raise ConfigError(found)
     return Config(values, raw)
@@ -102,12 +100,13 @@ def resolve(config: Config, environment: Mapping[str, str] = os.environ) -> Conf
 
 def resolve_known(config: Config, environment: Mapping[str, str] = os.environ) -> Config:
     """The same for a check, before any task runs: what stands for nothing on this executor stays a reference."""
+    known = providers(environment)
 
-    def one(match: "re.Match[str]") -> str:
+    def one(reference: "re.Match[str]") -> str:
         try:
-            value = _look_up(match[0], environment)
-        except _Unresolved:
-            return match[0]
+            value = known[reference[1]].look_up(reference[2])
+        except Unresolved:
+            return reference[0]
         _redactor.add(value)
         return value
 
@@ -121,83 +120,3 @@ def resolve_values(raw: Mapping[str, str], environment: Mapping[str, str] = os.e
         ConfigError: as resolve().
     """
     return resolve(Config({}, raw), environment).raw
-
-
-class _Unresolved(Exception):
-    def __init__(self, *, reason: str, fix: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.fix = fix
-
-
-def _look_up(reference: str, environment: Mapping[str, str]) -> str:
-    source, _, name = reference[2:-1].partition(":")
-    if source == "file":
-        return _from_file(name, folders(environment.get(FOLDERS, "")))
-    if not may_be_named(name, environment.get(VARIABLES, "")):
-        raise _Unresolved(
-            reason="stands for an environment variable that this executor lets no connector read",
-            fix=f"Add {name} to the executor's --secret-variables (or {VARIABLES}), and start it again.",
-        )
-    if name not in environment:
-        raise _Unresolved(
-            reason="stands for an environment variable that the executor does not have",
-            fix=f"Set {name} where the executor is started, and start it again.",
-        )
-    return environment[name]
-
-
-def _from_file(name: str, allowed: Iterable[Path]) -> str:
-    path, _, key = name.rpartition(":")
-    if not path or not key:
-        raise _Unresolved(reason="does not name a file and a key", fix="Write ${file:PATH:KEY}.")
-    try:
-        lines = _read(path, allowed).splitlines()
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise _Unresolved(
-            reason=f"stands for a file that cannot be read: {why}",
-            fix=f"Put a readable file with lines KEY=VALUE at {path} on the executor.",
-        ) from error
-    values = dict(_entries(lines))
-    if key not in values:
-        raise _Unresolved(reason="stands for a key that is not in the file", fix=f"Add a line {key}=VALUE to {path}.")
-    return values[key]
-
-
-def _read(path: str, allowed: Iterable[Path]) -> str:
-    """The text of a file that is beneath one of the folders, wherever links on the way lead.
-
-    Raises:
-        _Unresolved: it is not; whether it exists is not told.
-        OSError: it can't be read.
-        ValueError: it is no text.
-    """
-    beneath = [os.path.realpath(folder) for folder in allowed]
-    outside = _Unresolved(
-        reason="stands for a file that this executor lets no connector read",
-        fix=f"Put it into a folder of the executor's --secret-folders (or {FOLDERS}).",
-    )
-    # What a path leads to can change, and what was opened can't: so the second look is at what is open. The first one comes before
-    # since opening a device can have effects.
-    if not _is_beneath(os.path.realpath(path), beneath):
-        raise outside
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), encoding="utf-8") as opened:
-        if not _is_beneath(os.path.realpath(f"/proc/self/fd/{opened.fileno()}"), beneath):
-            raise outside
-        if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
-            raise outside
-        return opened.read()
-
-
-def _is_beneath(path: str, beneath: Iterable[str]) -> bool:
-    if any(os.path.commonpath([path, never]) == never for never in _NEVER):
-        return False
-    return any(os.path.commonpath([path, folder]) == folder for folder in beneath)
-
-
-def _entries(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
-    for line in lines:
-        key, sign, value = line.partition("=")
-        if sign and not line.lstrip().startswith("#"):
-            yield key.strip(), value.strip()

@@ -1,0 +1,19 @@
+"""Where secrets are: a provider for each kind of reference."""
+
+from collections.abc import Mapping
+
+from rocketconnect_sdk.references import ENV, FILE
+from services.executor.host.providers.files import Files
+from services.executor.host.providers.provider import Provider, Unresolved
+from services.executor.host.providers.variables import Variables
+
+__all__ = ["Provider", "Unresolved", "providers"]
+
+
+def providers(environment: Mapping[str, str]) -> dict[str, Provider]:
+    """The providers of all kinds of references (rocketconnect_sdk.references), as the operator of the executor has set them up.
+
+    Args:
+        environment: That of this process. services.executor.environment has put into it what connectors may read.
+    """
+    return {ENV.kind: Variables(environment), FILE.kind: Files(environment)}
