@@ -32,7 +32,9 @@ class Form:
 ENV = Form("env", "NAME")
 FILE = Form("file", "PATH:KEY", "for a file with lines KEY=VALUE", "does not name a file and a key")
 
-FORMS = {form.kind: form for form in (ENV, FILE)}
+VAULT = Form("vault", "PATH:KEY", "for a secret in Vault", "does not name a path and a key")
+
+FORMS = {form.kind: form for form in (ENV, FILE, VAULT)}
 """All forms that there are, by their kind."""
 
 REFERENCE = re.compile(r"\$\{(" + "|".join(FORMS) + r"):([^}]+)\}")

@@ -94,6 +94,7 @@ class _Executor:
             WRITE_ROOTS: settings.write_roots,
             PROFILES: settings.spark_profiles,
             DEAD_LETTER_TOPICS: settings.dead_letter_topics,
+            **settings.told_of_vault(),
         }
         environment = of_hosts(os.environ, told)
         self._fresh = FreshHosts(self._scratch, environment)

@@ -11,6 +11,8 @@ from rocketconnect_sdk.dead_letter_topics import USUAL
 from rocketconnect_sdk.spark_profiles import read_profiles
 from services.executor.environment import folders
 from services.executor.stop_limits import EXECUTOR_SECONDS
+from services.executor.vault import ADDRESS, CA, MOUNTS, NAMESPACE, PATHS, TOKEN_FILE, check_address, vault_paths
+from services.executor.vault import conflicts as vault_conflicts
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}")
 _NEEDED = ("cluster_address", "position_address", "state_address", "config_address", "name_server")
@@ -35,6 +37,12 @@ def parse_labels(text: str) -> dict[str, str]:
 def _id(value: str) -> None:
     if value and not _ID.fullmatch(value):
         msg = "is made of 1 to 128 letters, digits, and _ . : -, and begins with a letter or a digit"
+        raise ValueError(msg)
+
+
+def _header(value: str) -> None:
+    if not value.isascii() or not value.isprintable():
+        msg = "is made of printable ASCII characters"
         raise ValueError(msg)
 
 
@@ -71,6 +79,16 @@ class ExecutorSettings(ServiceSettings):
         "", "variables that connectors may name as ${env:NAME}: NAME,PREFIX_*; with these, and no others, tasks run"
     )
     secret_folders: str = setting("", "folders whose files connectors may name as ${file:PATH:KEY}: /a:/b", check=folders)
+    vault_address: str = setting(
+        "", "https://HOST:PORT of a Vault, whose secrets connectors name as ${vault:PATH:KEY}", check=check_address
+    )
+    vault_token_file: Path | None = setting(None, "a file with the token for it, read anew for each secret")
+    vault_namespace: str = setting("", "the namespace of all paths; none: the root", check=_header)
+    vault_ca: Path | None = pem_file("who signs its certificate (PEM); none: whom the machine trusts")
+    vault_mounts: str = setting("secret", "where its KV engines, version 2, are: MOUNT,MOUNT", check=vault_paths)
+    vault_paths: str = setting(
+        "", "what connectors may read, with all beneath it: MOUNT/PATH,MOUNT/PATH; none: nothing", check=vault_paths
+    )
     read_roots: str = setting("", "folders beneath which connectors may read files: /a:/b; none: nowhere", check=folders)
     write_roots: str = setting("", "folders beneath which connectors may write files: /a:/b; none: nowhere", check=folders)
     dead_letter_topics: str = setting(
@@ -104,8 +122,21 @@ class ExecutorSettings(ServiceSettings):
             yield "--rocketmq-access-key and --rocketmq-secret-key go together; give both or none"
         if (self.rocketmq_tls_cert is None) != (self.rocketmq_tls_key is None):
             yield "--rocketmq-tls-cert and --rocketmq-tls-key go together; give both or none"
+        token_file = str(self.vault_token_file or "")
+        yield from vault_conflicts(self.vault_address, token_file, self.vault_mounts, self.vault_paths)
         if not self.rocketmq_tls and (self.rocketmq_tls_ca or self.rocketmq_tls_cert or self.rocketmq_tls_server_name):
             yield "--rocketmq-tls-... is given, but TLS is not on: give --rocketmq-tls true as well"
+
+    def told_of_vault(self) -> dict[str, str]:
+        """Return what hosts are told of Vault, as variables; see services.executor.vault."""
+        return {
+            ADDRESS: self.vault_address,
+            TOKEN_FILE: str(self.vault_token_file.absolute() if self.vault_token_file else ""),
+            NAMESPACE: self.vault_namespace,
+            CA: str(self.vault_ca.absolute() if self.vault_ca else ""),
+            MOUNTS: self.vault_mounts,
+            PATHS: self.vault_paths,
+        }
 
     def worker_at(self, address: str) -> str:
         """Return the id of this worker, which listens at "host:port"."""

@@ -1,6 +1,5 @@
 """Attacks on secrets by who may write a configuration: each is carried out against a real executor, and gets nothing."""
 
-import contextlib
 import os
 import subprocess
 import sys
@@ -16,22 +15,13 @@ from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_kit.private import SECRETS
 from rocketconnect_kit.settings import ENV_PREFIX, StoreSettings
 from services.executor.settings import ExecutorSettings
+from tests.security.environments import environments
 
 Executor = Any
 Plane = Any
 Start = Callable[..., Executor]
 CANARY = "s3cr3t-value"
 """What the executor of the tests has in its variable SECRET_FOR_TESTS."""
-
-
-def environments(process: psutil.Process) -> dict[int, str]:
-    """The environments with which a process and all below it were started, as whoever has the same user can read them."""
-    found = {}
-    for each in (process, *process.children(recursive=True)):
-        # It may end meanwhile.
-        with contextlib.suppress(OSError, psutil.Error):
-            found[each.pid] = Path(f"/proc/{each.pid}/environ").read_text(errors="replace")
-    return found
 
 
 def test_a_secret_in_the_name_of_a_topic_or_of_a_file_is_refused(start_executor: Start, plane: Plane, tmp_path: Path) -> None:

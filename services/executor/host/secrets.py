@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from urllib.parse import quote
 
-from rocketconnect_sdk.errors import ConfigError, Problem
+from rocketconnect_sdk.errors import ConfigError, Problem, SystemAway
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.references import REFERENCE
 from services.executor.host.providers import Unresolved, providers
@@ -66,6 +66,7 @@ def resolve(config: Config, environment: Mapping[str, str] = os.environ) -> Conf
 
     Raises:
         ConfigError: names every reference that stands for nothing, and never a value.
+        SystemAway: what a reference stands for can't be told now.
     """
     problems: list[Problem] = []
     known = providers(environment)
@@ -99,13 +100,13 @@ def resolve(config: Config, environment: Mapping[str, str] = os.environ) -> Conf
 
 
 def resolve_known(config: Config, environment: Mapping[str, str] = os.environ) -> Config:
-    """The same for a check, before any task runs: what stands for nothing on this executor stays a reference."""
+    """The same for a check, before any task runs: what stands for nothing here, or can't be told now, stays a reference."""
     known = providers(environment)
 
     def one(reference: "re.Match[str]") -> str:
         try:
             value = known[reference[1]].look_up(reference[2])
-        except Unresolved:
+        except (Unresolved, SystemAway):
             return reference[0]
         _redactor.add(value)
         return value
@@ -117,6 +118,6 @@ def resolve_values(raw: Mapping[str, str], environment: Mapping[str, str] = os.e
     """Return unparsed values, such as the keys of a Spark profile, with every reference replaced.
 
     Raises:
-        ConfigError: as resolve().
+        ConfigError, SystemAway: as resolve().
     """
     return resolve(Config({}, raw), environment).raw

@@ -114,13 +114,16 @@ def _run(
     spark: Callable[[], SparkSession] | None,
 ) -> Outcome:
     direct = spec.config["connector.class"] == DIRECT
+    parsed: tuple[Config, ...]
     if direct:
-        config, source_config, sink_config = map(resolve, parse_direct(spec.config))
+        parsed = parse_direct(spec.config)
     else:
         plugin = find(spec.config["connector.class"])
-        config = resolve(parse_source(plugin, spec.config) if isinstance(plugin, Source) else parse_sink(plugin, spec.config))
+        parsed = (parse_source(plugin, spec.config) if isinstance(plugin, Source) else parse_sink(plugin, spec.config),)
+    retrying = parsed[0]
+    attempts = Attempts(control, reporter, _seconds(retrying["errors.retry.timeout"]), retrying["errors.retry.delay.max.ms"] / 1000)
+    config, *ends = attempts.insist("looking up secrets", lambda: [resolve(each) for each in parsed])
     endpoints = with_user_of(config, endpoints)
-    attempts = Attempts(control, reporter, _seconds(config["errors.retry.timeout"]), config["errors.retry.delay.max.ms"] / 1000)
     context = TaskContext(
         connector=spec.connector,
         connector_uid=spec.connector_uid,
@@ -140,6 +143,7 @@ def _run(
         held.callback(chain.close)
         around = Surroundings(spec, control, lease, reporter, endpoints, config, client, positions, attempts, policy, chain)
         if direct:
+            source_config, sink_config = ends
             return _direct(around, source_config, sink_config, context, held)
         if isinstance(plugin, Source):
             return _source(plugin, around, context, held)

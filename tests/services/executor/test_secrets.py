@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocketconnect_sdk.errors import ConfigError
+from rocketconnect_sdk.errors import ConfigError, SystemAway
 from rocketconnect_sdk.options import Config, Option, parse
 from services.executor.environment import FOLDERS, VARIABLES
 from services.executor.host.secrets import Redactor, hide, resolve, resolve_known, resolve_values
+from services.executor.vault import TOKEN_FILE
+from tests.services.executor.providers.answering import answering, told
 
 ANY = {VARIABLES: "*", FOLDERS: "/"}
 """Connectors may read whatever this process may."""
@@ -126,6 +128,23 @@ def test_a_file_is_read_only_in_a_folder_that_the_operator_allows_wherever_links
     for path in (outside / "file", inside / "link", inside / ".." / "outside" / "file", outside / "not-there"):
         assert "lets no connector read" in refusal(f"${{file:{path}:key}}", environment)
     assert "lets no connector read" in refusal(f"${{file:{inside / 'file'}:key}}", {})
+
+
+def test_the_token_for_vault_is_no_file_of_secrets_wherever_it_is(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("key=the-token")
+    (tmp_path / "link").symlink_to(tmp_path / "token")
+    assert resolve(config(url="x", password=f"${{file:{tmp_path}/link:key}}"), ANY)["password"] == "the-token"
+    for path in (tmp_path / "token", tmp_path / "link"):
+        assert "lets no connector read" in refusal(f"${{file:{path}:key}}", {**ANY, TOKEN_FILE: str(tmp_path / "link")})
+
+
+def test_while_vault_can_not_tell_what_is_looked_up_is_away_and_what_is_checked_stays_a_reference(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("s.token")
+    with answering(lambda _: (503, {}, b"")) as server:
+        given, environment = config(url="x", password="${vault:secret/team/db:key}"), told(server.address, tmp_path / "token")
+        with pytest.raises(SystemAway, match="sealed or starting"):
+            resolve(given, environment)
+        assert resolve_known(given, environment)["password"] == "${vault:secret/team/db:key}"
 
 
 @pytest.mark.parametrize(

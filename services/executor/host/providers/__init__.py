@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 
-from rocketconnect_sdk.references import ENV, FILE
+from rocketconnect_sdk.references import ENV, FILE, VAULT
 from services.executor.host.providers.files import Files
 from services.executor.host.providers.provider import Provider, Unresolved
 from services.executor.host.providers.variables import Variables
+from services.executor.host.providers.vault import Vault
 
 __all__ = ["Provider", "Unresolved", "providers"]
 
@@ -16,4 +17,4 @@ def providers(environment: Mapping[str, str]) -> dict[str, Provider]:
     Args:
         environment: That of this process. services.executor.environment has put into it what connectors may read.
     """
-    return {ENV.kind: Variables(environment), FILE.kind: Files(environment)}
+    return {ENV.kind: Variables(environment), FILE.kind: Files(environment), VAULT.kind: Vault(environment)}

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from rocketconnect_sdk.references import FILE, parts
 from services.executor.environment import FOLDERS, folders
 from services.executor.host.providers.provider import Unresolved
+from services.executor.vault import TOKEN_FILE
 
 _NEVER = ("/proc", "/sys", "/dev")
-"""What the kernel tells of processes and devices is in no folder of secrets, whatever is allowed."""
+"""What the kernel tells of processes and devices is in no folder of secrets, whatever is allowed; nor is the token for Vault."""
 
 
 class Files:
@@ -21,6 +22,8 @@ class Files:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._folders = folders(environment.get(FOLDERS, ""))
+        token_file = environment.get(TOKEN_FILE, "")
+        self._never = (*_NEVER, os.path.realpath(token_file)) if token_file else _NEVER
 
     def look_up(self, name: str) -> str:
         """See Provider."""
@@ -56,20 +59,19 @@ class Files:
         )
         # What a path leads to can change, and what was opened can't: so the second look is at what is open. The first one comes
         # before since opening a device can have effects.
-        if not _is_beneath(os.path.realpath(path), beneath):
+        if not self._may_read(os.path.realpath(path), beneath):
             raise outside
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), encoding="utf-8") as opened:
-            if not _is_beneath(os.path.realpath(f"/proc/self/fd/{opened.fileno()}"), beneath):
+            if not self._may_read(os.path.realpath(f"/proc/self/fd/{opened.fileno()}"), beneath):
                 raise outside
             if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
                 raise outside
             return opened.read()
 
-
-def _is_beneath(path: str, beneath: Iterable[str]) -> bool:
-    if any(os.path.commonpath([path, never]) == never for never in _NEVER):
-        return False
-    return any(os.path.commonpath([path, folder]) == folder for folder in beneath)
+    def _may_read(self, path: str, beneath: Iterable[str]) -> bool:
+        if any(os.path.commonpath([path, never]) == never for never in self._never):
+            return False
+        return any(os.path.commonpath([path, folder]) == folder for folder in beneath)
 
 
 def _entries(lines: Iterable[str]) -> Iterable[tuple[str, str]]:

@@ -29,4 +29,5 @@ class Provider(Protocol):
 
         Raises:
             Unresolved: there is none.
+            SystemAway: that can't be told now; whoever tries again may learn it.
         """

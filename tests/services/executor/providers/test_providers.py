@@ -11,6 +11,7 @@ import pytest
 from rocketconnect_sdk.references import FORMS, REFERENCE, REFERENCE_FIX, wrong_reference
 from services.executor.environment import FOLDERS, VARIABLES
 from services.executor.host.providers import Provider, Unresolved, providers
+from tests.services.executor.providers.answering import TOKEN, answering, as_vault, told
 
 VALUE = "the-value-of-it"
 OTHER = "what-stands-beside-it"
@@ -50,7 +51,20 @@ def files(folder: Path) -> Iterator[Case]:
     yield Case({FOLDERS: str(folder)}, {FOLDERS: "/run/secrets"}, f"{folder}/db:password", absent, (str(folder), ":key", "/db:"))
 
 
-CASES: dict[str, Callable[[Path], AbstractContextManager[Case]]] = {"env": variables, "file": files}
+@contextmanager
+def vault(folder: Path) -> Iterator[Case]:
+    (folder / "token").write_text(TOKEN)
+    with answering(as_vault({"secret/team/db": {"password": VALUE, "user": OTHER}})) as server:
+        yield Case(
+            told(server.address, folder / "token"),
+            told(server.address, folder / "token", paths="secret/other"),
+            "secret/team/db:password",
+            ("secret/team/db:name", "secret/team/none:password"),
+            ("secret/team/db", ":password", "secret/team/db:"),
+        )
+
+
+CASES: dict[str, Callable[[Path], AbstractContextManager[Case]]] = {"env": variables, "file": files, "vault": vault}
 
 
 @pytest.fixture(params=sorted(FORMS))
@@ -68,9 +82,9 @@ def refused(provider: Provider, name: str) -> Unresolved:
     """How it is refused: with a reason and a fix, and without anything that is there, also in what led to it."""
     with pytest.raises(Unresolved) as raised:
         provider.look_up(name)
-    told = "".join(traceback.format_exception(raised.value)) + raised.value.reason + raised.value.fix
-    assert VALUE not in told
-    assert OTHER not in told
+    shown = "".join(traceback.format_exception(raised.value)) + raised.value.reason + raised.value.fix
+    assert VALUE not in shown
+    assert OTHER not in shown
     assert raised.value.reason
     assert raised.value.fix.endswith(".")
     return raised.value
