@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import secrets
 import ssl
 import subprocess
@@ -38,11 +39,13 @@ class OpenBao:
         address: Its URL.
         ca: Who signs its certificate.
         root: The token that may do everything.
+        log: What it writes.
     """
 
     address: str
     ca: Path
     root: str
+    log: Path
 
     def call(self, method: str, path: str, body: object = None, *, namespace: str = "") -> Any:
         """What it answers; None: nothing. Any status of an error is an AssertionError."""
@@ -51,6 +54,15 @@ class OpenBao:
         answer = httpx.request(method, f"{self.address}/v1/{path}", json=body, headers=headers, verify=context, timeout=30)
         assert answer.is_success, answer.text
         return answer.json() if answer.content else None
+
+    def seal(self) -> None:
+        """From now on it answers nothing but that it is sealed."""
+        self.call("PUT", "sys/seal")
+
+    def unseal(self) -> None:
+        """Let it answer again."""
+        (key,) = re.findall(r"Unseal Key: (\S+)", self.log.read_text())
+        self.call("PUT", "sys/unseal", {"key": key})
 
 
 @contextmanager
@@ -63,8 +75,8 @@ def running(folder: Path) -> Iterator[OpenBao]:
     port, root = ports.choose(), secrets.token_hex(16)
     command = [str(_program()), "server", "-dev-tls", f"-dev-tls-cert-dir={folder}", f"-dev-listen-address=127.0.0.1:{port}"]
     command += [f"-dev-root-token-id={root}", "-dev-no-store-token"]
-    found = OpenBao(f"https://127.0.0.1:{port}", folder / "vault-ca.pem", root)
-    with (folder / "log").open("w+b") as log:
+    found = OpenBao(f"https://127.0.0.1:{port}", folder / "vault-ca.pem", root, folder / "log")
+    with found.log.open("w+b") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, "HOME": str(folder)})
         try:
             deadline = time.monotonic() + START_SECONDS
