@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from rocketconnect_cli import cluster, connector, dlq, plugins, position, worker
+from rocketconnect_cli import cluster, connector, dlq, plugins, position, secret, worker
 from rocketconnect_cli.apply import apply
 from rocketconnect_cli.preview import preview
 from rocketconnect_cli.serve import serve
@@ -21,6 +21,7 @@ app.add_typer(connector.app, name="connector")
 app.add_typer(position.app, name="position")
 app.add_typer(dlq.app, name="dlq")
 app.add_typer(plugins.app, name="plugins")
+app.add_typer(secret.app, name="secret")
 app.add_typer(worker.app, name="worker")
 app.command(name="apply")(apply)
 app.command(name="preview")(preview)

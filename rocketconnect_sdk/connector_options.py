@@ -10,7 +10,7 @@ from rocketconnect_sdk.converters import converter_class
 from rocketconnect_sdk.errors import ConfigError, Problem
 from rocketconnect_sdk.loader import DIRECT, PluginType, catalogue, engines_of, find
 from rocketconnect_sdk.options import Config, Option, OptionWrong, parse, read, run_checks
-from rocketconnect_sdk.references import KEYSTORE, NO_KEYSTORE, NO_PLACE, NO_PLACE_FIX, REFERENCE, REFERENCE_FIX
+from rocketconnect_sdk.references import NO_PLACE, NO_PLACE_FIX, REFERENCE
 from rocketconnect_sdk.sink import RecordSink, Sink, Target
 from rocketconnect_sdk.source import Source
 from rocketconnect_sdk.transforms import chain
@@ -247,9 +247,7 @@ def _reference_problems(raw: Mapping[str, str], secrets: Collection[str], taking
     for key, value in raw.items():
         if key in secrets:
             continue
-        if reference := KEYSTORE.search(value):
-            yield Problem(key, reference[0][:200], NO_KEYSTORE, REFERENCE_FIX)
-        elif key not in taking and (reference := REFERENCE.search(value)):
+        if key not in taking and (reference := REFERENCE.search(value)):
             yield Problem(key, reference[0][:200], NO_PLACE, NO_PLACE_FIX)
 
 

@@ -33,17 +33,14 @@ ENV = Form("env", "NAME")
 FILE = Form("file", "PATH:KEY", "for a file with lines KEY=VALUE", "does not name a file and a key")
 
 VAULT = Form("vault", "PATH:KEY", "for a secret in Vault", "does not name a path and a key")
+KEYSTORE = Form("keystore", "NAME", "for what `rocketconnect secret set NAME` has stored")
 
-FORMS = {form.kind: form for form in (ENV, FILE, VAULT)}
+FORMS = {form.kind: form for form in (ENV, FILE, VAULT, KEYSTORE)}
 """All forms that there are, by their kind."""
 
 REFERENCE = re.compile(r"\$\{(" + "|".join(FORMS) + r"):([^}]+)\}")
 """A reference: its kind, and its name."""
 
-KEYSTORE = re.compile(r"\$\{keystore:[^}]*\}?")
-"""A reference that RocketMQ Connect's users may expect, and that no worker can resolve."""
-
-NO_KEYSTORE = "refers to a keystore, and there are none in this version"
 NO_PLACE = "refers to a secret, and is no place for one: what stands here may be shown, or end up in a topic's or a file's name"
 NO_PLACE_FIX = "Write the value itself. References stand in options that are secrets, such as password."
 REFERENCE_FIX = f"Give a reference: {', or '.join(f'{form} {form.where}'.rstrip() for form in FORMS.values())}."
@@ -57,8 +54,6 @@ def parts(name: str) -> tuple[str, str]:
 
 def wrong_reference(text: str) -> str | None:
     """What is wrong with the text of a secret, which must be a reference; or None. Never repeats it."""
-    if KEYSTORE.fullmatch(text):
-        return NO_KEYSTORE
     match = REFERENCE.fullmatch(text)
     if match is None:
         return "is a secret and was given as a literal value" if text else "is empty"

@@ -1,24 +1,35 @@
 """Puts the config service together: settings, store, executors, service."""
 
+import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
+import grpc.aio
 from rocketconnect.config.v1.config_service_pb2_grpc import add_ConfigServiceServicer_to_server
+from rocketconnect.keystore.v1.keystore_service_pb2_grpc import add_KeystoreServiceServicer_to_server
 
 from rocketconnect_kit import database
+from rocketconnect_kit.sealing import Keys
 from rocketconnect_kit.serve import run, serve
-from rocketconnect_kit.settings import StoreSettings, load
+from rocketconnect_kit.settings import StoreSettings, load, setting
 from services.config.executors import GrpcExecutors
 from services.config.feed import ChangeFeed
+from services.config.keystore.service import KeystoreService, seal_anew
+from services.config.keystore.store import SecretStore
 from services.config.service import ConfigService
 from services.config.store import ConfigStore
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConfigSettings(StoreSettings):
-    """The config service: connector configurations, their revisions, the wanted state, the plugins."""
+    """The config service: connector configurations, their revisions, the wanted state, the plugins, the keystore."""
+
+    keystore_keys: Path | None = setting(
+        None, "a file of keys, which its secrets are sealed with; none: there is no keystore", check=Keys.read
+    )
 
 
 def main(argv: Sequence[str]) -> int:
@@ -34,11 +45,21 @@ async def _main(settings: ConfigSettings) -> int:
     # A SQLite file has one writer, this process; behind PostgreSQL other replicas write too.
     feed = ChangeFeed(store.sequence if engine.dialect.name == "postgresql" else None)
     service = ConfigService(store, executors, feed)
+    secrets = SecretStore(engine, now=lambda: time.time_ns() // 1_000)
+    keys = Keys.read(settings.keystore_keys) if settings.keystore_keys else None
+    keystore = KeystoreService(secrets, keys, store, executors)
+
+    def add_services(server: grpc.aio.Server) -> None:
+        add_ConfigServiceServicer_to_server(service, server)
+        add_KeystoreServiceServicer_to_server(keystore, server)
+
     try:
+        if keys:
+            await asyncio.to_thread(seal_anew, secrets, keys)
         async with feed.running():
             return await serve(
                 "config",
-                partial(add_ConfigServiceServicer_to_server, service),
+                add_services,
                 settings,
                 health={"store": partial(database.check, engine)},
                 on_stop=[executors.close],

@@ -64,3 +64,10 @@ history = sa.Table(
     sa.Column("reason", sa.Text),
     sa.Column("time", sa.BigInteger),
 )
+secrets = sa.Table(
+    "config_secrets",
+    metadata,
+    sa.Column("name", sa.String(256), primary_key=True),
+    sa.Column("sealed", sa.Text),
+    sa.Column("update_time", sa.BigInteger),
+)

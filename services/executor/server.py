@@ -95,6 +95,7 @@ class _Executor:
             PROFILES: settings.spark_profiles,
             DEAD_LETTER_TOPICS: settings.dead_letter_topics,
             **settings.told_of_vault(),
+            **settings.told_of_keystore(),
         }
         environment = of_hosts(os.environ, told)
         self._fresh = FreshHosts(self._scratch, environment)

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from rocketconnect_kit.sealing import Keys
 from rocketconnect_kit.settings import ServiceSettings, pem_file, setting
 from rocketconnect_sdk.dead_letter_topics import USUAL
 from rocketconnect_sdk.spark_profiles import read_profiles
 from services.executor.environment import folders
+from services.executor.keystore import CONFIG_ADDRESS, KEYS, NAMES, TLS_CA, TLS_CERT, TLS_KEY
 from services.executor.stop_limits import EXECUTOR_SECONDS
 from services.executor.vault import ADDRESS, CA, MOUNTS, NAMESPACE, PATHS, TOKEN_FILE, check_address, vault_paths
 from services.executor.vault import conflicts as vault_conflicts
@@ -89,6 +91,10 @@ class ExecutorSettings(ServiceSettings):
     vault_paths: str = setting(
         "", "what connectors may read, with all beneath it: MOUNT/PATH,MOUNT/PATH; none: nothing", check=vault_paths
     )
+    keystore_keys: Path | None = setting(
+        None, "the file of keys of the config service, which open what its keystore holds; none: no keystore", check=Keys.read
+    )
+    keystore_names: str = setting("*", "secrets of the keystore that connectors may name as ${keystore:NAME}: NAME,PREFIX*")
     read_roots: str = setting("", "folders beneath which connectors may read files: /a:/b; none: nowhere", check=folders)
     write_roots: str = setting("", "folders beneath which connectors may write files: /a:/b; none: nowhere", check=folders)
     dead_letter_topics: str = setting(
@@ -126,6 +132,14 @@ class ExecutorSettings(ServiceSettings):
         yield from vault_conflicts(self.vault_address, token_file, self.vault_mounts, self.vault_paths)
         if not self.rocketmq_tls and (self.rocketmq_tls_ca or self.rocketmq_tls_cert or self.rocketmq_tls_server_name):
             yield "--rocketmq-tls-... is given, but TLS is not on: give --rocketmq-tls true as well"
+
+    def told_of_keystore(self) -> dict[str, str]:
+        """Return what hosts are told of the keystore, as variables; see services.executor.keystore."""
+        if self.keystore_keys is None:
+            return {}
+        files = {KEYS: self.keystore_keys, TLS_CA: self.tls_ca, TLS_CERT: self.tls_cert, TLS_KEY: self.tls_key}
+        paths = {name: str(path.absolute()) for name, path in files.items() if path is not None}
+        return {NAMES: self.keystore_names, CONFIG_ADDRESS: self.config_address, **paths}
 
     def told_of_vault(self) -> dict[str, str]:
         """Return what hosts are told of Vault, as variables; see services.executor.vault."""

@@ -21,6 +21,8 @@ from rocketconnect_kit.status import decode
 from services.gateway import executors
 
 SERVICES = ("config", "position", "state", "cluster")
+_SERVED_BY = {"keystore": "config"}
+"""Packages that another service serves than the one of their name."""
 PROBE_SECONDS = 2.0
 WATCH_SECONDS = 3600.0
 PAGE_SIZE = 500
@@ -146,7 +148,8 @@ class Backends:
 
 
 def _service_of(method: MethodDescriptor) -> str:
-    return str(method.containing_service.full_name.split(".")[1])
+    package = str(method.containing_service.full_name.split(".")[1])
+    return _SERVED_BY.get(package, package)
 
 
 def _path(method: MethodDescriptor) -> str:

@@ -9,11 +9,13 @@ from rocketconnect.cluster.v1 import cluster_service_pb2
 from rocketconnect.config.v1 import config_service_pb2
 from rocketconnect.deadletter.v1 import deadletter_service_pb2
 from rocketconnect.executor.v1 import executor_service_pb2
+from rocketconnect.keystore.v1 import keystore_service_pb2
 from rocketconnect.position.v1 import position_service_pb2
 from rocketconnect.state.v1 import state_service_pb2
 
 FILES: Sequence[FileDescriptor] = (
     config_service_pb2.DESCRIPTOR,
+    keystore_service_pb2.DESCRIPTOR,
     position_service_pb2.DESCRIPTOR,
     state_service_pb2.DESCRIPTOR,
     cluster_service_pb2.DESCRIPTOR,

@@ -16,6 +16,7 @@ from rocketconnect.config.v1 import config_service_pb2
 from rocketconnect.connector.v1 import connector_pb2
 from rocketconnect.deadletter.v1 import deadletter_service_pb2
 from rocketconnect.executor.v1 import executor_service_pb2
+from rocketconnect.keystore.v1 import keystore_service_pb2
 from rocketconnect.position.v1 import position_service_pb2
 from rocketconnect.record.v1 import record_pb2
 from rocketconnect.state.v1 import state_service_pb2
@@ -28,6 +29,7 @@ BUF = Path(sys.executable).with_name("buf")
 FILES: tuple[FileDescriptor, ...] = (
     cluster_service_pb2.DESCRIPTOR,
     config_service_pb2.DESCRIPTOR,
+    keystore_service_pb2.DESCRIPTOR,
     connector_pb2.DESCRIPTOR,
     deadletter_service_pb2.DESCRIPTOR,
     executor_service_pb2.DESCRIPTOR,

@@ -121,17 +121,18 @@ def test_a_literal_secret_is_refused_and_never_shown() -> None:
         assert problems
         assert "hunter2" not in str(problems)
         assert "hunter2" not in str(dict(config.raw)) or "passwort" in raw
-    for reference in ("${env:A}", "${file:/a:b}", "${vault:a/b:c}"):
+    for reference in ("${env:A}", "${file:/a:b}", "${vault:a/b:c}", "${keystore:a.b}"):
         assert parse([secret], {"password": reference})["password"] == reference
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ${env:A}", "${file:/a}", "${file::b}", "${file:/a:}", "${vault:a}", "${keystore:a}", "${env:}"]
+    "text", ["", " ${env:A}", "${file:/a}", "${file::b}", "${file:/a:}", "${vault:a}", "${keystore:}", "${env:}"]
 )
 def test_a_secret_that_no_worker_could_resolve_is_refused_with_the_forms_that_work(text: str) -> None:
-    forms = "${env:NAME}, or ${file:PATH:KEY} for a file with lines KEY=VALUE, or ${vault:PATH:KEY} for a secret in Vault."
+    forms = "${env:NAME}, or ${file:PATH:KEY} for a file with lines KEY=VALUE, or ${vault:PATH:KEY} for a secret in Vault"
+    stored = "${keystore:NAME} for what `rocketconnect secret set NAME` has stored"
     _, problems = read([Option("password", "The password.", secret=True)], {"password": text})
-    assert [problem.fix for problem in problems] == [f"Give a reference: {forms}"]
+    assert [problem.fix for problem in problems] == [f"Give a reference: {forms}, or {stored}."]
 
 
 def test_an_option_that_is_wrong_is_still_an_option_and_can_not_be_read() -> None:

@@ -8,6 +8,7 @@ from google.protobuf.message import Message
 from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
 from rocketconnect.config.v1 import config_service_pb2 as config
 from rocketconnect.connector.v1 import connector_pb2
+from rocketconnect.keystore.v1 import keystore_service_pb2 as keystore
 from rocketconnect.state.v1 import state_service_pb2 as state
 
 from rocketconnect_kit.errors import Aborted, AlreadyExists, NotFound
@@ -17,6 +18,7 @@ from services.gateway.compat.shapes import Json
 from services.gateway.routing import Call
 
 _CONFIG = config.DESCRIPTOR.services_by_name["ConfigService"].methods_by_name
+_KEYSTORE = keystore.DESCRIPTOR.services_by_name["KeystoreService"].methods_by_name
 _STATE = state.DESCRIPTOR.services_by_name["StateService"].methods_by_name
 _CLUSTER = cluster.DESCRIPTOR.services_by_name["ClusterService"].methods_by_name
 _PUT_ATTEMPTS = 4
@@ -78,10 +80,14 @@ class Connectors:
     async def put(self, name: str, wanted: Mapping[str, str], call: Call) -> Mapping[str, str]:
         """Create a connector or give it a new configuration; return the configuration when it is stored.
 
+        A secret that is given as a value goes into the keystore, if there is one: what is stored and returned has a reference.
+
         Raises:
             AlreadyExists: SAME_CONFIG when it has exactly this configuration.
             Aborted: others keep changing it at the same time.
         """
+        move = keystore.MoveSecretsRequest(connector=name, config=wanted)
+        wanted = dict((await self._backends.ask(_KEYSTORE["MoveSecrets"], move, keystore.MoveSecretsResponse, reads=False)).config)
         request_id = uuid.uuid4().hex
         for attempt in range(_PUT_ATTEMPTS):
             there = await self._find(name)

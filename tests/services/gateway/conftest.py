@@ -24,6 +24,7 @@ from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceStub, a
 from rocketconnect.connector.v1 import connector_pb2
 from rocketconnect.executor.v1 import executor_service_pb2 as executor
 from rocketconnect.executor.v1.executor_service_pb2_grpc import ExecutorServiceServicer, add_ExecutorServiceServicer_to_server
+from rocketconnect.keystore.v1.keystore_service_pb2_grpc import add_KeystoreServiceServicer_to_server
 from rocketconnect.position.v1 import position_service_pb2 as position
 from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceServicer, add_PositionServiceServicer_to_server
 from rocketconnect.state.v1 import state_service_pb2 as state
@@ -36,6 +37,8 @@ from rocketconnect_kit.settings import ServiceSettings
 from rocketconnect_kit.testing import server_for_test
 from services.config.executors import GrpcExecutors
 from services.config.feed import ChangeFeed
+from services.config.keystore.service import KeystoreService
+from services.config.keystore.store import SecretStore
 from services.config.service import ConfigService
 from services.config.store import ConfigStore
 from services.gateway.backends import Backends
@@ -151,6 +154,8 @@ class System:
     states: States
     workers: Workers
     addresses: dict[str, str]
+    keystore: KeystoreService
+    secrets: SecretStore
     url: str = ""
 
     def settings(self, **flags: Any) -> GatewaySettings:
@@ -171,9 +176,16 @@ async def system(tmp_path: Path, executor_service: tuple[str, list[connector_pb2
     database.migrate(engine, "config")
     executors = GrpcExecutors(ServiceSettings())
     service = ConfigService(ConfigStore(engine, lambda: time.time_ns() // 1000), executors, ChangeFeed(None))
+    secrets = SecretStore(engine, lambda: time.time_ns() // 1000)
+    keystore = KeystoreService(secrets, None, ConfigStore(engine, lambda: time.time_ns() // 1000), executors)
+
+    def add_config(server: grpc.aio.Server) -> None:
+        add_ConfigServiceServicer_to_server(service, server)
+        add_KeystoreServiceServicer_to_server(keystore, server)
+
     states, workers = States(), Workers([cluster.Worker(worker_id=f"worker-{n}", alive=n != 2) for n in (1, 2, 3)])
     adders = {
-        "config": lambda server: add_ConfigServiceServicer_to_server(service, server),
+        "config": add_config,
         "position": lambda server: add_PositionServiceServicer_to_server(Positions(), server),
         "state": lambda server: add_StateServiceServicer_to_server(states, server),
         "cluster": lambda server: add_ClusterServiceServicer_to_server(workers, server),
@@ -185,7 +197,7 @@ async def system(tmp_path: Path, executor_service: tuple[str, list[connector_pb2
         async with channel(addresses["config_address"], ServiceSettings()) as opened:
             report = config.ReportPluginsRequest(worker_id="worker-1", address=executor_service[0], plugins=executor_service[1])
             await ConfigServiceStub(opened).ReportPlugins(report, timeout=60)
-        yield System(states, workers, addresses)
+        yield System(states, workers, addresses, keystore, secrets)
     await executors.close()
     engine.dispose()
 

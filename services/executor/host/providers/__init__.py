@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
-from rocketconnect_sdk.references import ENV, FILE, VAULT
+from rocketconnect_sdk.references import ENV, FILE, KEYSTORE, VAULT
 from services.executor.host.providers.files import Files
+from services.executor.host.providers.keystore import Keystore
 from services.executor.host.providers.provider import Provider, Unresolved
 from services.executor.host.providers.variables import Variables
 from services.executor.host.providers.vault import Vault
@@ -17,4 +18,9 @@ def providers(environment: Mapping[str, str]) -> dict[str, Provider]:
     Args:
         environment: That of this process. services.executor.environment has put into it what connectors may read.
     """
-    return {ENV.kind: Variables(environment), FILE.kind: Files(environment), VAULT.kind: Vault(environment)}
+    return {
+        ENV.kind: Variables(environment),
+        FILE.kind: Files(environment),
+        VAULT.kind: Vault(environment),
+        KEYSTORE.kind: Keystore(environment),
+    }

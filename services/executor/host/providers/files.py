@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping
 from rocketconnect_sdk.references import FILE, parts
 from services.executor.environment import FOLDERS, folders
 from services.executor.host.providers.provider import Unresolved
+from services.executor.keystore import KEYS
 from services.executor.vault import TOKEN_FILE
 
 _NEVER = ("/proc", "/sys", "/dev")
-"""What the kernel tells of processes and devices is in no folder of secrets, whatever is allowed; nor is the token for Vault."""
+"""What the kernel tells of processes and devices is in no folder of secrets, whatever is allowed."""
 
 
 class Files:
@@ -22,8 +23,9 @@ class Files:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._folders = folders(environment.get(FOLDERS, ""))
-        token_file = environment.get(TOKEN_FILE, "")
-        self._never = (*_NEVER, os.path.realpath(token_file)) if token_file else _NEVER
+        # What opens the other places is a secret of the executor's own.
+        keys = [os.path.realpath(environment[name]) for name in (TOKEN_FILE, KEYS) if environment.get(name)]
+        self._never = (*_NEVER, *keys)
 
     def look_up(self, name: str) -> str:
         """See Provider."""

@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from rocketconnect_kit.sealing import Keys, new_key
 from rocketconnect_sdk.references import FORMS, REFERENCE, REFERENCE_FIX, wrong_reference
 from services.executor.environment import FOLDERS, VARIABLES
 from services.executor.host.providers import Provider, Unresolved, providers
 from tests.services.executor.providers.answering import TOKEN, answering, as_vault, told
+from tests.services.executor.providers.sealed import serving
+from tests.services.executor.providers.sealed import told as sealed_told
 
 VALUE = "the-value-of-it"
 OTHER = "what-stands-beside-it"
@@ -64,7 +67,24 @@ def vault(folder: Path) -> Iterator[Case]:
         )
 
 
-CASES: dict[str, Callable[[Path], AbstractContextManager[Case]]] = {"env": variables, "file": files, "vault": vault}
+@contextmanager
+def keystore(folder: Path) -> Iterator[Case]:
+    file = folder / "keys"
+    file.write_text(new_key())
+    file.chmod(0o600)
+    keys = Keys.read(file)
+    with serving({"db.password": keys.seal("db.password", VALUE), "db.broken": keys.seal("db.user", OTHER)}) as (address, _):
+        yield Case(
+            sealed_told(address, file), sealed_told(address, file, "db.user"), "db.password", ("db.name", "db.broken", "a/b")
+        )
+
+
+CASES: dict[str, Callable[[Path], AbstractContextManager[Case]]] = {
+    "env": variables,
+    "file": files,
+    "vault": vault,
+    "keystore": keystore,
+}
 
 
 @pytest.fixture(params=sorted(FORMS))

@@ -1,0 +1,1 @@
+"""The keystore: secrets by name, sealed with keys that the store does not have."""
