@@ -32,11 +32,12 @@ _NUMBERS_BEGIN = 1_767_225_600
 """Seconds since 1970 at the start of 2026: epochs are in every message, so they are short."""
 
 
-def epoch_floor(seconds_since_1970: float) -> int:
-    """What every epoch that is given now is above (invariant 3): the milliseconds since 2026 began.
+def number_floor(seconds_since_1970: float) -> int:
+    """What every epoch and plan generation that is given now is above (invariant 3): the milliseconds since 2026 began.
 
-    A store that was restored from a backup, or a standby that took over and lags, does not know the last epochs. Counted on from
-    there they would come a second time, and a sink drops what comes under an epoch below one that it has seen. Time has gone on.
+    A store that was restored from a backup, or a standby that took over and lags, does not know the last ones. Counted on from
+    there they would come a second time: a sink drops what comes under an epoch below one that it has seen, and two plans of one
+    generation would give a partition to two tasks, neither of which shuts the other out. Time has gone on.
     """
     return max(0, int((seconds_since_1970 - _NUMBERS_BEGIN) * 1000))
 
@@ -172,7 +173,7 @@ class Coordinator:
         return batch
 
     async def _happen(self, batch: list[_Waiting]) -> None:
-        self.state.tables.raise_floor(epoch_floor(self._wall_clock()))
+        self.state.tables.raise_floor(number_floor(self._wall_clock()))
         effects = core.step(self.state, [waiting.event for waiting in batch], self._clock(), self._random)
         self._wake_at = effects.wake_at
         try:
@@ -232,6 +233,15 @@ def _tell_log(changes: Changes) -> None:
     for uid, plan in changes.plans.items():
         if plan is not None:
             _log.info("plan", connector_uid=uid, generation=plan.generation, revision=plan.revision, tasks=len(plan.tasks))
+    for uid, generation in changes.generations.items():
+        if uid not in changes.plans:
+            # Invariant 3: see plans.take_opened.
+            _log.warning(
+                "a newer plan was opened than is known here, so the store of this service has gone back (a backup, a standby that "
+                "lagged): the connector is planned anew",
+                connector_uid=uid,
+                opened_generation=generation,
+            )
     for key, unit in changes.units.items():
         if unit is not None:
             _log.debug(

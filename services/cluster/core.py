@@ -196,6 +196,7 @@ def _release(state: State, event: Release, now: float, random: Random) -> None:
     elif not unit.revoked:
         # It ended by itself and without an error, which no task does for good: not again in a tight loop.
         state.backoffs[unit.key] = Backoff(now + retry.first, event.worker_id)
+    plans.take_opened(state, event.key.connector_uid, event.opened_generation)
 
 
 def _report_plan(state: State, event: ReportPlan, now: float) -> int:

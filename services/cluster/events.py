@@ -64,7 +64,7 @@ class Undrain:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A worker has stopped a unit."""
+    """A worker has stopped a unit. `opened_generation`: the newest that the position service has opened; 0: not known."""
 
     worker_id: str
     session: int
@@ -72,6 +72,7 @@ class Release:
     epoch: int
     failed: bool = False
     permanent: bool = False
+    opened_generation: int = 0
 
 
 @dataclass(frozen=True, slots=True)

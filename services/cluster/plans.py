@@ -50,8 +50,8 @@ def _start_over(state: State, uid: str) -> None:
 def take_plan(state: State, event: ReportPlan, unit: Unit, now: float) -> int:
     """Let a reported plan hold, and return its generation. `unit` is the PLAN under which it was made.
 
-    The same tasks from the same revision are the same generation; otherwise a new one begins. A PLAN that was revoked ends,
-    but its result is not used: it is of a configuration that no longer holds.
+    The same tasks from the same revision are the same generation, as long as it is the newest; otherwise a new one begins. A PLAN
+    that was revoked ends, but its result is not used: it is of a configuration that no longer holds.
     """
     uid = event.connector_uid
     if unit.revoked:
@@ -59,12 +59,13 @@ def take_plan(state: State, event: ReportPlan, unit: Unit, now: float) -> int:
         return state.tables.generations.get(uid, 0)
     connector = state.tables.connectors[uid]
     before = state.tables.plans.get(uid)
-    same = before is not None and (before.revision, before.config, before.tasks) == (
+    same = before is not None and (before.generation, before.revision, before.config, before.tasks) == (
+        state.tables.generations.get(uid, 0),
         connector.revision,
         connector.config,
         event.tasks,
     )
-    generation = state.tables.generations.get(uid, 0) + (0 if same else 1)
+    generation = before.generation if before is not None and same else state.tables.next_generation(uid)
     state.tables.generations.put(uid, generation)
     plan = Plan(uid, generation, connector.revision, event.epoch, connector.config, event.tasks, event.replan_after)
     state.tables.plans.put(uid, plan)
@@ -72,6 +73,18 @@ def take_plan(state: State, event: ReportPlan, unit: Unit, now: float) -> int:
     state.put_connector(replace(connector, plan_state=PlanState.CURRENT))
     state.schedule_replan(uid, now)
     return generation
+
+
+def take_opened(state: State, uid: str, opened: int) -> None:
+    """Have a connector planned again, above a generation that was opened, if there has been none so high here.
+
+    Then the store has gone back (invariant 3): the position service refuses all tasks of the present plan, and what the plans in
+    between gave to whom is not known any more.
+    """
+    if opened <= state.tables.generations.get(uid, 0):
+        return
+    state.tables.generations.put(uid, opened)
+    state.put_connector(replace(state.tables.connectors[uid], plan_state=PlanState.VOID))
 
 
 def replan_due(state: State, now: float) -> None:
@@ -120,8 +133,7 @@ def _settle_connector(state: State, uid: str) -> None:
 def _add_missing(state: State, connector: Connector, units: Sequence[Unit]) -> None:
     uid = connector.uid
     if connector.plan_state is not PlanState.CURRENT and not any(unit.key.task == PLAN for unit in units):
-        begins = state.tables.generations.get(uid, 0) + 1
-        state.put_unit(Unit(Key(uid, PLAN), begins, connector.revision))
+        state.put_unit(Unit(Key(uid, PLAN), state.tables.next_generation(uid), connector.revision))
     plan = state.tables.plans.get(uid)
     if plan is None or connector.plan_state is PlanState.VOID:
         return

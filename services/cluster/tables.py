@@ -73,6 +73,10 @@ class Tables:
         """Draw a number that was never drawn before and is higher than all of those: an epoch or a session."""
         return self._count(_NUMBER, 1, self._floor)
 
+    def next_generation(self, uid: str) -> int:
+        """Return a plan generation of a connector that is higher than every one before; drawn when it is stored."""
+        return max(self.generations.get(uid, 0), self._floor) + 1
+
     def next_epochs(self, count: int) -> range:
         """Draw the numbers of as many assignments, and count these."""
         self._count(_ASSIGNMENT_CHANGES, count)

@@ -36,7 +36,15 @@ def offer(request: pb.OfferPluginsRequest) -> Offer:
 def release(request: pb.ReleaseAssignmentRequest) -> Release:
     """Return the event of a request."""
     key = Key(request.key.connector_uid, request.key.task)
-    return Release(request.worker_id, request.session, key, request.epoch, request.failed, request.permanent)
+    return Release(
+        request.worker_id,
+        request.session,
+        key,
+        request.epoch,
+        request.failed,
+        request.permanent,
+        opened_generation=request.opened_generation,
+    )
 
 
 def report_plan(request: pb.ReportPlanRequest) -> ReportPlan:

@@ -49,13 +49,14 @@ class Assigned:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a run ended. plan: what a planning gave, or None."""
+    """How a run ended. plan: what a planning gave, or None. opened_generation: the newest that the position service knows, or 0."""
 
     failed: bool = False
     permanent: bool = False
     fenced: bool = False
     error: str = ""
     plan: "PlanResult | None" = None
+    opened_generation: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,14 +230,18 @@ class Lifecycle:
         return unit is not None and unit.phase in _ALIVE
 
     def assign(self, assigned: Iterable[Assigned], removed: Iterable[Key], now: float, *, snapshot: bool) -> list[Effect]:
-        """The cluster's word: all there is (a snapshot), or what changed."""
+        """The cluster's word: all there is (a snapshot), or what changed.
+
+        An older epoch than the one that runs is old news among changes. In a snapshot it says that the store of the cluster has
+        gone back: what runs here is not known there, and makes room.
+        """
         if snapshot:
             self._wanted.clear()
         for one in assigned:
             self._wanted[one.key] = one
         for key in removed:
             self._wanted.pop(key, None)
-        return self._reconcile_all(now)
+        return self._reconcile_all(now, went_back=snapshot)
 
     def ended(self, run: int, end: End, now: float) -> list[Effect]:
         """A run ended by itself or as it was told; nothing of it is left."""
@@ -304,12 +309,13 @@ class Lifecycle:
             case _Phase.BACKOFF if not self._draining:
                 yield self._start(unit, now)
 
-    def _reconcile_all(self, now: float) -> list[Effect]:
+    def _reconcile_all(self, now: float, *, went_back: bool = False) -> list[Effect]:
         # Units first, in their order; then what is new.
         keys = dict.fromkeys([*self._units, *self._wanted])
-        return [effect for key in keys for effect in self._reconcile(key, now)]
+        return [effect for key in keys for effect in self._reconcile(key, now, went_back=went_back)]
 
-    def _reconcile(self, key: Key, now: float) -> Iterator[Effect]:
+    def _reconcile(self, key: Key, now: float, *, went_back: bool = False) -> Iterator[Effect]:
+        """Bring a unit in line with what is wanted; `went_back`: also when what is wanted has an older epoch."""
         wanted, unit = self._wanted.get(key), self._units.get(key)
         if unit is None:
             if wanted is not None:
@@ -318,6 +324,8 @@ class Lifecycle:
             yield from self._give_up(unit, now)
         elif wanted.epoch == unit.assigned.epoch:
             yield from self._follow(unit, wanted, now)
+        elif went_back:
+            yield from self._give_up(unit, now)
 
     def _begin(self, wanted: Assigned, now: float) -> Iterator[Effect]:
         if self._draining:

@@ -166,7 +166,13 @@ class Worker:
 
     def on_ended(self, run: int, outcome: Outcome) -> None:
         """A run is over."""
-        end = End(failed=outcome.failed, permanent=outcome.permanent, fenced=outcome.fenced, error=outcome.error)
+        end = End(
+            failed=outcome.failed,
+            permanent=outcome.permanent,
+            fenced=outcome.fenced,
+            error=outcome.error,
+            opened_generation=outcome.opened_generation,
+        )
         self._apply(self._lifecycle.ended(run, end, time.monotonic()))
 
     def on_lost(self, run: int, reason: str) -> None:
@@ -339,6 +345,7 @@ class Worker:
             epoch=epoch,
             failed=end.failed,
             permanent=end.permanent,
+            opened_generation=end.opened_generation,
         )
         await self._stub.ReleaseAssignment(release, timeout=_CALL_SECONDS)
 

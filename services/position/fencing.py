@@ -78,7 +78,7 @@ def open_task(
     """
     connector, row = ledger.connector, ledger.tasks.get(fence.task)
     if why := _outdated(ledger, fence):
-        raise _fenced(fence, why)
+        raise _fenced(ledger, fence, why)
     same_owner = row is not None and (row.generation, row.epoch) == (fence.generation, fence.epoch)
     shut_out: list[TaskRow] = []
     if not same_owner:
@@ -130,13 +130,13 @@ def commit(ledger: Ledger, fence: Fence, updates: Sequence[Update], seen: Sighti
     """
     connector, row = ledger.connector, ledger.tasks.get(fence.task)
     if row is None:
-        raise _fenced(fence, "it was never opened")
+        raise _fenced(ledger, fence, "it was never opened")
     if fence.generation != connector.generation:
-        raise _fenced(fence, f"generation {connector.generation} of the plan is open")
+        raise _fenced(ledger, fence, f"generation {connector.generation} of the plan is open")
     if (row.generation, row.epoch) != (fence.generation, fence.epoch):
-        raise _fenced(fence, f"epoch {row.epoch} in generation {row.generation} opened it")
+        raise _fenced(ledger, fence, f"epoch {row.epoch} in generation {row.generation} opened it")
     if not row.open:
-        raise _fenced(fence, "positions were altered or reset since it was opened")
+        raise _fenced(ledger, fence, "positions were altered or reset since it was opened")
     changed = []
     for update in updates:
         stored = ledger.positions.get(update.partition)
@@ -292,9 +292,10 @@ def _require_incarnation(update: Update, incarnation: int) -> None:
         )
 
 
-def _fenced(fence: Fence, why: str) -> FailedPrecondition:
+def _fenced(ledger: Ledger, fence: Fence, why: str) -> FailedPrecondition:
     message = (
         f"task {fence.task} of connector {fence.connector_uid}, generation {fence.generation}, epoch {fence.epoch}, is fenced: "
         f"{why}; stop the task"
     )
-    return FailedPrecondition("FENCED", message, connector_uid=fence.connector_uid, task=str(fence.task))
+    opened = str(ledger.connector.generation)
+    return FailedPrecondition("FENCED", message, connector_uid=fence.connector_uid, task=str(fence.task), opened_generation=opened)

@@ -214,7 +214,7 @@ class Term:
         if self._writing is not None or not self._queue or self._over:
             return
         batch, self._queue = self._queue[:_BATCH], self._queue[_BATCH:]
-        self.state.tables.raise_floor(coordinator.epoch_floor(WALL_CLOCK + self._world.now))
+        self.state.tables.raise_floor(coordinator.number_floor(WALL_CLOCK + self._world.now))
         effects = core.step(self.state, [event for event, _ in batch], self._server.clock(), self._world.random)
         self._wake_at = effects.wake_at
         self._writing = batch

@@ -142,7 +142,7 @@ class Host(Process):
         except Stopped:
             self.outcome = End(fenced=self.fenced)
         except Fenced as error:
-            self.outcome = End(fenced=True, error=str(error))
+            self.outcome = End(fenced=True, error=str(error), opened_generation=error.opened_generation)
         except PermanentError as error:
             self.outcome = End(failed=True, permanent=True, error=str(error))
         except ConnectorError as error:
@@ -223,7 +223,7 @@ class Host(Process):
     def refused(self, error: ServiceError) -> Steps:
         """Raise what an error means (mirrors positions._meaning), or wait a little and go to the other replica."""
         if error.reason == "FENCED":
-            raise Fenced(error.message)
+            raise Fenced(error.message, int(error.metadata["opened_generation"]))
         if error.reason == "POSITION_MISMATCH":
             raise PositionsMoved(error.message)
         self._replica = (self._replica + 1) % len(position.REPLICAS)

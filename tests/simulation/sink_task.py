@@ -7,6 +7,7 @@ from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.sink import QueuePosition
 from rocketmq_remoting.model import MessageQueue
 from services.executor.runtime import marks, sink_positions
+from services.executor.runtime.attempts import FENCED
 from services.executor.runtime.marks import Place
 from services.executor.runtime.parts import Part
 from services.executor.runtime.positions import Fenced, PositionsMoved, Stored
@@ -62,7 +63,7 @@ class SinkRun:
             yield from host.wait(0.05 if parts else 0.3)
             grown = host.sides.map_changes and (yield from self._has_grown())
         if host.fenced:
-            raise Fenced
+            raise Fenced(FENCED)
         yield from self._committer.flush(_DRAIN_SECONDS, clean=True)
 
     def _begin(self) -> Steps:
@@ -145,7 +146,7 @@ class SinkRun:
         if commit.after != commit.before:
             while True:
                 if host.fenced:
-                    raise Fenced
+                    raise Fenced(FENCED)
                 if host.stopping:
                     raise Stopped
                 if host.has_lease:

@@ -8,6 +8,7 @@ from typing import cast
 from rocketconnect_sdk.record import Offset, SourceBatch
 from rocketmq_remoting.model import MessageQueue
 from services.executor.runtime import marks, queue_map, source_queues, takeover
+from services.executor.runtime.attempts import FENCED
 from services.executor.runtime.marks import Stamper, mark_key
 from services.executor.runtime.pieces import Piece, Progress, ReadBatch
 from services.executor.runtime.positions import Fenced, PositionsMoved, Stored
@@ -216,7 +217,7 @@ class SourceRun:
             yield from self._pump()
             yield from host.wait(0.05)
         if host.fenced:
-            raise Fenced
+            raise Fenced(FENCED)
         yield from self._pump()
         clean = not any(lane.busy for lane in self._lanes.values()) and not self._progress.in_flight and not self._found.held()
         self._put(clean=clean)

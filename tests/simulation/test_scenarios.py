@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from services.executor.lifecycle import Key
 from tests.simulation import cluster
 from tests.simulation.faults import KINDS, Faults, Profile
-from tests.simulation.run import FAULT_SECONDS, WORKERS, Simulation, recover
+from tests.simulation.run import FAULT_SECONDS, SINK, SOURCE, WORKERS, Simulation, recover
 from tests.simulation.worker import Worker
 
 IDLE_UID = "idle-1"
@@ -123,3 +123,39 @@ def test_when_the_cluster_store_goes_back_epochs_do_not_and_everything_runs_agai
     assert [at for at, _, _ in simulation.checks.given if at > since]
     after = {Key(*key): unit.epoch for key, unit in simulation.cluster.tables.units.items()}
     assert all(after[key] >= before[key] for key in of_idle(simulation))
+
+
+@pytest.mark.parametrize("survive", [True, False], ids=["workers live on", "workers start again"])
+@pytest.mark.parametrize("config_too", [True, False], ids=["configurations go back", "configurations stay"])
+@pytest.mark.parametrize("plans", [1, 3])
+@pytest.mark.parametrize("seed", range(4))
+def test_plans_go_on_above_what_was_opened_when_the_cluster_store_goes_back(
+    seed: int, plans: int, *, config_too: bool, survive: bool
+) -> None:
+    simulation = settled(seed)
+    backup, configured = simulation.cluster.load(), dict(simulation.config.connectors)
+    for revision in range(2, plans + 2):
+        for uid in (SOURCE, SINK):
+            tasks = str(3 - int(simulation.config.connectors[uid].config["tasks"]) % 2)
+            config = {**simulation.config.connectors[uid].config, "tasks": tasks}
+            simulation.config.change(uid, revision=revision, config=config)
+        wait(simulation, 8.0)
+    opened = {uid: simulation.positions.ledger(uid).connector.generation for uid in (SOURCE, SINK)}
+    for name in cluster.REPLICAS:
+        simulation.world.processes[name].kill()
+    simulation.cluster.tables = backup
+    if config_too:
+        for connector in configured.values():
+            simulation.config.put(connector)
+    if not survive:
+        for name in WORKERS:
+            simulation.world.processes[name].kill()
+    for name in (*cluster.REPLICAS, *WORKERS):
+        simulation.start(name)
+    wait(simulation, 60.0)
+    recover(simulation)
+    for uid in (SOURCE, SINK):
+        assert simulation.positions.ledger(uid).connector.generation > opened[uid]
+        generations = {unit.generation for key, unit in simulation.cluster.tables.units.items() if key.connector_uid == uid}
+        assert generations == {simulation.positions.ledger(uid).connector.generation}
+    assert of_idle(simulation)

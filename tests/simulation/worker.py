@@ -255,7 +255,7 @@ class Worker(Process):
         event: ReportPlan | ReleaseEvent = (
             ReportPlan(self.name, session, key.connector_uid, assigned.epoch, end.plan.tasks)
             if end.plan is not None
-            else ReleaseEvent(self.name, session, key, assigned.epoch, end.failed, end.permanent)
+            else ReleaseEvent(self.name, session, key, assigned.epoch, end.failed, end.permanent, end.opened_generation)
         )
         while session and session == self.session and self._lifecycle.is_wanted(assigned.key, assigned.epoch):
             try:

@@ -26,7 +26,14 @@ _MOST_UPDATES = 5_000
 
 
 class Fenced(Exception):
-    """A newer owner has opened the task: this one ends at once and commits nothing (invariant 3)."""
+    """A newer owner has opened the task: this one ends at once and commits nothing (invariant 3).
+
+    `opened_generation` is the newest plan generation of the connector that was opened; 0: not known.
+    """
+
+    def __init__(self, message: str, opened_generation: int = 0) -> None:
+        super().__init__(message)
+        self.opened_generation = opened_generation
 
 
 class PositionsMoved(ConnectorError):
@@ -157,7 +164,7 @@ def _errors() -> Iterator[None]:
 
 def _meaning(error: ServiceError) -> Exception:
     if error.reason == "FENCED":
-        return Fenced(error.message)
+        return Fenced(error.message, int(error.metadata.get("opened_generation", "0")))
     if error.reason == "POSITION_MISMATCH":
         return PositionsMoved(error.message)
     if error.code == "INVALID_ARGUMENT":

@@ -99,7 +99,7 @@ def _guarded(
         return Outcome(clean=False, fenced=control.fenced)
     except Fenced as error:
         # Invariant 3: its positions are not its own any more.
-        return Outcome(clean=False, fenced=True, error=str(error))
+        return Outcome(clean=False, fenced=True, error=str(error), opened_generation=error.opened_generation)
     except Exception as error:  # a defect of a plugin must not take the host with it
         return failed(error, clean=False)
 

@@ -387,6 +387,7 @@ class Outcome:
         fenced: Somebody else owns it, or the lease is lost.
         error: For people: what, where, what to do. Without secrets.
         stack: Where in the code, when the error is a defect.
+        opened_generation: Of the plan that the position service told when it fenced the task; 0: it told none.
     """
 
     clean: bool
@@ -395,3 +396,4 @@ class Outcome:
     fenced: bool = False
     error: str = ""
     stack: str = ""
+    opened_generation: int = 0

@@ -87,10 +87,10 @@ class ClusterOnPaper:
         self.state.replan_at[uid] = self.now
         self.step(Tick())
 
-    def release(self, uid: str, task: int, *, failed: bool = False, permanent: bool = False) -> None:
+    def release(self, uid: str, task: int, *, failed: bool = False, permanent: bool = False, opened_generation: int = 0) -> None:
         unit = self.unit(uid, task)
         session = self.sessions[unit.worker]
-        self.answer(Release(unit.worker, session, unit.key, unit.epoch, failed, permanent))
+        self.answer(Release(unit.worker, session, unit.key, unit.epoch, failed, permanent, opened_generation))
 
     def release_revoked(self) -> int:
         """Release everything that was revoked, as the workers do; return how many."""

@@ -11,7 +11,7 @@ import pytest
 from rocketconnect_kit import database
 from rocketconnect_kit.errors import Aborted, FailedPrecondition, ServiceError, Unavailable
 from rocketconnect_kit.seat import StoredSeat
-from services.cluster.coordinator import Coordinator, epoch_floor
+from services.cluster.coordinator import Coordinator, number_floor
 from services.cluster.events import ConnectorsChanged, Register
 from services.cluster.leases import Timing
 from services.cluster.model import PLAN, Changes, Connector, Key
@@ -164,5 +164,5 @@ async def test_epochs_do_not_go_back_with_a_store_that_does(store: UnreliableSto
 
 
 def test_the_floor_of_epochs_is_a_number_of_milliseconds_that_is_never_negative() -> None:
-    assert epoch_floor(0.0) == 0
-    assert epoch_floor(1_767_225_600 + 1.5) == 1500
+    assert number_floor(0.0) == 0
+    assert number_floor(1_767_225_600 + 1.5) == 1500

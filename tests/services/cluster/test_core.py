@@ -117,6 +117,36 @@ class TestPlanning:
         cluster.pass_time(31)
         assert cluster.plan("u1", 2) == 2
 
+    def test_where_a_generation_was_opened_that_is_not_known_here_the_connector_is_planned_anew_above_it(
+        self, running: ClusterOnPaper
+    ) -> None:
+        """A store that was put back to before that plan: the position service refuses all tasks of the older one."""
+        running.release("u1", 0, failed=True, opened_generation=7)
+        assert running.owners("u1").pop(PLAN)
+        assert running.release_revoked() == 2
+        assert list(running.owners("u1")) == [PLAN], "no task of the older plan is given out again"
+        running.kill_and_restart()
+        assert running.plan("u1", 3) == 8
+
+    def test_who_was_refused_for_the_plan_that_holds_changes_no_plan(self, running: ClusterOnPaper) -> None:
+        running.release("u1", 0, failed=True, opened_generation=1)
+        assert not running.has("u1", PLAN)
+
+    def test_a_plan_that_is_made_again_is_a_new_generation_when_a_higher_one_was_opened(self, running: ClusterOnPaper) -> None:
+        running.plan_again("u1")
+        running.release("u1", 0, failed=True, opened_generation=7)
+        assert running.plan("u1", 3) == 8
+
+    def test_generations_are_above_the_floor(self, running: ClusterOnPaper) -> None:
+        running.state.tables.raise_floor(1000)
+        running.plan_again("u1")
+        assert running.plan("u1", 3) == 1, "the same plan is the same generation"
+        running.plan_again("u1")
+        assert running.plan("u1", 2) == 1001
+        running.release_revoked()
+        running.plan_again("u1")
+        assert running.plan("u1", 3) == 1002
+
     def test_a_plan_without_tasks_is_a_plan(self, cluster: ClusterOnPaper, connector: MakeConnector) -> None:
         cluster.register("a")
         cluster.connectors(connector())

@@ -62,6 +62,7 @@ class Plane(
         self.confirms = threading.Event()
         self.confirmed: list[positions.ConfirmEpochsRequest] = []
         self.fenced: set[tuple[str, int]] = set()
+        self.opened_generation = 0
         self.left: list[int] = []
         self.releases: list[cluster.ReleaseAssignmentRequest] = []
         self.plans: list[cluster.ReportPlanRequest] = []
@@ -169,6 +170,9 @@ class Plane(
             return cluster.HeartbeatResponse(lease=_duration(self.lease))
 
     def OpenTask(self, request: positions.OpenTaskRequest, context: Context) -> positions.OpenTaskResponse:
+        if self.opened_generation:
+            error = FailedPrecondition("FENCED", "is fenced", opened_generation=str(self.opened_generation))
+            context.abort_with_status(rpc_status.to_status(encode(error)))
         context.abort(grpc.StatusCode.UNAVAILABLE, "no task gets beyond its start here")
         raise AssertionError
 

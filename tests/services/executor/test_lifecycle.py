@@ -98,6 +98,20 @@ def test_an_older_epoch_is_ignored(lifecycle: Lifecycle) -> None:
     assert given(lifecycle, assigned(1)) == []
 
 
+def test_an_older_epoch_in_a_snapshot_comes_from_a_store_that_went_back_and_takes_the_place_of_what_runs(
+    lifecycle: Lifecycle,
+) -> None:
+    run = run_of(given(lifecycle, assigned(2)))
+    assert lifecycle.assign([assigned(1)], [], 1.0, snapshot=True) == [Direct(run, "fence")]
+    assert lifecycle.ended(run, End(fenced=True), 1.1) == [Forget(KEY, 2), Start(run + 1, assigned(1), 0)]
+
+
+def test_one_that_is_revoked_in_such_a_snapshot_is_released_under_the_epoch_that_is_shown(lifecycle: Lifecycle) -> None:
+    run = run_of(given(lifecycle, assigned(2)))
+    assert lifecycle.assign([assigned(1, revoked=True)], [], 1.0, snapshot=True) == [Direct(run, "fence")]
+    assert lifecycle.ended(run, End(fenced=True), 1.1) == [Forget(KEY, 2), Release(assigned(1, revoked=True), End())]
+
+
 def test_a_task_that_does_not_stop_is_fenced_and_then_killed_and_released(lifecycle: Lifecycle) -> None:
     run = run_of(given(lifecycle, assigned()))
     given(lifecycle, assigned(revoked=True), 1.0)

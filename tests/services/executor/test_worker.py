@@ -128,6 +128,13 @@ def test_a_task_that_gives_up_is_released_as_permanently_failed_with_its_error(e
     assert "gave up as ordered" in plane.trace("a")
 
 
+def test_a_task_that_a_newer_plan_has_shut_out_is_released_with_the_generation_of_that(executor: Executor, plane: Plane) -> None:
+    plane.opened_generation = 7
+    plane.assign("a")
+    plane.wait_for(lambda: plane.releases)
+    assert (plane.releases[0].failed, plane.releases[0].permanent, plane.releases[0].opened_generation) == (True, False, 7)
+
+
 @pytest.mark.slow
 def test_a_task_that_fails_is_released_as_failed(executor: Executor, plane: Plane) -> None:
     plane.assign("a", on_open="fail")

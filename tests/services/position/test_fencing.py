@@ -90,6 +90,13 @@ def test_a_new_generation_fences_all_tasks_of_older_ones_whatever_their_number_a
             fencing.open_task(ledger, old, _deciding[-1].seen)
 
 
+def test_a_refusal_tells_the_newest_generation_that_was_opened() -> None:
+    ledger, _ = opened(NEW, 0, 7, 5)
+    with pytest.raises(FailedPrecondition) as caught:
+        fencing.open_task(ledger, fence(0, 3, 6), _deciding[-1].seen)
+    assert caught.value.metadata["opened_generation"] == "7"
+
+
 def test_who_never_opened_can_not_commit() -> None:
     assert refused(NEW, fence(0, 1, 1), update("p", "[1]")) == "FENCED"
     ledger, _ = opened(NEW, 0, 1, 5)

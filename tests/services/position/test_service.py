@@ -180,6 +180,7 @@ async def test_a_fenced_commit_is_told_with_its_reason(start: Callable[[str], An
     await stub.OpenTask(pb.OpenTaskRequest(fence=fence("u", epoch=2)))
     error = await refused(stub.CommitPositions(moves("u", epoch=1, p="[1]")))
     assert (type(error), error.reason) == (errors.FailedPrecondition, "FENCED")
+    assert error.metadata["opened_generation"] == "1"
     assert "stop the task" in error.message
 
 

@@ -118,7 +118,7 @@ class Assignment(_message.Message):
     revision: _builtins.int
     """The revision of the configuration."""
     generation: _builtins.int
-    """The plan generation; for a PLAN the one that it would begin."""
+    """The plan generation; for a PLAN: what it would begin is not below this one."""
     task: _builtins.int
     """The number of the task in its plan, from 0; -1 for a PLAN."""
     epoch: _builtins.int
@@ -499,7 +499,9 @@ class WatchAssignmentsResponse(_message.Message):
     @_builtins.property
     def assignments(self) -> _containers.RepeatedCompositeFieldContainer[Global___Assignment]:
         """Those that are there or changed. One that is revoked must be stopped and released, under the epoch that is shown here: also when
-        the worker has never run it, or runs it under an older one (changes that it had no time to see are left out).
+        the worker has never run it, or runs it under an older one (changes that it had no time to see are left out). A snapshot with
+        an older epoch than the one that the worker runs comes from a store that went back: the worker stops what it runs before it
+        begins what is shown.
         """
 
     @_builtins.property
@@ -534,6 +536,7 @@ class ReleaseAssignmentRequest(_message.Message):
     EPOCH_FIELD_NUMBER: _builtins.int
     FAILED_FIELD_NUMBER: _builtins.int
     PERMANENT_FIELD_NUMBER: _builtins.int
+    OPENED_GENERATION_FIELD_NUMBER: _builtins.int
     worker_id: _builtins.str
     """The worker."""
     session: _builtins.int
@@ -544,6 +547,10 @@ class ReleaseAssignmentRequest(_message.Message):
     """It ended with an error; the cluster assigns it again after a backoff."""
     permanent: _builtins.bool
     """It cannot succeed as configured: not again before the configuration changes or a restart is asked for."""
+    opened_generation: _builtins.int
+    """The newest plan generation of the connector that the position service has opened, when it refused the task (FENCED); 0: not
+    known. When the cluster service knows of none so high, its store has gone back: it plans the connector anew, above this one.
+    """
     @_builtins.property
     def key(self) -> Global___AssignmentKey:
         """Which."""
@@ -557,10 +564,11 @@ class ReleaseAssignmentRequest(_message.Message):
         epoch: _builtins.int = ...,
         failed: _builtins.bool = ...,
         permanent: _builtins.bool = ...,
+        opened_generation: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["key", b"key"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["epoch", b"epoch", "failed", b"failed", "key", b"key", "permanent", b"permanent", "session", b"session", "worker_id", b"worker_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["epoch", b"epoch", "failed", b"failed", "key", b"key", "opened_generation", b"opened_generation", "permanent", b"permanent", "session", b"session", "worker_id", b"worker_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

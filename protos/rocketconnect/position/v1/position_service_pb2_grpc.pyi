@@ -29,7 +29,8 @@ GRPC_VERSION: str
 class PositionServiceStub:
     """Owns positions, keyed by (connector uid, partition). A commit that is acknowledged is on disk; nothing moves on its own.
 
-    Errors: FAILED_PRECONDITION (FENCED: a newer epoch or plan generation has opened the task: the sender must stop it;
+    Errors: FAILED_PRECONDITION (FENCED: a newer epoch or plan generation has opened the task: the sender must stop it, and the
+    metadata has the newest generation of the connector that was opened, as opened_generation;
     NOT_STOPPED: positions are moved only while the connector is wanted STOPPED and none of its tasks runs any more), ABORTED
     (POSITION_MISMATCH: an expected position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND; SNAPSHOT_NOT_FOUND: where the
     connector was at the end of that revision is not known), INVALID_ARGUMENT (POSITION_INVALID: everything that is wrong, as the
@@ -74,7 +75,8 @@ class PositionServiceStub:
 class PositionServiceAsyncStub(PositionServiceStub):
     """Owns positions, keyed by (connector uid, partition). A commit that is acknowledged is on disk; nothing moves on its own.
 
-    Errors: FAILED_PRECONDITION (FENCED: a newer epoch or plan generation has opened the task: the sender must stop it;
+    Errors: FAILED_PRECONDITION (FENCED: a newer epoch or plan generation has opened the task: the sender must stop it, and the
+    metadata has the newest generation of the connector that was opened, as opened_generation;
     NOT_STOPPED: positions are moved only while the connector is wanted STOPPED and none of its tasks runs any more), ABORTED
     (POSITION_MISMATCH: an expected position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND; SNAPSHOT_NOT_FOUND: where the
     connector was at the end of that revision is not known), INVALID_ARGUMENT (POSITION_INVALID: everything that is wrong, as the
@@ -115,7 +117,8 @@ class PositionServiceAsyncStub(PositionServiceStub):
 class PositionServiceServicer(metaclass=_abc_1.ABCMeta):
     """Owns positions, keyed by (connector uid, partition). A commit that is acknowledged is on disk; nothing moves on its own.
 
-    Errors: FAILED_PRECONDITION (FENCED: a newer epoch or plan generation has opened the task: the sender must stop it;
+    Errors: FAILED_PRECONDITION (FENCED: a newer epoch or plan generation has opened the task: the sender must stop it, and the
+    metadata has the newest generation of the connector that was opened, as opened_generation;
     NOT_STOPPED: positions are moved only while the connector is wanted STOPPED and none of its tasks runs any more), ABORTED
     (POSITION_MISMATCH: an expected position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND; SNAPSHOT_NOT_FOUND: where the
     connector was at the end of that revision is not known), INVALID_ARGUMENT (POSITION_INVALID: everything that is wrong, as the
