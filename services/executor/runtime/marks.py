@@ -183,21 +183,26 @@ def _offsets(raws: Sequence[bytes], head: bytes, tail: bytes) -> list[Offset]:
     return offsets
 
 
-class Late(NamedTuple):
-    """Messages that are left out because their epoch is below that of the mark of their source partition."""
+class LeftOut(NamedTuple):
+    """Messages of a source partition that are left out because of its mark: as late ones, or as doubles."""
 
     key: str
     epoch: int
-    mark_epoch: int
+    mark: SourceMark
     messages: int
+
+    @property
+    def is_late(self) -> bool:
+        """Whether it is their epoch, which is below the mark's."""
+        return self.epoch < self.mark.epoch
 
 
 class Selected(NamedTuple):
-    """Which messages of a queue are new: their indexes, or None for all of them; the marks that have moved; what is late."""
+    """Which messages of a queue are new: their indexes, or None for all of them; the marks that have moved; what is left out."""
 
     kept: Sequence[int] | None
     moved: dict[str, SourceMark]
-    late: Sequence[Late] = ()
+    left_out: Sequence[LeftOut] = ()
 
 
 def select(raws: Sequence[bytes], marks: Mapping[str, SourceMark]) -> Selected:
@@ -213,7 +218,7 @@ def select(raws: Sequence[bytes], marks: Mapping[str, SourceMark]) -> Selected:
     """
     kept: list[Sequence[int]] = []
     moved: dict[str, SourceMark] = {}
-    late: list[Late] = []
+    left_out: list[LeftOut] = []
     for run in runs(raws):
         if run.offsets is None:
             kept.append(range(run.start, run.stop))
@@ -221,15 +226,20 @@ def select(raws: Sequence[bytes], marks: Mapping[str, SourceMark]) -> Selected:
         before = moved.get(run.key) or marks.get(run.key)
         if before is not None and run.epoch < before.epoch:
             # Invariant 5: not in silence. It is right after a pause, and a loss should epochs ever go back.
-            late.append(Late(run.key, run.epoch, before.epoch, run.stop - run.start))
+            left_out.append(LeftOut(run.key, run.epoch, before, run.stop - run.start))
             continue
         fresh, mark = _fresh(run, run.offsets, before)
         kept.append(fresh)
         if mark is not None:
             moved[run.key] = mark
+        doubles = run.stop - run.start - len(fresh)
+        highest = mark or before
+        if doubles and highest is not None:
+            # Not in silence either: it is right after an unclean end, and a loss where somebody forged the mark.
+            left_out.append(LeftOut(run.key, run.epoch, highest, doubles))
     if sum(map(len, kept)) == len(raws):
         return Selected(None, moved)
-    return Selected(list(chain.from_iterable(kept)), moved, late)
+    return Selected(list(chain.from_iterable(kept)), moved, left_out)
 
 
 def behind(raws: Sequence[bytes]) -> dict[str, SourceMark]:

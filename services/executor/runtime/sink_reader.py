@@ -17,7 +17,7 @@ from rocketmq_remoting.stream import PullStream
 from services.executor.runtime import continuity
 from services.executor.runtime.attempts import Attempts
 from services.executor.runtime.batcher import Batcher
-from services.executor.runtime.marks import Late, select
+from services.executor.runtime.marks import LeftOut, select
 from services.executor.runtime.parts import Decoder, Part
 from services.executor.runtime.queues import text
 from services.executor.runtime.rate import RateLimit
@@ -40,8 +40,8 @@ class _Reading:
     marks: dict[str, SourceMark]
     stored_ms: int
     unsure: bool = False
-    told_late: dict[str, int] = field(default_factory=dict)
-    """By source partition: the late epoch that was told last."""
+    told: dict[tuple[str, bool], int] = field(default_factory=dict)
+    """By source partition, and whether they were late: the epoch of the messages that were last told to be left out."""
     arrived: float = field(default_factory=time.monotonic)
     backoff: Backoff = field(default_factory=lambda: Backoff(0.05, 2.0))
     not_before: float = 0.0
@@ -222,7 +222,7 @@ class SinkReader:
         reading.not_before = time.monotonic() + (pause if seconds is None else seconds)
 
     def _take(self, reading: _Reading, batch: DecodedBatch) -> None:
-        kept, moved, late = select(batch.raw_properties, reading.marks)
+        kept, moved, left_out = select(batch.raw_properties, reading.marks)
         parts = self._decoder.decode(batch, kept, reading.position, moved, time.monotonic(), reading.marks)
         self._limit.take(sum(part.read for part in parts), sum(map(len, batch.bodies)))
         for part in parts:
@@ -230,26 +230,26 @@ class SinkReader:
             self._put(part)
         reading.marks = merged(reading.marks, moved)
         reading.position, reading.stored_ms = parts[-1].until, parts[-1].stored_ms
-        self._tell_late(reading, late)
+        self._tell_left_out(reading, left_out)
         if parts[-1].error is not None:
             self._closed = True
 
-    def _tell_late(self, reading: _Reading, late: Sequence[Late]) -> None:
-        """Says it once for each owner that was late, though its messages may come in many batches."""
-        self.late += sum(each.messages for each in late)
-        if late:
+    def _tell_left_out(self, reading: _Reading, left_out: Sequence[LeftOut]) -> None:
+        """Says it once for each owner whose messages are late or doubles, though they may come in many batches."""
+        if left_out:
             # Invariant 7: no more of them than there are marks.
-            reading.told_late = {key: epoch for key, epoch in reading.told_late.items() if key in reading.marks}
-        for key, epoch, mark_epoch, messages in late:
-            told = reading.told_late.get(key)
-            reading.told_late[key] = epoch
-            if told != epoch:
-                self._log(
-                    "WARNING",
-                    f"{messages} or more messages of {key} in {text(reading.stream.queue)} before offset {reading.position} are "
-                    f"left out: they were sent under epoch {epoch}, and epoch {mark_epoch} is in the queue before them. That is "
-                    "right where their sender had lost its lease: its successor has sent the records again",
+            reading.told = {key: epoch for key, epoch in reading.told.items() if key[0] in reading.marks}
+        for one in left_out:
+            if one.is_late:
+                self.late += one.messages
+            key = one.key, one.is_late
+            told = reading.told.get(key)
+            reading.told[key] = one.epoch
+            if told != one.epoch:
+                where = (
+                    f"{one.messages} or more messages of {one.key} in {text(reading.stream.queue)} before offset {reading.position}"
                 )
+                self._log("WARNING", f"{where} are left out: {_why(one)}")
 
     def _put(self, part: Part) -> None:
         while not self._batcher.put(part, _PUT_SECONDS):
@@ -285,3 +285,18 @@ class SinkReader:
         self._put(Part(queue, reading.position, gap.resume_at, {}, nothing, 0, 0, arrived=time.monotonic()))
         reading.position = gap.resume_at
         reading.stream.seek(gap.resume_at)
+
+
+def _why(one: LeftOut) -> str:
+    """Why messages are left out, and when that is right."""
+    mark = one.mark
+    if one.is_late:
+        return (
+            f"they were sent under epoch {one.epoch}, and epoch {mark.epoch} is in the queue before them. That is right where "
+            "their sender had lost its lease: its successor has sent the records again"
+        )
+    return (
+        f"they are doubles: they were sent under epoch {one.epoch}, and are not above source offset {list(mark.offset)} of "
+        f"incarnation {mark.incarnation}, which epoch {mark.epoch} has in the queue before them. That is right where a sender "
+        "ended within a send, and what it had sent was sent again"
+    )

@@ -7,7 +7,7 @@ from rocketconnect_sdk.compact import Numbers
 from rocketconnect_sdk.record import Offset
 from rocketconnect_sdk.sink import SourceMark
 from rocketmq_remoting.numbered import NumberedProperties
-from services.executor.runtime.marks import Late, Place, Run, Stamper, highest, mark_key, parse, partition_id, runs, select
+from services.executor.runtime.marks import LeftOut, Place, Run, Stamper, highest, mark_key, parse, partition_id, runs, select
 
 partitions = st.text(st.characters(blacklist_categories=["Cs", "Cc"]), min_size=1, max_size=50)
 numbers = st.integers(0, 2**62)
@@ -148,7 +148,7 @@ def test_what_is_read_twice_is_dropped_and_what_a_reset_sends_again_arrives() ->
     first = Stamper("u", 1, "p", 0).stamp([(1,), (2,), (3,)])
     kept, marks, _ = select(first, {})
     assert kept is None
-    assert select(first, marks) == ([], {}, [])
+    assert select(first, marks) == ([], {}, [LeftOut("u/p", 1, SourceMark(1, 0, (3,)), 3)])
     again = Stamper("u", 2, "p", 1).stamp([(1,), (2,)])
     kept, marks, _ = select(again, marks)
     assert kept is None
@@ -162,8 +162,20 @@ def test_what_a_producer_without_its_lease_sends_late_is_dropped_even_when_it_is
     rest = Stamper("u", 2, "p", 0).stamp([(3,), (4,), (5,)])
     kept, marks, told = select([*new, *late, *rest], {})
     assert kept == [0, 1, 3, 4, 5]
-    assert told == [Late("u/p", 1, 2, 1)], "what is left out for its epoch is not left out in silence"
+    assert told == [LeftOut("u/p", 1, SourceMark(2, 0, (2,)), 1)], "what is left out for its epoch is not left out in silence"
     assert marks["u/p"] == SourceMark(2, 0, (5,))
+
+
+def test_doubles_are_told_with_the_mark_that_they_are_not_above() -> None:
+    stamper = Stamper("u", 2, "p", 0)
+    before = {"u/p": SourceMark(2, 0, (3,))}
+    kept, _, told = select(stamper.stamp([(2,), (3,), (4,)]), before)
+    assert (kept, told) == ([2], [LeftOut("u/p", 2, SourceMark(2, 0, (4,)), 2)])
+    kept, _, told = select(Stamper("u", 3, "p", 0).stamp([(1,), (2,)]), before)
+    assert (kept, told) == ([], [LeftOut("u/p", 3, before["u/p"], 2)])
+    assert not told[0].is_late
+    again = SourceMark(2, 1, (1,))
+    assert select(stamper.stamp([(9,)]), {"u/p": again}).left_out == [LeftOut("u/p", 2, again, 1)], "of an older incarnation"
 
 
 def test_offsets_of_a_batch_may_have_several_lengths() -> None:
