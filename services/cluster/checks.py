@@ -11,9 +11,11 @@ MAXIMUM_TASKS = 10_000
 MAXIMUM_PLUGINS = 10_000
 MAXIMUM_LABELS = 100
 MAXIMUM_WEIGHT = 100
+MAXIMUM_PROCESSES = 1_000
 SHORTEST_REPLAN_SECONDS = 1.0
 
 _WORKER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}")
+_PROCESS = re.compile(r"[A-Za-z0-9]{0,128}")
 _ADDRESS = re.compile(r"[!-~]{1,512}")
 _SHOWN = 100
 
@@ -28,6 +30,13 @@ def check_register(event: Register, send_deadline: float) -> None:
     if not _WORKER_ID.fullmatch(event.worker_id):
         fix = "use 1 to 128 letters, digits and . _ : @ -, beginning with a letter or a digit"
         problems.append(FieldProblem("worker_id", event.worker_id[:_SHOWN], "is not a worker id", fix))
+    for name in sorted({event.process, *event.ended_processes}):
+        if not _PROCESS.fullmatch(name):
+            fix = "use up to 128 letters and digits"
+            problems.append(FieldProblem("process", name[:_SHOWN], "is no name of a process", fix))
+    if len(event.ended_processes) > MAXIMUM_PROCESSES:
+        fix = f"use at most {MAXIMUM_PROCESSES}"
+        problems.append(FieldProblem("ended_processes", str(len(event.ended_processes)), "are too many", fix))
     problems += _address_problems(event.address)
     problems += _plugin_problems(event.plugins)
     if len(event.labels) > MAXIMUM_LABELS:

@@ -4,8 +4,8 @@ Synchronous, without I/O, clock or randomness of its own: the same events at the
 simulation can run it bit for bit. Times are seconds of one monotonic clock.
 
 How one owner of each task at any time comes about: a unit is given only when nobody holds it; who holds one keeps it until it
-releases it itself, its session ends in good order, its process is replaced, or its lease and the send deadline have passed while
-somebody else lives. The lease of a process that is known to be gone ends with it.
+releases it itself, its session ends in good order, its process is known to have ended when the worker registers again, or its lease
+and the send deadline have passed while somebody else lives. The lease of a process that is known to be gone ends with it.
 """
 
 import gc
@@ -160,25 +160,54 @@ def _handle(state: State, event: Event, now: float, random: Random) -> int:
 
 
 def _register(state: State, event: Register, now: float) -> int:
-    session = state.tables.next_number()
-    # The units of the session before are free at once, without waiting for its lease. A worker registers when its process has
-    # just started, or after it was fenced and has stopped everything. In the first case the process that had the id has ended
-    # (a supervisor starts the next one after the death of the last), and its hosts died with it: by the parent-death signal
-    # and by the end of their pipe. Should two machines be given the same id by mistake, they fence each other here again and
-    # again, and the fences of the position service and the epochs in the sinks keep the older one from writing.
     before = state.tables.workers.get(event.worker_id)
+    if before is not None and not before.ended:
+        _require_gone(state, before, event, now)
+    session = state.tables.next_number()
     for unit in state.free_units_of(event.worker_id):
         state.backoffs[unit.key] = Backoff(now, event.worker_id)
     if before is None or before.ended:
         state.arrivals.joined(event.worker_id, now)
     drained = before is not None and before.drained
     worker = Worker(
-        event.worker_id, session, event.address, event.labels, event.plugins, event.weight, drained=drained, pid=event.pid
+        event.worker_id,
+        session,
+        event.address,
+        event.labels,
+        event.plugins,
+        event.weight,
+        drained=drained,
+        pid=event.pid,
+        process=event.process,
     )
     state.tables.workers.put(worker.id, worker)
     state.ended_at.pop(worker.id, None)
     state.leases.renew(worker.id, now)
     return session
+
+
+def _require_gone(state: State, before: Worker, event: Register, now: float) -> None:
+    """Return if nothing of the session before can be at work any more, though its lease may not have ended.
+
+    So it is when the same process asks again (it was fenced and has stopped everything, or an answer was lost), or when its
+    successor on the same machine has seen that it ended; its hosts died with it. Another machine that has the same id (by mistake,
+    or since its supervisor lost sight of the first one) knows nothing of the process there: it waits for the lease as others do.
+
+    Raises:
+        FailedPrecondition: WORKER_ID_IN_USE.
+    """
+    if before.process and before.process in {event.process, *event.ended_processes}:
+        return
+    leases = state.leases
+    until = leases.until(before.id)
+    if until is None or leases.is_cut(before.id) or leases.is_over(before.id, now) or not state.holds_any(before.id):
+        return
+    left = until + leases.timing.send_deadline - now
+    message = (
+        f"worker id {before.id} is in use: its process at {before.address} is not known to have ended, and may be at work for "
+        f"another {left:.1f} s at least; if that is another worker, give each its own --worker-id, else this one is let in then"
+    )
+    raise FailedPrecondition("WORKER_ID_IN_USE", message, worker_id=before.id, address=before.address)
 
 
 def _release(state: State, event: Release, now: float, random: Random) -> None:

@@ -11,7 +11,10 @@ from services.cluster.view import AssignmentView
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """A worker joins. Answered with its session."""
+    """A worker joins. Answered with its session.
+
+    `process` names its process, and `ended_processes` those that were this worker before and are surely gone; empty: not known.
+    """
 
     worker_id: str
     address: str
@@ -20,6 +23,8 @@ class Register:
     weight: int = 1
     send_deadline: float = 0.0
     pid: int = 0
+    process: str = ""
+    ended_processes: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

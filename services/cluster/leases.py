@@ -68,9 +68,14 @@ class Leases:
         """Return whether any lease has not ended."""
         return any(now < until for until in self._until.values())
 
+    def is_over(self, worker: str, now: float) -> bool:
+        """Return whether the worker surely does nothing any more: lease and send deadline have passed."""
+        until = self._until.get(worker)
+        return until is not None and now >= until + self.timing.send_deadline
+
     def over(self, now: float) -> list[str]:
-        """Return the workers that surely do nothing any more: lease and send deadline have passed. By id."""
-        return sorted(worker for worker, until in self._until.items() if now >= until + self.timing.send_deadline)
+        """Return the workers that surely do nothing any more, by id."""
+        return sorted(worker for worker in self._until if self.is_over(worker, now))
 
     def next_event(self, now: float) -> float:
         """Return when the next lease ends or the next worker is over."""

@@ -44,7 +44,8 @@ class Worker:
     """An executor that registered. Once `ended`, its session holds nothing and cannot be renewed.
 
     One that is `drained` gets nothing new, in later sessions too, until it is undrained; it is not forgotten before that.
-    `pid` is shown to people, and nothing is decided by it.
+    `pid` is shown to people, and nothing is decided by it. `process` is the name of its process that no other one has; empty: not
+    known.
     """
 
     id: str
@@ -56,6 +57,7 @@ class Worker:
     ended: bool = False
     drained: bool = False
     pid: int = 0
+    process: str = ""
 
 
 @dataclass(frozen=True, slots=True)

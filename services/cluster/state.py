@@ -134,6 +134,10 @@ class State:
         """Return whether the worker is to stop anything that it holds."""
         return any(unit.revoked for unit in self.tables.units.values() if unit.worker == worker)
 
+    def holds_any(self, worker: str) -> bool:
+        """Return whether the worker holds anything."""
+        return any(unit.worker == worker for unit in self.tables.units.values())
+
     def free_units_of(self, worker: str) -> list[Unit]:
         """Let nobody own what a worker held; return that as it is now."""
         return [self.take_back(unit) for unit in [unit for unit in self.tables.units.values() if unit.worker == worker]]

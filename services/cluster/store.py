@@ -29,6 +29,7 @@ _workers = sa.Table(
     sa.Column("ended", sa.Boolean),
     sa.Column("drained", sa.Boolean),
     sa.Column("pid", sa.BigInteger),
+    sa.Column("process", sa.String(128)),
 )
 _connectors = sa.Table(
     "cluster_connectors",
@@ -151,6 +152,7 @@ def _worker_row(worker: Worker) -> dict[str, Any]:
         "ended": worker.ended,
         "drained": worker.drained,
         "pid": worker.pid,
+        "process": worker.process,
     }
 
 

@@ -25,7 +25,17 @@ def register(request: pb.RegisterWorkerRequest) -> Register:
     weight = request.weight or 1
     send_deadline = request.send_deadline.ToTimedelta().total_seconds()
     plugins = frozenset(request.plugins)
-    return Register(request.worker_id, request.address, dict(request.labels), plugins, weight, send_deadline, max(0, request.pid))
+    return Register(
+        request.worker_id,
+        request.address,
+        dict(request.labels),
+        plugins,
+        weight,
+        send_deadline,
+        max(0, request.pid),
+        request.process,
+        frozenset(request.ended_processes),
+    )
 
 
 def offer(request: pb.OfferPluginsRequest) -> Offer:

@@ -38,6 +38,8 @@ class Identity:
         weight: How much it takes compared with others.
         send_deadline: Seconds for which a send of it may be under way.
         pid: Of its process, for people.
+        process: The name of its process, which no other one ever has; empty: it has none.
+        ended_processes: Those that were this worker before and have ended.
     """
 
     worker_id: str
@@ -46,6 +48,8 @@ class Identity:
     weight: int = 1
     send_deadline: float = 0.0
     pid: int = 0
+    process: str = ""
+    ended_processes: Sequence[str] = ()
 
 
 class Membership:
@@ -102,6 +106,8 @@ class Membership:
                 plugins=offered,
                 weight=identity.weight,
                 pid=identity.pid,
+                process=identity.process,
+                ended_processes=identity.ended_processes,
             )
             request.send_deadline.FromNanoseconds(int(identity.send_deadline * 1e9))
             sent = boot_seconds()
@@ -212,17 +218,23 @@ class Membership:
             else:
                 self._offered, backoff = offered, _FIRST_BACKOFF
 
-    async def leave(self) -> None:
-        """End the session in good order: everything has been stopped. The cluster gives the tasks to others at once."""
+    async def leave(self) -> bool:
+        """End the session in good order: everything has been stopped. The cluster gives the tasks to others at once.
+
+        Returns:
+            Whether there is no session any more.
+        """
         session, self.session = self.session, 0
         if not session:
-            return
+            return True
         request = cluster.DeregisterWorkerRequest(worker_id=self._identity.worker_id, session=session)
         try:
             await self._stub.DeregisterWorker(request, timeout=_LEAVE_SECONDS)
         except grpc.RpcError as error:
             # The lease ends by itself; it only takes longer until others go on.
             _log.warning("can't deregister at the cluster service", cause=decode(error).message)
+            return False
+        return True
 
     def _tell_renewed(self, sent: float) -> None:
         if self._isolated and self._lease.holds(boot_seconds()):

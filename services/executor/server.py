@@ -36,6 +36,7 @@ from services.executor.places import Places
 from services.executor.planner import HostPlanner
 from services.executor.plugins import PluginReports, Plugins
 from services.executor.pool import HostPool, Watcher
+from services.executor.predecessors import Predecessors
 from services.executor.runtime.rocketmq import connect
 from services.executor.runtime.task import Endpoints, RocketMQAccess
 from services.executor.scratch import Scratch
@@ -100,6 +101,7 @@ class _Executor:
         environment = of_hosts(os.environ, told)
         self._fresh = FreshHosts(self._scratch, environment)
         self._plugins = Plugins(self._fresh, settings.plugin_seconds)
+        self._predecessors: Predecessors | None = None
         self._worker: Worker | None = None
         self._work: asyncio.Task[None] | None = None
         connect_to_rocketmq = partial(connect, _endpoints(settings), "connect-dead-letters")
@@ -126,13 +128,17 @@ class _Executor:
         """Begin to work; the executor service answers at this address."""
         settings = self._settings
         labels = parse_labels(settings.labels)
+        worker_id = settings.worker_at(address)
+        predecessors = self._predecessors = Predecessors(worker_id)
         identity = Identity(
-            settings.worker_at(address),
+            worker_id,
             settings.reached_at(address),
             labels,
             settings.weight,
             settings.send_deadline_seconds,
             os.getpid(),
+            predecessors.process,
+            predecessors.ended,
         )
         worker = self._worker = Worker(
             identity,
@@ -167,8 +173,8 @@ class _Executor:
 
     async def drain(self) -> None:
         """Every task ends clean, and the worker leaves the cluster."""
-        if self._worker is not None:
-            await self._worker.drain()
+        if self._worker is not None and await self._worker.drain() and self._predecessors is not None:
+            self._predecessors.left()
 
     async def stop(self) -> None:
         """Every host is gone. Call `drain` first."""

@@ -141,8 +141,8 @@ class Worker:
         """Other plugins may be offered now: if so, the cluster service is told. What runs goes on."""
         self._membership.offer_changed()
 
-    async def drain(self) -> None:
-        """Stop everything clean and leave. When it returns nothing runs."""
+    async def drain(self) -> bool:
+        """Stop everything clean and leave; return whether that worked. When it returns nothing runs, or it can't be ended."""
         self._leaving = True
         self._apply(self._lifecycle.drain(time.monotonic()))
         with contextlib.suppress(TimeoutError):  # what is left then is told below
@@ -152,8 +152,8 @@ class Worker:
         if self._lifecycle.alive:
             # Who leaves has stopped everything. The lease ends by itself, and others go on then.
             _log.error("some tasks could not be ended; the worker does not leave before its lease ends")
-        else:
-            await self._membership.leave()
+            return False
+        return await self._membership.leave()
 
     # What hosts say (pool.Watcher).
 

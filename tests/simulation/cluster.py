@@ -183,11 +183,11 @@ class Term:
         random, worker = self._world.random, stream.worker
         if self._close(stream) and worker is not None and random.random() < 0.7:
             told_after = random.choice((0.0, 0.5, 2.0))
-            self._server.after(random.choice((0.1, 0.1, 1.0, 3.0)), partial(self._judge, worker, stream.session, told_after))
+            self._server.after(random.choice((0.1, 0.1, 1.0, 3.0)), partial(self._judge, stream, worker, told_after))
 
-    def _judge(self, worker: str, session: int, told_after: float) -> None:
-        if worker not in self._world.processes:
-            self._server.after(told_after, lambda: self._submit(WorkerGone(worker, session), None))
+    def _judge(self, stream: Stream, worker: str, told_after: float) -> None:
+        if stream.client.name not in self._world.processes:
+            self._server.after(told_after, lambda: self._submit(WorkerGone(worker, stream.session), None))
 
     # The coordinator.
 

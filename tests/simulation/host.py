@@ -39,12 +39,16 @@ class Sides:
         exactly_once: The sink stores positions with the data; otherwise it is at least once.
         failing: The connectors whose idle tasks fail.
         map_changes: The topic's queues and the keys change. Where they do not, nobody asks for queues or stores the map.
+        machines: By name: the processes of workers that were started there, and have left a file on its disk.
+        keeps_files: Files last longer than processes.
     """
 
     produced: dict[str, list[bytes | None]] = field(default_factory=dict)
     exactly_once: bool = True
     failing: set[str] = field(default_factory=set)
     map_changes: bool = False
+    machines: "dict[str, list[Worker]]" = field(default_factory=dict)
+    keeps_files: bool = True
 
     def plan(self, connector: str, config: Mapping[str, str]) -> tuple[Mapping[str, str], ...]:
         """Split a connector into tasks: a source by its partitions, a sink by queues (which its tasks deal out themselves)."""

@@ -36,6 +36,10 @@ MAP_CHANGES = (4, 5, 8)
 """In seeds with these last digits the queue map changes; all others are what they were before there was such a thing."""
 
 
+NO_FILES = (3, 8, 9)
+"""In seeds with these last digits a worker's machine keeps no files: a worker can't prove that the process before has ended."""
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """How a run went. `broken` is the invariant that did not hold, if one did not."""
@@ -74,6 +78,7 @@ class Simulation:
         self._keyed = random.random() < 0.5
         self.profile = random.choices(list(Profile), (55, 25, 20))[0]
         self.sides.map_changes = seed % 10 in MAP_CHANGES
+        self.sides.keeps_files = seed % 10 not in NO_FILES
         if self.sides.map_changes:
             # What a producer that was stopped brings late stands in the queue of its map, where nothing says that it is late.
             self.profile = Profile.DEATHS

@@ -46,8 +46,10 @@ _POLICY = Policy(stop=4.0)
 class Worker(Process):
     """Mirrors executor/worker.Worker, membership.Membership, pool.HostPool and reports.Reports, each by the method named alike."""
 
-    def __init__(self, world: World, name: str, sides: Sides, checks: Checks) -> None:
+    def __init__(self, world: World, name: str, sides: Sides, checks: Checks, worker_id: str = "") -> None:
+        """`name` is the machine's; `worker_id`: the id of the worker, if it is not called like its machine."""
         super().__init__(world, name)
+        self._id = worker_id or name
         self._sides = sides
         self._checks = checks
         self._lifecycle = Lifecycle(_POLICY, world.random)
@@ -61,6 +63,10 @@ class Worker(Process):
         self.alone = False
         self._runs = 0
         self._leaving = False
+        before = sides.machines.setdefault(name, [])
+        self._process = f"{name}{len(before)}"
+        self._ended_processes = frozenset(one._process for one in before if not one.alive and sides.keeps_files)
+        before.append(self)
         self.session = 0
         self.on_death.append(self._end_hosts)
         self.spawn(self._be_member())
@@ -93,7 +99,7 @@ class Worker(Process):
 
     def _join(self) -> Steps:
         backoff = 0.1
-        event = Register(self.name, "h:1", {}, PLUGINS)
+        event = Register(self._id, "h:1", {}, PLUGINS, process=self._process, ended_processes=self._ended_processes)
         while True:
             sent = self.clock()
             try:
@@ -125,7 +131,7 @@ class Worker(Process):
                 return
 
     def _beat(self, sent: float) -> Steps:
-        args = self.name, self.session
+        args = self._id, self.session
         try:
             seconds = yield from self._cluster.call("heartbeat", args, self.lease.patience(sent))
         except Unavailable:
@@ -172,7 +178,7 @@ class Worker(Process):
             return
         server = self.world.processes.get(self._cluster.name)
         if isinstance(server, ClusterServer) and (self._stream is None or not server.tells(self._stream)):
-            self._stream = Stream(self, self.name, self.session, self._on_assignments)
+            self._stream = Stream(self, self._id, self.session, self._on_assignments)
             self.world.network.send(self, server, partial(server.watch, self._stream), reliable=True)
 
     def _on_assignments(self, stream: Stream, update: Update) -> None:
@@ -253,9 +259,9 @@ class Worker(Process):
         session, backoff = self.session, 0.1
         key = ClusterKey(*assigned.key)
         event: ReportPlan | ReleaseEvent = (
-            ReportPlan(self.name, session, key.connector_uid, assigned.epoch, end.plan.tasks)
+            ReportPlan(self._id, session, key.connector_uid, assigned.epoch, end.plan.tasks)
             if end.plan is not None
-            else ReleaseEvent(self.name, session, key, assigned.epoch, end.failed, end.permanent, end.opened_generation)
+            else ReleaseEvent(self._id, session, key, assigned.epoch, end.failed, end.permanent, end.opened_generation)
         )
         while session and session == self.session and self._lifecycle.is_wanted(assigned.key, assigned.epoch):
             try:
@@ -281,7 +287,7 @@ class Worker(Process):
         if not self._lifecycle.alive and self.session:
             session, self.session = self.session, 0
             with suppress(ServiceError):  # the lease ends by itself
-                yield from self._cluster.call("event", Deregister(self.name, session), 2.0)
+                yield from self._cluster.call("event", Deregister(self._id, session), 2.0)
         self.kill()
 
     # Reports.
@@ -306,7 +312,7 @@ class Worker(Process):
     def _said(self, assigned: Assigned, state: State, restarts: int) -> Report:
         return Report(
             key=StateKey(*assigned.key),
-            worker=self.name,
+            worker=self._id,
             generation=assigned.generation,
             epoch=assigned.epoch,
             state=state,

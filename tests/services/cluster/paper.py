@@ -64,8 +64,18 @@ class ClusterOnPaper:
         for worker in workers:
             core.heartbeat(self.state, worker, self.sessions[worker], self.now)
 
-    def register(self, worker: str, *, plugins: tuple[str, ...] = ("file_source",), **labels: str) -> int:
-        session = self.answer(Register(worker, f"{worker}:1", labels, frozenset(plugins)))
+    def register(
+        self,
+        worker: str,
+        *,
+        plugins: tuple[str, ...] = ("file_source",),
+        process: str = "first",
+        ended: tuple[str, ...] = (),
+        **labels: str,
+    ) -> int:
+        session = self.answer(
+            Register(worker, f"{worker}:1", labels, frozenset(plugins), process=process, ended_processes=frozenset(ended))
+        )
         self.sessions[worker] = session
         return session
 

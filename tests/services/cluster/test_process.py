@@ -39,7 +39,9 @@ class Lane:
         with suppress(grpc.RpcError):
             if self.given_up is not None:
                 await self.restart(config)
-            request = pb.RegisterWorkerRequest(worker_id=self.worker, address="h:1", plugins=["p"], labels={"zone": self.worker})
+            request = pb.RegisterWorkerRequest(
+                worker_id=self.worker, address="h:1", plugins=["p"], labels={"zone": self.worker}, process="1"
+            )
             session = (await stub.RegisterWorker(request, timeout=60)).session
             self.note_number(session, f"session of {self.worker}")
             async for answer in stub.WatchAssignments(pb.WatchAssignmentsRequest(worker_id=self.worker, session=session)):

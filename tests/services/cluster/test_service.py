@@ -43,7 +43,7 @@ class Client:
             raise decode(error) from error
 
     async def register(self, worker: str, **more: Any) -> int:
-        fields = {"address": "127.0.0.1:9", "plugins": ["file_source"], "labels": {"zone": "a"}} | more
+        fields = {"address": "127.0.0.1:9", "plugins": ["file_source"], "labels": {"zone": "a"}, "process": "1"} | more
         answer = await self.call("RegisterWorker", pb.RegisterWorkerRequest(worker_id=worker, **fields))
         return int(answer.session)
 

@@ -113,6 +113,50 @@ class TestWorkers:
         with pytest.raises(FailedPrecondition, match="has ended"):
             core.heartbeat(running.state, "b", old, running.now)
 
+    def test_the_next_process_gets_work_at_once_where_it_knows_that_the_one_before_has_ended(self, running: ClusterOnPaper) -> None:
+        held = {task for task, worker in running.owners("u1").items() if worker == "b"}
+        running.register("b", process="second", ended=("zeroth", "first"))
+        assert {task for task, worker in running.owners("u1").items() if worker == "b"} == held
+        running.kill_and_restart()
+        running.register("b", process="third", ended=("second",))
+
+    def test_another_process_of_the_same_id_waits_until_the_one_before_is_surely_at_work_no_more(
+        self, running: ClusterOnPaper
+    ) -> None:
+        owners, epochs = running.owners("u1"), running.epochs("u1")
+        for ended in ((), ("another",)):
+            with pytest.raises(FailedPrecondition, match="worker id b is in use") as refused:
+                running.register("b", process="second", ended=ended)
+            assert refused.value.reason == "WORKER_ID_IN_USE"
+        running.pass_time(20)
+        with pytest.raises(FailedPrecondition, match="is in use"):
+            running.register("b", process="second")
+        assert (running.owners("u1"), running.epochs("u1")) == (owners, epochs), "who renews its lease keeps what it holds"
+        running.sessions.pop("b")
+        running.pass_time(6.9)
+        assert running.owners("u1") == owners
+        running.pass_time(0.5)
+        assert "b" not in running.owners("u1").values()
+        running.register("b", process="second")
+
+    def test_where_nobody_else_lives_it_waits_for_the_lease_and_the_send_deadline_and_no_longer(
+        self, running: ClusterOnPaper
+    ) -> None:
+        running.deregister("a")
+        running.sessions.clear()
+        running.pass_time(6.9)
+        with pytest.raises(FailedPrecondition, match="is in use"):
+            running.register("b", process="second")
+        running.pass_time(0.3)
+        running.register("b", process="second")
+        assert set(running.owners("u1").values()) == {"b"}
+
+    def test_who_was_seen_to_be_gone_or_holds_nothing_is_not_waited_for(self, running: ClusterOnPaper) -> None:
+        running.answer(WorkerGone("b", running.sessions["b"]))
+        running.register("b", process="second")
+        running.register("c")
+        running.register("c", process="second")
+
     def test_a_worker_that_offers_other_plugins_keeps_all_it_holds_and_gets_what_it_can_take_now(
         self, running: ClusterOnPaper, connector: MakeConnector
     ) -> None:

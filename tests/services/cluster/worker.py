@@ -61,7 +61,7 @@ class PaperWorker:
                 self.held.clear()
             else:
                 return
-        request = pb.RegisterWorkerRequest(worker_id=self.id, address="127.0.0.1:9", plugins=["p"])
+        request = pb.RegisterWorkerRequest(worker_id=self.id, address="127.0.0.1:9", plugins=["p"], process="1")
         self.session = (await self._cluster.RegisterWorker(request, timeout=2)).session
 
     async def _beat(self) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -63,6 +64,22 @@ def test_an_assigned_task_runs_in_a_host_and_is_reported(executor: Executor, pla
     assert report.epoch == epoch
     assert report.stall_after.seconds == 60
     assert psutil.Process(pid).ppid() == executor.process.pid
+
+
+def test_the_next_process_of_a_worker_that_was_killed_tells_that_it_has_ended(start_executor: Start, plane: Plane) -> None:
+    first = start_executor()
+    plane.wait_for(lambda: plane.registrations)
+    first.process.kill()
+    first.process.wait(60)
+    second = start_executor()
+    plane.wait_for(lambda: len(plane.registrations) == 2)
+    before, after = plane.registrations
+    assert before.process in after.ended_processes
+    assert after.process != before.process
+    second.process.terminate()
+    second.process.wait(60)
+    assert plane.left
+    assert not list(Path(tempfile.gettempdir()).glob(f"rocketconnect-worker-*-{after.process}")), "nothing is left of one that left"
 
 
 def test_a_task_is_paused_and_resumed(executor: Executor, plane: Plane) -> None:

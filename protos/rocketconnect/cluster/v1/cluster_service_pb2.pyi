@@ -213,6 +213,8 @@ class RegisterWorkerRequest(_message.Message):
     WEIGHT_FIELD_NUMBER: _builtins.int
     SEND_DEADLINE_FIELD_NUMBER: _builtins.int
     PID_FIELD_NUMBER: _builtins.int
+    PROCESS_FIELD_NUMBER: _builtins.int
+    ENDED_PROCESSES_FIELD_NUMBER: _builtins.int
     worker_id: _builtins.str
     """Unique among the workers; stays the same when a worker is started again."""
     address: _builtins.str
@@ -221,6 +223,10 @@ class RegisterWorkerRequest(_message.Message):
     """How many tasks it is to have, compared with the others: with 2 twice as many as with 1. From 1 to 100; 0, if not said: 1."""
     pid: _builtins.int
     """The id of its process on its machine, for people; 0: not said."""
+    process: _builtins.str
+    """A name of the process that no other one ever has, here or elsewhere; empty: not said. When it registers again, nothing of its
+    session before is at work.
+    """
     @_builtins.property
     def labels(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """What connectors can ask for: spark=3.5."""
@@ -235,6 +241,10 @@ class RegisterWorkerRequest(_message.Message):
         not said.
         """
 
+    @_builtins.property
+    def ended_processes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Processes that were this worker before, and have surely ended with all that they had started."""
+
     def __init__(
         self,
         *,
@@ -245,10 +255,12 @@ class RegisterWorkerRequest(_message.Message):
         weight: _builtins.int = ...,
         send_deadline: _duration_pb2.Duration | None = ...,
         pid: _builtins.int = ...,
+        process: _builtins.str = ...,
+        ended_processes: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["send_deadline", b"send_deadline"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "labels", b"labels", "pid", b"pid", "plugins", b"plugins", "send_deadline", b"send_deadline", "weight", b"weight", "worker_id", b"worker_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "ended_processes", b"ended_processes", "labels", b"labels", "pid", b"pid", "plugins", b"plugins", "process", b"process", "send_deadline", b"send_deadline", "weight", b"weight", "worker_id", b"worker_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

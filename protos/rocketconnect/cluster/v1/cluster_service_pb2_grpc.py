@@ -29,7 +29,7 @@ class ClusterServiceStub:
     """Owns who does what: at any time one owner of each task.
 
     Errors: FAILED_PRECONDITION (WORKER_FENCED: the session has ended: stop everything and register again; FENCED: the
-    assignment is no longer the caller's).
+    assignment is no longer the caller's; WORKER_ID_IN_USE: another process with this worker id may be at work: ask again).
     """
 
     def __init__(self, channel):
@@ -99,11 +99,14 @@ class ClusterServiceServicer:
     """Owns who does what: at any time one owner of each task.
 
     Errors: FAILED_PRECONDITION (WORKER_FENCED: the session has ended: stop everything and register again; FENCED: the
-    assignment is no longer the caller's).
+    assignment is no longer the caller's; WORKER_ID_IN_USE: another process with this worker id may be at work: ask again).
     """
 
     def RegisterWorker(self, request, context):
-        """A worker joins and gets a session. A second registration of the same id ends the first session.
+        """A worker joins and gets a session. It ends the session that the id had before, if nothing of that can be at work any more: its
+        process asks again, or has ended (see RegisterWorkerRequest), or its lease and the send deadline have passed, or it held nothing.
+
+        Errors: FAILED_PRECONDITION (WORKER_ID_IN_USE: none of this is known; ask again), INVALID_ARGUMENT (WORKER_INVALID).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -257,7 +260,7 @@ class ClusterService:
     """Owns who does what: at any time one owner of each task.
 
     Errors: FAILED_PRECONDITION (WORKER_FENCED: the session has ended: stop everything and register again; FENCED: the
-    assignment is no longer the caller's).
+    assignment is no longer the caller's; WORKER_ID_IN_USE: another process with this worker id may be at work: ask again).
     """
 
     @staticmethod

@@ -30,7 +30,7 @@ class ClusterServiceStub:
     """Owns who does what: at any time one owner of each task.
 
     Errors: FAILED_PRECONDITION (WORKER_FENCED: the session has ended: stop everything and register again; FENCED: the
-    assignment is no longer the caller's).
+    assignment is no longer the caller's; WORKER_ID_IN_USE: another process with this worker id may be at work: ask again).
     """
 
     @_typing.overload
@@ -38,7 +38,11 @@ class ClusterServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> ClusterServiceAsyncStub: ...
     RegisterWorker: _grpc.UnaryUnaryMultiCallable[_cluster_service_pb2.RegisterWorkerRequest, _cluster_service_pb2.RegisterWorkerResponse]
-    """A worker joins and gets a session. A second registration of the same id ends the first session."""
+    """A worker joins and gets a session. It ends the session that the id had before, if nothing of that can be at work any more: its
+    process asks again, or has ended (see RegisterWorkerRequest), or its lease and the send deadline have passed, or it held nothing.
+
+    Errors: FAILED_PRECONDITION (WORKER_ID_IN_USE: none of this is known; ask again), INVALID_ARGUMENT (WORKER_INVALID).
+    """
     OfferPlugins: _grpc.UnaryUnaryMultiCallable[_cluster_service_pb2.OfferPluginsRequest, _cluster_service_pb2.OfferPluginsResponse]
     """A worker offers other plugins than before. It keeps its session, and what it holds: of what it does not offer any more only what
     another worker can take moves there.
@@ -77,12 +81,16 @@ class ClusterServiceAsyncStub(ClusterServiceStub):
     """Owns who does what: at any time one owner of each task.
 
     Errors: FAILED_PRECONDITION (WORKER_FENCED: the session has ended: stop everything and register again; FENCED: the
-    assignment is no longer the caller's).
+    assignment is no longer the caller's; WORKER_ID_IN_USE: another process with this worker id may be at work: ask again).
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     RegisterWorker: _aio.UnaryUnaryMultiCallable[_cluster_service_pb2.RegisterWorkerRequest, _cluster_service_pb2.RegisterWorkerResponse]  # type: ignore[assignment]
-    """A worker joins and gets a session. A second registration of the same id ends the first session."""
+    """A worker joins and gets a session. It ends the session that the id had before, if nothing of that can be at work any more: its
+    process asks again, or has ended (see RegisterWorkerRequest), or its lease and the send deadline have passed, or it held nothing.
+
+    Errors: FAILED_PRECONDITION (WORKER_ID_IN_USE: none of this is known; ask again), INVALID_ARGUMENT (WORKER_INVALID).
+    """
     OfferPlugins: _aio.UnaryUnaryMultiCallable[_cluster_service_pb2.OfferPluginsRequest, _cluster_service_pb2.OfferPluginsResponse]  # type: ignore[assignment]
     """A worker offers other plugins than before. It keeps its session, and what it holds: of what it does not offer any more only what
     another worker can take moves there.
@@ -120,7 +128,7 @@ class ClusterServiceServicer(metaclass=_abc_1.ABCMeta):
     """Owns who does what: at any time one owner of each task.
 
     Errors: FAILED_PRECONDITION (WORKER_FENCED: the session has ended: stop everything and register again; FENCED: the
-    assignment is no longer the caller's).
+    assignment is no longer the caller's; WORKER_ID_IN_USE: another process with this worker id may be at work: ask again).
     """
 
     @_abc_1.abstractmethod
@@ -129,7 +137,11 @@ class ClusterServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _cluster_service_pb2.RegisterWorkerRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_cluster_service_pb2.RegisterWorkerResponse, _abc.Awaitable[_cluster_service_pb2.RegisterWorkerResponse]]:
-        """A worker joins and gets a session. A second registration of the same id ends the first session."""
+        """A worker joins and gets a session. It ends the session that the id had before, if nothing of that can be at work any more: its
+        process asks again, or has ended (see RegisterWorkerRequest), or its lease and the send deadline have passed, or it held nothing.
+
+        Errors: FAILED_PRECONDITION (WORKER_ID_IN_USE: none of this is known; ask again), INVALID_ARGUMENT (WORKER_INVALID).
+        """
 
     @_abc_1.abstractmethod
     def OfferPlugins(
