@@ -75,7 +75,7 @@ class Election:
 
     @property
     def leads(self) -> bool:
-        return self._is_open and self._reign.holds(self._process.clock())
+        return self._is_open and self._reign.holds(self._process.boot_clock())
 
     def step_down(self) -> None:
         """What the leader does has ended: it can't go on."""
@@ -92,7 +92,7 @@ class Election:
             yield TRY_SECONDS
 
     def _renew(self, term: int) -> Steps:
-        asked = self._process.clock()
+        asked = self._process.boot_clock()
         answer = self._seat.transact(self._process, lambda: self._seat.renew(term))
         self._process.point("election: a renewal is under way")
         renewed = yield answer
@@ -108,7 +108,7 @@ class Election:
         self._process.world.note(f"{self._process.name} leads term {term}")
         renewals = self._process.spawn(self._keep_renewing(term))
         leading = self._process.spawn(self._be_leader(term))
-        while not self._over.done and (left := self._reign.until - self._process.clock()) > 0:
+        while not self._over.done and (left := self._reign.until - self._process.boot_clock()) > 0:
             yield self._either(self._over, left)
         renewals.cancel()
         leading.cancel()

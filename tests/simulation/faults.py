@@ -48,6 +48,7 @@ POINTS = (
 KINDS = (
     "kill worker",
     "pause worker",
+    "suspend machine",
     "drain worker",
     "kill host",
     "kill service",
@@ -64,6 +65,9 @@ KINDS = (
     "heal idle",
 )
 """What a script can say."""
+
+SUSPENSIONS = (6, 9)
+"""In seeds with these last digits machines are suspended; all others are what they were before there was such a thing."""
 
 _SERVICES = ("config", *position.REPLICAS, target.NAME, rocketmq.BROKER, state.NAME, *cluster.REPLICAS)
 _SECONDS = (0.3, 1.0, 2.5, 4.0, 6.0, 8.0, 11.0)
@@ -111,6 +115,8 @@ class Faults:
             ]
         if profile is Profile.ISOLATION:
             kinds = [(1, action) for _, action in kinds] + [(9, self._isolate), (5, self._stop_leader), (5, self._replace_worker)]
+        if simulation.world.seed % 10 in SUSPENSIONS and profile is not Profile.DEATHS:
+            kinds += [(9, self._suspend_machine)]
         weighted = [action for weight, action in kinds for _ in range(weight)]
         for _ in range(random.randint(most // 2, most)):
             simulation.world.at(random.uniform(2.0, seconds), random.choice(weighted))
@@ -215,6 +221,31 @@ class Faults:
         worker.pause(seconds)
         for host in worker.hosts:  # type: ignore[attr-defined]
             host.pause(seconds)
+
+    def _suspend_machine(self) -> None:
+        """The machine of a worker stands still, or that of a replica: at any time, or just when a task has sent or committed."""
+        random, seconds = self._random, self._random.choice((*_SECONDS, 14.0))
+        if self._simulation.profile is Profile.DEATHS:
+            # What was in the sockets of a machine stands in the topic twice, as its successor has sent it too: here nothing may.
+            return
+
+        def suspend(process: Process) -> None:
+            # Hosts of tasks are on the machine of their worker.
+            machine = process.name.partition("/")[0]
+            self._world.fault("suspend machine", f"{machine} for {seconds} s")
+            self._world.suspend(machine, seconds)
+
+        if random.random() < 0.5:
+            # What the task does next is in the sockets of its machine then.
+            point = random.choice(
+                ("source: between the look at the lease and the send", "sink: between the look at the lease and the commit")
+            )
+            self._world.traps[point] = lambda process: self._world.at(self._world.now + 0.0004, partial(suspend, process))
+            return
+        names = [self._worker(), self._worker(), random.choice((*cluster.REPLICAS, *position.REPLICAS))]
+        process = self._process(random.choice(names))
+        if process is not None:
+            suspend(process)
 
     def _drain_worker(self) -> None:
         worker = self._process(self._worker())

@@ -64,7 +64,7 @@ class Host(Process):
 
     def __init__(self, worker: "Worker", name: str, assigned: Assigned, sides: Sides, checks: Checks) -> None:
         super().__init__(worker.world, name)
-        self.rate, self.zero = worker.rate, worker.zero
+        self.rate, self.zero, self.slept = worker.rate, worker.zero, worker.asleep()
         self.assigned = assigned
         self.worker_id = worker.name
         self.sides = sides
@@ -94,7 +94,7 @@ class Host(Process):
 
     def may_write(self) -> bool:
         """See checks.Run."""
-        leased = self.continues or self.clock() < self._worker.lease.until + SEND_DEADLINE - _DRIFT
+        leased = self.continues or self.boot_clock() < self._worker.lease.until + SEND_DEADLINE - _DRIFT
         return self.has_begun and self.alive and self._worker.alive and leased
 
     def renew(self, until: float) -> None:
@@ -102,7 +102,7 @@ class Host(Process):
 
     @property
     def has_lease(self) -> bool:
-        return self.continues or self.clock() < self.lease_until
+        return self.continues or self.boot_clock() < self.lease_until
 
     def direct(self, wish: Wish) -> None:
         """Mirrors task.TaskControl."""

@@ -35,7 +35,7 @@ class PositionServer(Process):
         self._store = store
         self._config = config
         self._checks = checks
-        self._seen = Sightings(lambda: int(self.clock() * 1e6), store.drawn.__next__)
+        self._seen = Sightings(lambda: int(self.boot_clock() * 1e6), store.drawn.__next__)
 
     def handle(self, method: str, args: object, reply: Reply) -> None:
         def transact() -> None:

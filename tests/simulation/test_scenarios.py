@@ -138,6 +138,25 @@ def test_a_paused_worker_holds_nothing_when_it_wakes_up_after_its_lease() -> Non
     assert "worker-0" in of_idle(simulation).values()
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_worker_whose_machine_was_suspended_for_longer_than_its_lease_finds_it_over_when_it_is_awake(seed: int) -> None:
+    simulation = settled(seed)
+    world, worker = simulation.world, simulation.world.processes["worker-0"]
+    assert isinstance(worker, Worker)
+    hosts, monotonic = worker.hosts, worker.clock()
+    assert hosts
+    world.suspend("worker-0", 20.0)
+    wait(simulation, 12.0)
+    assert worker.clock() == pytest.approx(monotonic)
+    assert set(of_idle(simulation).values()) == {"worker-1", "worker-2"}
+    assert len(of_idle(simulation)) == 6
+    wait(simulation, 8.0)
+    assert not any(host.has_lease for host in hosts if not host.continues)
+    recover(simulation)
+    wait(simulation, 40.0)
+    assert "worker-0" in of_idle(simulation).values()
+
+
 def test_when_the_cluster_store_goes_back_epochs_do_not_and_everything_runs_again() -> None:
     simulation = settled(4)
     backup = simulation.cluster.load()

@@ -101,7 +101,7 @@ class Worker(Process):
         backoff = 0.1
         event = Register(self._id, "h:1", {}, PLUGINS, process=self._process, ended_processes=self._ended_processes)
         while True:
-            sent = self.clock()
+            sent = self.boot_clock()
             try:
                 session = yield from self._cluster.call("event", event)
             except ServiceError:
@@ -117,7 +117,7 @@ class Worker(Process):
         while True:
             self._watch()
             yield self.lease.pause
-            sent = self.clock()
+            sent = self.boot_clock()
             others = Future()
             if self.lease.needs_others(sent):
                 # With what the cluster service says next it starts with a snapshot.

@@ -80,6 +80,12 @@ class World:
             action()
         self.now = until
 
+    def suspend(self, machine: str, seconds: float) -> None:
+        """Suspend a machine: see Process.suspend."""
+        for process in list(self.processes.values()):
+            if _machine(process) == machine:
+                process.suspend(seconds)
+
     def note(self, what: str) -> None:
         self.story.append(f"{self.now:9.4f} {what}")
 
@@ -109,15 +115,35 @@ class Process:
         self.calls: dict[Future, Action] = {}
         """Calls of this process without an answer yet, and what their clients see of its death."""
         self.backlog: list[Action] = []
+        self.slept = 0.0
+        """For how long its machine had been suspended when that began the last time."""
+        self._suspended_at = self.suspended_until = 0.0
         world.processes[name] = self
 
     def clock(self) -> float:
-        """Seconds of its monotonic clock."""
+        """Seconds of its monotonic clock, which stands still while the machine is suspended."""
+        return self.zero + (self.world.now - self.asleep()) * self.rate
+
+    def boot_clock(self) -> float:
+        """Seconds since its machine started, suspensions included (mirrors kit/clock.boot_seconds)."""
         return self.zero + self.world.now * self.rate
 
+    def asleep(self) -> float:
+        """For how long its machine has been suspended since it started."""
+        return self.slept + max(0.0, min(self.world.now, self.suspended_until) - self._suspended_at)
+
     def after(self, seconds: float, action: Action) -> None:
-        """Call it after so many seconds of its own clock."""
-        self.world.at(self.world.now + max(0.0, seconds) / self.rate, action, self)
+        """Call it after so many seconds of its own monotonic clock."""
+        due = self.clock() + max(0.0, seconds)
+        self.world.at(self.world.now + max(0.0, seconds) / self.rate, partial(self._ring, due, action), self)
+
+    def _ring(self, due: float, action: Action) -> None:
+        left = due - self.clock()
+        if self.asleep() and left > 1e-6:
+            # The clock stood still meanwhile.
+            self.world.at(self.world.now + left / self.rate, partial(self._ring, due, action), self)
+        else:
+            action()
 
     def spawn(self, steps: Steps) -> "Thread":
         return Thread(self, steps)
@@ -136,9 +162,21 @@ class Process:
         self.paused_until = max(self.paused_until, self.world.now + seconds)
         self.world.at(self.paused_until, self._go_on)
 
+    def suspend(self, seconds: float) -> None:
+        """Its machine is suspended for so many seconds: the process, its monotonic clock, its timers and its sockets stand still.
+
+        What it has sent and nobody has got yet goes out when the machine is awake again.
+        """
+        now = self.world.now
+        if self.suspended_until <= now:
+            self.slept, self._suspended_at = self.asleep(), now
+        self.suspended_until = max(self.suspended_until, now + seconds)
+        self.pause(self.suspended_until - now)
+
     def resume(self) -> None:
-        """SIGCONT now."""
+        """SIGCONT, and the machine awake, now."""
         self.paused_until = min(self.paused_until, self.world.now)
+        self.suspended_until = min(self.suspended_until, self.world.now)
         self._go_on()
 
     def _go_on(self) -> None:
@@ -246,7 +284,7 @@ class Network:
             world.faults["delay"] += 1
             delay += random.choice((0.05, 0.3, 1.0))
         at = world.now + delay
-        heals = self._cuts.get(frozenset((_host(source), _host(target))), 0.0)
+        heals = self._cuts.get(frozenset((_machine(source), _machine(target))), 0.0)
         if heals > world.now:
             if not reliable and random.random() < 0.5:
                 return
@@ -255,9 +293,16 @@ class Network:
             world.faults["loss"] += 1
             return
         at = self._last[source, target] = max(at, self._last.get((source, target), 0.0) + 1e-6)
-        world.at(at, arrive, target)
+
+        def leave() -> None:
+            if source.suspended_until > world.now:
+                world.at(source.suspended_until, leave, target)
+            else:
+                arrive()
+
+        world.at(at, leave, target)
 
 
-def _host(process: Process) -> str:
+def _machine(process: Process) -> str:
     """The machine that a process is on: hosts of tasks are named worker/run."""
     return process.name.partition("/")[0]
