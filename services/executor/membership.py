@@ -222,11 +222,11 @@ class Membership:
         """End the session in good order: everything has been stopped. The cluster gives the tasks to others at once.
 
         Returns:
-            Whether there is no session any more.
+            Whether the cluster service has taken note. Without a session it has not: an answer may be under way.
         """
         session, self.session = self.session, 0
         if not session:
-            return True
+            return False
         request = cluster.DeregisterWorkerRequest(worker_id=self._identity.worker_id, session=session)
         try:
             await self._stub.DeregisterWorker(request, timeout=_LEAVE_SECONDS)

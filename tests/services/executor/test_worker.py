@@ -71,8 +71,9 @@ def test_the_next_process_of_a_worker_that_was_killed_tells_that_it_has_ended(st
     plane.wait_for(lambda: plane.registrations)
     first.process.kill()
     first.process.wait(60)
+    beats = len(plane.heartbeats)
     second = start_executor()
-    plane.wait_for(lambda: len(plane.registrations) == 2)
+    plane.wait_for(lambda: len(plane.heartbeats) > beats)
     before, after = plane.registrations
     assert before.process in after.ended_processes
     assert after.process != before.process
