@@ -210,6 +210,12 @@ SOURCE = (
     Option("batch.bytes", "About how many bytes of values are sent at once.", Kind.SIZE, "1MiB", minimum=1, maximum=4 << 20),
     Option("batch.records", "How many records are sent at once at most.", Kind.INT, "10000", minimum=1, maximum=1_000_000),
     Option("linger", "How long a batch that is not full waits for more records.", Kind.DURATION, "0s", maximum=60),
+    Option(
+        "on.gap",
+        "When the broker has lost messages that it had confirmed: fail, or go on behind them and say so.",
+        default="fail",
+        choices=("fail", "skip"),
+    ),
     Option("ordering.msg.enable", "Accepted for RocketMQ Connect's sake: order is always kept.", Kind.BOOL, "true"),
 )
 
@@ -244,7 +250,7 @@ SINK = (
     ),
     Option(
         "on.gap",
-        "When messages between the position and the queue are gone (retention, a recreated topic): fail, or skip them and say so.",
+        "When messages are gone (retention, a recreated topic, a broker that lost data): fail, or skip them and say so.",
         default="fail",
         choices=("fail", "skip"),
     ),

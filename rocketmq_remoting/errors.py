@@ -137,16 +137,15 @@ class QueueGap(PermanentError):
         start: first missing offset.
         end: offset after the last missing one.
         resume_at: the offset to go on from when the gap is accepted.
+        lost: what is missing and why, for people.
         reason: "expired" (below the minimum: retention), "lost" (above the maximum: the broker lost data or the topic
             was created anew), "hole" (missing in the middle) or "replaced" (offsets that were read hold other messages:
             given by who compares, never by a pull).
     """
 
     def __init__(self, queue: MessageQueue, start: int, end: int, resume_at: int, reason: str) -> None:
-        super().__init__(
-            f"queue {queue.topic}/{queue.broker}/{queue.queue_id}: the messages [{start}, {end}) are {_GAPS[reason]}; "
-            f"to accept the loss, go on from offset {resume_at}"
-        )
+        self.lost = f"queue {queue.topic}/{queue.broker}/{queue.queue_id}: the messages [{start}, {end}) are {_GAPS[reason]}"
+        super().__init__(f"{self.lost}; to accept the loss, go on from offset {resume_at}")
         self.queue = queue
         self.start = start
         self.end = end

@@ -69,6 +69,9 @@ class PullStream:
         holes_allowed: offsets in the middle may be missing, as in topics with `cleanup.policy=COMPACTION`.
         on_arrival: called in the connection's thread when an answer has come, or a failure: for those who read several
             streams and wait for any of them. Must be short.
+
+    Attributes:
+        connections: how often it has begun to pull anew; when it rises the broker may have been away in between.
     """
 
     def __init__(
@@ -110,6 +113,7 @@ class PullStream:
         self._foreseeable = False
         self._known_end = 0
         self._pulls = 0
+        self.connections = 0
         self._closed = False
         self._on_arrival = on_arrival
 
@@ -199,6 +203,7 @@ class PullStream:
             with self._lock:
                 self._restart()
                 self._lane = lane
+                self.connections += 1
         with self._lock:
             if self._closed:
                 message = "the stream is closed"

@@ -11,7 +11,7 @@ from rocketmq_remoting.model import MessageQueue, PullStatus
 from services.executor.runtime.queues import text
 
 
-def find_gap(client: Client, queue: MessageQueue, until: int, stored_ms: int) -> QueueGap | None:
+def find_gap(client: Client, queue: MessageQueue, until: int, stored_ms: int, known_end: int = 0) -> QueueGap | None:
     """What is not as it was when a sink read up to an offset; None: nothing, as far as can be told.
 
     What retention has deleted is not looked for: reading on tells.
@@ -21,6 +21,7 @@ def find_gap(client: Client, queue: MessageQueue, until: int, stored_ms: int) ->
         queue: The queue.
         until: The offset behind what was read.
         stored_ms: When the broker stored the message before it, milliseconds since 1970; 0: not known.
+        known_end: A higher end that the broker has told of. What is lost of what was not read yet is a gap behind `until`.
 
     Returns: a gap whose `resume_at` is the first message that was stored later than what was read; where that is not known, the
         end of the queue.
@@ -30,13 +31,15 @@ def find_gap(client: Client, queue: MessageQueue, until: int, stored_ms: int) ->
     """
     end = client.max_offset(queue)
     if until > end:
-        return QueueGap(queue, end, until, min(end, _first_after(client, queue, stored_ms)) if stored_ms else end, "lost")
+        resume_at = min(end, _first_after(client, queue, stored_ms)) if stored_ms else end
+        return QueueGap(queue, end, max(until, known_end), resume_at, "lost")
+    unread = QueueGap(queue, end, known_end, end, "lost") if end < known_end else None
     if not stored_ms or not until:
-        return None
+        return unread
     result = client.pull(queue, until - 1, max_messages=1)
     there = result.status is PullStatus.FOUND and result.batch and result.batch.offsets[0] == until - 1
     if not there or result.batch.store_timestamps_ms[0] == stored_ms:
-        return None
+        return unread
     first = _first_after(client, queue, stored_ms)
     return QueueGap(queue, first, until, first, "replaced")
 

@@ -167,6 +167,12 @@ class Progress:
         piece.batch.open_pieces -= 1
         self._advance(piece.batch.partition)
 
+    def lost(self, queue: MessageQueue, end: int) -> None:
+        """The queue ends here, before what was confirmed: what comes next stands here."""
+        self._ends[queue] = end
+        if queue in self._confirmed:
+            self._confirmed[queue] = deque((min(offset, end), batch) for offset, batch in self._confirmed[queue])
+
     def _advance(self, partition: str) -> None:
         # Invariant 1: the position moves only over batches of which the broker has confirmed every message.
         batches = self._open[partition]

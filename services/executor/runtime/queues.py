@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.record import Offset
@@ -22,6 +22,8 @@ _STREAM = b"\xff\xff\xff\xff"
 """Begins every message of an Arrow IPC stream."""
 _PULL_SECONDS = 1.0
 _BARRIER_SECONDS = 5.0
+_BEFORE_A_LOST_END = 200_000
+"""Messages: what was sent since a broker lost the end of a queue stands among its last ones, wherever that end was."""
 
 
 def text(queue: MessageQueue) -> str:
@@ -41,11 +43,13 @@ class Tail:
 
     Attributes:
         there: By mark key, and with its incarnation, the highest source offset of the connector.
+        start: From where it was read: lower than was asked for when the queue ends before that.
         end: The queue's end up to which it was read.
         gap: What was missing, for people; empty: nothing.
     """
 
     there: Mapping[str, tuple[int, Offset]]
+    start: int
     end: int
     gap: str = ""
 
@@ -101,6 +105,9 @@ def read_tail(
 ) -> Tail:
     """Reads a queue from an offset to its present end and learns what a connector has in it. Call `settle` first.
 
+    A queue that ends before the offset has lost what was there, and what was sent since may stand before it: what is read then are
+    its last messages, 200,000 of them.
+
     Args:
         client: RocketMQ.
         queue: The queue.
@@ -113,6 +120,14 @@ def read_tail(
         RetriableError: the broker is away; call it again.
         InterruptedError: it is to stop.
     """
+    tail = _read(client, queue, start, uid, stopping, sent)
+    if start <= tail.end:
+        return tail
+    lower = max(client.min_offset(queue), tail.end - _BEFORE_A_LOST_END)
+    return replace(_read(client, queue, lower, uid, stopping, sent), gap=_lost(queue, start, tail.end))
+
+
+def _read(client: Client, queue: MessageQueue, start: int, uid: str, stopping: Callable[[], bool], sent: Sent | None) -> Tail:
     end = client.max_offset(queue)
     there: dict[str, tuple[int, Offset]] = {}
     gap = ""
@@ -141,7 +156,7 @@ def read_tail(
                 if run.offsets is not None and run.key.startswith(own):
                     place = (run.incarnation, highest(run.offsets))
                     there[run.key] = max(place, there.get(run.key, place))
-    return Tail(there, max(end, 0) if start <= end else end, gap or _lost(queue, start, end))
+    return Tail(there, start, end, gap)
 
 
 def _add_each(sent: Sent, batch: DecodedBatch, own: str) -> None:
@@ -166,8 +181,6 @@ def _rows_of(body: bytes, place: marks.Place) -> Iterable[Offset]:
 
 
 def _lost(queue: MessageQueue, start: int, end: int) -> str:
-    if start <= end:
-        return ""
     return (
         f"queue {text(queue)} ends at {end}, before {start}, up to which it has held messages: the broker has lost data, or the "
         "topic was created anew"

@@ -13,6 +13,7 @@ from rocketmq_remoting.client import Client
 from rocketmq_remoting.errors import (
     InvalidMessage,
     OutcomeUnknown,
+    QueueGap,
     RetriableError,
     RocketMQError,
     TopicNotFound,
@@ -51,6 +52,19 @@ class Refusal:
 
     piece: Piece
     error: RocketMQError
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Messages that the broker had confirmed, or had told of, are not in their queue any more.
+
+    Attributes:
+        gap: What is lost.
+        floor: What was sent since stands at this queue offset, or behind it.
+    """
+
+    gap: QueueGap
+    floor: int
 
 
 @dataclass(slots=True, eq=False)
@@ -135,13 +149,13 @@ class Sender:
                 return f"broker {lane.queue.broker} has not answered a send to {text(lane.queue)} for {now - lane.sent_at:.0f} s"
         return ""
 
-    def pump(self) -> list[Confirmed | Refusal]:
+    def pump(self) -> list[Confirmed | Refusal | Lost]:
         """Takes the answers that are there and begins the sends that can begin. Does not wait for answers.
 
         Raises:
             PermanentError: of RocketMQ: no permission, say.
         """
-        events: list[Confirmed | Refusal] = []
+        events: list[Confirmed | Refusal | Lost] = []
         for lane in list(self._busy.values()):
             if lane.pending is not None and lane.pending.done():
                 self._answered(lane, lane.pending, events)
@@ -154,8 +168,7 @@ class Sender:
                     del self._busy[lane.queue]
             if lane.pending is not None and lane.waiting:
                 self._prepare(lane.waiting[0])
-        for event in events:
-            self.buffered -= event.piece.size
+        self.buffered -= sum(event.piece.size for event in events if not isinstance(event, Lost))
         return events
 
     def delay(self) -> float:
@@ -189,7 +202,7 @@ class Sender:
 
     # --- one lane
 
-    def _send(self, lane: _Lane, events: list[Confirmed | Refusal]) -> None:
+    def _send(self, lane: _Lane, events: list[Confirmed | Refusal | Lost]) -> None:
         now = time.monotonic()
         if now < lane.not_before or lane.held or self._waits_for_more(lane, now):
             return
@@ -240,7 +253,7 @@ class Sender:
             count += len(piece)
         return pieces
 
-    def _answered(self, lane: _Lane, pending: Pending[SendReceipt], events: list[Confirmed | Refusal]) -> None:
+    def _answered(self, lane: _Lane, pending: Pending[SendReceipt], events: list[Confirmed | Refusal | Lost]) -> None:
         pieces, lane.flying, lane.pending = lane.flying, [], None
         try:
             receipt = pending.result()
@@ -248,6 +261,7 @@ class Sender:
             self._failed(lane, pieces, error, events)
             return
         at = receipt.queue_offset
+        self._compare(lane, at, at, events)
         for piece in pieces:
             after = at + len(piece)
             events.append(Confirmed(piece, at if piece.found_from is None else piece.found_from, after))
@@ -256,12 +270,18 @@ class Sender:
         self._worked(lane)
         lane.most = min(_MOST_MESSAGES, lane.most * 2)
 
+    def _compare(self, lane: _Lane, end: int, floor: int, events: list[Confirmed | Refusal | Lost]) -> None:
+        """Invariant 5: offsets only rise, so a queue that ended before what was known of it has lost what was there."""
+        if end < lane.end:
+            events.append(Lost(QueueGap(lane.queue, end, lane.end, end, "lost"), floor))
+            lane.end = end
+
     def _worked(self, lane: _Lane) -> None:
         lane.trouble = ""
         lane.not_before = 0.0
         lane.backoff.reset()
 
-    def _failed(self, lane: _Lane, pieces: list[Piece], error: RocketMQError, events: list[Confirmed | Refusal]) -> None:
+    def _failed(self, lane: _Lane, pieces: list[Piece], error: RocketMQError, events: list[Confirmed | Refusal | Lost]) -> None:
         if isinstance(error, OutcomeUnknown):
             # Never sent again blindly: it may be there. Invariant 1.
             self._metrics.errors += 1
@@ -330,20 +350,19 @@ class Sender:
             time.sleep(min(left, 0.1))
         return self._closed
 
-    def _looked(self, lane: _Lane, tail: Tail, events: list[Confirmed | Refusal]) -> None:
+    def _looked(self, lane: _Lane, tail: Tail, events: list[Confirmed | Refusal | Lost]) -> None:
         pieces, lane.flying, lane.looking = lane.flying, [], None
-        before = lane.end
+        counts = [self._there(piece, tail) for piece in pieces]
+        self._compare(lane, tail.end - sum(counts), tail.start, events)
         missing: list[Piece] = []
-        for piece in pieces:
-            mark = tail.there.get(piece.key)
-            found = 0 if mark is None or mark[0] != piece.incarnation else piece.up_to(mark[1])
+        for piece, found in zip(pieces, counts, strict=True):
             if found == len(piece):
-                events.append(Confirmed(piece, before if piece.found_from is None else piece.found_from, tail.end))
+                events.append(Confirmed(piece, tail.start if piece.found_from is None else piece.found_from, tail.end))
             else:
                 self.buffered -= piece.size
                 rest = piece.part(found, len(piece)) if found else piece
                 self.buffered += rest.size
-                rest.found_from = before if found and piece.found_from is None else piece.found_from
+                rest.found_from = tail.start if found and piece.found_from is None else piece.found_from
                 missing.append(rest)
         if missing:
             self._metrics.retries += 1
@@ -351,3 +370,9 @@ class Sender:
         if not missing:
             lane.end = max(lane.end, tail.end)
         self._worked(lane)
+
+    @staticmethod
+    def _there(piece: Piece, tail: Tail) -> int:
+        """How many of the first messages of a piece are in its queue."""
+        mark = tail.there.get(piece.key)
+        return 0 if mark is None or mark[0] != piece.incarnation else piece.up_to(mark[1])

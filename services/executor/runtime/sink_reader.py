@@ -39,6 +39,9 @@ class _Reading:
     position: int
     marks: dict[str, SourceMark]
     stored_ms: int
+    end: int = 0
+    """The highest end that the broker has told of."""
+    connections: int = 0
     unsure: bool = False
     told: dict[tuple[str, bool], int] = field(default_factory=dict)
     """By source partition, and whether they were late: the epoch of the messages that were last told to be left out."""
@@ -175,6 +178,7 @@ class SinkReader:
             try:
                 self._compare(reading)
                 batch = reading.stream.next(0, max_bytes=self._piece)
+                self._look_for_breaks(reading)
                 if batch is not None:
                     self._after_quiet(reading)
             except QueueGap as gap:
@@ -188,6 +192,7 @@ class SinkReader:
                 reading.unsure = True
                 self._wait(reading, f"reading {text(queue)}: {error}", None)
                 continue
+            reading.end = max(reading.end, reading.stream.known_end)
             if batch is not None:
                 found = True
                 try:
@@ -258,21 +263,38 @@ class SinkReader:
 
     def _compare(self, reading: _Reading) -> None:
         """What a broker holds may have changed while it was away."""
-        if reading.unsure and reading.stored_ms:
-            gap = continuity.find_gap(self._client, reading.stream.queue, reading.position, reading.stored_ms)
+        if reading.unsure and (reading.stored_ms or reading.end > reading.position):
+            gap = continuity.find_gap(self._client, reading.stream.queue, reading.position, reading.stored_ms, reading.end)
             if gap is not None:
                 raise gap
         reading.unsure = False
 
+    def _look_for_breaks(self, reading: _Reading) -> None:
+        """A stream that has answers left gives them out and begins anew on another connection, without a word of the break."""
+        if reading.stream.connections != reading.connections:
+            reading.unsure = reading.unsure or reading.connections > 0
+            reading.connections = reading.stream.connections
+
     def _after_quiet(self, reading: _Reading) -> None:
         """A topic that was deleted and made anew answers a pull that waited all the while, as if nothing had happened."""
         now = time.monotonic()
-        reading.unsure = now - reading.arrived > _QUIET_SECONDS
+        reading.unsure = reading.unsure or now - reading.arrived > _QUIET_SECONDS
         reading.arrived = now
         self._compare(reading)
 
     def _gap(self, reading: _Reading, gap: QueueGap) -> None:
         """Invariant 5: a gap is reported with its exact range, and passed only when the user has said so."""
+        unread = gap.reason == "lost" and gap.start >= reading.position
+        if unread:
+            # The queue is as it was where it was read; it goes on at the same place.
+            reading.end, reading.unsure = gap.start, False
+            told = f"{gap.lost}; nothing of them was read"
+            if self._skip_gaps:
+                self._log("WARNING", f"{told}; skipped, as on.gap=skip says")
+                reading.stream.seek(reading.position)
+                return
+            msg = f"{told}. Started again, the task goes on behind the gap; with on.gap=skip it does so by itself"
+            raise PermanentError(msg)
         if not self._skip_gaps:
             raise PermanentError(continuity.refusal(gap))
         if gap.reason in ("lost", "replaced"):

@@ -20,7 +20,7 @@ from services.executor.runtime.outcomes import failed
 from services.executor.runtime.pieces import Piece, Progress
 from services.executor.runtime.positions import Committer, Fenced, Opened, Stored
 from services.executor.runtime.rate import RateLimit
-from services.executor.runtime.sender import Refusal, Sender
+from services.executor.runtime.sender import Lost, Refusal, Sender
 from services.executor.runtime.signals import answer_signals
 from services.executor.runtime.source_queues import SourceQueues
 from services.executor.runtime.surroundings import Surroundings
@@ -157,7 +157,9 @@ class SourceRun:
     def _move(self) -> float:
         """Takes answers, begins sends and commits; returns for how many seconds there is nothing more to do."""
         for event in self._sender.pump():
-            if isinstance(event, Refusal):
+            if isinstance(event, Lost):
+                self._lost(event)
+            elif isinstance(event, Refusal):
                 self._refused(event)
             else:
                 self._confirmed(event.piece, event.floor, event.end)
@@ -307,6 +309,20 @@ class SourceRun:
         if piece.dead:
             self._metrics.dead_letters += piece.records
         self._meter.moved(now, 0 if piece.dead else piece.records, piece.values)
+
+    def _lost(self, event: Lost) -> None:
+        """Invariant 5: what the broker has confirmed and lost is told with its range, and passed only when the user has said so."""
+        gap = event.gap
+        self._progress.lost(gap.queue, event.floor)
+        told = (
+            f"{gap.lost}. The broker had confirmed what was sent there, or told of it. To send again what this connector "
+            "had sent, move the positions of its source back"
+        )
+        if self._around.config["on.gap"] == "skip":
+            self._around.reporter.log("WARNING", f"{told}; skipped, as on.gap=skip says")
+            return
+        self._fail(PermanentError(f"{told}. Started again, the task goes on behind the gap; with on.gap=skip it does so by itself"))
+        self._sender.drop_waiting()
 
     def _refused(self, event: Refusal) -> None:
         """The broker will never take this message: the error policy decides, as for every bad record."""
