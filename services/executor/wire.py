@@ -110,6 +110,7 @@ def metrics(value: TaskMetrics) -> states.TaskMetrics:
         lags=[states.QueueLag(queue=lag.queue, messages=lag.messages, position=lag.position) for lag in value.lags],
         source_remaining=value.source_remaining,
         late_skipped=value.late_skipped,
+        gap_messages=value.gap_messages,
         source_positions=[states.SourcePosition(partition=at.partition, offset=at.offset) for at in value.source_positions],
     )
 

@@ -23,6 +23,7 @@ _COUNTERS: Mapping[str, tuple[str, str]] = {
     "bytes_out": ("bytes_out", "Bytes of values confirmed or made durable."),
     "duplicates_skipped": ("duplicates_skipped", "Records dropped because they were there already."),
     "late_skipped": ("late_skipped", "Messages dropped because their epoch was below that of others before them in the queue."),
+    "gap_messages": ("gap_messages", "Messages that were missing in a queue and passed, as on.gap=skip says."),
     "dead_letters": ("dead_letters", "Records given to the dead-letter queue."),
     "records_skipped": ("records_skipped", "Records filtered or skipped by the error policy."),
     "retries": ("retries", "Attempts after the first, of polls, sends and writes."),

@@ -173,6 +173,11 @@ class Progress:
         if queue in self._confirmed:
             self._confirmed[queue] = deque((min(offset, end), batch) for offset, batch in self._confirmed[queue])
 
+    @property
+    def ends(self) -> Mapping[MessageQueue, int]:
+        """Where each queue ends, as far as the broker has confirmed it, or told of it."""
+        return self._ends
+
     def _advance(self, partition: str) -> None:
         # Invariant 1: the position moves only over batches of which the broker has confirmed every message.
         batches = self._open[partition]

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.record import Offset
@@ -95,6 +95,19 @@ def settle(client: Client, brokers: Iterable[str], pause: Callable[[float], obje
         client.barrier(broker, _BARRIER_SECONDS)
 
 
+def settled_end(client: Client, queue: MessageQueue, known: int, pause: Callable[[float], object]) -> int:
+    """The end of a queue; where it is before a known one, after the broker has worked off what was sent to it.
+
+    Raises:
+        RetriableError: the broker is away; call it again.
+    """
+    end = client.max_offset(queue)
+    if end < known:
+        settle(client, [queue.broker], pause)
+        end = client.max_offset(queue)
+    return end
+
+
 def read_tail(
     client: Client,
     queue: MessageQueue,
@@ -124,7 +137,7 @@ def read_tail(
     if start <= tail.end:
         return tail
     lower = max(client.min_offset(queue), tail.end - _BEFORE_A_LOST_END)
-    return replace(_read(client, queue, lower, uid, stopping, sent), gap=_lost(queue, start, tail.end))
+    return _read(client, queue, lower, uid, stopping, sent)
 
 
 def _read(client: Client, queue: MessageQueue, start: int, uid: str, stopping: Callable[[], bool], sent: Sent | None) -> Tail:

@@ -39,8 +39,10 @@ class _Reading:
     position: int
     marks: dict[str, SourceMark]
     stored_ms: int
+    told: int = 0
+    """The end that the broker has told of last."""
     end: int = 0
-    """The highest end that the broker has told of."""
+    """The highest of these, but for those that are lost."""
     connections: int = 0
     unsure: bool = False
     told: dict[tuple[str, bool], int] = field(default_factory=dict)
@@ -119,6 +121,8 @@ class SinkReader:
         self.error: Exception | None = None
         self.late = 0
         """How many messages were left out because of their epoch."""
+        self.passed = 0
+        """How many messages were missing and passed, as on.gap=skip says."""
         self.caught_up = False
         self._thread = threading.Thread(target=self._run, name="sink reader", daemon=True)
 
@@ -192,7 +196,10 @@ class SinkReader:
                 reading.unsure = True
                 self._wait(reading, f"reading {text(queue)}: {error}", None)
                 continue
-            reading.end = max(reading.end, reading.stream.known_end)
+            # An answer of before a loss is no news after it.
+            if reading.stream.known_end != reading.told:
+                reading.told = reading.stream.known_end
+                reading.end = max(reading.end, reading.told)
             if batch is not None:
                 found = True
                 try:
@@ -291,6 +298,7 @@ class SinkReader:
             told = f"{gap.lost}; nothing of them was read"
             if self._skip_gaps:
                 self._log("WARNING", f"{told}; skipped, as on.gap=skip says")
+                self.passed += gap.end - gap.start
                 reading.stream.seek(reading.position)
                 return
             msg = f"{told}. Started again, the task goes on behind the gap; with on.gap=skip it does so by itself"
@@ -302,6 +310,7 @@ class SinkReader:
             msg = f"{gap}; as on.gap=skip says, the task is started again to go on from there"
             raise SystemAway(msg)
         self._log("WARNING", f"{gap}; skipped, as on.gap=skip says")
+        self.passed += gap.end - gap.start
         queue = text(gap.queue)
         nothing = SinkBatch(queue, gap.queue.topic, [], [])
         self._put(Part(queue, reading.position, gap.resume_at, {}, nothing, 0, 0, arrived=time.monotonic()))

@@ -128,6 +128,7 @@ def _behind_gap(around: Surroundings, queue: MessageQueue, position: QueuePositi
     if around.config["on.gap"] != "skip":
         raise PermanentError(continuity.refusal(gap))
     around.reporter.log("WARNING", f"{gap}; skipped, as on.gap=skip says")
+    around.reporter.metrics.gap_messages += gap.end - gap.start
     return continuity.behind(position, gap)
 
 

@@ -54,6 +54,7 @@ class SinkRun:
         self._control = around.control
         self._limits = around.endpoints.limits
         self._metrics = around.reporter.metrics
+        self._passed = self._metrics.gap_messages
         self._meter = Meter(around.reporter, time.monotonic())
         self._queues = {text(queue): queue for queue in positions}
         self._positions = {text(queue): position for queue, position in positions.items()}
@@ -165,6 +166,7 @@ class SinkRun:
         now = time.monotonic()
         self._meter.sample(now, self._batcher.size)
         self._metrics.late_skipped = self._reader.late
+        self._metrics.gap_messages = self._passed + self._reader.passed
         ends = self._reader.known_ends()
         self._metrics.lags = tuple(
             QueueLag(queue, max(0, ends[queue] - position.until), position.until) for queue, position in self._positions.items()

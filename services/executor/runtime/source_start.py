@@ -9,9 +9,10 @@ from rocketconnect_sdk.record import Offset
 from rocketconnect_sdk.source import SourceTask
 from rocketmq_remoting.model import MessageQueue
 from services.executor.runtime.attempts import Stopped
+from services.executor.runtime.lost_tails import LostTails
 from services.executor.runtime.marks import mark_key
 from services.executor.runtime.positions import Opened
-from services.executor.runtime.queues import Sent, read_tail, settle, wait_until
+from services.executor.runtime.queues import Sent, read_tail, settle, settled_end, wait_until
 from services.executor.runtime.source_queues import SourceQueues
 from services.executor.runtime.source_task import SourceRun
 from services.executor.runtime.surroundings import Surroundings
@@ -37,15 +38,32 @@ def begin(around: Surroundings, task: SourceTask, context: TaskContext) -> Sourc
     topics = TopicMaker.of(around.client, around.config)
     queues = _queues(around, topics, opened)
     search = scan_from(known, spec.task, spec.generation, spec.revision)
+    tails = LostTails(around.reporter, skip=around.config["on.gap"] == "skip", ends=search.ends, lost=search.lost)
     found, ends = _look(around, opened, search)
     for queue in (queue for each in queues.known.values() for queue in each if queue not in ends):
-        ends[queue] = insist("asking for the ends of the queues", partial(around.client.max_offset, queue))
-    floors = {**ends, **found.held()}
-    row = Row(spec.generation, spec.revision, floors, search.base, spec.tasks, found.mixed, search.base_mixed)
+        ask = partial(settled_end, around.client, queue, tails.known_end(queue), around.control.wait)
+        ends[queue] = insist("asking for the ends of the queues", ask)
+    for queue, end in ends.items():
+        tails.meet(queue, end)
+    row = Row(
+        spec.generation,
+        spec.revision,
+        {**ends, **found.held()},
+        search.base,
+        spec.tasks,
+        found.mixed,
+        search.base_mixed,
+        {**tails.unmet, **ends},
+        tails.lost,
+    )
     insist("storing where the task begins", partial(around.positions.store, {row_name(spec.task): row.stored(spec.epoch)}))
+    if (refusal := tails.refusal) is not None:
+        raise refusal
     positions = _source_positions(opened)
     insist("starting the source", partial(task.start, positions))
-    return SourceRun(around, task, context, opened=opened, found=found, row=row, ends=ends, topics=topics, queues=queues)
+    return SourceRun(
+        around, task, context, opened=opened, found=found, row=row, ends=ends, topics=topics, queues=queues, tails=tails
+    )
 
 
 def _source_positions(opened: Opened) -> dict[str, Offset]:
@@ -86,6 +104,7 @@ def _look(around: Surroundings, opened: Opened, search: Search) -> tuple[Found, 
     }
     there: dict[MessageQueue, dict[str, tuple[int, Offset]]] = {}
     ends: dict[MessageQueue, int] = {}
+    looked: dict[MessageQueue, int] = {}
     sent = Sent(passed) if search.mixed else None
     for queue, start in sorted(starts.items()):
         read = partial(read_tail, client, queue, start, uid, control.stopping.is_set, sent)
@@ -96,8 +115,8 @@ def _look(around: Surroundings, opened: Opened, search: Search) -> tuple[Found, 
         if tail.gap:
             around.reporter.log("WARNING", tail.gap)
         there[queue] = {key: place for key, place in tail.there.items() if place > passed.get(key, (-1, ()))}
-        ends[queue] = tail.end
-    return Found(there, starts, None if sent is None else sent.offsets), ends
+        looked[queue], ends[queue] = tail.start, tail.end
+    return Found(there, looked, None if sent is None else sent.offsets), ends
 
 
 def _wait(around: Surroundings, opened: Opened, starts: Mapping[MessageQueue, int]) -> float:

@@ -15,10 +15,12 @@ from services.executor.runtime.attempts import FENCED, GaveUp
 from services.executor.runtime.encode import Encoded, Target
 from services.executor.runtime.encoders import encoder
 from services.executor.runtime.failures import Failure, RecordFailed, Stage, beyond, place_of
+from services.executor.runtime.lost_tails import LostTails
 from services.executor.runtime.meter import Meter
 from services.executor.runtime.outcomes import failed
 from services.executor.runtime.pieces import Piece, Progress
 from services.executor.runtime.positions import Committer, Fenced, Opened, Stored
+from services.executor.runtime.queues import settled_end
 from services.executor.runtime.rate import RateLimit
 from services.executor.runtime.sender import Lost, Refusal, Sender
 from services.executor.runtime.signals import answer_signals
@@ -48,6 +50,7 @@ class SourceRun:
         ends: For each queue of the topics that are known an offset before which nothing unconfirmed of ours is.
         topics: Finds the queues of others.
         queues: The queue map.
+        tails: What brokers have lost.
     """
 
     def __init__(
@@ -62,6 +65,7 @@ class SourceRun:
         ends: Mapping[MessageQueue, int],
         topics: TopicMaker,
         queues: SourceQueues,
+        tails: LostTails,
     ) -> None:
         self._around = around
         self._task = task
@@ -73,6 +77,7 @@ class SourceRun:
         self._metrics = around.reporter.metrics
         self._meter = Meter(around.reporter, time.monotonic())
         self._queue_map = queues
+        self._tails = tails
         self._map = dict(queues.known)
         config = around.config
         self._buffer_bytes: int = config["buffer.bytes"]
@@ -311,18 +316,11 @@ class SourceRun:
         self._meter.moved(now, 0 if piece.dead else piece.records, piece.values)
 
     def _lost(self, event: Lost) -> None:
-        """Invariant 5: what the broker has confirmed and lost is told with its range, and passed only when the user has said so."""
-        gap = event.gap
-        self._progress.lost(gap.queue, event.floor)
-        told = (
-            f"{gap.lost}. The broker had confirmed what was sent there, or told of it. To send again what this connector "
-            "had sent, move the positions of its source back"
-        )
-        if self._around.config["on.gap"] == "skip":
-            self._around.reporter.log("WARNING", f"{told}; skipped, as on.gap=skip says")
-            return
-        self._fail(PermanentError(f"{told}. Started again, the task goes on behind the gap; with on.gap=skip it does so by itself"))
-        self._sender.drop_waiting()
+        self._progress.lost(event.gap.queue, event.floor)
+        self._tails.found(event.gap)
+        if (refusal := self._tails.refusal) is not None:
+            self._fail(refusal)
+            self._sender.drop_waiting()
 
     def _refused(self, event: Refusal) -> None:
         """The broker will never take this message: the error policy decides, as for every bad record."""
@@ -379,7 +377,8 @@ class SourceRun:
 
     def _own_row(self, *, clean: bool = False) -> Stored:
         floors = {} if clean else self._progress.floors(self._found.held())
-        row = replace(self._row, floors=floors, mixed=self._found.mixed)
+        ends = {**self._tails.unmet, **self._progress.ends}
+        row = replace(self._row, floors=floors, mixed=self._found.mixed, ends=ends, lost=self._tails.lost)
         return row.stored(self._around.spec.epoch)
 
     def _stored(self, positions: Mapping[str, Stored]) -> None:
@@ -407,7 +406,12 @@ class SourceRun:
         look = partial(insist, f"looking for topic {topic}", partial(self._topics.find, topic, writable=True))
         queues = self._queue_map.of(topic, look)
         for queue in queues:
-            self._add_queue(queue, insist(f"asking for the end of topic {topic}", partial(self._around.client.max_offset, queue)))
+            ask = partial(settled_end, self._around.client, queue, self._tails.known_end(queue), self._control.wait)
+            end = insist(f"asking for the end of topic {topic}", ask)
+            self._add_queue(queue, end)
+            self._tails.meet(queue, end)
+        if (refusal := self._tails.refusal) is not None:
+            raise refusal
         self._map[topic] = queues
         self._put(time.monotonic(), row=True)
         insist(f"storing that topic {topic} is written to", self._store_all)
@@ -448,7 +452,7 @@ class SourceRun:
         self._move()
         # What a predecessor has sent and this one has not read again is still to be skipped, by whoever reads it.
         clean = self._sender.idle and not self._progress.in_flight and not self._found.held()
-        self._put(time.monotonic(), clean=clean)
+        self._put(time.monotonic(), clean=clean, row=bool(self._tails.lost))
         stored = self._committer.flush(self._control.after_stop(limits.commit), clean=clean)
         if self._error is not None:
             return failed(self._error, clean=clean and stored)

@@ -16,6 +16,8 @@ ROW = "~task/"
 """Begins the partitions of the rows that tasks keep for themselves among the positions of their connector."""
 
 Floors = Mapping[MessageQueue, int]
+Ranges = Mapping[MessageQueue, tuple[int, int]]
+"""By queue the offset of the first message, and that behind the last one."""
 
 
 def row_name(task: int) -> str:
@@ -35,6 +37,8 @@ class Row:
         tasks: How many tasks the plan has. 0: not known.
         mixed: Not all messages above the floors went by the queue map of the revision.
         base_mixed: The same of what is above the base.
+        ends: For each queue the end that the broker had confirmed, or had told of; never below its floor.
+        lost: What was lost of that, and nobody has accepted.
     """
 
     generation: int
@@ -44,6 +48,8 @@ class Row:
     tasks: int = 0
     mixed: bool = False
     base_mixed: bool = False
+    ends: Floors = field(default_factory=dict)
+    lost: Ranges = field(default_factory=dict)
 
     def stored(self, epoch: int) -> Stored:
         """As a position."""
@@ -55,21 +61,26 @@ class Row:
             "tasks": self.tasks,
             "mixed": self.mixed,
             "base_mixed": self.base_mixed,
+            "ends": {queue_names.text(queue): end for queue, end in self.ends.items() if self.floors.get(queue) != end},
+            "lost": {queue_names.text(queue): [start, end] for queue, (start, end) in self.lost.items()},
         }
         return Stored((epoch,), 0, resume)
 
     @classmethod
     def parse(cls, resume: Mapping[str, Any]) -> "Row":
         """From what was stored."""
+        floors = {queue_names.parse(name): offset for name, offset in resume["floors"].items()}
         return cls(
             resume["generation"],
             resume["revision"],
-            {queue_names.parse(name): offset for name, offset in resume["floors"].items()},
+            floors,
             {queue_names.parse(name): offset for name, offset in resume["base"].items()},
             resume.get("tasks", 0),
             # Rows of before this was stored do not tell.
             resume.get("mixed", True),
             resume.get("base_mixed", True),
+            {**floors, **{queue_names.parse(name): end for name, end in resume.get("ends", {}).items()}},
+            {queue_names.parse(name): (start, end) for name, (start, end) in resume.get("lost", {}).items()},
         )
 
 
@@ -91,6 +102,24 @@ def lowest(floors: Iterable[Floors]) -> dict[MessageQueue, int]:
     return found
 
 
+def _highest(ends: Iterable[Floors]) -> dict[MessageQueue, int]:
+    found: dict[MessageQueue, int] = {}
+    for each in ends:
+        for queue, end in each.items():
+            found[queue] = max(end, found.get(queue, 0))
+    return found
+
+
+def _united(losses: Iterable[Ranges]) -> dict[MessageQueue, tuple[int, int]]:
+    """For each queue one range that has all of its losses in it."""
+    found: dict[MessageQueue, tuple[int, int]] = {}
+    for each in losses:
+        for queue, (start, end) in each.items():
+            known = found.get(queue, (start, end))
+            found[queue] = (min(start, known[0]), max(end, known[1]))
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Search:
     """What a new owner has to look for in the topic.
@@ -100,37 +129,43 @@ class Search:
         base: What its own row has to carry.
         mixed: Not all that is there went by the queue map of its revision: a queue's highest offset says nothing of other records.
         base_mixed: What its own row has to carry.
+        ends: The ends that the broker had confirmed to earlier owners.
+        lost: What they have found lost and nobody has accepted.
     """
 
     starts: Floors
     base: Floors
     mixed: bool
     base_mixed: bool
+    ends: Floors = field(default_factory=dict)
+    lost: Ranges = field(default_factory=dict)
 
 
 def scan_from(known: Mapping[int, Row], task: int, generation: int, revision: int) -> Search:
     """From where a new owner has to read each queue."""
     own = known.get(task)
     if own is not None and own.generation == generation:
-        return Search(own.floors, own.base, own.mixed or own.revision != revision, own.base_mixed)
+        return Search(own.floors, own.base, own.mixed or own.revision != revision, own.base_mixed, own.ends, own.lost)
     # The first owner in this generation: whoever of the older ones held its partitions did not say where it was last.
     left = [*_left_by(known, generation), *(_base(row) for row in known.values() if row.generation == generation)]
     base = lowest(each.floors for each in left)
     mixed = any(each.mixed or each.revision != revision for each in left if each.floors)
-    return Search(base, base, mixed, mixed)
+    return Search(base, base, mixed, mixed, _highest(each.ends for each in left), _united(each.lost for each in left))
 
 
 @dataclass(frozen=True, slots=True)
 class _Left:
-    """Floors that are left to be looked from, and how what is above them was sent."""
+    """Floors that are left to be looked from, how what is above them was sent, and what was known of the queues."""
 
     floors: Floors
     revision: int
     mixed: bool
+    ends: Floors = field(default_factory=dict)
+    lost: Ranges = field(default_factory=dict)
 
 
 def _own(row: Row) -> _Left:
-    return _Left(row.floors, row.revision, row.mixed)
+    return _Left(row.floors, row.revision, row.mixed, row.ends, row.lost)
 
 
 def _base(row: Row) -> _Left:

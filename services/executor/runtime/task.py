@@ -304,6 +304,7 @@ class TaskMetrics:
     source_remaining: int = 0
     source_positions: tuple[SourcePosition, ...] = ()
     late_skipped: int = 0
+    gap_messages: int = 0
 
 
 class Reporter(Protocol):

@@ -212,6 +212,7 @@ def test_a_gap_ends_the_task_and_is_passed_only_when_the_user_says_so(tasks: Tas
     produce(tasks, values(2, 103))
     third.reporter.wait_for(lambda: third.reporter.metrics.records_out == 5)
     assert third.stop().clean
+    assert third.reporter.metrics.gap_messages == 7
     # All that is in the new topic, what stood there before it was accepted too.
     assert logged(file) == [*values(10), *values(5, 100)]
 

@@ -256,14 +256,15 @@ def test_of_a_message_of_several_incarnations_only_the_highest_counts() -> None:
 
 
 def test_a_row_survives_being_stored() -> None:
-    row = Row(3, 2, {QUEUES[0]: 5}, {QUEUES[1]: 4}, 7, mixed=True)
+    ends, lost = {QUEUES[0]: 5, QUEUES[1]: 9}, {QUEUES[1]: (3, 7)}
+    row = Row(3, 2, {QUEUES[0]: 5}, {QUEUES[1]: 4}, 7, mixed=True, ends=ends, lost=lost)
     assert Row.parse(row.stored(9).resume) == row
     assert rows({"~task/4": row.stored(9), "file": Stored((1,))}) == {4: row}
 
 
 def test_a_row_of_before_maps_were_told_apart_counts_as_mixed() -> None:
     old = {"generation": 1, "revision": 1, "queues": {}, "floors": {"t/b/0": 5}, "base": {}, "tasks": 1}
-    assert Row.parse(old) == Row(1, 1, {QUEUES[0]: 5}, {}, 1, mixed=True, base_mixed=True)
+    assert Row.parse(old) == Row(1, 1, {QUEUES[0]: 5}, {}, 1, mixed=True, base_mixed=True, ends={QUEUES[0]: 5})
 
 
 def test_the_lowest_floor_of_each_queue_counts() -> None:
@@ -298,6 +299,19 @@ def test_when_all_tasks_of_a_generation_have_begun_nobody_looks_for_what_was_bef
         2: Row(1, 1, {QUEUES[0]: 3}, tasks=3),
     }
     assert scan_from(known, 0, 3, 1).starts == {QUEUES[0]: 50}
+
+
+def test_the_first_owner_of_a_generation_knows_the_highest_end_and_every_loss_of_all_tasks_before() -> None:
+    known = {
+        0: Row(1, 1, {}, tasks=2, ends={QUEUES[0]: 7, QUEUES[1]: 2}, lost={QUEUES[0]: (3, 5)}),
+        1: Row(1, 1, {}, tasks=2, ends={QUEUES[0]: 9}, lost={QUEUES[0]: (4, 6)}),
+    }
+    search = scan_from(known, 0, 2, 1)
+    assert (search.starts, search.ends, search.lost) == ({}, {QUEUES[0]: 9, QUEUES[1]: 2}, {QUEUES[0]: (3, 6)})
+    # What it has accepted is over for it, not for the other task.
+    known[0] = Row(2, 1, {}, tasks=2, ends={QUEUES[0]: 1})
+    assert scan_from(known, 0, 2, 1).ends == {QUEUES[0]: 1}
+    assert (scan_from(known, 1, 2, 1).ends, scan_from(known, 1, 2, 1).lost) == ({QUEUES[0]: 9}, {QUEUES[0]: (4, 6)})
 
 
 def test_what_another_revision_has_sent_was_sent_by_another_map_until_it_is_passed() -> None:

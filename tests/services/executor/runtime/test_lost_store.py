@@ -86,6 +86,7 @@ def test_a_tail_that_a_broker_had_confirmed_and_lost_is_told_by_sources_and_sink
     assert "[10, 20)" in outcome.error
     sources["skip"].reporter.wait_for_out(21)
     assert said(sources["skip"], "[10, 20)")
+    assert sources["skip"].reporter.metrics.gap_messages == 10
     assert sources["skip"].stop().clean
     assert tasks.bodies(f"{tasks.topic}-skip") == [*lines(10), "line 20"]
 
@@ -93,3 +94,4 @@ def test_a_tail_that_a_broker_had_confirmed_and_lost_is_told_by_sources_and_sink
     assert outcome.permanent
     assert f"[{KEPT}, {KEPT + LOST})" in outcome.error
     sinks["skip"].reporter.wait_for(lambda: said(sinks["skip"], f"[{KEPT}, {KEPT + LOST})"))
+    sinks["skip"].reporter.wait_for(lambda: sinks["skip"].reporter.metrics.gap_messages == LOST)
