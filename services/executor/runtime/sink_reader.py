@@ -39,7 +39,7 @@ class _Reading:
     position: int
     marks: dict[str, SourceMark]
     stored_ms: int
-    told: int = 0
+    last_end: int = 0
     """The end that the broker has told of last."""
     end: int = 0
     """The highest of these, but for those that are lost."""
@@ -197,9 +197,9 @@ class SinkReader:
                 self._wait(reading, f"reading {text(queue)}: {error}", None)
                 continue
             # An answer of before a loss is no news after it.
-            if reading.stream.known_end != reading.told:
-                reading.told = reading.stream.known_end
-                reading.end = max(reading.end, reading.told)
+            if reading.stream.known_end != reading.last_end:
+                reading.last_end = reading.stream.known_end
+                reading.end = max(reading.end, reading.last_end)
             if batch is not None:
                 found = True
                 try:
