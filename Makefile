@@ -35,7 +35,7 @@ test: setup-tests lint types proto-check ## Set up and check everything but the 
 
 .PHONY: test-all
 test-all: setup-tests lint types proto-check ## Check everything, with the long tests: about three quarters of an hour
-	@$(PYTEST) $(ARGS)
+	@HYPOTHESIS_PROFILE=search $(PYTEST) $(ARGS)
 
 .PHONY: ci
 ci: ## Do what CI does: a clone of HEAD, .ci/run in it, and nothing left behind (ARGS=--chroot: in an empty Debian)

@@ -264,14 +264,6 @@ def _open_without_wait(ledger: Ledger, fence: Fence, seen: Sightings, **_more: i
     return effects, replace(opened, wait=0)
 
 
-def _open_without_deadline(
-    ledger: Ledger, fence: Fence, seen: Sightings, *, now: int, send_deadline: int
-) -> tuple[Effects, Opened]:
-    """Once nobody is confirmed any more, what was sent at the end of that is forgotten."""
-    effects, opened = _open(ledger, fence, seen, now=now, send_deadline=send_deadline)
-    return effects, opened if opened.wait > send_deadline else replace(opened, wait=0)
-
-
 _open = fencing.open_task
 
 
@@ -304,12 +296,6 @@ SUSPENDED = (
 STANDING_IN = (
     _mutation("a confirmation is not remembered", (fencing, "confirm", _confirmed_and_forgotten), found_by=_OWNERS, seed=33),
     _mutation("a new owner ignores the wait", (fencing, "open_task", _open_without_wait), found_by=_OWNERS, seed=33),
-    _mutation(
-        "only the lease of who was confirmed is waited for",
-        (fencing, "open_task", _open_without_deadline),
-        found_by=_OWNERS,
-        seed=2857,
-    ),
     _mutation(
         "fenced tasks are not stopped before the lease is extended",
         (Lifecycle, "refuse", lambda *_: []),

@@ -104,6 +104,7 @@ def test_what_is_recorded_is_what_kafka_connect_does(kafka: Peer) -> None:
 def test_kafka_connect_has_whatever_is_written(reader: Reader, case: tuple[Schema, Any], way: tuple[str, str]) -> None:
     schema, value = case
     assume("" not in names_of(schema))  # Kafka Connect has no field without a name.
+    assume("-0.0" not in repr(case))  # It reads numbers as decimals, and these have no negative zero.
     converter = json_converter(*way)
     answer = sorted_maps(reader.read(way[1], converter.encode(value, schema)))
     assert "error" not in answer

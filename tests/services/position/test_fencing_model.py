@@ -124,13 +124,15 @@ class Positions(RuleBasedStateMachine):
     @rule(fences=st.dictionaries(TASKS, st.tuples(NUMBERS, NUMBERS)))
     def confirm(self, fences: dict[int, tuple[int, int]]) -> None:
         asked = [Fence("u", task, *numbers) for task, numbers in fences.items()]
+        # A worker counts its lease from before it asked.
+        until = self.time + LEASE
         fenced = self.store.confirm("u", asked, LEASE).result(10)
         for fence in asked:
             last = next((each for each in reversed(self.opens) if each.task == fence.task), None)
             shut_out = last == fence and self.owner[fence.task] is None
             assert (fence in fenced) == (shut_out or not self.may_open(fence))
             if fence not in fenced:
-                self.confirmed.append((fence, self.time + LEASE))
+                self.confirmed.append((fence, until))
 
     @rule(partition=PARTITIONS, offset=st.integers(0, 3))
     def alter(self, partition: str, offset: int) -> None:
