@@ -85,14 +85,16 @@ class SourceRun:
             passed = {mark_key(self._uid, name): (stored.incarnation, stored.offset) for name, stored in positions.items()}
             sent = Sent(passed) if search.mixed else None
             for queue, start in sorted(starts.items()):
-                tail, ends[queue] = yield from self._read_tail(queue, start, sent)
+                tail, ends[queue] = yield from self._read_tail(queue, start, sent, search.epochs.get(queue, 0))
                 there[queue] = {key: place for key, place in tail.items() if place > passed.get(key, (-1, ()))}
         for queue in self._queues:
             if queue not in ends:
                 ends[queue] = yield from host.insist(BROKER, "end", queue)
         self._found = Found(there, starts, None if sent is None else sent.offsets)
-        floors, tasks = {**ends, **self._found.held()}, int(spec.task_config["tasks"])
-        self._row = Row(spec.generation, spec.revision, floors, search.base, tasks, self._found.mixed, search.base_mixed)
+        held, tasks = self._found.held(), int(spec.task_config["tasks"])
+        row = Row(spec.generation, spec.revision, {}, search.base, tasks, self._found.mixed, search.base_mixed)
+        row = replace(row, epochs=search.epochs, base_epochs=search.base_epochs)
+        self._row = row.above({**ends, **held}, held, spec.epoch)
         yield from host.store({row_name(spec.key.task): self._row.stored(spec.epoch)})
         self._progress = Progress({name: stored.incarnation for name, stored in positions.items()}, incarnation)
         for partition in self._partitions:
@@ -123,18 +125,17 @@ class SourceRun:
         yield BROKER_SETTLES
         yield from self._host.insist(BROKER, "barrier", None)
 
-    def _read_tail(self, queue: MessageQueue, start: int, sent: Sent | None = None) -> Steps:
+    def _read_tail(self, queue: MessageQueue, start: int, sent: Sent | None, lowest: int) -> Steps:
         """Mirrors queues.read_tail."""
         end = yield from self._host.insist(BROKER, "end", queue)
         pulled = yield from self._host.insist(BROKER, "pull", ({queue: start}, max(0, end - start)))
         there: dict[str, tuple[int, Offset]] = {}
-        for message in map(marks.parse, pulled[queue]):
-            if sent is not None and message is not None and message.key.startswith(f"{self._uid}/"):
-                sent.add(message, [message.offset])
-        for run in marks.runs(pulled[queue]):
-            if run.offsets is not None and run.key.startswith(f"{self._uid}/"):
-                place = (run.incarnation, max(run.offsets))
-                there[run.key] = max(place, there.get(run.key, place))
+        for run, offsets in marks.in_time(pulled[queue], f"{self._uid}/", {}, lowest):
+            place = (run.incarnation, max(offsets))
+            there[run.key] = max(place, there.get(run.key, place))
+            for message in map(marks.parse, pulled[queue][run.start : run.stop]):
+                if sent is not None and message is not None:
+                    sent.add(message, [message.offset])
         return there, end
 
     # source_task
@@ -206,8 +207,9 @@ class SourceRun:
             self._found.passed(mark_key(self._uid, partition), stored.incarnation, stored.offset, drained=drained)
         if moved or clean:
             spec = self._host.assigned
-            floors = {} if clean else self._progress.floors(self._found.held())
-            row = replace(self._row, floors=floors, mixed=self._found.mixed)
+            held = self._found.held()
+            floors = {} if clean else self._progress.floors(held)
+            row = replace(self._row.above(floors, held, spec.epoch), mixed=self._found.mixed)
             self._committer.put({**moved, row_name(spec.key.task): row.stored(spec.epoch)})
 
     def _end(self) -> Steps:
@@ -269,7 +271,7 @@ class SourceRun:
     def _find_out(self, lane: _Lane) -> Steps:
         try:
             yield from self._settle()
-            lane.tail = yield from self._read_tail(lane.queue, lane.end)
+            lane.tail = yield from self._read_tail(lane.queue, lane.end, None, self._host.assigned.epoch)
         except Stopped:
             return
         self._host.wake()

@@ -117,6 +117,22 @@ def runs(raws: Sequence[bytes]) -> list[Run]:
     return _split(raws) if whole is None else [whole]
 
 
+def in_time(raws: Sequence[bytes], prefix: str, newest: dict[str, int], lowest: int) -> Iterator[tuple[Run, Sequence[Offset]]]:
+    """The runs, and their offsets, of a connector's messages that sinks take: what is behind messages of a newer owner is late.
+
+    Args:
+        raws: Encoded properties, in the order of their queue.
+        prefix: Of the connector's keys.
+        newest: By key the highest epoch that was seen before in the queue; is kept up to date.
+        lowest: The epoch that counts for keys that were not seen.
+    """
+    for run in runs(raws):
+        if run.offsets is None or not run.key.startswith(prefix) or run.epoch < newest.get(run.key, lowest):
+            continue
+        newest[run.key] = run.epoch
+        yield run, run.offsets
+
+
 def highest(offsets: Sequence[Offset]) -> Offset:
     """The highest offset of a run."""
     return (int(max(offsets.digits)),) if isinstance(offsets, _Digits) else max(offsets)

@@ -12,7 +12,7 @@ from rocketmq_remoting.errors import QueueGap
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.stream import PullStream
 from services.executor.runtime import marks
-from services.executor.runtime.marks import highest, runs
+from services.executor.runtime.marks import highest, in_time
 
 BROKER_SETTLES = 0.5
 """Seconds: a broker that answers has by then worked off, or refused, whatever reached it before (it refuses requests that waited
@@ -115,6 +115,7 @@ def read_tail(
     uid: str,
     stopping: Callable[[], bool],
     sent: Sent | None = None,
+    lowest: int = 0,
 ) -> Tail:
     """Reads a queue from an offset to its present end and learns what a connector has in it. Call `settle` first.
 
@@ -128,20 +129,25 @@ def read_tail(
         uid: The connector's.
         stopping: Whether it is to stop.
         sent: Is told each record. None: nobody asks.
+        lowest: The lowest epoch that counts: what has a lower one, or one below that of an earlier message of its source partition,
+            was sent late, and sinks leave it out.
 
     Raises:
         RetriableError: the broker is away; call it again.
         InterruptedError: it is to stop.
     """
-    tail = _read(client, queue, start, uid, stopping, sent)
+    tail = _read(client, queue, start, uid, stopping, sent, lowest)
     if start <= tail.end:
         return tail
     lower = max(client.min_offset(queue), tail.end - _BEFORE_A_LOST_END)
-    return _read(client, queue, lower, uid, stopping, sent)
+    return _read(client, queue, lower, uid, stopping, sent, lowest)
 
 
-def _read(client: Client, queue: MessageQueue, start: int, uid: str, stopping: Callable[[], bool], sent: Sent | None) -> Tail:
+def _read(
+    client: Client, queue: MessageQueue, start: int, uid: str, stopping: Callable[[], bool], sent: Sent | None, lowest: int
+) -> Tail:
     end = client.max_offset(queue)
+    newest: dict[str, int] = {}
     there: dict[str, tuple[int, Offset]] = {}
     gap = ""
     own = f"{uid}/"
@@ -163,20 +169,19 @@ def _read(client: Client, queue: MessageQueue, start: int, uid: str, stopping: C
                     gap = _lost(queue, end, left)
                     end = left
                 continue
-            if sent is not None:
-                _add_each(sent, batch, own)
-            for run in runs(batch.raw_properties):
-                if run.offsets is not None and run.key.startswith(own):
-                    place = (run.incarnation, highest(run.offsets))
-                    there[run.key] = max(place, there.get(run.key, place))
+            for run, offsets in in_time(batch.raw_properties, own, newest, lowest):
+                place = (run.incarnation, highest(offsets))
+                there[run.key] = max(place, there.get(run.key, place))
+                if sent is not None:
+                    _add_each(sent, batch, run)
     return Tail(there, start, end, gap)
 
 
-def _add_each(sent: Sent, batch: DecodedBatch, own: str) -> None:
-    for raw, body in zip(batch.raw_properties, batch.bodies, strict=True):
-        place = marks.parse(raw)
-        if place is not None and place.key.startswith(own):
-            sent.add(place, _rows_of(body, place))
+def _add_each(sent: Sent, batch: DecodedBatch, run: marks.Run) -> None:
+    for index in range(run.start, run.stop):
+        place = marks.parse(batch.raw_properties[index])
+        if place is not None:
+            sent.add(place, _rows_of(batch.bodies[index], place))
 
 
 def _rows_of(body: bytes, place: marks.Place) -> Iterable[Offset]:

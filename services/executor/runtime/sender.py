@@ -89,6 +89,7 @@ class Sender:
     Args:
         client: RocketMQ.
         uid: The connector's, to know its messages in a queue.
+        epoch: Of the task: what was sent under a lower one is not its own.
         lease: Nothing is written after it has ended.
         control: Woken when an answer has come.
         metrics: Failed sends and those that are tried again are counted in it.
@@ -100,6 +101,7 @@ class Sender:
         self,
         client: Client,
         uid: str,
+        epoch: int,
         lease: Lease,
         control: TaskControl,
         metrics: TaskMetrics,
@@ -109,6 +111,7 @@ class Sender:
     ) -> None:
         self._client = client
         self._uid = uid
+        self._epoch = epoch
         self._lease = lease
         self._control = control
         self._metrics = metrics
@@ -334,7 +337,7 @@ class Sender:
                     began = time.monotonic()
                     settle(self._client, [queue.broker], self._pause)
                     self._settled[queue.broker] = began
-                return read_tail(self._client, queue, start, self._uid, self._stopping)
+                return read_tail(self._client, queue, start, self._uid, self._stopping, lowest=self._epoch)
             except (RetriableError, TopicNotFound):
                 # No limit: without the answer nothing can go on, and the task says what it waits for.
                 if self._pause(backoff.pause()):

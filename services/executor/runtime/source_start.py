@@ -48,14 +48,16 @@ def begin(around: Surroundings, task: SourceTask, context: TaskContext) -> Sourc
     row = Row(
         spec.generation,
         spec.revision,
-        {**ends, **found.held()},
+        {},
         search.base,
         spec.tasks,
         found.mixed,
         search.base_mixed,
         {**tails.unmet, **ends},
         tails.lost,
-    )
+        search.epochs,
+        search.base_epochs,
+    ).above({**ends, **found.held()}, found.held(), spec.epoch)
     insist("storing where the task begins", partial(around.positions.store, {row_name(spec.task): row.stored(spec.epoch)}))
     if (refusal := tails.refusal) is not None:
         raise refusal
@@ -107,7 +109,7 @@ def _look(around: Surroundings, opened: Opened, search: Search) -> tuple[Found, 
     looked: dict[MessageQueue, int] = {}
     sent = Sent(passed) if search.mixed else None
     for queue, start in sorted(starts.items()):
-        read = partial(read_tail, client, queue, start, uid, control.stopping.is_set, sent)
+        read = partial(read_tail, client, queue, start, uid, control.stopping.is_set, sent, search.epochs.get(queue, 0))
         try:
             tail = insist("looking into the topic for what is there already", read)
         except InterruptedError:

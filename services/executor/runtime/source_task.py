@@ -88,6 +88,7 @@ class SourceRun:
         self._sender = Sender(
             around.client,
             around.spec.connector_uid,
+            around.spec.epoch,
             around.lease,
             around.control,
             self._metrics,
@@ -376,10 +377,11 @@ class SourceRun:
         self._committer.put({**moved, row_name(self._around.spec.task): self._own_row(clean=clean)})
 
     def _own_row(self, *, clean: bool = False) -> Stored:
-        floors = {} if clean else self._progress.floors(self._found.held())
+        held, epoch = self._found.held(), self._around.spec.epoch
+        floors = {} if clean else self._progress.floors(held)
         ends = {**self._tails.unmet, **self._progress.ends}
-        row = replace(self._row, floors=floors, mixed=self._found.mixed, ends=ends, lost=self._tails.lost)
-        return row.stored(self._around.spec.epoch)
+        row = replace(self._row.above(floors, held, epoch), mixed=self._found.mixed, ends=ends, lost=self._tails.lost)
+        return row.stored(epoch)
 
     def _stored(self, positions: Mapping[str, Stored]) -> None:
         self._metrics.commits += 1

@@ -39,6 +39,8 @@ class Row:
         base_mixed: The same of what is above the base.
         ends: For each queue the end that the broker had confirmed, or had told of; never below its floor.
         lost: What was lost of that, and nobody has accepted.
+        epochs: For each queue the lowest epoch that counts above its floor; what has a lower one is late there. None: any counts.
+        base_epochs: The same above the base.
     """
 
     generation: int
@@ -50,6 +52,19 @@ class Row:
     base_mixed: bool = False
     ends: Floors = field(default_factory=dict)
     lost: Ranges = field(default_factory=dict)
+    epochs: Floors = field(default_factory=dict)
+    base_epochs: Floors = field(default_factory=dict)
+
+    def above(self, floors: Floors, held: Collection[MessageQueue], epoch: int) -> "Row":
+        """The row with the floors of now.
+
+        Args:
+            floors: They.
+            held: The queues whose floor is still that of a predecessor: what it and those before it have sent is above it.
+            epoch: Of the owner. It alone has sent what is above the other floors, as long as nobody sends who has lost the task.
+        """
+        epochs = {queue: self.epochs.get(queue, 0) if queue in held else epoch for queue in floors}
+        return replace(self, floors=floors, epochs={queue: lowest for queue, lowest in epochs.items() if lowest})
 
     def stored(self, epoch: int) -> Stored:
         """As a position."""
@@ -63,6 +78,8 @@ class Row:
             "base_mixed": self.base_mixed,
             "ends": {queue_names.text(queue): end for queue, end in self.ends.items() if self.floors.get(queue) != end},
             "lost": {queue_names.text(queue): [start, end] for queue, (start, end) in self.lost.items()},
+            "epochs": {queue_names.text(queue): epoch for queue, epoch in self.epochs.items()},
+            "base_epochs": {queue_names.text(queue): epoch for queue, epoch in self.base_epochs.items()},
         }
         return Stored((epoch,), 0, resume)
 
@@ -81,6 +98,8 @@ class Row:
             resume.get("base_mixed", True),
             {**floors, **{queue_names.parse(name): end for name, end in resume.get("ends", {}).items()}},
             {queue_names.parse(name): (start, end) for name, (start, end) in resume.get("lost", {}).items()},
+            {queue_names.parse(name): epoch for name, epoch in resume.get("epochs", {}).items()},
+            {queue_names.parse(name): epoch for name, epoch in resume.get("base_epochs", {}).items()},
         )
 
 
@@ -131,6 +150,8 @@ class Search:
         base_mixed: What its own row has to carry.
         ends: The ends that the broker had confirmed to earlier owners.
         lost: What they have found lost and nobody has accepted.
+        epochs: The lowest epoch that counts in each queue: a sink has left out what came later with a lower one.
+        base_epochs: What its own row has to carry.
     """
 
     starts: Floors
@@ -139,18 +160,25 @@ class Search:
     base_mixed: bool
     ends: Floors = field(default_factory=dict)
     lost: Ranges = field(default_factory=dict)
+    epochs: Floors = field(default_factory=dict)
+    base_epochs: Floors = field(default_factory=dict)
 
 
 def scan_from(known: Mapping[int, Row], task: int, generation: int, revision: int) -> Search:
     """From where a new owner has to read each queue."""
     own = known.get(task)
     if own is not None and own.generation == generation:
-        return Search(own.floors, own.base, own.mixed or own.revision != revision, own.base_mixed, own.ends, own.lost)
+        mixed = own.mixed or own.revision != revision
+        return Search(own.floors, own.base, mixed, own.base_mixed, own.ends, own.lost, own.epochs, own.base_epochs)
     # The first owner in this generation: whoever of the older ones held its partitions did not say where it was last.
     left = [*_left_by(known, generation), *(_base(row) for row in known.values() if row.generation == generation)]
     base = lowest(each.floors for each in left)
     mixed = any(each.mixed or each.revision != revision for each in left if each.floors)
-    return Search(base, base, mixed, mixed, _highest(each.ends for each in left), _united(each.lost for each in left))
+    # Whose a source partition was is not known: the lowest counts.
+    lowest_epochs = lowest({queue: each.epochs.get(queue, 0) for queue in each.floors} for each in left)
+    epochs = {queue: epoch for queue, epoch in lowest_epochs.items() if epoch}
+    ends, lost = _highest(each.ends for each in left), _united(each.lost for each in left)
+    return Search(base, base, mixed, mixed, ends, lost, epochs, epochs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,16 +188,17 @@ class _Left:
     floors: Floors
     revision: int
     mixed: bool
+    epochs: Floors
     ends: Floors = field(default_factory=dict)
     lost: Ranges = field(default_factory=dict)
 
 
 def _own(row: Row) -> _Left:
-    return _Left(row.floors, row.revision, row.mixed, row.ends, row.lost)
+    return _Left(row.floors, row.revision, row.mixed, row.epochs, row.ends, row.lost)
 
 
 def _base(row: Row) -> _Left:
-    return _Left(row.base, row.revision, row.base_mixed)
+    return _Left(row.base, row.revision, row.base_mixed, row.base_epochs)
 
 
 def _left_by(known: Mapping[int, Row], generation: int) -> list[_Left]:

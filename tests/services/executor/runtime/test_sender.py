@@ -20,7 +20,7 @@ from tests.services.executor.runtime.conftest import Tasks, produce, values
 
 pytestmark = pytest.mark.rocketmq
 
-UID, KEPT, KNOWN = "c", 10, 15
+UID, EPOCH, KEPT, KNOWN = "c", 1, 10, 15
 Events = list[Confirmed | Refusal | Lost]
 
 
@@ -35,7 +35,7 @@ def queue(tasks: Tasks) -> MessageQueue:
 def sender(tasks: Tasks, queue: MessageQueue) -> Iterator[Sender]:
     lease = Lease()
     lease.renew(boot_seconds() + 600)
-    made = Sender(tasks.client, UID, lease, TaskControl(), TaskMetrics(), batch_bytes=1 << 20)
+    made = Sender(tasks.client, UID, EPOCH, lease, TaskControl(), TaskMetrics(), batch_bytes=1 << 20)
     made.add_queue(queue, KNOWN)
     yield made
     made.close()
@@ -45,7 +45,7 @@ def piece_of(queue: MessageQueue, *numbers: int) -> Piece:
     offsets = [(number,) for number in numbers]
     batch = ReadBatch("p", "p", offsets[-1], 0.0, open_pieces=1)
     bodies = [b"record %d" % number for number in numbers]
-    return Piece(batch, queue, mark_key(UID, "p"), 0, offsets, bodies, Stamper(UID, 1, "p", 0).stamp(offsets))
+    return Piece(batch, queue, mark_key(UID, "p"), 0, offsets, bodies, Stamper(UID, EPOCH, "p", 0).stamp(offsets))
 
 
 def sent(sender: Sender, *pieces: Piece) -> Events:

@@ -257,7 +257,8 @@ def test_of_a_message_of_several_incarnations_only_the_highest_counts() -> None:
 
 def test_a_row_survives_being_stored() -> None:
     ends, lost = {QUEUES[0]: 5, QUEUES[1]: 9}, {QUEUES[1]: (3, 7)}
-    row = Row(3, 2, {QUEUES[0]: 5}, {QUEUES[1]: 4}, 7, mixed=True, ends=ends, lost=lost)
+    epochs = {QUEUES[0]: 8}
+    row = Row(3, 2, {QUEUES[0]: 5}, {QUEUES[1]: 4}, 7, mixed=True, ends=ends, lost=lost, epochs=epochs, base_epochs={QUEUES[1]: 7})
     assert Row.parse(row.stored(9).resume) == row
     assert rows({"~task/4": row.stored(9), "file": Stored((1,))}) == {4: row}
 
@@ -280,6 +281,20 @@ def test_the_first_owner_of_a_generation_looks_from_the_lowest_floor_of_all_task
     known[0] = Row(2, 1, {QUEUES[0]: 50}, base)
     assert scan_from(known, 1, 2, 1) == search
     assert scan_from(known, 0, 2, 1) == Search({QUEUES[0]: 50}, base, mixed=False, base_mixed=False)
+
+
+def test_above_a_floor_that_has_passed_its_owners_messages_nothing_counts_that_an_older_owner_sends_late() -> None:
+    row = Row(1, 1, {}, epochs={QUEUES[0]: 3, QUEUES[1]: 4}).above({QUEUES[0]: 5, QUEUES[1]: 6}, {QUEUES[0]}, 9)
+    assert (row.floors, row.epochs) == ({QUEUES[0]: 5, QUEUES[1]: 6}, {QUEUES[0]: 3, QUEUES[1]: 9})
+    assert scan_from({0: row}, 0, 1, 1).epochs == row.epochs
+    # Which task of the generation before had a source partition is not known, so what one of them may have sent in time counts.
+    other = Row(1, 1, {}).above({QUEUES[1]: 8}, {}, 7)
+    search = scan_from({0: row, 1: other}, 0, 2, 1)
+    assert search.epochs == search.base_epochs == {QUEUES[0]: 3, QUEUES[1]: 7}
+    assert scan_from({0: Row(2, 1, {}, search.base, base_epochs=search.base_epochs), 1: other}, 1, 2, 1).epochs == search.epochs
+    # A row of before this was stored: any counts.
+    old = Row(1, 1, {QUEUES[0]: 2})
+    assert scan_from({0: row, 1: old}, 0, 2, 1).epochs == {QUEUES[1]: 9}
 
 
 def test_what_a_task_that_never_began_should_have_looked_for_is_looked_for_in_the_next_generation() -> None:
