@@ -15,7 +15,7 @@ import httpx
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from bench.workload import BenchFailed
-from rocketconnect_cli.topology import STORES
+from rocketconnect_cli.instance.topology import STORES
 
 _NOWHERE = "127.0.0.1:1"
 _LIMIT_SECONDS = 60.0

@@ -13,7 +13,7 @@ import psutil
 from bench.costs import cores_used
 from bench.workload import BenchFailed
 from rocketconnect_cli.api import Api, connector_path
-from rocketconnect_cli.instance import running
+from rocketconnect_cli.instance.running import running
 from rocketconnect_cli.states import DONE, wait_for
 
 ENGINES = {"native": "file_lines", "spark": "file_sink"}

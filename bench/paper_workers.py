@@ -21,7 +21,7 @@ from rocketconnect.executor.v1.executor_service_pb2_grpc import ExecutorServiceS
 from rocketconnect.state.v1 import state_service_pb2 as state
 from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceStub
 
-from rocketconnect_kit.channel import channel
+from rocketconnect_kit.calls.channel import channel
 from rocketconnect_kit.settings import ServiceSettings
 
 PLUGIN = "file_source"

@@ -1,15 +1,15 @@
-"""Dead letters, sent again. What is confirmed is noted in the dead-letter topic (rocketconnect_sdk.replay_notes)."""
+"""Dead letters, sent again. What is confirmed is noted in the dead-letter topic (rocketconnect_sdk.letters.replay_notes)."""
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.dead_letters import EDITION_TAG, STAGES, DeadLetter, Filter, Newest, Spans, join_spans, read_spans
 from rocketconnect_sdk.errors import PermanentError, Problem
+from rocketconnect_sdk.letters.dead_letters import EDITION_TAG, STAGES, DeadLetter, Filter, Newest, Spans, join_spans, read_spans
+from rocketconnect_sdk.letters.replay_notes import ReplayNote
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.record import Offset, SourceBatch
-from rocketconnect_sdk.replay_notes import ReplayNote
 from rocketconnect_sdk.source import Plan, Source, SourceTask
 from rocketconnect_sdk.topics import Message, TopicReader
 

@@ -12,8 +12,8 @@ from rocketconnect_sdk.files.checks import file_targets, kind_problems, place_pr
 from rocketconnect_sdk.files.lines import json_line, json_lines, text_line, text_lines
 from rocketconnect_sdk.files.trouble import understood
 from rocketconnect_sdk.options import Config, Option
+from rocketconnect_sdk.permissions.roots import Access, Roots, writing
 from rocketconnect_sdk.record import SinkBatch
-from rocketconnect_sdk.roots import Access, Roots, writing
 from rocketconnect_sdk.sink import (
     Guarantee,
     QueuePosition,

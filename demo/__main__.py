@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from demo import flights
 from rocketconnect_cli.api import Api, ApiError
-from rocketconnect_cli.instance import InstanceFailed, running
+from rocketconnect_cli.instance.running import InstanceFailed, running
 from rocketconnect_cli.states import counter, get_state, state_name, wait_for
 
 HOME = Path(".demo")

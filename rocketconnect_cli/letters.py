@@ -6,8 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from rocketconnect_cli.api import ApiError, Exit
-from rocketconnect_cli.connector import UNITS
-from rocketconnect_sdk.dead_letters import STAGES
+from rocketconnect_cli.commands.connector import UNITS
+from rocketconnect_sdk.letters.dead_letters import STAGES
 
 Name = Annotated[str, typer.Argument(help="The connector that failed at them.")]
 Since = Annotated[str, typer.Option(help="Only those since then: 30m, 2h, 7d ago, or a time such as 2026-01-31T12:00:00Z.")]

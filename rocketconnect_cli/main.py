@@ -9,7 +9,7 @@ INTERRUPTED = 130
 def main() -> None:
     """Runs the command line."""
     try:
-        from rocketconnect_cli.commands import app
+        from rocketconnect_cli.commands.root import app
 
         app()
     except KeyboardInterrupt:

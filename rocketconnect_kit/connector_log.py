@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from google.protobuf.timestamp_pb2 import Timestamp
 from rocketconnect.state.v1 import state_service_pb2 as states
 
-from rocketconnect_kit.status import remote_errors
+from rocketconnect_kit.serving.status import remote_errors
 
 if TYPE_CHECKING:
     from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceAsyncStub

@@ -10,7 +10,7 @@ from wsgiref.simple_server import WSGIServer
 import grpc
 import prometheus_client
 
-from rocketconnect_kit.interception import AroundCalls, ServicerContext
+from rocketconnect_kit.serving.interception import AroundCalls, ServicerContext
 
 CALLS = prometheus_client.Counter(
     "rocketconnect_rpc_calls", "Calls that were answered, by method and canonical code.", ["method", "code"]

@@ -14,7 +14,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from rocketconnect_kit.election import LEASE_SECONDS
+from rocketconnect_kit.leader.election import LEASE_SECONDS
 
 ENV_PREFIX = "ROCKETCONNECT_"
 

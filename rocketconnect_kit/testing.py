@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager
 
 import grpc.aio
 
-from rocketconnect_kit.channel import channel
-from rocketconnect_kit.serve import CallLimits, make_server
+from rocketconnect_kit.calls.channel import channel
+from rocketconnect_kit.serving.server import CallLimits, make_server
 from rocketconnect_kit.settings import ServiceSettings
 
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
 from rocketconnect_kit.errors import FailedPrecondition
-from rocketconnect_kit.interception import AroundCalls, ServicerContext
+from rocketconnect_kit.serving.interception import AroundCalls, ServicerContext
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter

@@ -13,8 +13,8 @@ from uuid import UUID
 
 import pyarrow as pa
 
-from rocketconnect_sdk.arrow_types import by_hand_type, from_arrow_type, readable, to_arrow_type
-from rocketconnect_sdk.compact import Column, Texts
+from rocketconnect_sdk.columns.arrow_types import by_hand_type, from_arrow_type, readable, to_arrow_type
+from rocketconnect_sdk.columns.compact import Column, Texts
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.files.lines import to_json
 from rocketconnect_sdk.record import Offset, Rejected, SinkBatch, SourceBatch

@@ -22,7 +22,8 @@ class TaskContext:
         batch_bytes: About how many bytes of values a batch should have at most.
         batch_records: About how many records a batch should have at most.
         max_record_bytes: A value longer than this cannot be sent in a message.
-        columns: Sources do best to give the values of tables as a Column (rocketconnect_sdk.compact): no object is made of any row.
+        columns: Sources do best to give the values of tables as a Column (rocketconnect_sdk.columns.compact): no object is made of
+            any row.
         topics: RocketMQ's topics, for sources that read them; None: there is no access.
     """
 

@@ -10,8 +10,8 @@ from fractions import Fraction
 from typing import Any
 
 from rocketconnect_sdk.errors import ConfigError, Problem
+from rocketconnect_sdk.permissions.roots import Access, roots
 from rocketconnect_sdk.references import REFERENCE, REFERENCE_FIX, wrong_reference
-from rocketconnect_sdk.roots import Access, roots
 
 
 class Kind(Enum):
@@ -58,7 +58,7 @@ class Option:
         aliases: Other keys that are taken for it, such as those of RocketMQ Connect.
         check: Looks at the parsed value and returns what is wrong with it, or None.
         access: It is the path of a file (or a pattern of paths) that the connector reads, or writes: it is wrong where the executor
-            does not let connectors do so. Open it through rocketconnect_sdk.roots.
+            does not let connectors do so. Open it through rocketconnect_sdk.permissions.roots.
         fix: How to write it right, shown with whatever is wrong with it: "Use 1 to 127 letters and digits, such as orders.".
             Empty: it is made of the kind, the choices, the limits and the default, which do not say what `check` wants.
     """

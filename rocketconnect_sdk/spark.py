@@ -20,8 +20,8 @@ from uuid import UUID
 import msgspec
 import pyarrow as pa
 
-from rocketconnect_sdk.arrow_types import from_arrow_type, inside, readable_type, recast, to_arrow_type
-from rocketconnect_sdk.converters.json_schema import from_json, to_json
+from rocketconnect_sdk.columns.arrow_types import from_arrow_type, inside, readable_type, recast, to_arrow_type
+from rocketconnect_sdk.converters.json.schema import from_json, to_json
 from rocketconnect_sdk.schema import Field, Schema, Type
 
 if TYPE_CHECKING:

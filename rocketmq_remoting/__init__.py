@@ -10,10 +10,10 @@ from rocketmq_remoting.batch import (
     MAX_BATCH_MESSAGES,
     DecodedBatch,
     EncodedBatch,
-    PulledMessage,
     encode_batch,
 )
 from rocketmq_remoting.client import BARRIER_TOPIC, Client
+from rocketmq_remoting.connections.pending import Pending
 from rocketmq_remoting.errors import (
     BrokerBusy,
     BrokerFailed,
@@ -41,6 +41,7 @@ from rocketmq_remoting.errors import (
     Unauthenticated,
     Unsupported,
 )
+from rocketmq_remoting.message import PulledMessage
 from rocketmq_remoting.model import (
     BrokerData,
     Compression,
@@ -57,11 +58,10 @@ from rocketmq_remoting.model import (
     TopicRoute,
 )
 from rocketmq_remoting.numbered import NumberedProperties
-from rocketmq_remoting.pending import Pending
 from rocketmq_remoting.protocol.properties import decode_properties, encode_properties
-from rocketmq_remoting.pulled import PullResult
+from rocketmq_remoting.pulls.pulled import PullResult
+from rocketmq_remoting.pulls.stream import PullStream
 from rocketmq_remoting.sending import encode_messages
-from rocketmq_remoting.stream import PullStream
 
 PendingSend = Pending[SendReceipt]
 PendingPull = Pending[PullResult]

@@ -9,6 +9,8 @@ import time
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from rocketmq_remoting.batch import EncodedBatch
+from rocketmq_remoting.connections.heartbeat import Heartbeat
+from rocketmq_remoting.connections.network import Lane, Network
 from rocketmq_remoting.errors import (
     GroupNotFound,
     InvalidRequest,
@@ -16,9 +18,7 @@ from rocketmq_remoting.errors import (
     RequestTimeout,
     TopicNotFound,
 )
-from rocketmq_remoting.heartbeat import Heartbeat
 from rocketmq_remoting.model import Message, MessageQueue, Permission, SqlFilter
-from rocketmq_remoting.network import Lane, Network
 from rocketmq_remoting.protocol.codes import RequestCode, ResponseCode
 from rocketmq_remoting.protocol.requests import (
     Request,
@@ -29,7 +29,7 @@ from rocketmq_remoting.protocol.requests import (
     queue_fields,
 )
 from rocketmq_remoting.protocol.signature import Credentials
-from rocketmq_remoting.pulling import PullLane
+from rocketmq_remoting.pulls.pulling import PullLane
 from rocketmq_remoting.routes import Routes
 from rocketmq_remoting.sending import Sender, encode_messages
 from rocketmq_remoting.topics import Topics
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from types import TracebackType
 
+    from rocketmq_remoting.connections.pending import Pending
     from rocketmq_remoting.model import SendReceipt, TagFilter, TlsOptions, TopicConfig, TopicRoute
-    from rocketmq_remoting.pending import Pending
     from rocketmq_remoting.protocol.frame import Frame
-    from rocketmq_remoting.pulled import PullResult
+    from rocketmq_remoting.pulls.pulled import PullResult
 
 T = TypeVar("T")
 

@@ -7,6 +7,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from rocketmq_remoting.connections.network import split_address
 from rocketmq_remoting.errors import (
     InvalidRequest,
     NameServersUnavailable,
@@ -14,7 +15,6 @@ from rocketmq_remoting.errors import (
     RocketMQError,
     TopicNotFound,
 )
-from rocketmq_remoting.network import split_address
 from rocketmq_remoting.protocol.codes import RequestCode, ResponseCode
 from rocketmq_remoting.protocol.requests import Request, check
 from rocketmq_remoting.protocol.route import decode_cluster, decode_route, decode_topic_list
@@ -22,8 +22,8 @@ from rocketmq_remoting.protocol.route import decode_cluster, decode_route, decod
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from rocketmq_remoting.connections.network import Network
     from rocketmq_remoting.model import BrokerData, TopicRoute
-    from rocketmq_remoting.network import Network
     from rocketmq_remoting.protocol.frame import Frame
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from rocketmq_remoting.batch import encode_batch
-from rocketmq_remoting.clock import boot_seconds
+from rocketmq_remoting.connections.clock import boot_seconds
 from rocketmq_remoting.errors import InvalidRequest, NotSent, OutcomeUnknown, Refused
 from rocketmq_remoting.protocol.codes import ResponseCode
 from rocketmq_remoting.protocol.properties import UniqueKeys, message_properties
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rocketmq_remoting.batch import EncodedBatch
+    from rocketmq_remoting.connections.network import Network
+    from rocketmq_remoting.connections.pending import Pending
     from rocketmq_remoting.model import Message, MessageQueue, SendReceipt
-    from rocketmq_remoting.network import Network
-    from rocketmq_remoting.pending import Pending
     from rocketmq_remoting.protocol.frame import Frame
     from rocketmq_remoting.protocol.requests import Request
     from rocketmq_remoting.routes import Routes

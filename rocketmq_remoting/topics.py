@@ -15,8 +15,8 @@ from rocketmq_remoting.protocol.route import decode_topic_config
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from rocketmq_remoting.connections.network import Network
     from rocketmq_remoting.model import TopicConfig
-    from rocketmq_remoting.network import Network
     from rocketmq_remoting.routes import Routes
 
 _NAME = re.compile(r"[%|a-zA-Z0-9_-]{1,127}")

@@ -30,7 +30,7 @@ def _openapi(files: list[str], target: Path) -> None:
         described = Path(folder) / "descriptors"
         _protoc("--include_imports", "--include_source_info", f"--descriptor_set_out={described}", *files)
         # In a fresh process: it must see the messages that were generated a moment ago.
-        made = _run(sys.executable, "-m", "services.gateway.openapi", str(described))
+        made = _run(sys.executable, "-m", "services.gateway.api.openapi", str(described))
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(json.dumps(json.loads(made), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

@@ -11,13 +11,13 @@ from typing import Any
 
 from google.protobuf.json_format import MessageToDict
 
-from rocketconnect_cli.plugins import kind_of, told
-from rocketconnect_sdk import runtime_options
-from rocketconnect_sdk.installed import OURS
-from rocketconnect_sdk.loader import plugins
+from rocketconnect_cli.commands.plugins import kind_of, told
+from rocketconnect_sdk.configuration import runtime_options
+from rocketconnect_sdk.plugins.installed import OURS
+from rocketconnect_sdk.plugins.loader import plugins
 from rocketconnect_sdk.transforms import chain
 from services.executor import wire
-from services.executor.host.plugin_jobs import described
+from services.executor.host.jobs.plugins import described
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGE = DOCS / "reference.md"

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from random import Random
 
 from bench.workload import BenchFailed, Options, Sample, Workload
-from services.cluster import core
 from services.cluster.assignment.strategies import STRATEGIES, StrategyName
-from services.cluster.events import Effects, Tick
+from services.cluster.decisions import core
+from services.cluster.decisions.events import Effects, Tick
 from services.cluster.model import Connector, Key, Plan, PlanState, Unit, Wanted, Worker
 from services.cluster.state import Policy, State
 from services.cluster.tables import Tables

@@ -19,7 +19,7 @@ from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceS
 from bench.instance import folder
 from bench.openloop import percentile
 from bench.workload import BenchFailed, Options, Sample, Workload
-from rocketconnect_kit.channel import channel
+from rocketconnect_kit.calls.channel import channel
 from rocketconnect_kit.settings import ServiceSettings
 from tests.servers.postgres import Postgres, PostgresFailed
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from bench import tables
 from bench.registry import registry
 from bench.workload import BenchFailed, Options, Sample, Workload
-from rocketconnect_sdk.compact import Column
+from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.converters import Converter, converter, converter_class
 from rocketconnect_sdk.schema import Schema
 
@@ -55,7 +55,7 @@ def _table(rows: int) -> tuple[Any, Schema]:
     """The flights, with the types that their columns mean rather than those that CSV is read as by itself."""
     from connectors.file_source.table import table_of
     from demo.flights import NULL
-    from rocketconnect_sdk.columns import parse_columns
+    from rocketconnect_sdk.columns.declared import parse_columns
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "flights.csv")

@@ -10,7 +10,7 @@ from bench.instance import folder, instance
 from bench.peers.spark_standalone import spark_standalone
 from bench.workload import Options, Sample, Workload
 from bench.workloads import files, flights
-from rocketconnect_sdk.spark_profiles import PROFILE, PROFILES
+from rocketconnect_sdk.permissions.spark_profiles import PROFILE, PROFILES
 
 LOCAL = "local[*]"
 CLUSTER = "two workers"

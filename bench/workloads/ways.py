@@ -18,9 +18,9 @@ from connectors.file_sink import FileSink, single
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
-from services.executor.runtime import spark_batches
-from services.executor.runtime.spark_batches import Staging, frame_of
-from services.executor.runtime.spark_session import make_session, run_first_jobs
+from services.executor.runtime.sink.spark import batches as spark_batches
+from services.executor.runtime.sink.spark.batches import Staging, frame_of
+from services.executor.runtime.sink.spark.session import make_session, run_first_jobs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -5,14 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocketconnect_sdk.columns import DOC, columns_problem, parse_columns
+from rocketconnect_sdk.columns.declared import DOC, columns_problem, parse_columns
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
 from rocketconnect_sdk.files import AppendedFile, Owner
 from rocketconnect_sdk.files.checks import file_targets, kind_problems, place_problems
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
-from rocketconnect_sdk.roots import Access
+from rocketconnect_sdk.permissions.roots import Access
 from rocketconnect_sdk.sink import DataFrameSink, DataFrameSinkTask, FlushPolicy, Guarantee, Target
 from rocketconnect_sdk.source import Plan
 

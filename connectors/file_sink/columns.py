@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from rocketconnect_sdk.arrow_types import to_arrow_type
+from rocketconnect_sdk.columns.arrow_types import to_arrow_type
 from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.evolution import Policy, Settled, Takes, as_table, nullable, settle
 from rocketconnect_sdk.schema import OPTIONAL_STRING, Field, Schema, Type

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from connectors.file_sink.columns import Columns
 from connectors.file_sink.forms import typed_batches, unwritable
 from connectors.file_sink.jobs import STAGED, check_all_there, parts_of, rows_in, staged_job, uri
-from rocketconnect_sdk.converters.json_schema import from_json, to_json
+from rocketconnect_sdk.columns.objects import rows_of_array
+from rocketconnect_sdk.converters.json.schema import from_json, to_json
 from rocketconnect_sdk.errors import RetriableError
 from rocketconnect_sdk.files import Manifest, ManifestLog, Owner
 from rocketconnect_sdk.files.manifest import sync_directory
 from rocketconnect_sdk.files.trouble import understood
-from rocketconnect_sdk.objects import rows_of_array
-from rocketconnect_sdk.roots import writing
+from rocketconnect_sdk.permissions.roots import writing
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import DataFrameSinkTask, FlushPolicy, QueuePosition, SinkCommit
 
@@ -96,7 +96,7 @@ class DatasetTask(DataFrameSinkTask):
         """See DataFrameSinkTask. Types that Spark has in another form are made when the rows are, in `_rows`."""
         if self._columns is None:
             return None
-        from rocketconnect_sdk.arrow_types import to_arrow_type
+        from rocketconnect_sdk.columns.arrow_types import to_arrow_type
         from rocketconnect_sdk.spark import stored_type
 
         kind = to_arrow_type(self._columns)

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from rocketconnect_sdk.columns.objects import rows_of_array
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.files.lines import json_lines, text_lines, to_json
-from rocketconnect_sdk.objects import rows_of_array
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.spark import to_spark
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from rocketconnect_sdk.errors import PermanentError, RecordError, RetriableError, SystemAway
-from rocketconnect_sdk.roots import writing
+from rocketconnect_sdk.permissions.roots import writing
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

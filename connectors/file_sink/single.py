@@ -13,7 +13,7 @@ from connectors.file_sink.jobs import STAGED, CountedLines, check_all_there, par
 from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.files import AppendedFile, StagedFile
 from rocketconnect_sdk.files.trouble import understood
-from rocketconnect_sdk.roots import writing
+from rocketconnect_sdk.permissions.roots import writing
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import DataFrameSinkTask, FlushPolicy, QueuePosition, SinkCommit
 

@@ -18,12 +18,12 @@ from connectors.file_source.places import last_end, opened, place_problems
 from connectors.file_source.records import Format, JsonLines, Text
 from connectors.file_source.rows import Csv
 from connectors.file_source.task import FileSourceTask, is_glob, is_gzip
-from rocketconnect_sdk.columns import DOC, columns_problem, parse_columns
+from rocketconnect_sdk.columns.declared import DOC, columns_problem, parse_columns
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
+from rocketconnect_sdk.permissions.roots import Access, reading
 from rocketconnect_sdk.record import Offset
-from rocketconnect_sdk.roots import Access, reading
 from rocketconnect_sdk.source import Edge, Plan, Source
 
 _CHECKED = 1000

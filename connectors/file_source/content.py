@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from connectors.file_source.birth import born_ns
 from rocketconnect_sdk.errors import PermanentError
-from rocketconnect_sdk.roots import reading
+from rocketconnect_sdk.permissions.roots import reading
 
 _PIECE = 1 << 18
 _HEADER = 1 << 16

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from rocketconnect_sdk.compact import Column, Numbers, Texts
+from rocketconnect_sdk.columns.compact import Column, Numbers, Texts
 from rocketconnect_sdk.record import Offset, Rejected
 from rocketconnect_sdk.schema import STRING, Schema
 

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import msgspec
 
 from connectors.file_source.records import NOTHING, Cut, Format, Lines, rejected, whole_lines
-from rocketconnect_sdk.compact import Column, Numbers
+from rocketconnect_sdk.columns.compact import Column, Numbers
+from rocketconnect_sdk.columns.texts import TEXTS, read_text
 from rocketconnect_sdk.record import Rejected
 from rocketconnect_sdk.schema import WHOLE, Schema, Type, struct
-from rocketconnect_sdk.texts import TEXTS, read_text
 
 Convert = Callable[[Sequence[str | None]], list[Any]]
 Row = list[str] | Rejected
@@ -145,7 +145,7 @@ class Csv(Format):
         if not used or len(data) > self.limit or self.schema is None or not self._is_for_columns(data):
             return None
         from connectors.file_source.table import table_of
-        from rocketconnect_sdk.text_columns import NotPlain
+        from rocketconnect_sdk.columns.text_columns import NotPlain
 
         try:
             values, ends = table_of(data[:used], self._delimiter, self.schema, self._null)

@@ -6,10 +6,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from rocketconnect_sdk.arrow_types import to_arrow_type
+from rocketconnect_sdk.columns.arrow_types import to_arrow_type
+from rocketconnect_sdk.columns.text_columns import NotPlain, read_texts
+from rocketconnect_sdk.columns.texts import TEXTS
 from rocketconnect_sdk.schema import WHOLE, Schema, Type
-from rocketconnect_sdk.text_columns import NotPlain, read_texts
-from rocketconnect_sdk.texts import TEXTS
 
 _NEWLINE = ord("\n")
 _NUMBER = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
@@ -22,7 +22,7 @@ def table_of(block: bytes, delimiter: str, schema: Schema, null: str | None) -> 
     Args:
         block: Whole lines, each with its newline; at least one.
         delimiter: Between fields.
-        schema: A struct of optional fields, of the types of rocketconnect_sdk.columns.
+        schema: A struct of optional fields, of the types of rocketconnect_sdk.columns.declared.
         null: See Csv.
 
     Raises:

@@ -6,7 +6,7 @@ from connectors.jdbc.dialect import Dialect, Fault, Table
 from connectors.jdbc.place import Place, parse_url
 
 if TYPE_CHECKING:
-    from connectors.jdbc.reading import Reading
+    from connectors.jdbc.reading.dialect import Reading
 
 __all__ = ["Dialect", "Fault", "Place", "Table", "dialect_of", "parse_url", "reading_of"]
 
@@ -32,14 +32,14 @@ def reading_of(place: Place) -> "Reading":
     """How rows of a database are read."""
     match place.kind:
         case "postgres":
-            from connectors.jdbc.reading_postgres import PostgresReading
+            from connectors.jdbc.reading.postgres import PostgresReading
 
             return PostgresReading()
         case "mysql":
-            from connectors.jdbc.reading_mysql import MysqlReading
+            from connectors.jdbc.reading.mysql import MysqlReading
 
             return MysqlReading()
         case _:
-            from connectors.jdbc.reading_sqlite import SqliteReading
+            from connectors.jdbc.reading.sqlite import SqliteReading
 
             return SqliteReading()

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from connectors.jdbc.reading import Reading
+from connectors.jdbc.reading.dialect import Reading
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.verification import Key
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from connectors.jdbc.dialect import CONNECT_SECONDS, LOCK_SECONDS, Connection, Dialect, Fault, Table
 from connectors.jdbc.place import Place
-from rocketconnect_sdk.roots import Access, roots
+from rocketconnect_sdk.permissions.roots import Access, roots
 from rocketconnect_sdk.schema import WHOLE, Field, Schema, Type, Unit, decimal, timestamp
 
 _TYPES = {

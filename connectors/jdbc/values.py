@@ -7,7 +7,7 @@ import pyarrow as pa
 from pyarrow import compute
 
 from rocketconnect_sdk.arrow import to_array
-from rocketconnect_sdk.arrow_types import to_arrow_type
+from rocketconnect_sdk.columns.arrow_types import to_arrow_type
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import Schema, Type
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from connectors.jdbc import dialect_of, parse_url
 from connectors.jdbc.options import CONNECTION
-from rocketconnect_sdk.columns import DOC, columns_problem, parse_columns
+from rocketconnect_sdk.columns.declared import DOC, columns_problem, parse_columns
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
@@ -151,7 +151,7 @@ def _mode_problems(config: Config) -> Iterable[Problem]:
 def _columns_problems(config: Config) -> Iterable[Problem]:
     if not config["columns"]:
         return
-    from rocketconnect_sdk.arrow_types import to_arrow_type
+    from rocketconnect_sdk.columns.arrow_types import to_arrow_type
     from rocketconnect_sdk.spark import stored_type
 
     for field in parse_columns(config["columns"]).fields:

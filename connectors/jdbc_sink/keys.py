@@ -6,9 +6,9 @@ from dataclasses import replace
 import msgspec
 import pyarrow as pa
 
-from rocketconnect_sdk.arrow_types import from_arrow_type, to_arrow_type
+from rocketconnect_sdk.columns.arrow_types import from_arrow_type, to_arrow_type
+from rocketconnect_sdk.columns.objects import rows_of_bytes, rows_of_values
 from rocketconnect_sdk.errors import RecordError
-from rocketconnect_sdk.objects import rows_of_bytes, rows_of_values
 from rocketconnect_sdk.schema import Field, Schema, Type
 from rocketconnect_sdk.spark import to_spark
 

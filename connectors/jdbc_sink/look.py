@@ -11,8 +11,8 @@ from connectors.jdbc_sink.shape import name_problem
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import Policy
 from rocketconnect_sdk.options import Config
+from rocketconnect_sdk.permissions.roots import writing
 from rocketconnect_sdk.references import REFERENCE
-from rocketconnect_sdk.roots import writing
 from rocketconnect_sdk.schema import Type
 
 _SECONDS = 3

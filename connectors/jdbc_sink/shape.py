@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from connectors.jdbc.dialect import Dialect, Table
-from rocketconnect_sdk.arrow_types import readable
+from rocketconnect_sdk.columns.arrow_types import readable
 from rocketconnect_sdk.evolution.fitting import fit
 from rocketconnect_sdk.schema import LENGTH, Field, Schema, Type, Unit
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from connectors.jdbc.reading.table_rows import JdbcRows, table_of
 from connectors.jdbc.session import Session
-from connectors.jdbc.table_rows import JdbcRows, table_of
 from connectors.jdbc_sink.shape import Shape, fitted, met
 from rocketconnect_sdk.schema import Field, Schema, Type
 from rocketconnect_sdk.spark import to_spark

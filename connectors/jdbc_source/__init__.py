@@ -8,10 +8,10 @@ from zoneinfo import ZoneInfo
 from connectors.jdbc import parse_url
 from connectors.jdbc.options import CONNECTION
 from connectors.jdbc_source.place import Mode
+from rocketconnect_sdk.configuration.patterns import patterns_problem
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem, RetriableError, SystemAway
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
-from rocketconnect_sdk.patterns import patterns_problem
 from rocketconnect_sdk.source import Plan, Source
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from connectors.jdbc.reading import Reading
-from rocketconnect_sdk.changes.keys import fits, from_integers, to_integers
+from connectors.jdbc.reading.dialect import Reading
+from rocketconnect_sdk.changes.snapshots.keys import fits, from_integers, to_integers
 from rocketconnect_sdk.record import Offset
 from rocketconnect_sdk.schema import WHOLE, Schema, Type
 

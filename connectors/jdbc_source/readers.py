@@ -11,13 +11,13 @@ import pyarrow as pa
 from pyarrow import compute
 
 from connectors.jdbc.dialect import Dialect
-from connectors.jdbc.reading import Rows
+from connectors.jdbc.reading.dialect import Rows
 from connectors.jdbc.session import Session
 from connectors.jdbc.values import to_column
 from connectors.jdbc_source.place import Order
 from connectors.jdbc_source.tables import Target
-from rocketconnect_sdk.arrow_types import to_arrow_type
-from rocketconnect_sdk.compact import Column
+from rocketconnect_sdk.columns.arrow_types import to_arrow_type
+from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.record import Offset, Rejected, SourceBatch
 from rocketconnect_sdk.schema import WHOLE, Schema, Type

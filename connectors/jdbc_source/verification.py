@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from connectors.jdbc.reading.table_rows import JdbcRows, table_of
 from connectors.jdbc.session import Session
-from connectors.jdbc.table_rows import JdbcRows, table_of
 from connectors.jdbc_source.tables import Wanted, names, topic_of
 from rocketconnect_sdk.verification import CapturedTable, SourceTables, TableRows
 

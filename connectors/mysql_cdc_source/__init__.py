@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocketconnect_sdk.changes import KEY_OPTION, MASK_OPTIONS, OPTIONS
-from rocketconnect_sdk.changes.incremental import INCREMENTAL_OPTIONS, SIGNALS
+from rocketconnect_sdk.changes.snapshots.incremental import INCREMENTAL_OPTIONS, SIGNALS
+from rocketconnect_sdk.configuration.patterns import patterns_problem
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
-from rocketconnect_sdk.patterns import patterns_problem
+from rocketconnect_sdk.permissions.roots import Access
 from rocketconnect_sdk.record import Offset
-from rocketconnect_sdk.roots import Access
 from rocketconnect_sdk.source import Plan, Source, SourceTask
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from connectors.mysql_cdc_source.beginning import GTID_FIX, gtid_problem
 from connectors.mysql_cdc_source.binlog.errors import NotAllowed, NotReady
 from connectors.mysql_cdc_source.binlog.server import (
     Connection,
@@ -12,9 +11,10 @@ from connectors.mysql_cdc_source.binlog.server import (
     setting_problems,
     variables_of,
 )
-from connectors.mysql_cdc_source.incremental import key_problem
 from connectors.mysql_cdc_source.making import LONGEST_TOPIC, topic_of
 from connectors.mysql_cdc_source.replicas import replicas
+from connectors.mysql_cdc_source.rows.beginning import GTID_FIX, gtid_problem
+from connectors.mysql_cdc_source.rows.incremental import key_problem
 from connectors.mysql_cdc_source.settings import Settings, login_of
 from connectors.mysql_cdc_source.tables import Filter, names, now
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, Problem

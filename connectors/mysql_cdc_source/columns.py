@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from connectors.mysql_cdc_source.binlog.charsets import BINARY, most_bytes
-from connectors.mysql_cdc_source.binlog.column import Column
-from connectors.mysql_cdc_source.binlog.column import Type as Stored
+from connectors.mysql_cdc_source.binlog.row_reading.column import Column
+from connectors.mysql_cdc_source.binlog.row_reading.column import Type as Stored
+from connectors.mysql_cdc_source.binlog.values.charsets import BINARY, most_bytes
 from rocketconnect_sdk.schema import Schema, Type, Unit, text
 
 _WHOLE = {

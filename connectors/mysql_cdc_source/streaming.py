@@ -8,15 +8,15 @@ from itertools import groupby
 from typing import NamedTuple
 
 from connectors.mysql_cdc_source.binlog.events import Change, Incident, Query, Rows, TransactionBegin
-from connectors.mysql_cdc_source.binlog.row_images import RowImages
+from connectors.mysql_cdc_source.binlog.row_reading.images import RowImages
+from connectors.mysql_cdc_source.binlog.row_reading.table_map import TableMap
 from connectors.mysql_cdc_source.binlog.stream import BinlogStream, Entry
-from connectors.mysql_cdc_source.binlog.table_map import TableMap
 from connectors.mysql_cdc_source.columns import from_log
-from connectors.mysql_cdc_source.log_columns import LogColumns, LoggedRows
 from connectors.mysql_cdc_source.making import Making, log_partition
+from connectors.mysql_cdc_source.rows.log_columns import LogColumns, LoggedRows
+from connectors.mysql_cdc_source.rows.window import Seen, TableWindow
 from connectors.mysql_cdc_source.tables import Filter, Name, Table, as_logged
 from connectors.mysql_cdc_source.watermark import Place, file_number
-from connectors.mysql_cdc_source.window import Seen, TableWindow
 from rocketconnect_sdk.changes import Operation, TableChanges, Transaction
 from rocketconnect_sdk.changes.gathered import Row
 from rocketconnect_sdk.changes.table import getter

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from connectors.mysql_cdc_source.binlog.charsets import BINARY
-from connectors.mysql_cdc_source.binlog.column import Column
-from connectors.mysql_cdc_source.binlog.column import Type as Stored
 from connectors.mysql_cdc_source.binlog.definitions import column_facts
+from connectors.mysql_cdc_source.binlog.row_reading.column import Column
+from connectors.mysql_cdc_source.binlog.row_reading.column import Type as Stored
+from connectors.mysql_cdc_source.binlog.row_reading.table_map import TableMap
 from connectors.mysql_cdc_source.binlog.server import Connection, rows_of
-from connectors.mysql_cdc_source.binlog.table_map import TableMap
+from connectors.mysql_cdc_source.binlog.values.charsets import BINARY
 from connectors.mysql_cdc_source.columns import schema_of
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.options import Config

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from connectors.mysql_cdc_source.beginning import done_by
 from connectors.mysql_cdc_source.binlog.definitions import completed
+from connectors.mysql_cdc_source.binlog.row_reading.table_map import TableMap
 from connectors.mysql_cdc_source.binlog.server import (
     Connection,
     LogFile,
@@ -22,17 +22,17 @@ from connectors.mysql_cdc_source.binlog.server import (
     variables_of,
 )
 from connectors.mysql_cdc_source.binlog.stream import BinlogStream
-from connectors.mysql_cdc_source.binlog.table_map import TableMap
-from connectors.mysql_cdc_source.current_rows import current_values
-from connectors.mysql_cdc_source.incremental import Incremental, ask
 from connectors.mysql_cdc_source.replicas import name_of, replicas
+from connectors.mysql_cdc_source.rows.beginning import done_by
+from connectors.mysql_cdc_source.rows.current import current_values
+from connectors.mysql_cdc_source.rows.incremental import Incremental, ask
+from connectors.mysql_cdc_source.rows.snapshot import Snapshot, transaction
+from connectors.mysql_cdc_source.rows.text_query import TableAltered
 from connectors.mysql_cdc_source.settings import Settings
-from connectors.mysql_cdc_source.snapshot import Snapshot, transaction
 from connectors.mysql_cdc_source.streaming import LogReader
 from connectors.mysql_cdc_source.tables import Name, Table, names, now
-from connectors.mysql_cdc_source.text_query import TableAltered
 from connectors.mysql_cdc_source.watermark import PARTITION, Place, Watermark, behind, file_number, server_of
-from rocketconnect_sdk.changes.incremental import Requests
+from rocketconnect_sdk.changes.snapshots.incremental import Requests
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
 from rocketconnect_sdk.record import Offset, SourceBatch

@@ -5,19 +5,19 @@ from collections.abc import Generator, Sequence
 import pyarrow as pa
 
 from connectors.jdbc.keys import among, in_order, same
-from connectors.jdbc.reading_mysql import MysqlReading
-from connectors.jdbc.table_rows import joined
-from connectors.mysql_cdc_source.binlog.column import Column
+from connectors.jdbc.reading.mysql import MysqlReading
+from connectors.jdbc.reading.table_rows import joined
+from connectors.mysql_cdc_source.binlog.row_reading.column import Column
 from connectors.mysql_cdc_source.binlog.server import connected
 from connectors.mysql_cdc_source.columns import schema_of
 from connectors.mysql_cdc_source.making import topic_of
+from connectors.mysql_cdc_source.rows.snapshot import transaction
+from connectors.mysql_cdc_source.rows.text_query import TextQueries
+from connectors.mysql_cdc_source.rows.text_rows import selected, split, typed
 from connectors.mysql_cdc_source.settings import Settings
-from connectors.mysql_cdc_source.snapshot import transaction
 from connectors.mysql_cdc_source.tables import Table, names, now
-from connectors.mysql_cdc_source.text_query import TextQueries
-from connectors.mysql_cdc_source.text_rows import selected, split, typed
-from rocketconnect_sdk.arrow_types import to_arrow_type
 from rocketconnect_sdk.changes.masks import TableMasks
+from rocketconnect_sdk.columns.arrow_types import to_arrow_type
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.verification import CapturedTable, Key, ReadRows, SourceTables, TableRows
 

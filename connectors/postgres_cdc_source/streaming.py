@@ -5,14 +5,14 @@ from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import NamedTuple
 
-from connectors.postgres_cdc_source.log_columns import LogColumns, LoggedRows
-from connectors.postgres_cdc_source.logical import events as ev
-from connectors.postgres_cdc_source.logical.messages import Decoder
 from connectors.postgres_cdc_source.logical.stream import Stream
-from connectors.postgres_cdc_source.logical.values import Missing
+from connectors.postgres_cdc_source.logical.wire import events as ev
+from connectors.postgres_cdc_source.logical.wire.messages import Decoder
+from connectors.postgres_cdc_source.logical.wire.values import Missing
 from connectors.postgres_cdc_source.making import Making, log_partition
+from connectors.postgres_cdc_source.rows.log_columns import LogColumns, LoggedRows
+from connectors.postgres_cdc_source.rows.window import TableWindow
 from connectors.postgres_cdc_source.tables import Filter, Name, Table, as_logged, lacking_in_old_rows, told_of_old_rows
-from connectors.postgres_cdc_source.window import TableWindow
 from rocketconnect_sdk.changes import Operation, TableChanges, Transaction
 from rocketconnect_sdk.changes.gathered import Row
 from rocketconnect_sdk.changes.table import getter

@@ -10,9 +10,9 @@ from psycopg.rows import TupleRow
 
 from connectors.postgres_cdc_source.logical.catalog import Catalog
 from connectors.postgres_cdc_source.logical.connection import ask
-from connectors.postgres_cdc_source.logical.events import Relation
 from connectors.postgres_cdc_source.logical.publications import part_of
 from connectors.postgres_cdc_source.logical.types import PgType
+from connectors.postgres_cdc_source.logical.wire.events import Relation
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.schema import Field, Schema, Type

@@ -9,22 +9,22 @@ from functools import partial
 import psycopg
 from psycopg.rows import TupleRow
 
-from connectors.postgres_cdc_source.current_row import current_values
-from connectors.postgres_cdc_source.incremental import Incremental, ask, name_of
 from connectors.postgres_cdc_source.logical.catalog import Catalog
 from connectors.postgres_cdc_source.logical.connection import connect
 from connectors.postgres_cdc_source.logical.continuity import breaks
-from connectors.postgres_cdc_source.logical.messages import Decoder
 from connectors.postgres_cdc_source.logical.slots import Server, identify, inspect_slot, new_slot
 from connectors.postgres_cdc_source.logical.stream import Stream
+from connectors.postgres_cdc_source.logical.wire.messages import Decoder
 from connectors.postgres_cdc_source.ownership import Taken, take
+from connectors.postgres_cdc_source.rows.current import current_values
+from connectors.postgres_cdc_source.rows.incremental import Incremental, ask, name_of
+from connectors.postgres_cdc_source.rows.snapshot import Snapshot, TableAltered, transaction
 from connectors.postgres_cdc_source.settings import Settings
-from connectors.postgres_cdc_source.snapshot import Snapshot, TableAltered, transaction
 from connectors.postgres_cdc_source.streaming import LogReader
 from connectors.postgres_cdc_source.tables import Name, key_of, names
 from connectors.postgres_cdc_source.watermark import PARTITION, Watermark
 from connectors.postgres_cdc_source.writers import Writers
-from rocketconnect_sdk.changes.incremental import Requests, partition_of
+from rocketconnect_sdk.changes.snapshots.incremental import Requests, partition_of
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
 from rocketconnect_sdk.record import Offset, SourceBatch

@@ -6,16 +6,16 @@ from contextlib import closing
 import pyarrow as pa
 
 from connectors.jdbc.keys import among, in_order, same
-from connectors.jdbc.reading_postgres import PostgresReading
-from connectors.jdbc.table_rows import joined
-from connectors.postgres_cdc_source.copying import Copy, typed
+from connectors.jdbc.reading.postgres import PostgresReading
+from connectors.jdbc.reading.table_rows import joined
 from connectors.postgres_cdc_source.logical.catalog import Catalog
 from connectors.postgres_cdc_source.logical.connection import connect, quoted
+from connectors.postgres_cdc_source.rows.copying import Copy, typed
+from connectors.postgres_cdc_source.rows.snapshot import transaction
 from connectors.postgres_cdc_source.settings import Settings
-from connectors.postgres_cdc_source.snapshot import transaction
 from connectors.postgres_cdc_source.tables import Column, Table, names, now
-from rocketconnect_sdk.arrow_types import to_arrow_type
 from rocketconnect_sdk.changes.topics import topic_of
+from rocketconnect_sdk.columns.arrow_types import to_arrow_type
 from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.verification import CapturedTable, Key, ReadRows, SourceTables, TableRows
 

@@ -1,4 +1,4 @@
-"""Alembic's entry: runs the migrations of whichever service `rocketconnect_kit.database.migrate` was called for."""
+"""Alembic's entry: runs the migrations of whichever service `rocketconnect_kit.store.database.migrate` was called for."""
 
 from alembic import context
 

@@ -7,9 +7,9 @@ from typing import Any
 import pyarrow as pa
 
 from rocketconnect_sdk.arrow import to_array
-from rocketconnect_sdk.arrow_types import to_arrow_type
 from rocketconnect_sdk.changes.masks import TableMasks
-from rocketconnect_sdk.compact import Column
+from rocketconnect_sdk.columns.arrow_types import to_arrow_type
+from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.schema import STRING, Schema
 
 

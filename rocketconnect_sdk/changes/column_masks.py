@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Self
 
 from rocketconnect_sdk.changes.masks import Fixed, Hashed, Mask, Starred, TableMasks, Truncated
+from rocketconnect_sdk.configuration.patterns import patterns_problem
 from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.options import Config, Kind, Option
-from rocketconnect_sdk.patterns import patterns_problem
 from rocketconnect_sdk.schema import Schema
 
 _FIX = r"Give regular expressions for whole names of columns, with their tables, separated by commas, such as shop\.person\.phone."

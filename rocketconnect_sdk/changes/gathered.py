@@ -5,7 +5,7 @@ from itertools import chain, repeat
 from typing import Any, NamedTuple, TypeVar
 
 from rocketconnect_sdk.changes.envelope import Operation
-from rocketconnect_sdk.compact import concatenated
+from rocketconnect_sdk.columns.compact import concatenated
 from rocketconnect_sdk.record import Offset
 
 T = TypeVar("T")

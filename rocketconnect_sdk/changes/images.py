@@ -7,10 +7,10 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rocketconnect_sdk.arrow_types import recast, to_arrow_type
 from rocketconnect_sdk.changes import arrays
 from rocketconnect_sdk.changes.masks import TableMasks
-from rocketconnect_sdk.compact import Column
+from rocketconnect_sdk.columns.arrow_types import recast, to_arrow_type
+from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.schema import Schema
 
 

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Self
 
+from rocketconnect_sdk.configuration.patterns import patterns_problem
 from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.options import Config, Option
-from rocketconnect_sdk.patterns import patterns_problem
 
 _NAME = "message.key.columns"
 _FORM = r"Write it as table:column,column;table:column, such as shop\.orders:region,number."

@@ -10,7 +10,7 @@ from rocketconnect_sdk.changes.envelope import Operation, Origin, envelope, key_
 from rocketconnect_sdk.changes.form import ChangeForm
 from rocketconnect_sdk.changes.gathered import Block, Change, Columns, Made, Row, columns_of, joined
 from rocketconnect_sdk.changes.masks import TableMasks
-from rocketconnect_sdk.compact import Column
+from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.record import Offset, SourceBatch
 from rocketconnect_sdk.schema import Schema
@@ -234,7 +234,7 @@ class TableChanges:
         """Rows of a snapshot.
 
         Args:
-            rows: A struct array of the columns, or a record batch of them, in the types of rocketconnect_sdk.arrow_types.
+            rows: A struct array of the columns, or a record batch of them, in the types of rocketconnect_sdk.columns.arrow_types.
             offsets: Of each.
             ts_ms: When the snapshot was taken.
             source: As in add, for all of them.

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import pytest
 
-from rocketconnect_sdk.compact import Column
+from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.converters import Converter
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.options import parse

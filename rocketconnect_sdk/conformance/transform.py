@@ -10,9 +10,9 @@ from typing import ClassVar
 import pytest
 
 from rocketconnect_sdk.arrow import to_array
-from rocketconnect_sdk.compact import Column
+from rocketconnect_sdk.columns.compact import Column
+from rocketconnect_sdk.columns.rows import array_of
 from rocketconnect_sdk.errors import ConfigError
-from rocketconnect_sdk.rows import array_of
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.transforms import transform_class
 from rocketconnect_sdk.transforms.base import Record, Records, Transform, in_order, one_by_one

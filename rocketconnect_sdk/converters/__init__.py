@@ -12,10 +12,10 @@ from functools import partial
 from importlib import import_module
 from importlib.metadata import EntryPoint
 
-from rocketconnect_sdk import installed as packages
 from rocketconnect_sdk.converters.base import Converter
 from rocketconnect_sdk.errors import ConfigError
 from rocketconnect_sdk.options import parse
+from rocketconnect_sdk.plugins import installed as packages
 
 __all__ = ["BUILT_IN", "GROUP", "Converter", "class_names", "converter", "converter_class", "installed"]
 
@@ -25,16 +25,16 @@ _JAVA = "org.apache.rocketmq.connect.runtime.converter.record."
 _ROWS = (
     ("string", "text:StringConverter", "StringConverter"),
     ("bytes", "text:BytesConverter", "ByteArrayConverter"),
-    ("json", "json:JsonConverter", "json.JsonConverter"),
+    ("json", "json.converter:JsonConverter", "json.JsonConverter"),
     ("arrow", "arrow:ArrowConverter", ""),
     ("short", "numbers:ShortConverter", "ShortConverter"),
     ("integer", "numbers:IntegerConverter", "IntegerConverter"),
     ("long", "numbers:LongConverter", "LongConverter"),
     ("float", "numbers:FloatConverter", "FloatConverter"),
     ("double", "numbers:DoubleConverter", "DoubleConverter"),
-    ("avro", "avro:AvroConverter", ""),
-    ("json_schema", "registered_json:JsonSchemaConverter", ""),
-    ("protobuf", "registered_protobuf:ProtobufConverter", ""),
+    ("avro", "avro.converter:AvroConverter", ""),
+    ("json_schema", "json.registered:JsonSchemaConverter", ""),
+    ("protobuf", "protobuf.converter:ProtobufConverter", ""),
 )
 
 BUILT_IN: Mapping[str, str] = {name: f"{__name__}.{place}" for name, place, _ in _ROWS}

@@ -1,4 +1,4 @@
-"""Arrow: many rows in one message, for tables between two RocketConnect ends. Its form is that of rocketconnect_sdk.rows."""
+"""Arrow: many rows in one message, for tables between two RocketConnect ends, in the form of rocketconnect_sdk.columns.rows."""
 
 from rocketconnect_sdk.converters.base import Converter
 from rocketconnect_sdk.errors import RecordError
@@ -11,7 +11,7 @@ class ArrowConverter(Converter):
     For values alone, and for topics that only RocketConnect reads.
     """
 
-    # The runtime packs and unpacks (rocketconnect_sdk.rows); what `encode` gives is a message of one row.
+    # The runtime packs and unpacks (rocketconnect_sdk.columns.rows); what `encode` gives is a message of one row.
 
     name = "arrow"
     for_keys = False
@@ -19,13 +19,13 @@ class ArrowConverter(Converter):
 
     def encode(self, value: object, schema: Schema | None) -> bytes:
         """A message with this row alone."""
-        from rocketconnect_sdk.rows import Rows, array_of, offsets_of
+        from rocketconnect_sdk.columns.rows import Rows, array_of, offsets_of
 
         return Rows(*array_of([value], schema), offsets_of([(0,)])).pack()
 
     def decode(self, data: bytes) -> tuple[object, Schema | None]:
         """The row of a message that has one."""
-        from rocketconnect_sdk.rows import unpack, values_of
+        from rocketconnect_sdk.columns.rows import unpack, values_of
 
         rows = unpack(data)
         if len(rows) != 1:

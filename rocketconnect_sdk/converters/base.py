@@ -17,7 +17,7 @@ class Converter(ABC):
         options: Its options, given with the prefix "key.converter." or "value.converter.".
         for_keys: It can be the key.converter, too.
         by_topic: What it writes depends on the topic: the runtime calls `for_topic` before it encodes.
-        wants_columns: It writes many values of a table fastest when they are a Column (rocketconnect_sdk.compact).
+        wants_columns: It writes many values of a table fastest when they are a Column (rocketconnect_sdk.columns.compact).
 
     Attributes:
         patience: For so many seconds a call may wait for another system; then it raises SystemAway and is made again, while what
@@ -71,8 +71,8 @@ class Converter(ABC):
     def encode_many(self, values: Sequence[object], schema: Schema | None) -> list[bytes]:
         """Encode for each of them, at once. Same bytes as encode.
 
-        Whoever has the values as an Arrow array gives them as a Column (rocketconnect_sdk.compact), so that no object is made of
-        each where the form can do without.
+        Whoever has the values as an Arrow array gives them as a Column (rocketconnect_sdk.columns.compact), so that no object is
+        made of each where the form can do without.
 
         Raises:
             RecordError: at least one can't be written; the caller then finds it by encode.
@@ -81,7 +81,7 @@ class Converter(ABC):
         return [encode(value, schema) for value in values]
 
     def decode_rows(self, data: Sequence[bytes], columns: Schema) -> Any:
-        """Values without a schema as an Arrow array of rows of columns (rocketconnect_sdk.objects), at once; None: decode each.
+        """Values without a schema as an Arrow array of rows of columns (see columns.objects), at once; None: decode each.
 
         What it gives is what the values of decode would be made.
         """

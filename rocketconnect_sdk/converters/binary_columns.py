@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rocketconnect_sdk.text_columns import NotPlain
+from rocketconnect_sdk.columns.text_columns import NotPlain
 
 Part = Any
 """A pa.BinaryArray, or a pa.BinaryScalar."""

@@ -3,11 +3,11 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rocketconnect_sdk.arrow_types import to_arrow_type
+from rocketconnect_sdk.columns.arrow_types import to_arrow_type
+from rocketconnect_sdk.columns.text_columns import NotPlain, at_their_places, between, dates_of, decimals_of, held, uuids_of
 from rocketconnect_sdk.converters.binary_columns import joined
 from rocketconnect_sdk.converters.counts import decimal_bytes
 from rocketconnect_sdk.schema import DIGITS, Schema, Type
-from rocketconnect_sdk.text_columns import NotPlain, at_their_places, between, dates_of, decimals_of, held, uuids_of
 
 _WIDTH = 8
 """Bytes of the numbers that Arrow computes with."""

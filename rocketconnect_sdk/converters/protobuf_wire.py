@@ -10,8 +10,8 @@ from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rocketconnect_sdk.converters.protobuf_files import Descriptor, FieldDescriptor
-from rocketconnect_sdk.converters.protobuf_layout import Wire, wire_of
+from rocketconnect_sdk.converters.protobuf.files import Descriptor, FieldDescriptor
+from rocketconnect_sdk.converters.protobuf.layout import Wire, wire_of
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import WHOLE, Type
 

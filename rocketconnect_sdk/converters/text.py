@@ -4,7 +4,7 @@ import codecs
 import json
 from collections.abc import Sequence
 
-from rocketconnect_sdk.compact import Column, Texts
+from rocketconnect_sdk.columns.compact import Column, Texts
 from rocketconnect_sdk.converters.base import Converter
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.options import Config, Option

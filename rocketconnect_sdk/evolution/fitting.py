@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rocketconnect_sdk.arrow import to_array
-from rocketconnect_sdk.arrow_types import to_arrow_type
+from rocketconnect_sdk.columns.arrow_types import to_arrow_type
 from rocketconnect_sdk.evolution.numbers import NUMBERS, has_all
 from rocketconnect_sdk.evolution.tables import VALUE, as_table, nullable, type_name
 from rocketconnect_sdk.schema import WHOLE, Schema, Type, Unit

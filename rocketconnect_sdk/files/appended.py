@@ -10,7 +10,7 @@ from typing import Any
 
 from rocketconnect_sdk.files.manifest import Manifest, ManifestLog, Owner, sync_directory, write_all
 from rocketconnect_sdk.files.trouble import understood
-from rocketconnect_sdk.roots import Roots, writing
+from rocketconnect_sdk.permissions.roots import Roots, writing
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 
 _COPIED = 1 << 30

@@ -5,7 +5,7 @@ from math import isfinite
 
 import msgspec
 
-from rocketconnect_sdk.compact import Texts
+from rocketconnect_sdk.columns.compact import Texts
 from rocketconnect_sdk.errors import RecordError
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode

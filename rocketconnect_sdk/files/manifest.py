@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.files.trouble import understood
-from rocketconnect_sdk.roots import writing
+from rocketconnect_sdk.permissions.roots import writing
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 
 _KEPT = 16

@@ -3,7 +3,7 @@
 from urllib.parse import urlsplit
 
 from rocketconnect_sdk.options import Kind, Option
-from rocketconnect_sdk.roots import Access
+from rocketconnect_sdk.permissions.roots import Access
 
 
 def _wrong_urls(urls: tuple[str, ...]) -> str | None:

@@ -12,10 +12,10 @@ A package offers its own by an entry point for each, whose name is the transform
 from collections.abc import Mapping
 from functools import cache, partial
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from typing import TypeVar
 
-from rocketconnect_sdk.installed import load_installed
+from rocketconnect_sdk.plugins.installed import load_installed
 from rocketconnect_sdk.transforms.base import Predicate, Record, Records, Transform
 
 __all__ = [
@@ -92,8 +92,8 @@ def _checked(found: object, name: str, kind: type[_One]) -> type[_One]:
 def _in_package(package: str, kind: type[_One]) -> Mapping[str, type[_One]]:
     found: dict[str, type[_One]] = {}
     where = import_module(f"{__name__}.{package}")
-    for module in iter_modules(where.__path__):
-        loaded = import_module(f"{where.__name__}.{module.name}")
+    for module in walk_packages(where.__path__, f"{where.__name__}."):
+        loaded = import_module(module.name)
         for each in vars(loaded).values():
             if isinstance(each, type) and issubclass(each, kind) and each.__module__ == loaded.__name__ and "name" in vars(each):
                 found[each.name] = each

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import ClassVar
 
-from rocketconnect_sdk.compact import picked
+from rocketconnect_sdk.columns.compact import picked
 from rocketconnect_sdk.errors import PermanentError, Problem, RetriableError, SystemAway
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.record import NO_HEADERS

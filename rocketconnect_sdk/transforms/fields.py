@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from rocketconnect_sdk.compact import Column
+from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.schema import Field, Schema, Type
@@ -139,7 +139,7 @@ def _column(values: Sequence[object], outs: Sequence[Out], shaped: Schema, recor
     import pyarrow as pa
 
     from rocketconnect_sdk.arrow import to_array
-    from rocketconnect_sdk.arrow_types import to_arrow_type
+    from rocketconnect_sdk.columns.arrow_types import to_arrow_type
 
     array: Any = values.array if isinstance(values, Column) else values
     columns = dict(zip((field.name for field in array.type), array.flatten(), strict=True))

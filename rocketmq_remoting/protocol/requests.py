@@ -15,7 +15,7 @@ from rocketmq_remoting.protocol.compression import COMPRESSED_FLAG, compress
 from rocketmq_remoting.protocol.failures import failure
 from rocketmq_remoting.protocol.properties import TAGS, UNIQUE_KEY, decode_properties, message_properties
 from rocketmq_remoting.protocol.stored import decode_stored
-from rocketmq_remoting.pulled import PullResult
+from rocketmq_remoting.pulls.pulled import PullResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,8 +13,9 @@ import re
 import struct
 from typing import TYPE_CHECKING
 
-from rocketmq_remoting.batch import IPV6_BORN_FLAG, IPV6_STORE_FLAG, DecodedBatch, Source, decode_numbered
+from rocketmq_remoting.batch import DecodedBatch, Source, decode_numbered
 from rocketmq_remoting.errors import ProtocolError
+from rocketmq_remoting.message import IPV6_BORN_FLAG, IPV6_STORE_FLAG
 from rocketmq_remoting.numbered import concat_properties
 from rocketmq_remoting.protocol.compression import COMPRESSED_FLAG, MAX_BODY_BYTES, UnpacksToMore, compression_of, decompress
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from random import Random
 from typing import Protocol
 
-from rocketconnect_kit.election import not_leading
 from rocketconnect_kit.errors import Aborted, ServiceError, Unavailable
+from rocketconnect_kit.leader.election import not_leading
 from rocketconnect_kit.logs import get_logger
-from services.cluster import core
 from services.cluster.board import Board
-from services.cluster.events import Event, Tick
+from services.cluster.decisions import core
+from services.cluster.decisions.events import Event, Tick
 from services.cluster.model import Changes
 from services.cluster.state import Policy, State
 from services.cluster.tables import Tables

@@ -13,19 +13,19 @@ from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceServ
 from rocketconnect.config.v1 import config_service_pb2 as config_pb
 from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceStub
 
-from rocketconnect_kit import database
-from rocketconnect_kit.channel import channel
-from rocketconnect_kit.election import Election
-from rocketconnect_kit.leader_only import TermServicer
-from rocketconnect_kit.seat import StoredSeat
-from rocketconnect_kit.serve import run, serve
+from rocketconnect_kit.calls.channel import channel
+from rocketconnect_kit.calls.watch import Watch
+from rocketconnect_kit.leader.election import Election
+from rocketconnect_kit.leader.leader_only import TermServicer
+from rocketconnect_kit.leader.seat import StoredSeat
+from rocketconnect_kit.serving.server import run, serve
 from rocketconnect_kit.settings import ElectedSettings, address, load, setting
-from rocketconnect_kit.watch import Watch
+from rocketconnect_kit.store import database
 from services.cluster import wire
 from services.cluster.assignment.strategies import STRATEGIES, StrategyName
 from services.cluster.coordinator import Coordinator
-from services.cluster.leases import Timing
-from services.cluster.retry import RetryPolicy
+from services.cluster.decisions.leases import Timing
+from services.cluster.decisions.retry import RetryPolicy
 from services.cluster.service import ClusterService
 from services.cluster.state import Policy
 from services.cluster.store import ClusterStore

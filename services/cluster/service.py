@@ -11,12 +11,13 @@ from rocketconnect.cluster.v1 import cluster_service_pb2 as pb
 from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceServicer
 
 from rocketconnect_kit import pages
-from rocketconnect_kit.interception import ServicerContext
-from services.cluster import checks, wire
-from services.cluster.breaks import Breaks
+from rocketconnect_kit.serving.interception import ServicerContext
+from services.cluster import wire
 from services.cluster.coordinator import Coordinator
-from services.cluster.events import Deregister, Drain, Undrain
-from services.cluster.leases import Timing
+from services.cluster.decisions import checks
+from services.cluster.decisions.breaks import Breaks
+from services.cluster.decisions.events import Deregister, Drain, Undrain
+from services.cluster.decisions.leases import Timing
 from services.cluster.model import PLAN
 from services.cluster.view import AssignmentView
 

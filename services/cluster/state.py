@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from services.cluster.arrivals import Arrivals
 from services.cluster.assignment import balanced
 from services.cluster.assignment.demands import demand_of
 from services.cluster.assignment.model import Candidate, Demand, Strategy
-from services.cluster.leases import Leases, Timing
+from services.cluster.decisions.arrivals import Arrivals
+from services.cluster.decisions.leases import Leases, Timing
+from services.cluster.decisions.retry import RetryPolicy
 from services.cluster.model import PLAN, Connector, Key, PlanState, Unit
-from services.cluster.retry import RetryPolicy
 from services.cluster.tables import Tables
 
 FOREVER = float("inf")

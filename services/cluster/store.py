@@ -10,8 +10,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from rocketconnect_kit.database import reading, upsert, writing
-from rocketconnect_kit.seat import require_term
+from rocketconnect_kit.leader.seat import require_term
+from rocketconnect_kit.store.database import reading, upsert, writing
 from services.cluster.model import Changes, Connector, Key, Plan, PlanState, Unit, Wanted, Worker
 
 _metadata = sa.MetaData()
@@ -84,7 +84,7 @@ class ClusterStore:
 
     Args:
         engine: a migrated database.
-        term: the term in which this process leads (see `rocketconnect_kit.election`).
+        term: the term in which this process leads (see `rocketconnect_kit.leader.election`).
     """
 
     def __init__(self, engine: sa.Engine, term: int) -> None:

@@ -7,7 +7,7 @@ from rocketconnect.config.v1 import config_service_pb2 as config_pb
 from rocketconnect.connector.v1 import connector_pb2
 
 from services.cluster.board import Update
-from services.cluster.events import ConnectorsChanged, Offer, Register, Release, ReportPlan
+from services.cluster.decisions.events import ConnectorsChanged, Offer, Register, Release, ReportPlan
 from services.cluster.model import PLAN, Connector, Key, Wanted, Worker
 from services.cluster.view import AssignmentView
 

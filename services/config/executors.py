@@ -7,10 +7,10 @@ from typing import Protocol, TypeVar
 from rocketconnect.executor.v1 import executor_service_pb2 as pb
 from rocketconnect.executor.v1 import executor_service_pb2_grpc as rpc
 
+from rocketconnect_kit.calls.in_turn import Channels, NobodyAnswers, Peer, ask_in_turn
 from rocketconnect_kit.errors import FieldProblem, Unavailable
-from rocketconnect_kit.in_turn import Channels, NobodyAnswers, Peer, ask_in_turn
+from rocketconnect_kit.serving.status import remote_errors
 from rocketconnect_kit.settings import ServiceSettings
-from rocketconnect_kit.status import remote_errors
 from rocketconnect_sdk.sink import Target
 from services.config.domain import ConnectorType, Worker
 from services.config.wire import connector_type

@@ -11,10 +11,10 @@ import grpc.aio
 from rocketconnect.config.v1.config_service_pb2_grpc import add_ConfigServiceServicer_to_server
 from rocketconnect.keystore.v1.keystore_service_pb2_grpc import add_KeystoreServiceServicer_to_server
 
-from rocketconnect_kit import database
 from rocketconnect_kit.sealing import Keys
-from rocketconnect_kit.serve import run, serve
+from rocketconnect_kit.serving.server import run, serve
 from rocketconnect_kit.settings import StoreSettings, load, setting
+from rocketconnect_kit.store import database
 from services.config.executors import GrpcExecutors
 from services.config.feed import ChangeFeed
 from services.config.keystore.service import KeystoreService, seal_anew

@@ -9,10 +9,10 @@ from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceService
 from rocketconnect.executor.v1 import executor_service_pb2 as executor_pb2
 
 from rocketconnect_kit import pages
-from rocketconnect_kit.caller import caller
 from rocketconnect_kit.errors import FieldProblem, ServiceError
-from rocketconnect_kit.interception import ServicerContext
 from rocketconnect_kit.logs import get_logger
+from rocketconnect_kit.serving.caller import caller
+from rocketconnect_kit.serving.interception import ServicerContext
 from rocketconnect_kit.settings import parse_addresses
 from services.config import checks, wire
 from services.config.domain import Connector, ConnectorType, WantedState, Worker

@@ -14,8 +14,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from rocketconnect_kit.database import reading, upsert, writing
 from rocketconnect_kit.errors import AlreadyExists, FailedPrecondition, FieldProblem, NotFound
+from rocketconnect_kit.store.database import reading, upsert, writing
 from rocketconnect_sdk.sink import Target
 from services.config import checks, cleanups, history, tables
 from services.config.domain import (

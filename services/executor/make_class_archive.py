@@ -5,8 +5,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from services.executor.class_archive import archive_in
-from services.executor.runtime.spark_session import JAVA_OPTIONS, make_session, run_first_jobs
+from services.executor.runtime.sink.spark.class_archive import archive_in
+from services.executor.runtime.sink.spark.session import JAVA_OPTIONS, make_session, run_first_jobs
 
 if TYPE_CHECKING:
     import subprocess

@@ -14,37 +14,37 @@ from rocketconnect.executor.v1.executor_service_pb2_grpc import add_ExecutorServ
 from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceStub
 from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceStub
 
-from rocketconnect_kit.channel import channel
+from rocketconnect_kit.calls.channel import channel
+from rocketconnect_kit.calls.in_turn import Channels
 from rocketconnect_kit.errors import Unavailable
-from rocketconnect_kit.in_turn import Channels
-from rocketconnect_kit.serve import run, serve
+from rocketconnect_kit.serving.server import run, serve
 from rocketconnect_kit.settings import load
-from rocketconnect_sdk.dead_letter_topics import DEAD_LETTER_TOPICS
-from rocketconnect_sdk.roots import READ_ROOTS, WRITE_ROOTS
-from rocketconnect_sdk.spark_profiles import PROFILES
-from services.executor.cleanup import Cleanups
+from rocketconnect_sdk.permissions.dead_letter_topics import DEAD_LETTER_TOPICS
+from rocketconnect_sdk.permissions.roots import READ_ROOTS, WRITE_ROOTS
+from rocketconnect_sdk.permissions.spark_profiles import PROFILES
+from services.executor.contract.endpoints import Endpoints, RocketMQAccess
+from services.executor.contract.stop_limits import StopLimits
 from services.executor.deadletters.check import LetterCheck
 from services.executor.deadletters.journal import Journal
 from services.executor.deadletters.removal import Removal
 from services.executor.deadletters.service import DeadletterService
-from services.executor.defect import end_broken
 from services.executor.environment import FOLDERS, VARIABLES, of_hosts
-from services.executor.fresh import FreshHosts
-from services.executor.lifecycle import Policy
-from services.executor.membership import Identity
-from services.executor.places import Places
-from services.executor.planner import HostPlanner
-from services.executor.plugins import PluginReports, Plugins
-from services.executor.pool import HostPool, Watcher
-from services.executor.predecessors import Predecessors
-from services.executor.runtime.rocketmq import connect
-from services.executor.runtime.task import Endpoints, RocketMQAccess
-from services.executor.scratch import Scratch
+from services.executor.hosts.fresh import FreshHosts
+from services.executor.hosts.pool import HostPool, Watcher
+from services.executor.hosts.scratch import Scratch
+from services.executor.inquiries.cleanup import Cleanups
+from services.executor.inquiries.planner import HostPlanner
+from services.executor.inquiries.plugins import PluginReports, Plugins
+from services.executor.inquiries.positions import Places
+from services.executor.runtime.rocketmq.connect import connect
 from services.executor.service import ExecutorService
 from services.executor.settings import ExecutorSettings, parse_labels
-from services.executor.signals import Signals
-from services.executor.stop_limits import StopLimits
-from services.executor.worker import Worker
+from services.executor.worker.defect import end_broken
+from services.executor.worker.lifecycle import Policy
+from services.executor.worker.membership import Identity
+from services.executor.worker.predecessors import Predecessors
+from services.executor.worker.signals import Signals
+from services.executor.worker.worker import Worker
 
 NATIVE_HOSTS_PER_CORE = 16
 _CALL_SECONDS = 5.0

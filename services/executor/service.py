@@ -6,25 +6,16 @@ from rocketconnect.executor.v1 import executor_service_pb2 as pb
 from rocketconnect.executor.v1.executor_service_pb2_grpc import ExecutorServiceServicer
 
 from rocketconnect_kit.errors import DeadlineExceeded, Unavailable
-from rocketconnect_kit.interception import ServicerContext
+from rocketconnect_kit.serving.interception import ServicerContext
 from services.executor import wire
-from services.executor.fresh import FreshHosts, PluginCrashed, PluginLate
-from services.executor.messages import (
-    CheckConnector,
-    Checked,
-    FoundProblem,
-    NamedConnector,
-    PreviewConnector,
-    Previewed,
-    TableKey,
-    Verified,
-    VerifyConnector,
-)
-from services.executor.places import Places
-from services.executor.plugins import Plugins
-from services.executor.runtime.task import Endpoints
-from services.executor.signals import Signals, tell_task
-from services.executor.worker import Worker
+from services.executor.contract.answers import Checked, FoundProblem, Previewed, Verified
+from services.executor.contract.endpoints import Endpoints
+from services.executor.contract.questions import CheckConnector, NamedConnector, PreviewConnector, TableKey, VerifyConnector
+from services.executor.hosts.fresh import FreshHosts, PluginCrashed, PluginLate
+from services.executor.inquiries.plugins import Plugins
+from services.executor.inquiries.positions import Places
+from services.executor.worker.signals import Signals, tell_task
+from services.executor.worker.worker import Worker
 
 _CLASS = "connector.class"
 _OF_PREVIEW = 0.7

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from rocketconnect_kit.sealing import Keys
 from rocketconnect_kit.settings import ServiceSettings, pem_file, setting
-from rocketconnect_sdk.dead_letter_topics import USUAL
-from rocketconnect_sdk.spark_profiles import read_profiles
+from rocketconnect_sdk.permissions.dead_letter_topics import USUAL
+from rocketconnect_sdk.permissions.spark_profiles import read_profiles
+from services.executor.contract.stop_limits import EXECUTOR_SECONDS
 from services.executor.environment import folders
-from services.executor.keystore import CONFIG_ADDRESS, KEYS, NAMES, TLS_CA, TLS_CERT, TLS_KEY
-from services.executor.stop_limits import EXECUTOR_SECONDS
-from services.executor.vault import ADDRESS, CA, MOUNTS, NAMESPACE, PATHS, TOKEN_FILE, check_address, vault_paths
-from services.executor.vault import conflicts as vault_conflicts
+from services.executor.secrets.keystore_access import CONFIG_ADDRESS, KEYS, NAMES, TLS_CA, TLS_CERT, TLS_KEY
+from services.executor.secrets.vault_access import ADDRESS, CA, MOUNTS, NAMESPACE, PATHS, TOKEN_FILE, check_address, vault_paths
+from services.executor.secrets.vault_access import conflicts as vault_conflicts
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}")
 _NEEDED = ("cluster_address", "position_address", "state_address", "config_address", "name_server")
@@ -134,7 +134,7 @@ class ExecutorSettings(ServiceSettings):
             yield "--rocketmq-tls-... is given, but TLS is not on: give --rocketmq-tls true as well"
 
     def told_of_keystore(self) -> dict[str, str]:
-        """Return what hosts are told of the keystore, as variables; see services.executor.keystore."""
+        """Return what hosts are told of the keystore, as variables; see services.executor.secrets.keystore_access."""
         if self.keystore_keys is None:
             return {}
         files = {KEYS: self.keystore_keys, TLS_CA: self.tls_ca, TLS_CERT: self.tls_cert, TLS_KEY: self.tls_key}
@@ -142,7 +142,7 @@ class ExecutorSettings(ServiceSettings):
         return {NAMES: self.keystore_names, CONFIG_ADDRESS: self.config_address, **paths}
 
     def told_of_vault(self) -> dict[str, str]:
-        """Return what hosts are told of Vault, as variables; see services.executor.vault."""
+        """Return what hosts are told of Vault, as variables; see services.executor.secrets.vault_access."""
         return {
             ADDRESS: self.vault_address,
             TOKEN_FILE: str(self.vault_token_file.absolute() if self.vault_token_file else ""),

@@ -15,12 +15,9 @@ from rocketconnect.state.v1 import state_service_pb2 as states
 
 from rocketconnect_kit.errors import FieldProblem, InvalidArgument
 from rocketconnect_sdk.options import Kind, Option
-from services.executor.lifecycle import PLAN, Assigned, Key, PlanResult
-from services.executor.messages import (
+from services.executor.contract.answers import (
     Checked,
     FoundProblem,
-    GivenPosition,
-    LogLine,
     Plugin,
     PluginOption,
     PositionsChecked,
@@ -31,10 +28,14 @@ from services.executor.messages import (
     TableCompared,
     Verified,
 )
-from services.executor.pool import HostView
-from services.executor.runtime.task import State, TaskMetrics
+from services.executor.contract.assignment import PLAN, Assigned, Key, PlanResult
+from services.executor.contract.messages import LogLine
+from services.executor.contract.metrics import TaskMetrics
+from services.executor.contract.questions import GivenPosition
+from services.executor.contract.task import State
+from services.executor.hosts.pool import HostView
 
-STALL_TIMEOUT = Option("stall.timeout", "See rocketconnect_sdk.connector_options.", Kind.DURATION, "60s", minimum=1)
+STALL_TIMEOUT = Option("stall.timeout", "See rocketconnect_sdk.configuration.connector_options.", Kind.DURATION, "60s", minimum=1)
 
 
 def assigned(message: cluster.Assignment) -> Assigned:

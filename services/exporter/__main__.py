@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 
-from rocketconnect_kit import serve
+from rocketconnect_kit.serving import server as serve
 from rocketconnect_kit.settings import load
 from services.exporter.server import run
 from services.exporter.settings import ExporterSettings

@@ -17,7 +17,7 @@ from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from rocketconnect.state.v1 import state_service_pb2 as state
 from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceStub
 
-from rocketconnect_kit.channel import sync_channel
+from rocketconnect_kit.calls.channel import sync_channel
 from rocketconnect_kit.logs import get_logger
 from services.exporter import families, gateway
 from services.exporter.settings import ExporterSettings

@@ -6,7 +6,7 @@ import signal
 import prometheus_client
 
 from rocketconnect_kit.logs import get_logger
-from rocketconnect_kit.serve import announce
+from rocketconnect_kit.serving.server import announce
 from services.exporter.collector import ServiceCollector
 from services.exporter.settings import ExporterSettings
 

@@ -16,7 +16,7 @@ from rocketconnect_kit.errors import ServiceError
 from rocketconnect_kit.logs import get_logger
 from services.gateway.access import Access
 from services.gateway.answers import problem_answer
-from services.gateway.bodies import LIMIT_BYTES
+from services.gateway.api.bodies import LIMIT_BYTES
 from services.gateway.opening import Opening
 from services.gateway.problems import RETRY_AFTER_SECONDS, Problem, Refused, malformed, of_service_error
 from services.gateway.routing import Call, Render, RouteTable

@@ -14,10 +14,10 @@ from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
 
-from rocketconnect_kit.channel import channel
+from rocketconnect_kit.calls.channel import channel
 from rocketconnect_kit.errors import DeadlineExceeded, ServiceError, Unavailable
+from rocketconnect_kit.serving.status import decode
 from rocketconnect_kit.settings import ServiceSettings
-from rocketconnect_kit.status import decode
 from services.gateway import executors
 
 SERVICES = ("config", "position", "state", "cluster")

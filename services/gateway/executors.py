@@ -10,10 +10,10 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
 
+from rocketconnect_kit.calls.in_turn import Channels
 from rocketconnect_kit.errors import DeadlineExceeded, ServiceError, Unavailable
-from rocketconnect_kit.in_turn import Channels
+from rocketconnect_kit.serving.status import decode
 from rocketconnect_kit.settings import ServiceSettings
-from rocketconnect_kit.status import decode
 
 PACKAGES = ("executor", "deadletter")
 """The areas of the API that executors serve: the second part of their proto packages."""

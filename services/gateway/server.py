@@ -11,9 +11,10 @@ import uvicorn
 
 from rocketconnect_kit import logs, metrics, tracing
 from rocketconnect_kit.errors import ServiceError
-from rocketconnect_kit.serve import announce
-from services.gateway import health, pages, v1
+from rocketconnect_kit.serving.server import announce
+from services.gateway import health, pages
 from services.gateway.access import Access
+from services.gateway.api import routes as v1
 from services.gateway.app import Gateway
 from services.gateway.backends import Backends
 from services.gateway.compat import routes as compat

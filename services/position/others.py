@@ -16,13 +16,13 @@ from rocketconnect.executor.v1.executor_service_pb2_grpc import ExecutorServiceS
 from rocketconnect.record.v1 import record_pb2
 from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceStub
 
-from rocketconnect_kit.channel import channel
+from rocketconnect_kit.calls.channel import channel
+from rocketconnect_kit.calls.in_turn import Channels, NobodyAnswers, Peer, ask_in_turn
 from rocketconnect_kit.connector_log import write_lines
 from rocketconnect_kit.errors import DeadlineExceeded, FieldProblem, ServiceError, Unavailable
-from rocketconnect_kit.in_turn import Channels, NobodyAnswers, Peer, ask_in_turn
 from rocketconnect_kit.logs import get_logger
+from rocketconnect_kit.serving.status import remote_errors
 from rocketconnect_kit.settings import ServiceSettings
-from rocketconnect_kit.status import remote_errors
 
 if TYPE_CHECKING:
     import grpc.aio

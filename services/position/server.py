@@ -11,12 +11,12 @@ from rocketconnect.config.v1 import config_service_pb2
 from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceStub
 from rocketconnect.position.v1.position_service_pb2_grpc import add_PositionServiceServicer_to_server
 
-from rocketconnect_kit import database
-from rocketconnect_kit.channel import channel
+from rocketconnect_kit.calls.channel import channel
+from rocketconnect_kit.calls.watch import Watch
 from rocketconnect_kit.clock import boot_nanoseconds
-from rocketconnect_kit.serve import run, serve
+from rocketconnect_kit.serving.server import run, serve
 from rocketconnect_kit.settings import StoreSettings, load
-from rocketconnect_kit.watch import Watch
+from rocketconnect_kit.store import database
 from services.position.directory import Directory
 from services.position.others import GrpcOthers
 from services.position.service import PositionService

@@ -9,10 +9,10 @@ from rocketconnect.position.v1 import position_service_pb2 as pb
 from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceServicer
 
 from rocketconnect_kit import pages
-from rocketconnect_kit.caller import caller
 from rocketconnect_kit.errors import FailedPrecondition, FieldProblem
-from rocketconnect_kit.interception import ServicerContext
 from rocketconnect_kit.logs import get_logger
+from rocketconnect_kit.serving.caller import caller
+from rocketconnect_kit.serving.interception import ServicerContext
 from services.position import checks, wire
 from services.position.directory import Directory, Entry
 from services.position.domain import Moved

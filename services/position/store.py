@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from rocketconnect_kit.database import reading, upsert, writing
 from rocketconnect_kit.errors import ServiceError
+from rocketconnect_kit.store.database import reading, upsert, writing
 from services.position import fencing, snapshots
 from services.position.domain import ConnectorRow, Effects, Fence, Ledger, Moved, Opened, Position, Snapshot, TaskRow, Update
 from services.position.sightings import Sightings

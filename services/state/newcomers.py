@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from rocketconnect.config.v1 import config_service_pb2 as pb
 
 from rocketconnect_kit.errors import NotFound, ServiceError, Unavailable
-from rocketconnect_kit.status import remote_errors
+from rocketconnect_kit.serving.status import remote_errors
 from services.state.keeper import Keeper
 
 if TYPE_CHECKING:

@@ -14,14 +14,14 @@ from rocketconnect.config.v1 import config_service_pb2 as config_pb
 from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceStub
 from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceServicer, add_StateServiceServicer_to_server
 
-from rocketconnect_kit import database
-from rocketconnect_kit.channel import channel
-from rocketconnect_kit.election import Election
-from rocketconnect_kit.leader_only import TermServicer
-from rocketconnect_kit.seat import StoredSeat
-from rocketconnect_kit.serve import run, serve
+from rocketconnect_kit.calls.channel import channel
+from rocketconnect_kit.calls.watch import Watch
+from rocketconnect_kit.leader.election import Election
+from rocketconnect_kit.leader.leader_only import TermServicer
+from rocketconnect_kit.leader.seat import StoredSeat
+from rocketconnect_kit.serving.server import run, serve
 from rocketconnect_kit.settings import ElectedSettings, address, load, setting
-from rocketconnect_kit.watch import Watch
+from rocketconnect_kit.store import database
 from services.state import wire
 from services.state.keeper import Keeper
 from services.state.model import Moment

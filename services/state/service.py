@@ -9,7 +9,7 @@ from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceServicer
 
 from rocketconnect_kit import pages
 from rocketconnect_kit.errors import FieldProblem, InvalidArgument
-from rocketconnect_kit.interception import ServicerContext
+from rocketconnect_kit.serving.interception import ServicerContext
 from services.state import checks, wire
 from services.state.keeper import Keeper
 from services.state.model import LogLine

@@ -7,8 +7,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from rocketconnect_kit.database import reading, upsert, writing
-from rocketconnect_kit.seat import require_term
+from rocketconnect_kit.leader.seat import require_term
+from rocketconnect_kit.store.database import reading, upsert, writing
 from services.state.core import Track
 from services.state.model import Assignment, Connector, Key, LogLine, Report, State, Wanted
 from services.state.sightings import Holding, Sighting
@@ -87,7 +87,7 @@ class StateStore:
 
     Args:
         engine: a migrated database.
-        term: the term in which this process leads (see `rocketconnect_kit.election`).
+        term: the term in which this process leads (see `rocketconnect_kit.leader.election`).
     """
 
     def __init__(self, engine: sa.Engine, term: int) -> None:

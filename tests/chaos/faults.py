@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 import psutil
 
 from rocketconnect_cli.api import Api, ApiError, Exit, connector_path
-from rocketconnect_cli.topology import STORES
+from rocketconnect_cli.instance.topology import STORES
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.errors import RetriableError, TopicNotFound
 from tests.chaos import processes

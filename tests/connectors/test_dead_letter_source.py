@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 
 from connectors.dead_letter_source import DeadLetterSource, DeadLetterTask
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.dead_letters import PREFIX, DeadLetter
+from rocketconnect_sdk.letters.dead_letters import PREFIX, DeadLetter
+from rocketconnect_sdk.letters.replay_notes import ReplayNote
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import SourceBatch
-from rocketconnect_sdk.replay_notes import ReplayNote
 from rocketconnect_sdk.topics import Message
 
 

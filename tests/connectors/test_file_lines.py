@@ -5,7 +5,7 @@ import pytest
 
 from connectors.file_lines import FileLines
 from connectors.file_sink import FileSink
-from rocketconnect_sdk.compact import Texts
+from rocketconnect_sdk.columns.compact import Texts
 from rocketconnect_sdk.conformance import SinkCase, SinkSuite
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import parse

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rocketconnect_sdk import loader
+from rocketconnect_sdk.plugins import loader
 from scripts import reference
 
 ROOT = Path(__file__).parents[2]

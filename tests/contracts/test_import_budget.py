@@ -55,4 +55,4 @@ def test_what_speaks_no_http_imports_no_web_server(service: str) -> None:
 
 
 def test_the_command_line_is_the_client_of_the_rest_api_alone() -> None:
-    assert not _imported("rocketconnect_cli.commands") & (DATA | STORE | SERVICE | {"pydantic"} | {"starlette", "uvicorn"})
+    assert not _imported("rocketconnect_cli.commands.root") & (DATA | STORE | SERVICE | {"pydantic"} | {"starlette", "uvicorn"})

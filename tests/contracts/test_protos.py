@@ -21,8 +21,8 @@ from rocketconnect.position.v1 import position_service_pb2
 from rocketconnect.record.v1 import record_pb2
 from rocketconnect.state.v1 import state_service_pb2
 
+from services.gateway.api.rules import rules
 from services.gateway.problems import HTTP_STATUS
-from services.gateway.rules import rules
 
 ROOT = Path(__file__).parents[2]
 BUF = Path(sys.executable).with_name("buf")

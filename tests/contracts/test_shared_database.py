@@ -4,8 +4,8 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from rocketconnect_cli.topology import STORES
-from rocketconnect_kit.database import engine, migrate
+from rocketconnect_cli.instance.topology import STORES
+from rocketconnect_kit.store.database import engine, migrate
 
 
 def test_the_stores_share_a_database_and_every_table_names_its_service(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from random import Random
 from typing import Self
 
 from rocketconnect_cli.api import Api
-from rocketconnect_cli.process import Process
+from rocketconnect_cli.instance.process import Process
 from rocketmq_remoting import Client, NameServersUnavailable
 from tests.chaos.instance import Instance
 from tests.chaos.processes import find, leave_out_running, living, send, with_children

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from rocketconnect_cli.topology import SERVICES, STORES
+from rocketconnect_cli.instance.topology import SERVICES, STORES
 from tests.deploy.dockerfile import ROOT, TEXT, command, commands, stage
 
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "deploy/compose/compose.yaml").read_text())

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rocketconnect_cli.api import Api
-from rocketconnect_cli.instance import running
+from rocketconnect_cli.instance.running import running
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import pytest
 
 from rocketconnect_cli.api import ApiError, Exit
 from rocketconnect_cli.states import wait_for
-from rocketconnect_sdk.dead_letters import replay_topic
+from rocketconnect_sdk.letters.dead_letters import replay_topic
 from rocketmq_remoting import Client
 from rocketmq_remoting.batch import encode_batch
 from rocketmq_remoting.protocol.properties import encode_properties

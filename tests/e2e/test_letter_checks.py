@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rocketconnect_sdk.dead_letters import replay_topic
+from rocketconnect_sdk.letters.dead_letters import replay_topic
 from rocketmq_remoting import Client
 from tests.e2e.test_dead_letters import Sink
 

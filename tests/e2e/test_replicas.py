@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from rocketconnect_cli.api import Api, ApiError, Exit
-from rocketconnect_cli.topology import STORES
+from rocketconnect_cli.instance.topology import STORES
 from tests.chaos.fleet import Fleet, answers
 from tests.chaos.load import Load, pipelines
 

@@ -13,11 +13,11 @@ from typing import Any
 import psutil
 import pytest
 
-from rocketconnect_cli import topology
 from rocketconnect_cli.api import Api, ApiError, Exit
 from rocketconnect_cli.embedded import ports
 from rocketconnect_cli.embedded.spark import spark_folder
 from rocketconnect_cli.embedded.tethered import tethered
+from rocketconnect_cli.instance import topology
 from rocketconnect_cli.states import wait_for
 from tests.ended import ended
 

@@ -9,7 +9,7 @@ from rocketconnect_sdk.converters import converter
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.record import Offset, SourceBatch
 from rocketconnect_sdk.source import SourceTask
-from services.executor.runtime.failures import Failure, Stage
+from services.executor.runtime.errors.failure import Failure, Stage
 from tests.servers.debezium import Event
 
 SECONDS = 120.0

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from connectors.mysql_cdc_source.binlog import events as ev
-from connectors.mysql_cdc_source.binlog.row_parts import Geometry
+from connectors.mysql_cdc_source.binlog.row_reading.parts import Geometry
 from connectors.mysql_cdc_source.binlog.stream import Entry
 from tests.fidelity.change import Change
 

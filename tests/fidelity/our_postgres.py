@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import time, timedelta
 
-from connectors.postgres_cdc_source.logical import events as ev
-from connectors.postgres_cdc_source.logical.values import Beyond, Missing
+from connectors.postgres_cdc_source.logical.wire import events as ev
+from connectors.postgres_cdc_source.logical.wire.values import Beyond, Missing
 from rocketconnect_sdk.changes import Operation
 from rocketconnect_sdk.schema import Schema, Type, struct
 from tests.fidelity.change import Change

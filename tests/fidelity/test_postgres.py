@@ -12,12 +12,12 @@ from decimal import Decimal
 import psycopg
 import pytest
 
-from connectors.postgres_cdc_source.logical import events as ev
 from connectors.postgres_cdc_source.logical.catalog import Catalog
 from connectors.postgres_cdc_source.logical.connection import Address, connect
-from connectors.postgres_cdc_source.logical.messages import Decoder
 from connectors.postgres_cdc_source.logical.stream import Stream
-from connectors.postgres_cdc_source.logical.values import Missing
+from connectors.postgres_cdc_source.logical.wire import events as ev
+from connectors.postgres_cdc_source.logical.wire.messages import Decoder
+from connectors.postgres_cdc_source.logical.wire.values import Missing
 from tests.fidelity import our_postgres, theirs
 from tests.fidelity.change import Both, differences, values
 from tests.fidelity.postgres_changes import SURPRISES, WORKLOAD

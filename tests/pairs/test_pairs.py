@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rocketconnect_sdk.converters.json import JsonConverter
+from rocketconnect_sdk.converters.json.converter import JsonConverter
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import Rejected
 from rocketconnect_sdk.schema import Schema

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from rocketconnect_sdk.converters.protobuf_files import Descriptor, FieldDescriptor, FileDescriptor
+from rocketconnect_sdk.converters.protobuf.files import Descriptor, FieldDescriptor, FileDescriptor
 
 _KIND = FieldDescriptor
 _ALIKE: Mapping[int, str] = {

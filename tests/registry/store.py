@@ -7,7 +7,7 @@ from typing import Any
 
 import fastavro
 
-from rocketconnect_sdk.converters.protobuf_files import FileDescriptor, compiled
+from rocketconnect_sdk.converters.protobuf.files import FileDescriptor, compiled
 from tests.registry import protobuf_compatibility
 from tests.registry.avro_compatibility import conflicts
 

@@ -12,9 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from rocketconnect_cli.api import Exit
-from rocketconnect_cli.commands import app
+from rocketconnect_cli.commands.root import app
+from rocketconnect_cli.instance.topology import SERVICES
 from rocketconnect_cli.main import main
-from rocketconnect_cli.topology import SERVICES
 from rocketconnect_sdk.version import __version__
 
 
@@ -22,12 +22,12 @@ class _PressingCtrlC(importlib.abc.MetaPathFinder):
     """Ctrl-C comes while the commands are imported."""
 
     def find_spec(self, fullname: str, *_: object) -> None:
-        if fullname == "rocketconnect_cli.commands":
+        if fullname == "rocketconnect_cli.commands.root":
             raise KeyboardInterrupt
 
 
 def test_ctrl_c_while_it_still_loads_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.delitem(sys.modules, "rocketconnect_cli.commands")
+    monkeypatch.delitem(sys.modules, "rocketconnect_cli.commands.root")
     monkeypatch.setattr(sys, "meta_path", [_PressingCtrlC(), *sys.meta_path])
     with pytest.raises(SystemExit) as ended:
         main()
@@ -45,7 +45,7 @@ def test_it_tells_its_version() -> None:
 
 
 def test_what_up_needs_is_installed_with_its_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(importlib.import_module("rocketconnect_cli.up"), "NEEDED", ("no_such_package",))
+    monkeypatch.setattr(importlib.import_module("rocketconnect_cli.commands.up"), "NEEDED", ("no_such_package",))
     result = CliRunner().invoke(app, ["up", "--data", str(tmp_path)])
     assert result.exit_code == 1
     assert "needs no_such_package: install it with its extra: pip install '.[up]' in RocketConnect's checkout" in result.stderr

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from rocketconnect_cli.commands import app
+from rocketconnect_cli.commands.root import app
 from rocketconnect_kit.sealing import Keys
 from tests.rocketconnect_cli.conftest import RestFactory
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocketconnect_sdk.arrow import from_arrow, to_array, to_arrow
-from rocketconnect_sdk.arrow_types import from_arrow_type, to_arrow_type
+from rocketconnect_sdk.columns.arrow_types import from_arrow_type, to_arrow_type
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.record import Rejected, SinkBatch
 from rocketconnect_sdk.schema import STRING, Field, Schema, Type, Unit, decimal, struct, timestamp

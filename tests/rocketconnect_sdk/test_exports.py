@@ -37,8 +37,8 @@ def test_every_public_name_is_there() -> None:
 def test_the_core_needs_the_standard_library_alone() -> None:
     """Without installed packages; also how fast plugins are listed depends on it."""
     code = (
-        "import sys; import rocketconnect_sdk.files, rocketconnect_sdk.converters, rocketconnect_sdk.loader, "
-        "rocketconnect_sdk.connector_options, rocketconnect_sdk.testing, rocketconnect_sdk.columns; "
+        "import sys; import rocketconnect_sdk.files, rocketconnect_sdk.converters, rocketconnect_sdk.plugins.loader, "
+        "rocketconnect_sdk.configuration.connector_options, rocketconnect_sdk.testing, rocketconnect_sdk.columns.declared; "
         "print(sorted({'msgspec', 'pyarrow', 'pyspark', 'pytest', 'grpc'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -47,7 +47,7 @@ def test_the_core_needs_the_standard_library_alone() -> None:
 
 def test_listing_plugins_imports_no_spark() -> None:
     code = (
-        "import sys; from rocketconnect_sdk.loader import PluginType, catalogue, plugins; found = plugins(); "
+        "import sys; from rocketconnect_sdk.plugins.loader import PluginType, catalogue, plugins; found = plugins(); "
         "print([plugin.name for plugin in found if plugin.type.is_connector], catalogue().broken, "
         "'pyspark' in sys.modules, 'pyarrow' in sys.modules)"
     )

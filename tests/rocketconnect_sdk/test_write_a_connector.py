@@ -36,7 +36,7 @@ def test_the_example_passes_its_suite(name: str, tmp_path: Path) -> None:
 
 
 FOUND = """
-from rocketconnect_sdk.loader import catalogue, plugins
+from rocketconnect_sdk.plugins.loader import catalogue, plugins
 assert not catalogue().broken, catalogue().broken
 for plugin in plugins():
     if plugin.package.name == "weather-connect":

@@ -30,7 +30,7 @@ from rocketmq_remoting import (
     encode_batch,
     encode_properties,
 )
-from rocketmq_remoting.clock import boot_seconds
+from rocketmq_remoting.connections.clock import boot_seconds
 
 pytestmark = pytest.mark.rocketmq
 

@@ -25,7 +25,7 @@ _TOGETHER = {
     "tests/services/executor/runtime/test_evolution.py": "spark",
     "tests/services/executor/runtime/test_jdbc_sink.py": "spark",
     "tests/services/executor/runtime/test_packed_tasks.py": "spark",
-    "tests/services/executor/runtime/test_spark_engines.py": "spark",
+    "tests/services/executor/runtime/sink/spark/test_engines.py": "spark",
 }
 
 

@@ -10,10 +10,10 @@ from rocketconnect.deadletter.v1 import deadletter_service_pb2 as letters
 from rocketconnect.deadletter.v1.deadletter_service_pb2_grpc import DeadletterServiceStub
 from rocketconnect.executor.v1 import executor_service_pb2 as pb
 
-from rocketconnect_cli import topology
-from rocketconnect_kit.status import decode
-from rocketconnect_sdk.dead_letter_topics import DEAD_LETTER_TOPICS, USUAL, may_hold_dead_letters, problem
-from rocketconnect_sdk.dead_letters import replay_topic
+from rocketconnect_cli.instance import topology
+from rocketconnect_kit.serving.status import decode
+from rocketconnect_sdk.letters.dead_letters import replay_topic
+from rocketconnect_sdk.permissions.dead_letter_topics import DEAD_LETTER_TOPICS, USUAL, may_hold_dead_letters, problem
 from services.executor.settings import ExecutorSettings
 
 Start = Callable[..., Any]

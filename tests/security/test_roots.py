@@ -14,11 +14,11 @@ from rocketconnect.executor.v1 import executor_service_pb2 as pb
 
 from connectors.file_source.content import open_content
 from connectors.jdbc import Place, dialect_of
-from rocketconnect_cli import topology
-from rocketconnect_sdk import beneath
-from rocketconnect_sdk import roots as roots_module
+from rocketconnect_cli.instance import topology
 from rocketconnect_sdk.files import AppendedFile, Owner
-from rocketconnect_sdk.roots import READ_ROOTS, WRITE_ROOTS, Access, OutsideRoots, Roots, reading
+from rocketconnect_sdk.permissions import beneath
+from rocketconnect_sdk.permissions import roots as roots_module
+from rocketconnect_sdk.permissions.roots import READ_ROOTS, WRITE_ROOTS, Access, OutsideRoots, Roots, reading
 from services.executor.settings import ExecutorSettings
 
 Start = Callable[..., Any]

@@ -9,7 +9,7 @@ import pytest
 
 _START = """
 from pathlib import Path
-from services.executor.runtime.spark_session import make_session
+from services.executor.runtime.sink.spark.session import make_session
 odd = {"spark.odd: =key\\nspark.more": "x"}
 session = make_session({**odd, "spark.hadoop.x.secret": "canary-\\u00e4 =:#\\\\\\\\", "spark.master": "local[1]"})
 assert session.sparkContext.getConf().get("spark.odd: =key\\nspark.more") == "x"
@@ -39,7 +39,7 @@ def test_a_secret_for_spark_stands_on_no_command_line_and_reaches_spark_as_it_is
 
 
 _DEFAULTS = """
-from services.executor.runtime.spark_session import make_session
+from services.executor.runtime.sink.spark.session import make_session
 session = make_session({"spark.master": "local[1]", "spark.sql.shuffle.partitions": "3"})
 print("kept", session.conf.get("spark.x.operator"), session.conf.get("spark.sql.shuffle.partitions"))
 """

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from rocketconnect.executor.v1 import executor_service_pb2 as pb
 
-from rocketconnect_sdk import spark_profiles
-from rocketconnect_sdk.spark_profiles import PROFILES, ProfilesWrong, is_secret, problems, read_profiles, settings
-from services.executor.lifecycle import Assigned, Key
-from services.executor.placement import profile_of
+from rocketconnect_sdk.permissions import spark_profiles
+from rocketconnect_sdk.permissions.spark_profiles import PROFILES, ProfilesWrong, is_secret, problems, read_profiles, settings
+from services.executor.contract.assignment import Assigned, Key
+from services.executor.hosts.placement import profile_of
 
 Start = Callable[..., Any]
 CANARY = "c4n4ry-for-spark"

@@ -7,7 +7,7 @@ from typing import Any
 from rocketconnect.executor.v1 import executor_service_pb2 as pb
 
 from tests.security.environments import environments
-from tests.services.executor.providers.answering import TOKEN, Answer, Request, answering, as_vault
+from tests.services.executor.secrets.providers.answering import TOKEN, Answer, Request, answering, as_vault
 
 Executor = Any
 Plane = Any

@@ -8,9 +8,9 @@ from typing import Protocol
 from rocketmq_remoting.model import MessageQueue
 from services.cluster.model import Changes, Key
 from services.cluster.tables import Tables
-from services.executor.lifecycle import Assigned
-from services.executor.runtime.marks import Place, mark_key, parse
-from services.executor.runtime.takeover import ROW
+from services.executor.contract.assignment import Assigned
+from services.executor.runtime.rocketmq.source_marks import Place, mark_key, parse
+from services.executor.runtime.source.takeover import ROW
 from services.position.domain import Fence, Ledger, Position
 from services.state.core import States
 from services.state.model import Moment, State

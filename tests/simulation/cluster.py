@@ -4,12 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from rocketconnect_kit.election import not_leading
 from rocketconnect_kit.errors import Aborted, ServiceError, Unavailable
-from services.cluster import coordinator, core
+from rocketconnect_kit.leader.election import not_leading
+from services.cluster import coordinator
 from services.cluster.board import Board, Subscription, Update
 from services.cluster.coordinator import _BATCH
-from services.cluster.events import ConnectorsChanged, Effects, Event, Tick, WorkerGone
+from services.cluster.decisions import core
+from services.cluster.decisions.events import ConnectorsChanged, Effects, Event, Tick, WorkerGone
 from services.cluster.model import Changes, Unit
 from services.cluster.state import Policy, State
 from services.cluster.tables import Tables

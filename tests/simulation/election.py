@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from rocketconnect_kit.election import LEASE_SECONDS, RENEW_SECONDS, TRY_SECONDS, Reign
 from rocketconnect_kit.errors import Aborted, Unavailable
+from rocketconnect_kit.leader.election import LEASE_SECONDS, RENEW_SECONDS, TRY_SECONDS, Reign
 from tests.simulation.world import Future, Process, Steps, World
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 from rocketconnect_kit.errors import ServiceError, Unavailable
 from rocketconnect_sdk.errors import ConnectorError, PermanentError
-from services.executor.lifecycle import Assigned, End
-from services.executor.runtime.positions import Fenced, PositionsMoved, Stored
+from services.executor.contract.assignment import Assigned, End
+from services.executor.runtime.positions.client import Fenced, PositionsMoved, Stored
 from services.position import fencing
 from services.position.domain import Fence, Opened, Position, Update
 from tests.simulation import position
@@ -190,7 +190,7 @@ class Host(Process):
         self._checks.one_owner(self)
 
     def store(self, positions: Mapping[str, Stored]) -> Steps:
-        """Store positions before anything else happens (mirrors source_start._store and sink_start._store)."""
+        """Store positions before anything else happens (mirrors _store of source.start and sink.start)."""
         while True:
             if self.stopping:
                 raise Stopped

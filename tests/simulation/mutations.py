@@ -11,17 +11,20 @@ from itertools import chain
 from typing import Any
 from unittest import mock
 
-from services.cluster import core, plans
-from services.cluster.events import WorkerGone
-from services.cluster.leases import Leases
+from services.cluster.decisions import core, plans
+from services.cluster.decisions.events import WorkerGone
+from services.cluster.decisions.leases import Leases
 from services.cluster.model import PLAN, Key, PlanState, Unit
 from services.cluster.state import State
 from services.cluster.tables import Tables
-from services.executor.lease import WorkerLease
-from services.executor.lifecycle import Lifecycle
-from services.executor.runtime import marks, pieces, sink_positions, source_queues, takeover
-from services.executor.runtime.parts import Part
-from services.executor.runtime.positions import Stored
+from services.executor.runtime.positions.client import Stored
+from services.executor.runtime.rocketmq import source_marks as marks
+from services.executor.runtime.sink import positions as sink_positions
+from services.executor.runtime.sink.decode.part import Part
+from services.executor.runtime.source import pieces, takeover
+from services.executor.runtime.source import queues as source_queues
+from services.executor.worker.lease import WorkerLease
+from services.executor.worker.lifecycle import Lifecycle
 from services.position import fencing
 from services.position.domain import Effects, Fence, Ledger, Opened, Position, Update
 from services.position.sightings import Sightings

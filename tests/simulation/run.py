@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from services.cluster.model import Connector, Wanted
 from services.cluster.state import Policy
-from services.executor.lifecycle import PLAN, Key
+from services.executor.contract.assignment import PLAN, Key
 from tests.simulation import cluster, position, rocketmq, state, target
 from tests.simulation.checks import Broken, Checks
 from tests.simulation.cluster import ClusterServer, ClusterStore

@@ -6,14 +6,15 @@ from rocketconnect_kit.errors import Unavailable
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.sink import QueuePosition
 from rocketmq_remoting.model import MessageQueue
-from services.executor.runtime import marks, sink_positions
-from services.executor.runtime.attempts import FENCED
-from services.executor.runtime.marks import Place
-from services.executor.runtime.parts import Part
-from services.executor.runtime.positions import Fenced, PositionsMoved, Stored
-from services.executor.runtime.queues import parse, text
-from services.executor.runtime.sink_queues import LOOK_SECONDS, ROW, extended
-from services.executor.runtime.task import Kind, TaskSpec
+from services.executor.contract.task import Kind, TaskSpec
+from services.executor.runtime.errors.attempts import FENCED
+from services.executor.runtime.positions.client import Fenced, PositionsMoved, Stored
+from services.executor.runtime.rocketmq import source_marks as marks
+from services.executor.runtime.rocketmq.queue_names import parse, text
+from services.executor.runtime.rocketmq.source_marks import Place
+from services.executor.runtime.sink import positions as sink_positions
+from services.executor.runtime.sink.decode.part import Part
+from services.executor.runtime.sink.queues import LOOK_SECONDS, ROW, extended
 from tests.simulation import target
 from tests.simulation.host import Committer, Host, Stopped
 from tests.simulation.rocketmq import BROKER, QUEUES, TOPIC
@@ -24,7 +25,7 @@ _MOST = 32
 
 
 class SinkRun:
-    """Mirrors sink_start.begin, sink_reader.SinkReader (without reading ahead) and sink_task.SinkRun."""
+    """Mirrors sink.start.begin, sink.reader.SinkReader (without reading ahead) and sink.loop.SinkRun."""
 
     def __init__(self, host: Host) -> None:
         self._host = host

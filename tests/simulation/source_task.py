@@ -7,13 +7,16 @@ from typing import cast
 
 from rocketconnect_sdk.record import Offset, SourceBatch
 from rocketmq_remoting.model import MessageQueue
-from services.executor.runtime import marks, queue_map, source_queues, takeover
-from services.executor.runtime.attempts import FENCED
-from services.executor.runtime.marks import Stamper, mark_key
-from services.executor.runtime.pieces import Piece, Progress, ReadBatch
-from services.executor.runtime.positions import Fenced, PositionsMoved, Stored
-from services.executor.runtime.queues import Sent
-from services.executor.runtime.takeover import ROW, Found, Row, row_name, rows
+from services.executor.runtime.errors.attempts import FENCED
+from services.executor.runtime.positions.client import Fenced, PositionsMoved, Stored
+from services.executor.runtime.rocketmq import queue_map
+from services.executor.runtime.rocketmq import source_marks as marks
+from services.executor.runtime.rocketmq.source_marks import Stamper, mark_key
+from services.executor.runtime.rocketmq.tail import Sent
+from services.executor.runtime.source import queues as source_queues
+from services.executor.runtime.source import takeover
+from services.executor.runtime.source.pieces import Piece, Progress, ReadBatch
+from services.executor.runtime.source.takeover import ROW, Found, Row, row_name, rows
 from tests.simulation.host import COMMIT_SECONDS, SEND_DEADLINE, Committer, Host, Stopped
 from tests.simulation.rocketmq import BROKER, BROKER_SETTLES, QUEUES, TOPIC
 from tests.simulation.world import Future, Steps

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
-from services.executor.runtime.marks import Place
+from services.executor.runtime.rocketmq.source_marks import Place
 from tests.simulation.world import Process, Reply, World
 
 NAME = "target"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from services.executor.lifecycle import Key
+from services.executor.contract.assignment import Key
 from tests.simulation import cluster
 from tests.simulation.faults import KINDS, Faults, Profile
 from tests.simulation.run import FAULT_SECONDS, SINK, SOURCE, WORKERS, Simulation, recover

@@ -6,28 +6,13 @@ from functools import partial
 
 from rocketconnect_kit.errors import ServiceError, Unavailable
 from services.cluster.board import Update
-from services.cluster.events import Deregister, Register, ReportPlan
-from services.cluster.events import Release as ReleaseEvent
+from services.cluster.decisions.events import Deregister, Register, ReportPlan
+from services.cluster.decisions.events import Release as ReleaseEvent
 from services.cluster.model import Key as ClusterKey
 from services.cluster.view import AssignmentView
-from services.executor.lease import WorkerLease
-from services.executor.lifecycle import (
-    PLAN,
-    Assigned,
-    Direct,
-    Effect,
-    End,
-    Ended,
-    Forget,
-    Key,
-    Kill,
-    Lifecycle,
-    PlanResult,
-    Policy,
-    Release,
-    Restarting,
-    Start,
-)
+from services.executor.contract.assignment import PLAN, Assigned, End, Key, PlanResult
+from services.executor.worker.lease import WorkerLease
+from services.executor.worker.lifecycle import Direct, Effect, Ended, Forget, Kill, Lifecycle, Policy, Release, Restarting, Start
 from services.position.domain import Fence
 from services.state.model import Key as StateKey
 from services.state.model import Report, State

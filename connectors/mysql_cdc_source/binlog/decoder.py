@@ -10,7 +10,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 
 from connectors.mysql_cdc_source.binlog import header as types
-from connectors.mysql_cdc_source.binlog.charsets import charset_of, text_of
 from connectors.mysql_cdc_source.binlog.compression import payload_events, unpack_body
 from connectors.mysql_cdc_source.binlog.cursor import Cursor
 from connectors.mysql_cdc_source.binlog.errors import MalformedEvent
@@ -33,8 +32,9 @@ from connectors.mysql_cdc_source.binlog.events import (
 )
 from connectors.mysql_cdc_source.binlog.gtid import MariadbGtid, MariadbGtidSet, MysqlGtid, MysqlGtidSet
 from connectors.mysql_cdc_source.binlog.header import Header
-from connectors.mysql_cdc_source.binlog.rows import KnownTable
-from connectors.mysql_cdc_source.binlog.table_map import TableMap, read_table_map
+from connectors.mysql_cdc_source.binlog.row_reading.rows import KnownTable
+from connectors.mysql_cdc_source.binlog.row_reading.table_map import TableMap, read_table_map
+from connectors.mysql_cdc_source.binlog.values.charsets import charset_of, text_of
 
 Complete = Callable[[TableMap], TableMap]
 """Gives a table with what the log leaves out of it (`TableMap.missing`); the table itself to leave it as it is."""

@@ -5,8 +5,8 @@ It is that of now; a table that was altered since the rows were written has anot
 
 import re
 
+from connectors.mysql_cdc_source.binlog.row_reading.table_map import ColumnFacts, TableMap
 from connectors.mysql_cdc_source.binlog.server import Connection, rows_of
-from connectors.mysql_cdc_source.binlog.table_map import ColumnFacts, TableMap
 
 _COLUMNS = """
 SELECT COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, CHARACTER_SET_NAME FROM information_schema.COLUMNS

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from connectors.mysql_cdc_source.binlog.gtid import Gtid, GtidSet, MariadbGtid
-from connectors.mysql_cdc_source.binlog.row_code import Row
-from connectors.mysql_cdc_source.binlog.table_map import TableMap
+from connectors.mysql_cdc_source.binlog.row_reading.code import Row
+from connectors.mysql_cdc_source.binlog.row_reading.table_map import TableMap
 
 
 @dataclass(frozen=True, slots=True)

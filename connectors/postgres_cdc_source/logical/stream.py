@@ -28,8 +28,8 @@ from connectors.postgres_cdc_source.logical.connection import (
     quoted,
 )
 from connectors.postgres_cdc_source.logical.lsn import format_lsn
-from connectors.postgres_cdc_source.logical.parts import EPOCH_US
-from connectors.postgres_cdc_source.logical.runs import HEADER
+from connectors.postgres_cdc_source.logical.wire.parts import EPOCH_US
+from connectors.postgres_cdc_source.logical.wire.runs import HEADER
 from rocketconnect_sdk.errors import SystemAway
 
 MOST_MESSAGES = 4_000

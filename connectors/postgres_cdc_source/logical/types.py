@@ -29,8 +29,8 @@ from decimal import Decimal
 from functools import partial
 from uuid import UUID
 
-from connectors.postgres_cdc_source.logical import scalars
-from connectors.postgres_cdc_source.logical.literals import read_array, read_hstore
+from connectors.postgres_cdc_source.logical.wire import scalars
+from connectors.postgres_cdc_source.logical.wire.literals import read_array, read_hstore
 from rocketconnect_sdk.schema import Schema, Type, decimal, struct, text, timestamp
 
 Convert = Callable[[str], object]

@@ -9,10 +9,10 @@ from functools import lru_cache
 from typing import Any, ClassVar
 from uuid import UUID
 
-from rocketconnect_sdk.compact import Column
+from rocketconnect_sdk.columns.compact import Column
+from rocketconnect_sdk.configuration.patterns import pattern_problem
 from rocketconnect_sdk.errors import Problem, RecordError
 from rocketconnect_sdk.options import Config, Option
-from rocketconnect_sdk.patterns import pattern_problem
 from rocketconnect_sdk.schema import BYTES, STRING, Schema, Type, decimal, timestamp
 from rocketconnect_sdk.transforms.base import LOOKED_AT, Predicate, Record, Records, given, given_many
 from rocketconnect_sdk.transforms.casting import cast

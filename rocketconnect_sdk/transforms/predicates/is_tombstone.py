@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from rocketconnect_sdk.compact import Texts
+from rocketconnect_sdk.columns.compact import Texts
 from rocketconnect_sdk.transforms.base import Predicate, Record, Records
 
 

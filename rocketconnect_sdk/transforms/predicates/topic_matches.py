@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import ClassVar
 
+from rocketconnect_sdk.configuration.patterns import pattern_problem
 from rocketconnect_sdk.options import Config, Option
-from rocketconnect_sdk.patterns import pattern_problem
 from rocketconnect_sdk.transforms.base import Predicate, Record, Records
 
 

@@ -8,9 +8,9 @@ from rocketconnect.keystore.v1.keystore_service_pb2_grpc import KeystoreServiceS
 
 from rocketconnect_kit import pages
 from rocketconnect_kit.errors import FailedPrecondition, ServiceError
-from rocketconnect_kit.interception import ServicerContext
 from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.sealing import CannotOpen, Keys
+from rocketconnect_kit.serving.interception import ServicerContext
 from services.config import checks
 from services.config.executors import Executors, validate_in_turn
 from services.config.keystore.moving import moved, secret_name_problems, value_problems

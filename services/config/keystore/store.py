@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from rocketconnect_kit.database import reading, upsert, writing
 from rocketconnect_kit.errors import NotFound
+from rocketconnect_kit.store.database import reading, upsert, writing
 from services.config import tables
 
 _secrets = tables.secrets

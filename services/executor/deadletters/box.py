@@ -3,8 +3,8 @@
 import time
 from collections.abc import Iterator, Sequence
 
-from rocketconnect_sdk.dead_letters import EDITION_TAG, DeadLetter, Filter, Spans
-from rocketconnect_sdk.replay_notes import REPLAYED_TAG, Done, ReplayNote, ReplayNotes
+from rocketconnect_sdk.letters.dead_letters import EDITION_TAG, DeadLetter, Filter, Spans
+from rocketconnect_sdk.letters.replay_notes import REPLAYED_TAG, Done, ReplayNote, ReplayNotes
 from rocketconnect_sdk.topics import Message, TopicReader
 from services.executor.deadletters.choice import Choice, Chosen, Found
 

@@ -6,11 +6,12 @@ from rocketconnect.connector.v1 import connector_pb2 as connectors
 from rocketconnect.deadletter.v1 import deadletter_service_pb2 as pb
 
 from rocketconnect_kit.errors import FieldProblem, InvalidArgument, Unavailable
-from rocketconnect_sdk.dead_letters import DeadLetter, replay_topic
+from rocketconnect_sdk.letters.dead_letters import DeadLetter, replay_topic
+from services.executor.contract.answers import CheckedLetter, LettersChecked
+from services.executor.contract.questions import CheckLetters, LetterToCheck
 from services.executor.deadletters.choice import Found
 from services.executor.deadletters.replay import Replay
-from services.executor.fresh import FreshHosts, PluginCrashed, PluginLate
-from services.executor.messages import CheckedLetter, CheckLetters, LettersChecked, LetterToCheck
+from services.executor.hosts.fresh import FreshHosts, PluginCrashed, PluginLate
 
 _FIX = (
     "give the body the form that {reader} reads, or store it as it is with --unchecked (unchecked), for another topic or for a "

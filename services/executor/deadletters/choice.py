@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from rocketconnect_sdk.dead_letters import DeadLetter, Spans, join_spans, letter_id, without_spans
-from rocketconnect_sdk.replay_notes import Sent
+from rocketconnect_sdk.letters.dead_letters import DeadLetter, Spans, join_spans, letter_id, without_spans
+from rocketconnect_sdk.letters.replay_notes import Sent
 from rocketconnect_sdk.topics import Message
 
 

@@ -7,11 +7,11 @@ from rocketconnect.config.v1 import config_service_pb2 as config
 
 from rocketconnect_kit.errors import NotFound, ServiceError
 from rocketconnect_kit.logs import get_logger
-from rocketconnect_kit.status import remote_errors
+from rocketconnect_kit.serving.status import remote_errors
+from services.executor.contract.assignment import Assigned
+from services.executor.contract.messages import TaskPulse
+from services.executor.contract.task import State
 from services.executor.deadletters.replay import PLUGIN
-from services.executor.lifecycle import Assigned
-from services.executor.messages import TaskPulse
-from services.executor.runtime.task import State
 
 if TYPE_CHECKING:
     from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceAsyncStub

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from rocketconnect.connector.v1 import connector_pb2 as connectors
 
 from rocketconnect_kit.errors import FailedPrecondition
-from rocketconnect_sdk.dead_letter_topics import DEAD_LETTER_TOPICS, may_hold_dead_letters
-from rocketconnect_sdk.dead_letters import REPLAY_TOPIC, Filter, Spans, format_spans, replay_topic
+from rocketconnect_sdk.letters.dead_letters import REPLAY_TOPIC, Filter, Spans, format_spans, replay_topic
+from rocketconnect_sdk.permissions.dead_letter_topics import DEAD_LETTER_TOPICS, may_hold_dead_letters
 
 PLUGIN = "dead_letter_source"
 _LONGEST_NAME = 128

@@ -15,7 +15,6 @@ from rocketconnect.deadletter.v1 import deadletter_service_pb2 as pb
 from rocketconnect.deadletter.v1.deadletter_service_pb2_grpc import DeadletterServiceServicer
 
 import rocketmq_remoting.errors as rocketmq
-from rocketconnect_kit.caller import caller
 from rocketconnect_kit.errors import (
     AlreadyExists,
     DeadlineExceeded,
@@ -25,11 +24,12 @@ from rocketconnect_kit.errors import (
     NotFound,
     Unavailable,
 )
-from rocketconnect_kit.interception import ServicerContext
 from rocketconnect_kit.pages import decode_token, encode_token, page_size
-from rocketconnect_kit.status import remote_errors
-from rocketconnect_sdk.dead_letters import REPLAY_TOPIC, Spans, parse_ids
+from rocketconnect_kit.serving.caller import caller
+from rocketconnect_kit.serving.interception import ServicerContext
+from rocketconnect_kit.serving.status import remote_errors
 from rocketconnect_sdk.errors import PermanentError, SystemAway
+from rocketconnect_sdk.letters.dead_letters import REPLAY_TOPIC, Spans, parse_ids
 from rocketmq_remoting.batch import encode_batch
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.protocol.properties import encode_properties
@@ -39,8 +39,8 @@ from services.executor.deadletters.check import LetterCheck
 from services.executor.deadletters.choice import Choice, Found
 from services.executor.deadletters.journal import Journal
 from services.executor.deadletters.replay import Replay, name_of, target
-from services.executor.runtime.queues import parse
-from services.executor.runtime.topic_reader import RocketMQTopics
+from services.executor.runtime.rocketmq.queue_names import parse
+from services.executor.runtime.rocketmq.topic_reader import RocketMQTopics
 
 if TYPE_CHECKING:
     from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceAsyncStub

@@ -3,9 +3,9 @@
 from google.protobuf.timestamp_pb2 import Timestamp
 from rocketconnect.deadletter.v1 import deadletter_service_pb2 as pb
 
-from rocketconnect_sdk.dead_letters import Filter, letter_id
+from rocketconnect_sdk.letters.dead_letters import Filter, letter_id
 from services.executor.deadletters.choice import Found
-from services.executor.host.secrets import hide
+from services.executor.secrets.resolving import hide
 
 _SHOWN = 2_000
 

@@ -14,35 +14,30 @@ from pathlib import Path
 from typing import NoReturn
 
 import services.executor.runtime.run  # noqa: F401 - what every task needs takes a while to load
-from services.executor.host import cleanup, places, plugin_jobs
-from services.executor.host.letters import check_letters
-from services.executor.host.line import Line
-from services.executor.host.output import clean_output, flush_output
-from services.executor.host.parent import end_with_parent, ignore_signals
-from services.executor.host.preview import preview
-from services.executor.host.spark import SparkDriver
-from services.executor.host.tasks import Tasks
-from services.executor.host.verification import verify
-from services.executor.messages import (
-    Begin,
+from services.executor.contract.messages import Begin, DirectTask, Exit, Order, Renew, SignalTask, StartSpark, StartTask
+from services.executor.contract.questions import (
     CheckConnector,
     CheckLetters,
     CheckPositions,
     CleanUp,
-    DirectTask,
-    Exit,
     FindPlugins,
-    Order,
     PlanConnector,
     PreviewConnector,
     Question,
-    Renew,
     ResolvePositions,
-    SignalTask,
-    StartSpark,
-    StartTask,
     VerifyConnector,
 )
+from services.executor.host.jobs import cleanup
+from services.executor.host.jobs import plugins as plugin_jobs
+from services.executor.host.jobs import positions as places
+from services.executor.host.jobs.letters import check_letters
+from services.executor.host.jobs.preview import preview
+from services.executor.host.jobs.verification import verify
+from services.executor.host.line import Line
+from services.executor.host.output import clean_output, flush_output
+from services.executor.host.parent import end_with_parent, ignore_signals
+from services.executor.host.spark import SparkDriver
+from services.executor.host.tasks import Tasks
 
 _COLLECT_AFTER = (100_000, 50, 100)
 """Objects made and not freed, then runs over the youngest, then over those that have outlived one."""

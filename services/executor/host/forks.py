@@ -7,9 +7,9 @@ import sys
 import time
 from typing import NoReturn
 
+from services.executor.contract.messages import Exit
 from services.executor.host.__main__ import run
 from services.executor.host.parent import end_with_parent, ignore_signals
-from services.executor.messages import Exit
 
 _DESCRIPTORS = 2
 

@@ -5,7 +5,7 @@ import socket
 import threading
 from collections.abc import Iterator
 
-from services.executor.messages import Event, Exit, Order, decode_order, encode
+from services.executor.contract.messages import Event, Exit, Order, decode_order, encode
 
 
 class Line:

@@ -5,7 +5,7 @@ import sys
 import threading
 from typing import Any
 
-from services.executor.host.secrets import hide
+from services.executor.secrets.resolving import hide
 
 _LONGEST = 8192
 """Characters that are held back at most while a line has no end."""

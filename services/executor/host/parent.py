@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 
-from services.executor.messages import Exit
+from services.executor.contract.messages import Exit
 
 _PR_SET_PDEATHSIG = 1
 

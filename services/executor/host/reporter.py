@@ -4,9 +4,10 @@ import threading
 import time
 from collections import deque
 
-from services.executor.host.secrets import hide
-from services.executor.messages import LogLine, TaskPulse
-from services.executor.runtime.task import State, TaskMetrics
+from services.executor.contract.messages import LogLine, TaskPulse
+from services.executor.contract.metrics import TaskMetrics
+from services.executor.contract.task import State
+from services.executor.secrets.resolving import hide
 
 LOG_LINES = 500
 """Lines kept between two pulses; older ones are dropped, and counted."""
@@ -19,7 +20,7 @@ _ENDED = (State.FAILED, State.STOPPED)
 
 
 class TaskReporter:
-    """The newest state of one run (services.executor.runtime.task.Reporter). Safe to use from any thread, never blocks.
+    """The newest state of one run (services.executor.runtime.task.reporter.Reporter). Safe to use from any thread, never blocks.
 
     Args:
         run: The number of the run.

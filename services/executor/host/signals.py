@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
+from rocketconnect_sdk.configuration.runtime_options import CLASS
 from rocketconnect_sdk.errors import Problem
-from rocketconnect_sdk.loader import DIRECT, find
 from rocketconnect_sdk.options import read
-from rocketconnect_sdk.runtime_options import CLASS
+from rocketconnect_sdk.plugins.loader import DIRECT, find
 from rocketconnect_sdk.source import Source
 
 

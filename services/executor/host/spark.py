@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from rocketconnect_sdk.errors import ConfigError, RetriableError
+from services.executor.contract.messages import Exit, SparkFailed, SparkReady
 from services.executor.host.line import Line
 from services.executor.host.output import flush_output
-from services.executor.host.secrets import hide, resolve_values
-from services.executor.messages import Exit, SparkFailed, SparkReady
-from services.executor.runtime.spark_errors import spark_error_text
+from services.executor.runtime.sink.spark.errors import spark_error_text
+from services.executor.secrets.resolving import hide, resolve_values
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -95,7 +95,7 @@ class SparkDriver:
     def _hold(self) -> None:
         """Makes the session and stays until its Java process ends: the kernel ends that one with the thread that started it."""
         try:
-            from services.executor.runtime.spark_session import make_session, run_first_jobs
+            from services.executor.runtime.sink.spark.session import make_session, run_first_jobs
 
             sys.setswitchinterval(_SWITCH_SECONDS)
             began = time.monotonic()

@@ -8,13 +8,17 @@ import traceback
 from typing import TYPE_CHECKING
 
 from rocketconnect_kit.clock import boot_seconds
+from services.executor.contract.answers import FoundProblem
+from services.executor.contract.endpoints import Endpoints
+from services.executor.contract.messages import DirectTask, Exit, Pulse, SignalAnswered, SignalTask, StartTask, TaskEnded
+from services.executor.contract.task import Kind, Outcome, TaskSpec
 from services.executor.host.line import Line
 from services.executor.host.output import flush_output
 from services.executor.host.reporter import TaskReporter, shown
 from services.executor.host.signals import problems_of
-from services.executor.messages import DirectTask, Exit, FoundProblem, Pulse, SignalAnswered, SignalTask, StartTask, TaskEnded
 from services.executor.runtime.run import run_task
-from services.executor.runtime.task import ENDED, Asked, Endpoints, Kind, Lease, Outcome, TaskControl, TaskSpec
+from services.executor.runtime.task.control import ENDED, Asked, TaskControl
+from services.executor.runtime.task.lease import Lease
 
 if TYPE_CHECKING:
     from services.executor.host.spark import SparkDriver

@@ -9,28 +9,32 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rocketconnect_sdk.connector_options import parse_direct, parse_sink, parse_source
+from rocketconnect_sdk.configuration.connector_options import parse_direct, parse_sink, parse_source
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.converters import converter_class
 from rocketconnect_sdk.errors import PermanentError
-from rocketconnect_sdk.loader import DIRECT, find
 from rocketconnect_sdk.options import Config
+from rocketconnect_sdk.plugins.loader import DIRECT, find
 from rocketconnect_sdk.sink import DataFrameSink, RecordSink, Sink, SinkTask
 from rocketconnect_sdk.source import Source
 from rocketconnect_sdk.transforms.chain import make
-from services.executor.host.secrets import hide, resolve
-from services.executor.runtime.attempts import FENCED, Attempts, Stopped
-from services.executor.runtime.direct_task import DirectRun
-from services.executor.runtime.engines import Engine, NativeEngine
-from services.executor.runtime.failures import ErrorPolicy
-from services.executor.runtime.outcomes import failed
-from services.executor.runtime.positions import Fenced, PositionClient
-from services.executor.runtime.rocketmq import connect, with_user_of
-from services.executor.runtime.sink_start import begin as begin_sink
-from services.executor.runtime.source_start import begin as begin_source
+from services.executor.contract.endpoints import Endpoints
+from services.executor.contract.task import Outcome, State, TaskSpec
+from services.executor.runtime.direct.loop import DirectRun
+from services.executor.runtime.errors.attempts import FENCED, Attempts, Stopped
+from services.executor.runtime.errors.outcomes import failed
+from services.executor.runtime.errors.policy import ErrorPolicy
+from services.executor.runtime.positions.client import Fenced, PositionClient
+from services.executor.runtime.rocketmq.connect import connect, with_user_of
+from services.executor.runtime.rocketmq.topic_reader import RocketMQTopics
+from services.executor.runtime.sink.engines import Engine, NativeEngine
+from services.executor.runtime.sink.start import begin as begin_sink
+from services.executor.runtime.source.start import begin as begin_source
 from services.executor.runtime.surroundings import Surroundings
-from services.executor.runtime.task import Endpoints, Lease, Outcome, Reporter, State, TaskControl, TaskSpec
-from services.executor.runtime.topic_reader import RocketMQTopics
+from services.executor.runtime.task.control import TaskControl
+from services.executor.runtime.task.lease import Lease
+from services.executor.runtime.task.reporter import Reporter
+from services.executor.secrets.resolving import hide, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -224,7 +228,7 @@ def _engine(
     if spark is None:
         msg = "this host has no Spark: engine=spark needs a worker that runs Spark"
         raise PermanentError(msg)
-    from services.executor.runtime.spark_engines import DataFrameEngine, RecordsOnSparkEngine
+    from services.executor.runtime.sink.spark.engines import DataFrameEngine, RecordsOnSparkEngine
 
     around.reporter.state(State.STARTING, "starting Spark")
     session = _awaited(spark, around.control)

@@ -7,10 +7,14 @@ from rocketconnect_sdk.converters import Converter, converter
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.transforms.chain import Chain
 from rocketmq_remoting.client import Client
-from services.executor.runtime.attempts import Attempts
-from services.executor.runtime.failures import ErrorPolicy
-from services.executor.runtime.positions import PositionClient
-from services.executor.runtime.task import Endpoints, Lease, Reporter, TaskControl, TaskSpec
+from services.executor.contract.endpoints import Endpoints
+from services.executor.contract.task import TaskSpec
+from services.executor.runtime.errors.attempts import Attempts
+from services.executor.runtime.errors.policy import ErrorPolicy
+from services.executor.runtime.positions.client import PositionClient
+from services.executor.runtime.task.control import TaskControl
+from services.executor.runtime.task.lease import Lease
+from services.executor.runtime.task.reporter import Reporter
 
 _PATIENCE_SECONDS = 0.5
 """A task that is to stop does so within a second, whatever its converters wait for."""

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from rocketconnect_sdk.compact import Column, Texts, picked
+from rocketconnect_sdk.columns.compact import Column, Texts, picked
 from rocketconnect_sdk.record import Rejected, SourceBatch
 from rocketconnect_sdk.transforms.base import Records, in_order, one_by_one
 from rocketconnect_sdk.transforms.chain import Chain, StepFailed
-from services.executor.runtime.failures import Failure, Stage
+from services.executor.runtime.errors.failure import Failure, Stage
 
 
 def failure_of(failed: StepFailed, original: object) -> Failure:

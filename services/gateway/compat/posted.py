@@ -3,7 +3,7 @@
 from typing import Any
 
 from rocketconnect_kit.errors import FieldProblem
-from services.gateway import bodies
+from services.gateway.api import bodies
 from services.gateway.problems import Problem, Refused, malformed
 
 _FIX = "send a string, a number, or true or false"

@@ -17,13 +17,13 @@ from typing import Any
 
 POINTS = {
     "source.before-send": ("rocketmq_remoting.client", "Client.send_batch_async", "before"),
-    "source.in-send": ("rocketmq_remoting.transport", "TcpTransport.write", "middle"),
+    "source.in-send": ("rocketmq_remoting.connections.transport", "TcpTransport.write", "middle"),
     "source.after-send": ("rocketmq_remoting.client", "Client.send_batch_async", "after"),
-    "source.before-commit": ("services.executor.runtime.source_task", "SourceRun._put", "before"),
+    "source.before-commit": ("services.executor.runtime.source.loop", "SourceRun._put", "before"),
     "sink.before-append": ("rocketconnect_sdk.files.appended", "AppendedFile.append", "before"),
     "sink.before-manifest": ("rocketconnect_sdk.files.manifest", "ManifestLog.commit", "before"),
     "sink.after-manifest": ("rocketconnect_sdk.files.manifest", "ManifestLog.commit", "after"),
-    "sink.before-position": ("services.executor.runtime.sink_task", "SinkRun._count", "before"),
+    "sink.before-position": ("services.executor.runtime.sink.loop", "SinkRun._count", "before"),
     "position.after-store": ("services.position.store", "PositionStore._store_group", "after"),
     "cluster.after-store": ("services.cluster.store", "ClusterStore.write", "after"),
 }

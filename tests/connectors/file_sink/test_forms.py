@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from connectors.file_sink.dataset import file_name
 from connectors.file_sink.forms import LineForm, blocks, typed_batches, unwritable
 from connectors.file_source.rows import Csv
-from rocketconnect_sdk.columns import parse_columns
-from rocketconnect_sdk.compact import Column
+from rocketconnect_sdk.columns.compact import Column
+from rocketconnect_sdk.columns.declared import parse_columns
+from rocketconnect_sdk.columns.objects import rows_of_array
 from rocketconnect_sdk.errors import RecordError
-from rocketconnect_sdk.objects import rows_of_array
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from connectors.file_source import FileSource
-from rocketconnect_sdk.connector_options import check_connector, parse_source
+from rocketconnect_sdk.configuration.connector_options import check_connector, parse_source
 
 
 def problems(filename: object, **options: str) -> list[tuple[str, str]]:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from connectors.file_source.records import Cut
 from connectors.file_source.rows import Csv
-from rocketconnect_sdk.columns import TYPES, parse_columns
-from rocketconnect_sdk.compact import Column
+from rocketconnect_sdk.columns.compact import Column
+from rocketconnect_sdk.columns.declared import TYPES, parse_columns
 from rocketconnect_sdk.record import Rejected
 
 NUMBERS = ["5", "-5", "0", "007", "+1", "-0", "0x1F", "1e3", "5.0", " 5", "", "NA", "127", "128", "-129", "9" * 19, "-" + "9" * 18]

@@ -2,12 +2,12 @@
 
 from typing import Any, cast
 
-from connectors.mysql_cdc_source.binlog.column import Column, Type
 from connectors.mysql_cdc_source.binlog.events import Change, Rows
 from connectors.mysql_cdc_source.binlog.header import Header
+from connectors.mysql_cdc_source.binlog.row_reading.column import Column, Type
+from connectors.mysql_cdc_source.binlog.row_reading.table_map import KeyColumn, TableMap
 from connectors.mysql_cdc_source.binlog.server import Position
 from connectors.mysql_cdc_source.binlog.stream import BinlogStream, Entry
-from connectors.mysql_cdc_source.binlog.table_map import KeyColumn, TableMap
 from connectors.mysql_cdc_source.making import Making
 from connectors.mysql_cdc_source.streaming import LogReader
 from connectors.mysql_cdc_source.tables import Filter

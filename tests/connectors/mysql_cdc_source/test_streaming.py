@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from connectors.mysql_cdc_source import current_rows, task
-from connectors.mysql_cdc_source.beginning import begin
+from connectors.mysql_cdc_source import task
 from connectors.mysql_cdc_source.binlog.errors import PositionPurged
+from connectors.mysql_cdc_source.rows import current as current_rows
+from connectors.mysql_cdc_source.rows.beginning import begin
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.record import Offset

@@ -10,13 +10,13 @@ import pytest
 from psycopg.rows import TupleRow
 from sqlalchemy import make_url
 
-from connectors.postgres_cdc_source.logical import events as ev
 from connectors.postgres_cdc_source.logical.catalog import Catalog
 from connectors.postgres_cdc_source.logical.connection import Address, connect
-from connectors.postgres_cdc_source.logical.messages import Decoder
 from connectors.postgres_cdc_source.logical.publications import create_publication
 from connectors.postgres_cdc_source.logical.slots import drop_slot, inspect_slot, new_slot
 from connectors.postgres_cdc_source.logical.stream import Stream
+from connectors.postgres_cdc_source.logical.wire import events as ev
+from connectors.postgres_cdc_source.logical.wire.messages import Decoder
 from tests.connectors.postgres_cdc_source.capturing import Shop
 from tests.servers.postgres import Postgres, PostgresFailed
 

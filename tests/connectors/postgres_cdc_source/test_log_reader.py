@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.postgres_cdc_source.logical import messages
-from connectors.postgres_cdc_source.logical.messages import Decoder
-from connectors.postgres_cdc_source.logical.runs import LEAST
 from connectors.postgres_cdc_source.logical.stream import Batch, Stream
+from connectors.postgres_cdc_source.logical.wire import messages
+from connectors.postgres_cdc_source.logical.wire.messages import Decoder
+from connectors.postgres_cdc_source.logical.wire.runs import LEAST
 from connectors.postgres_cdc_source.making import Making
 from connectors.postgres_cdc_source.streaming import LogReader
 from connectors.postgres_cdc_source.tables import Filter
 from rocketconnect_sdk.changes import ChangeForm
-from rocketconnect_sdk.compact import Column
+from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.record import Offset
 from tests.connectors.postgres_cdc_source.logical.messages import NULL, SAME, change, frame, relation, resolve, row, text

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from connectors.postgres_cdc_source.log_columns import LogColumns
-from connectors.postgres_cdc_source.logical.values import Beyond
-from rocketconnect_sdk.compact import Column
-from rocketconnect_sdk.converters.json import JsonConverter
+from connectors.postgres_cdc_source.logical.wire.values import Beyond
+from connectors.postgres_cdc_source.rows.log_columns import LogColumns
+from rocketconnect_sdk.columns.compact import Column
+from rocketconnect_sdk.converters.json.converter import JsonConverter
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.options import parse
 from tests.connectors.postgres_cdc_source.capturing import Shop, capturing, is_streaming

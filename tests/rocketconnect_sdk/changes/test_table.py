@@ -7,11 +7,11 @@ import pyarrow as pa
 import pytest
 
 from rocketconnect_sdk.arrow import to_array
-from rocketconnect_sdk.arrow_types import to_arrow_type
 from rocketconnect_sdk.changes import ChangeForm, Operation, Origin, TableChanges, Transaction
 from rocketconnect_sdk.changes.images import Images
-from rocketconnect_sdk.compact import Column
-from rocketconnect_sdk.converters.json import JsonConverter
+from rocketconnect_sdk.columns.arrow_types import to_arrow_type
+from rocketconnect_sdk.columns.compact import Column
+from rocketconnect_sdk.converters.json.converter import JsonConverter
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.schema import OPTIONAL_STRING, STRING, Schema, Type, struct
 

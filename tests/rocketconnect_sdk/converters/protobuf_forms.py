@@ -1,9 +1,9 @@
 """Schemas as Protobuf has them, and the converter with a registry."""
 
 from rocketconnect_sdk.converters import Converter, converter
-from rocketconnect_sdk.converters.protobuf_files import compiled
-from rocketconnect_sdk.converters.protobuf_text import to_proto
-from rocketconnect_sdk.converters.registered_protobuf import ProtobufFile
+from rocketconnect_sdk.converters.protobuf.converter import ProtobufFile
+from rocketconnect_sdk.converters.protobuf.files import compiled
+from rocketconnect_sdk.converters.protobuf.text import to_proto
 from rocketconnect_sdk.schema import BYTES, OPTIONAL_STRING, STRING, Schema, Type, Unit, decimal, struct, timestamp
 from tests.registry.server import TestRegistry
 

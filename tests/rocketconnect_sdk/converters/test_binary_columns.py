@@ -8,12 +8,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rocketconnect_sdk.arrow import to_array
-from rocketconnect_sdk.converters.avro_codec import put_long
+from rocketconnect_sdk.columns.text_columns import NotPlain
+from rocketconnect_sdk.converters.avro.codec import put_long
 from rocketconnect_sdk.converters.binary_columns import Messages, joined, sized, unzigzag, varints, zigzag
 from rocketconnect_sdk.converters.column_values import of_bytes, unscaled_bytes
 from rocketconnect_sdk.converters.counts import decimal_bytes, unscaled
 from rocketconnect_sdk.schema import Schema, Type, decimal
-from rocketconnect_sdk.text_columns import NotPlain
 from tests.rocketconnect_sdk.typed_values import decimals
 
 BITS = st.integers(0, 64).flatmap(lambda bits: st.integers(0, (1 << bits) - 1))

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocketconnect_sdk.arrow import to_array
-from rocketconnect_sdk.compact import Column
+from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.converters import converter
-from rocketconnect_sdk.converters.json_columns import texts_of
+from rocketconnect_sdk.converters.json.columns import texts_of
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import BYTES, STRING, Schema, Type, struct
 from tests.rocketconnect_sdk.typed_values import LEAVES, columns, many, shown

@@ -11,8 +11,8 @@ from uuid import UUID
 import pytest
 
 from rocketconnect_sdk.converters import Converter, converter
-from rocketconnect_sdk.converters.protobuf_files import compiled, message_class
-from rocketconnect_sdk.converters.protobuf_form import head
+from rocketconnect_sdk.converters.protobuf.files import compiled, message_class
+from rocketconnect_sdk.converters.protobuf.form import head
 from rocketconnect_sdk.schema import STRING, Schema, Type, Unit, decimal, struct, timestamp
 from tests.registry.server import TestRegistry
 

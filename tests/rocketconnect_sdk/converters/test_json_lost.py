@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rocketconnect_sdk.columns.objects import rows_of_values
 from rocketconnect_sdk.converters import Converter, converter
-from rocketconnect_sdk.converters.registered_json import JsonForm
+from rocketconnect_sdk.converters.json.registered import JsonForm
 from rocketconnect_sdk.errors import RecordError
-from rocketconnect_sdk.objects import rows_of_values
 from rocketconnect_sdk.schema import OPTIONAL_STRING, STRING, Schema, Type, decimal, struct
 
 INT = Schema(Type.INT64)

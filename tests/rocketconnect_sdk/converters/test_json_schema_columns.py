@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocketconnect_sdk.arrow import to_array
-from rocketconnect_sdk.compact import Column
-from rocketconnect_sdk.converters.registered_json import JsonForm
+from rocketconnect_sdk.columns.compact import Column
+from rocketconnect_sdk.converters.json.registered import JsonForm
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import STRING, Schema, Type, struct
 from tests.rocketconnect_sdk.typed_values import FLAT, columns, flat_rows, many, shown

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rocketconnect_sdk.converters.protobuf_text import to_proto
+from rocketconnect_sdk.converters.protobuf.text import to_proto
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.registry import Incompatible
 from rocketconnect_sdk.schema import OPTIONAL_STRING, STRING, Schema, Type, Unit, decimal, struct, timestamp

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocketconnect_sdk.compact import Column
-from rocketconnect_sdk.converters.protobuf_files import compiled
-from rocketconnect_sdk.converters.protobuf_layout import varint
-from rocketconnect_sdk.converters.registered_protobuf import ProtobufFile
+from rocketconnect_sdk.columns.compact import Column
+from rocketconnect_sdk.converters.protobuf.converter import ProtobufFile
+from rocketconnect_sdk.converters.protobuf.files import compiled
+from rocketconnect_sdk.converters.protobuf.layout import varint
 from rocketconnect_sdk.errors import RecordError
 from tests.registry.server import TestRegistry
 from tests.registry.store import Held

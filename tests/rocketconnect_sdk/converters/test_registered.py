@@ -9,8 +9,8 @@ from hypothesis import assume, given, reject, settings
 from starlette.responses import JSONResponse, Response
 
 from rocketconnect_sdk.arrow import to_array
-from rocketconnect_sdk.compact import Column
-from rocketconnect_sdk.connector_options import check_connector
+from rocketconnect_sdk.columns.compact import Column
+from rocketconnect_sdk.configuration.connector_options import check_connector
 from rocketconnect_sdk.converters import Converter, class_names, converter, converter_class
 from rocketconnect_sdk.converters import registered as module
 from rocketconnect_sdk.errors import ConfigError, PermanentError, RecordError, SystemAway

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocketconnect_sdk.arrow import to_array
-from rocketconnect_sdk.arrow_types import to_arrow_type
+from rocketconnect_sdk.columns.arrow_types import to_arrow_type
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.evolution import Policy, Takes, as_table, nullable, settle
 from rocketconnect_sdk.evolution.fitting import fit

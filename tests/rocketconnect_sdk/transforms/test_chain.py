@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from rocketconnect_sdk.compact import Texts
+from rocketconnect_sdk.columns.compact import Texts
 from rocketconnect_sdk.errors import ConfigError, PermanentError, RecordError, SystemAway
 from rocketconnect_sdk.schema import STRING, Schema, Type
 from rocketconnect_sdk.transforms import Predicate, Record, Records, Transform

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocketconnect_sdk.arrow import to_array
-from rocketconnect_sdk.compact import Column
+from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.schema import Schema, struct
 from rocketconnect_sdk.transforms import Record, Records
 from rocketconnect_sdk.transforms.base import one_by_one

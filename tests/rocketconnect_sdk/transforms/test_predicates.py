@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from rocketconnect_sdk.arrow import to_array
-from rocketconnect_sdk.compact import Column, Texts
+from rocketconnect_sdk.columns.compact import Column, Texts
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import OPTIONAL_STRING, STRING, Schema, Type, Unit, decimal, struct, timestamp
 from rocketconnect_sdk.transforms import Predicate, Record, Records

@@ -5,8 +5,8 @@ from random import Random
 from typing import TypeAlias
 
 from rocketconnect_kit.errors import ServiceError
-from services.cluster import core
-from services.cluster.events import ConnectorsChanged, Deregister, Effects, Event, Register, Release, ReportPlan, Tick
+from services.cluster.decisions import core
+from services.cluster.decisions.events import ConnectorsChanged, Deregister, Effects, Event, Register, Release, ReportPlan, Tick
 from services.cluster.model import PLAN, Changes, Connector, Key, Unit
 from services.cluster.state import Policy, State
 from services.cluster.tables import Tables

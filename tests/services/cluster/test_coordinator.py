@@ -8,12 +8,12 @@ from random import Random
 
 import pytest
 
-from rocketconnect_kit import database
 from rocketconnect_kit.errors import Aborted, FailedPrecondition, ServiceError, Unavailable
-from rocketconnect_kit.seat import StoredSeat
+from rocketconnect_kit.leader.seat import StoredSeat
+from rocketconnect_kit.store import database
 from services.cluster.coordinator import Coordinator, number_floor
-from services.cluster.events import ConnectorsChanged, Register
-from services.cluster.leases import Timing
+from services.cluster.decisions.events import ConnectorsChanged, Register
+from services.cluster.decisions.leases import Timing
 from services.cluster.model import PLAN, Changes, Connector, Key
 from services.cluster.state import Policy
 from services.cluster.store import ClusterStore

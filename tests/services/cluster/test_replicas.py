@@ -15,9 +15,9 @@ from rocketconnect.cluster.v1 import cluster_service_pb2 as pb
 from rocketconnect.cluster.v1 import cluster_service_pb2_grpc as rpc
 
 from rocketconnect_cli.embedded import ports
-from rocketconnect_kit.channel import channel, full_name, sync_channel
+from rocketconnect_kit.calls.channel import channel, full_name, sync_channel
+from rocketconnect_kit.serving.status import decode
 from rocketconnect_kit.settings import ServiceSettings
-from rocketconnect_kit.status import decode
 from tests.chaos.network import Proxy
 from tests.services.cluster.databases import fresh_database
 from tests.services.cluster.processes import service_process

@@ -6,10 +6,10 @@ from math import ceil
 
 import pytest
 
-from services.cluster import core
 from services.cluster.assignment.consistent_hash import BOUND
 from services.cluster.assignment.strategies import STRATEGIES, StrategyName
-from services.cluster.events import Drain, Effects, Event, Release, ReportPlan
+from services.cluster.decisions import core
+from services.cluster.decisions.events import Drain, Effects, Event, Release, ReportPlan
 from services.cluster.model import PLAN, Connector, Key, Wanted
 from services.cluster.state import Policy
 from tests.services.cluster.paper import ClusterOnPaper

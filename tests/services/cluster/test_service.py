@@ -13,14 +13,14 @@ from rocketconnect.cluster.v1 import cluster_service_pb2 as pb
 from rocketconnect.cluster.v1 import cluster_service_pb2_grpc as rpc
 from rocketconnect.connector.v1 import connector_pb2
 
-from rocketconnect_kit import database
 from rocketconnect_kit.errors import FailedPrecondition, InvalidArgument
-from rocketconnect_kit.status import decode
+from rocketconnect_kit.serving.status import decode
+from rocketconnect_kit.store import database
 from rocketconnect_kit.testing import serve_for_test
-from services.cluster.checks import MAXIMUM_PLUGINS
 from services.cluster.coordinator import Coordinator
-from services.cluster.events import ConnectorsChanged
-from services.cluster.leases import Timing
+from services.cluster.decisions.checks import MAXIMUM_PLUGINS
+from services.cluster.decisions.events import ConnectorsChanged
+from services.cluster.decisions.leases import Timing
 from services.cluster.model import PLAN, Connector, Wanted
 from services.cluster.service import ClusterService
 from services.cluster.state import Policy

@@ -7,9 +7,9 @@ import pytest
 import sqlalchemy as sa
 
 from rocketconnect_kit.errors import Aborted
-from rocketconnect_kit.seat import StoredSeat
-from services.cluster import core
-from services.cluster.events import ConnectorsChanged, Register, ReportPlan
+from rocketconnect_kit.leader.seat import StoredSeat
+from services.cluster.decisions import core
+from services.cluster.decisions.events import ConnectorsChanged, Register, ReportPlan
 from services.cluster.model import PLAN, Changes, Connector, Key, Plan, PlanState, Unit, Wanted, Worker
 from services.cluster.state import Policy, State
 from services.cluster.store import ClusterStore

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from rocketconnect_kit.errors import FailedPrecondition
-from services.cluster import core
 from services.cluster.assignment import balanced
 from services.cluster.assignment.model import Candidate, Demand, Move
-from services.cluster.events import Offer, Register, Release, Tick, WorkerGone
+from services.cluster.decisions import core
+from services.cluster.decisions.events import Offer, Register, Release, Tick, WorkerGone
 from services.cluster.model import PLAN, Key, Wanted
 from services.cluster.state import Policy
 from services.cluster.view import view_of

@@ -13,7 +13,7 @@ from rocketconnect.connector.v1 import connector_pb2
 from rocketconnect.state.v1 import state_service_pb2 as state_pb
 from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceStub
 
-from rocketconnect_kit.status import decode
+from rocketconnect_kit.serving.status import decode
 
 
 class PaperWorker:

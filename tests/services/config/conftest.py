@@ -14,10 +14,10 @@ from rocketconnect.connector.v1 import connector_pb2
 from rocketconnect.executor.v1 import executor_service_pb2 as executor_pb
 from rocketconnect.executor.v1 import executor_service_pb2_grpc as executor_rpc
 
-from rocketconnect_kit import database
-from rocketconnect_kit.channel import channel
+from rocketconnect_kit.calls.channel import channel
 from rocketconnect_kit.errors import ServiceError
 from rocketconnect_kit.settings import ServiceSettings
+from rocketconnect_kit.store import database
 from rocketconnect_kit.testing import server_for_test
 from services.config.executors import GrpcExecutors
 from services.config.feed import ChangeFeed

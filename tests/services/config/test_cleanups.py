@@ -8,7 +8,7 @@ import grpc
 import pytest
 from rocketconnect.config.v1 import config_service_pb2 as pb
 
-from rocketconnect_kit.status import decode
+from rocketconnect_kit.serving.status import decode
 from services.config.cleanups import FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS, TOO_EARLY_SECONDS
 from services.config.domain import Action, Cleanup, CleanupOutcome, Connector, ConnectorType, Draft, WantedState
 from services.config.signature import Signature

@@ -10,9 +10,9 @@ from alembic.config import Config as AlembicConfig
 from rocketconnect.config.v1 import config_service_pb2 as pb
 from rocketconnect.connector.v1 import connector_pb2
 
-from rocketconnect_kit import database
 from rocketconnect_kit.errors import Aborted, AlreadyExists, InvalidArgument, NotFound, ServiceError
-from rocketconnect_kit.status import decode
+from rocketconnect_kit.serving.status import decode
+from rocketconnect_kit.store import database
 from services.config.domain import Action, ConnectorType, Draft, WantedState
 from services.config.signature import Signature, signature
 from services.config.store import ConfigStore

@@ -15,9 +15,9 @@ from rocketconnect.config.v1 import config_service_pb2_grpc as rpc
 from rocketconnect.connector.v1.connector_pb2 import Connector, Plugin
 from rocketconnect.executor.v1.executor_service_pb2_grpc import add_ExecutorServiceServicer_to_server
 
-from rocketconnect_kit.channel import channel
+from rocketconnect_kit.calls.channel import channel
+from rocketconnect_kit.serving.status import decode
 from rocketconnect_kit.settings import ServiceSettings
-from rocketconnect_kit.status import decode
 from rocketconnect_kit.testing import server_for_test
 from tests.services.cluster.databases import fresh_database
 from tests.services.cluster.processes import Validator, service_process

@@ -9,7 +9,7 @@ from rocketconnect.connector.v1 import connector_pb2
 from rocketconnect.record.v1 import record_pb2
 
 from rocketconnect_kit import errors
-from rocketconnect_kit.status import remote_errors
+from rocketconnect_kit.serving.status import remote_errors
 from services.config.domain import Changes, ConnectorType, Draft, WantedState
 from services.config.service import FRESH_SECONDS
 from services.config.store import ConfigStore

@@ -6,8 +6,8 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
-from rocketconnect_kit import database
 from rocketconnect_kit.errors import Aborted, AlreadyExists, FailedPrecondition, InvalidArgument, NotFound
+from rocketconnect_kit.store import database
 from rocketconnect_sdk.sink import Target
 from services.config import tables
 from services.config.domain import Connector, ConnectorType, Draft, WantedState

@@ -35,7 +35,7 @@ from rocketconnect.state.v1 import state_service_pb2_grpc as state_rpc
 
 from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_kit.errors import FailedPrecondition
-from rocketconnect_kit.status import encode
+from rocketconnect_kit.serving.status import encode
 from tests.services.executor.system import STORES, System
 
 PLUGINS = Path(__file__).parent / "plugins"

@@ -20,7 +20,7 @@ from rocketconnect.state.v1 import state_service_pb2 as states
 from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceStub
 
 from rocketconnect_cli.embedded.tethered import tethered
-from rocketconnect_kit.status import decode
+from rocketconnect_kit.serving.status import decode
 
 PLUGINS = Path(__file__).parent / "plugins"
 STORES = ("config", "position", "state", "cluster")

@@ -6,8 +6,8 @@ from hashlib import sha256
 
 import pytest
 
-from rocketconnect_sdk.dead_letters import PREFIX, DeadLetter, Filter
-from rocketconnect_sdk.replay_notes import ReplayNote
+from rocketconnect_sdk.letters.dead_letters import PREFIX, DeadLetter, Filter
+from rocketconnect_sdk.letters.replay_notes import ReplayNote
 from rocketconnect_sdk.topics import Message
 from services.executor.deadletters.box import Box
 from services.executor.deadletters.choice import Choice

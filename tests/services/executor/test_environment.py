@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rocketconnect_sdk.roots import READ_ROOTS, WRITE_ROOTS
+from rocketconnect_sdk.permissions.roots import READ_ROOTS, WRITE_ROOTS
 from services.executor.environment import FOLDERS, VARIABLES, folders, of_hosts
 
 

@@ -4,7 +4,7 @@ import subprocess
 import sys
 import time
 
-from services.executor.messages import Exit
+from services.executor.contract.messages import Exit
 
 HOST = """
 import socket, sys, time

@@ -10,7 +10,7 @@ import pytest
 from rocketconnect.config.v1 import config_service_pb2 as config
 from rocketconnect.connector.v1 import connector_pb2 as connectors
 
-from rocketconnect_kit.status import decode
+from rocketconnect_kit.serving.status import decode
 from tests.services.executor.system import System, lines
 from tests.services.executor.wheels import SOURCE, Environment
 

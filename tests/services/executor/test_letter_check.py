@@ -8,24 +8,16 @@ from rocketconnect.connector.v1 import connector_pb2 as connectors
 from rocketconnect.deadletter.v1 import deadletter_service_pb2 as pb
 
 from rocketconnect_kit.errors import InvalidArgument, Unavailable
-from rocketconnect_sdk.dead_letters import PREFIX, DeadLetter, Filter
+from rocketconnect_sdk.letters.dead_letters import PREFIX, DeadLetter, Filter
 from rocketconnect_sdk.topics import Message
+from services.executor.contract.answers import CheckedLetter, LettersChecked, PlanFailed
+from services.executor.contract.messages import Event, decode_order, encode
+from services.executor.contract.questions import CheckLetters, LetterToCheck, Question
 from services.executor.deadletters.check import LetterCheck
 from services.executor.deadletters.choice import Found
 from services.executor.deadletters.replay import Replay
-from services.executor.fresh import FreshHosts, PluginCrashed, PluginLate
-from services.executor.host.letters import check_letters
-from services.executor.messages import (
-    CheckedLetter,
-    CheckLetters,
-    Event,
-    LettersChecked,
-    LetterToCheck,
-    PlanFailed,
-    Question,
-    decode_order,
-    encode,
-)
+from services.executor.host.jobs.letters import check_letters
+from services.executor.hosts.fresh import FreshHosts, PluginCrashed, PluginLate
 from tests.services.executor.configured import CAST, PLAIN, SKIP
 
 SINK = {"connector.class": "file_lines", "engine": "native", "topics": "t", "filename": "/never/read", **PLAIN}

@@ -9,12 +9,13 @@ from starlette.responses import Response
 
 from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketconnect_sdk.arrow import to_array
-from rocketconnect_sdk.rows import Rows, offsets_of
+from rocketconnect_sdk.columns.rows import Rows, offsets_of
 from rocketconnect_sdk.schema import STRING, Schema, Type, struct
 from rocketmq_remoting import Client, Message, encode_batch
-from services.executor.host.preview import preview
-from services.executor.messages import PreviewConnector, Previewed
-from services.executor.runtime.task import Endpoints
+from services.executor.contract.answers import Previewed
+from services.executor.contract.endpoints import Endpoints
+from services.executor.contract.questions import PreviewConnector
+from services.executor.host.jobs.preview import preview
 from tests.registry.server import TestRegistry, running
 from tests.registry.store import Held
 from tests.services.executor.configured import CAST, PLAIN, SKIP

@@ -8,10 +8,11 @@ import pytest
 from grpc.aio import AioRpcError, Metadata
 from rocketconnect.config.v1 import config_service_pb2 as config
 
+from services.executor.contract.assignment import Assigned, Key
+from services.executor.contract.messages import TaskPulse
+from services.executor.contract.metrics import TaskMetrics
+from services.executor.contract.task import State
 from services.executor.deadletters.removal import Removal
-from services.executor.lifecycle import Assigned, Key
-from services.executor.messages import TaskPulse
-from services.executor.runtime.task import State, TaskMetrics
 
 
 class Configs:

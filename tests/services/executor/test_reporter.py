@@ -3,9 +3,9 @@
 import os
 import threading
 
+from services.executor.contract.messages import Pulse, encode
+from services.executor.contract.task import State
 from services.executor.host.reporter import TaskReporter
-from services.executor.messages import Pulse, encode
-from services.executor.runtime.task import State
 
 
 def lines(reporter: TaskReporter) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ import pytest
 from rocketconnect.connector.v1 import connector_pb2 as connectors
 from rocketconnect.executor.v1 import executor_service_pb2 as pb
 
-from rocketconnect_kit.status import decode
+from rocketconnect_kit.serving.status import decode
 
 Plane = Any
 Executor = Any

@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from services.executor.messages import Exit
+from services.executor.contract.messages import Exit
 from tests.ended import ended
 
 pytestmark = pytest.mark.spark
@@ -48,7 +48,7 @@ def test_java_ends_with_a_host_that_is_killed_and_not_with_the_thread_that_asked
 
 HANGS = """
 import time
-import services.executor.runtime.spark_session as spark_session
+import services.executor.runtime.sink.spark.session as spark_session
 from services.executor.host.spark import SparkDriver
 spark_session.make_session = lambda *_: time.sleep(600)
 class Line:

@@ -21,7 +21,7 @@ from rocketconnect.position.v1.position_service_pb2 import ListPositionsRequest
 from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceStub
 
 from rocketconnect_kit.errors import InvalidArgument, ServiceError
-from rocketconnect_kit.status import decode
+from rocketconnect_kit.serving.status import decode
 from tests.ended import ended
 from tests.services.executor.system import STORES, System, is_exact, lines
 

@@ -8,7 +8,7 @@ import pytest
 
 from rocketconnect_cli.embedded import ports
 from tests.servers import openbao
-from tests.services.executor.providers.answering import TOKEN, answering, as_vault
+from tests.services.executor.secrets.providers.answering import TOKEN, answering, as_vault
 
 Executor = Any
 Plane = Any

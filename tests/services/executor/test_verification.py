@@ -18,13 +18,14 @@ from connectors.jdbc import dialect_of, parse_url
 from connectors.jdbc_sink import JdbcSink
 from connectors.jdbc_sink.shape import create
 from connectors.postgres_cdc_source.logical.connection import Address
-from rocketconnect_cli.settling import Suspects
-from rocketconnect_sdk.connector_options import parse_sink, parse_source
-from rocketconnect_sdk.loader import find
+from rocketconnect_cli.tables.settling import Suspects
+from rocketconnect_sdk.configuration.connector_options import parse_sink, parse_source
+from rocketconnect_sdk.plugins.loader import find
 from rocketconnect_sdk.source import Source
-from services.executor.host.secrets import resolve
-from services.executor.host.verification import verify
-from services.executor.messages import NamedConnector, RowDifference, TableKey, Verified, VerifyConnector
+from services.executor.contract.answers import RowDifference, Verified
+from services.executor.contract.questions import NamedConnector, TableKey, VerifyConnector
+from services.executor.host.jobs.verification import verify
+from services.executor.secrets.resolving import resolve
 from tests.connectors.mysql_cdc_source.binlog.reading import Database
 from tests.connectors.mysql_cdc_source.capturing import options
 from tests.connectors.postgres_cdc_source.capturing import config_of

@@ -12,9 +12,9 @@ from rocketconnect.position.v1 import position_service_pb2 as positions
 from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceStub
 from rocketconnect.state.v1 import state_service_pb2 as states
 
-from rocketconnect_kit.status import decode
+from rocketconnect_kit.serving.status import decode
 from rocketmq_remoting.client import Client
-from rocketmq_remoting.stream import PullStream
+from rocketmq_remoting.pulls.stream import PullStream
 from tests.ended import ended
 from tests.services.executor.system import System, is_exact, lines
 

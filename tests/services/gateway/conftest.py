@@ -30,10 +30,10 @@ from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceS
 from rocketconnect.state.v1 import state_service_pb2 as state
 from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceServicer, add_StateServiceServicer_to_server
 
-from rocketconnect_kit import database
-from rocketconnect_kit.channel import channel, full_name
+from rocketconnect_kit.calls.channel import channel, full_name
 from rocketconnect_kit.errors import FailedPrecondition, NotFound
 from rocketconnect_kit.settings import ServiceSettings
+from rocketconnect_kit.store import database
 from rocketconnect_kit.testing import server_for_test
 from services.config.executors import GrpcExecutors
 from services.config.feed import ChangeFeed

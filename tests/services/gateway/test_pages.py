@@ -4,8 +4,8 @@ from typing import Any
 
 import httpx
 
+from services.gateway.api.rules import rules
 from services.gateway.pages import docs, openapi
-from services.gateway.rules import rules
 
 
 async def test_first_page_lists_what_answers_and_every_link_works(rest: httpx.AsyncClient) -> None:

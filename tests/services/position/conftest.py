@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from rocketconnect_kit import database
+from rocketconnect_kit.store import database
 from services.position.store import PositionStore
 
 

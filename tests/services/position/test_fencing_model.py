@@ -8,8 +8,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from rocketconnect_kit import database
 from rocketconnect_kit.errors import FailedPrecondition, ServiceError
+from rocketconnect_kit.store import database
 from services.position.domain import Fence, Update
 from services.position.store import PositionStore
 

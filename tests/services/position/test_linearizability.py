@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import sqlalchemy as sa
 
-from rocketconnect_kit.database import reading, writing
 from rocketconnect_kit.errors import ServiceError, Unavailable
+from rocketconnect_kit.store.database import reading, writing
 from services.position.domain import Fence, Position, Update
 from services.position.store import PositionStore, _Books
 from services.position.writer import Outcome

@@ -12,9 +12,9 @@ import pytest
 from rocketconnect.position.v1 import position_service_pb2 as pb
 from rocketconnect.position.v1 import position_service_pb2_grpc as rpc
 
-from rocketconnect_kit.channel import channel
+from rocketconnect_kit.calls.channel import channel
+from rocketconnect_kit.serving.status import decode
 from rocketconnect_kit.settings import ServiceSettings
-from rocketconnect_kit.status import decode
 from tests.services.cluster.databases import fresh_database
 from tests.services.cluster.processes import service_process
 

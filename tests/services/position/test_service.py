@@ -16,10 +16,11 @@ from rocketconnect.position.v1 import position_service_pb2 as pb
 from rocketconnect.position.v1 import position_service_pb2_grpc as rpc
 from rocketconnect.record.v1 import record_pb2
 
-from rocketconnect_kit import database, errors
-from rocketconnect_kit.channel import channel
+from rocketconnect_kit import errors
+from rocketconnect_kit.calls.channel import channel
+from rocketconnect_kit.serving.status import remote_errors
 from rocketconnect_kit.settings import ServiceSettings, StoreSettings
-from rocketconnect_kit.status import remote_errors
+from rocketconnect_kit.store import database
 from rocketconnect_kit.testing import server_for_test
 from services.config.domain import Connector, ConnectorType, Draft, WantedState
 from services.config.executors import GrpcExecutors

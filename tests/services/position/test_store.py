@@ -9,9 +9,9 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
-from rocketconnect_kit import database
 from rocketconnect_kit.errors import Aborted, FailedPrecondition, ResourceExhausted, ServiceError, Unavailable
-from rocketconnect_kit.versions import upgrade
+from rocketconnect_kit.store import database
+from rocketconnect_kit.store.versions import upgrade
 from services.position import store as store_module
 from services.position import writer as writer_module
 from services.position.domain import Fence, Update

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from rocketconnect_kit import database
+from rocketconnect_kit.store import database
 from tests.services.cluster.databases import fresh_database
 from tests.services.state.things import StatesOnPaper
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from rocketconnect_kit import database
 from rocketconnect_kit.errors import Aborted, ServiceError, Unavailable
-from rocketconnect_kit.seat import StoredSeat
+from rocketconnect_kit.leader.seat import StoredSeat
+from rocketconnect_kit.store import database
 from services.state.core import ConnectorsTold, Reported
 from services.state.keeper import Keeper
 from services.state.model import Moment, State

@@ -14,7 +14,7 @@ from rocketconnect.connector.v1.connector_pb2 import STATE_FAILED, STATE_RUNNING
 from rocketconnect.state.v1 import state_service_pb2 as pb
 from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceStub
 
-from rocketconnect_kit.channel import channel
+from rocketconnect_kit.calls.channel import channel
 from rocketconnect_kit.settings import ServiceSettings
 from tests.services.cluster.databases import fresh_database
 from tests.services.cluster.processes import config_service, service_process

@@ -19,10 +19,10 @@ from rocketconnect.connector.v1 import connector_pb2
 from rocketconnect.state.v1 import state_service_pb2 as pb
 from rocketconnect.state.v1 import state_service_pb2_grpc as rpc
 
-from rocketconnect_kit import database
 from rocketconnect_kit.errors import InvalidArgument, NotFound, Unavailable
-from rocketconnect_kit.interception import ServicerContext
-from rocketconnect_kit.status import decode
+from rocketconnect_kit.serving.interception import ServicerContext
+from rocketconnect_kit.serving.status import decode
+from rocketconnect_kit.store import database
 from rocketconnect_kit.testing import serve_for_test
 from services.state import newcomers
 from services.state.core import AssignmentsTold, ConnectorsTold

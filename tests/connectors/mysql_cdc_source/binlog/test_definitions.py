@@ -3,7 +3,7 @@
 import pytest
 
 from connectors.mysql_cdc_source.binlog.definitions import column_facts
-from connectors.mysql_cdc_source.binlog.table_map import ColumnFacts
+from connectors.mysql_cdc_source.binlog.row_reading.table_map import ColumnFacts
 
 
 @pytest.mark.parametrize(

@@ -10,17 +10,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from connectors.mysql_cdc_source.binlog import header as types
-from connectors.mysql_cdc_source.binlog.column import Column
 from connectors.mysql_cdc_source.binlog.compression import unpack_body, unpack_column
 from connectors.mysql_cdc_source.binlog.decoder import Decoder
 from connectors.mysql_cdc_source.binlog.errors import MalformedEvent
 from connectors.mysql_cdc_source.binlog.events import Event, Rows
-from connectors.mysql_cdc_source.binlog.json_binary import json_text
-from connectors.mysql_cdc_source.binlog.row_code import Row
-from connectors.mysql_cdc_source.binlog.row_images import RowImages
-from connectors.mysql_cdc_source.binlog.table_map import ColumnFacts, TableMap
+from connectors.mysql_cdc_source.binlog.row_reading.code import Row
+from connectors.mysql_cdc_source.binlog.row_reading.column import Column
+from connectors.mysql_cdc_source.binlog.row_reading.images import RowImages
+from connectors.mysql_cdc_source.binlog.row_reading.table_map import ColumnFacts, TableMap
+from connectors.mysql_cdc_source.binlog.values.json_binary import json_text
 from connectors.mysql_cdc_source.columns import from_log, schema_of
-from connectors.mysql_cdc_source.log_columns import LogColumns, LoggedRows
+from connectors.mysql_cdc_source.rows.log_columns import LogColumns, LoggedRows
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.errors import RecordError
 from tests.connectors.mysql_cdc_source.binlog.building import event, recorded, with_body

@@ -28,7 +28,7 @@ from connectors.mysql_cdc_source.binlog.events import (
     Xid,
 )
 from connectors.mysql_cdc_source.binlog.gtid import MysqlGtid, MysqlGtidSet
-from connectors.mysql_cdc_source.binlog.row_parts import Geometry
+from connectors.mysql_cdc_source.binlog.row_reading.parts import Geometry
 from tests.connectors.mysql_cdc_source.binlog.building import (
     description,
     event,

@@ -22,9 +22,9 @@ from cryptography.x509.oid import NameOID
 from connectors.mysql_cdc_source.binlog.definitions import completed
 from connectors.mysql_cdc_source.binlog.errors import MalformedEvent, NotAllowed, NotReady, PositionPurged
 from connectors.mysql_cdc_source.binlog.events import Change, Heartbeat, Query, Rotate, Rows, Statement, TableMapped, Xid
+from connectors.mysql_cdc_source.binlog.row_reading.table_map import TableMap
 from connectors.mysql_cdc_source.binlog.server import Position, connected, end_of_log
 from connectors.mysql_cdc_source.binlog.stream import BinlogStream, Entry
-from connectors.mysql_cdc_source.binlog.table_map import TableMap
 from rocketconnect_sdk.errors import SystemAway
 from tests.connectors.mysql_cdc_source.binlog.reading import Database, login_of, read_until
 from tests.servers.mariadb import Mariadb

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from connectors.mysql_cdc_source.binlog.definitions import completed
-from connectors.mysql_cdc_source.binlog.row_parts import Geometry
+from connectors.mysql_cdc_source.binlog.row_reading.parts import Geometry
 from connectors.mysql_cdc_source.binlog.server import connected
-from connectors.mysql_cdc_source.binlog.temporal import InvalidDate
+from connectors.mysql_cdc_source.binlog.values.temporal import InvalidDate
 from tests.connectors.mysql_cdc_source.binlog.reading import Database
 from tests.pairs.kinds import whole
 

@@ -2,8 +2,8 @@
 
 from struct import pack
 
-from connectors.postgres_cdc_source.logical.messages import Decoder
 from connectors.postgres_cdc_source.logical.types import TEXT, PgType, builtin
+from connectors.postgres_cdc_source.logical.wire.messages import Decoder
 
 # id integer (the key), name text, day date
 COLUMNS = [(1, b"id", 23), (0, b"name", 25), (0, b"day", 1082)]

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from connectors.postgres_cdc_source.logical import events as ev
-from connectors.postgres_cdc_source.logical.values import Missing
+from connectors.postgres_cdc_source.logical.wire import events as ev
+from connectors.postgres_cdc_source.logical.wire.values import Missing
 from tests.connectors.postgres_cdc_source.conftest import Changes
 
 pytestmark = pytest.mark.postgres

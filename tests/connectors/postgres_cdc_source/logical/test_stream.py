@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from connectors.postgres_cdc_source.logical import events as ev
 from connectors.postgres_cdc_source.logical.connection import Address, connect
 from connectors.postgres_cdc_source.logical.lsn import parse_lsn
-from connectors.postgres_cdc_source.logical.messages import Decoder
 from connectors.postgres_cdc_source.logical.slots import inspect_slot
 from connectors.postgres_cdc_source.logical.stream import Stream, StreamClosed
 from connectors.postgres_cdc_source.logical.types import TEXT, builtin
+from connectors.postgres_cdc_source.logical.wire import events as ev
+from connectors.postgres_cdc_source.logical.wire.messages import Decoder
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
 from tests.connectors.postgres_cdc_source.conftest import SECONDS, Changes, Connection, address_of, wait_until_free
 from tests.servers.postgres import Postgres

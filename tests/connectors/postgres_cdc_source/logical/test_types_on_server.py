@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from connectors.postgres_cdc_source.logical import events as ev
-from connectors.postgres_cdc_source.logical.values import Beyond
+from connectors.postgres_cdc_source.logical.wire import events as ev
+from connectors.postgres_cdc_source.logical.wire.values import Beyond
 from rocketconnect_sdk.schema import Type
 from tests.connectors.postgres_cdc_source.conftest import Changes
 

@@ -11,11 +11,11 @@ from rocketconnect.config.v1 import config_service_pb2 as config_pb
 from rocketconnect.keystore.v1 import keystore_service_pb2 as pb
 from rocketconnect.keystore.v1 import keystore_service_pb2_grpc as rpc
 
-from rocketconnect_kit.channel import channel
+from rocketconnect_kit.calls.channel import channel
 from rocketconnect_kit.errors import InvalidArgument, NotFound, Unavailable
 from rocketconnect_kit.sealing import CannotOpen, Keys
+from rocketconnect_kit.serving.status import decode
 from rocketconnect_kit.settings import ServiceSettings
-from rocketconnect_kit.status import decode
 from rocketconnect_kit.testing import server_for_test
 from services.config import tables
 from services.config.executors import GrpcExecutors

@@ -21,24 +21,18 @@ from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceS
 from rocketconnect_cli.embedded import EmbeddedRocketMQ, ports
 from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_kit.clock import boot_seconds
-from rocketconnect_sdk.loader import catalogue
+from rocketconnect_sdk.plugins.loader import catalogue
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.model import Message, MessageQueue
-from rocketmq_remoting.stream import PullStream
+from rocketmq_remoting.pulls.stream import PullStream
+from services.executor.contract.endpoints import Endpoints, RocketMQAccess
+from services.executor.contract.metrics import TaskMetrics
+from services.executor.contract.stop_limits import EXECUTOR_SECONDS, StopLimits
+from services.executor.contract.task import Kind, Outcome, State, TaskSpec
 from services.executor.runtime.run import run_task
-from services.executor.runtime.spark_session import make_session
-from services.executor.runtime.task import (
-    Endpoints,
-    Kind,
-    Lease,
-    Outcome,
-    RocketMQAccess,
-    State,
-    TaskControl,
-    TaskMetrics,
-    TaskSpec,
-)
-from services.executor.stop_limits import EXECUTOR_SECONDS, StopLimits
+from services.executor.runtime.sink.spark.session import make_session
+from services.executor.runtime.task.control import TaskControl
+from services.executor.runtime.task.lease import Lease
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

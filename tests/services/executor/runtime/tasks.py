@@ -10,8 +10,12 @@ import sys
 import threading
 
 from rocketconnect_kit.clock import boot_seconds
+from services.executor.contract.endpoints import Endpoints
+from services.executor.contract.metrics import TaskMetrics
+from services.executor.contract.task import Kind, State, TaskSpec
 from services.executor.runtime.run import run_task
-from services.executor.runtime.task import Asked, Endpoints, Kind, Lease, State, TaskControl, TaskMetrics, TaskSpec
+from services.executor.runtime.task.control import Asked, TaskControl
+from services.executor.runtime.task.lease import Lease
 
 
 def say(**what: object) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketconnect_cli.embedded.rocketmq import BROKER
-from services.executor.runtime.task import Kind, State
+from services.executor.contract.task import Kind, State
 from tests.services.executor.runtime.conftest import PositionProcess, Running, Tasks, rows
 
 pytestmark = pytest.mark.rocketmq

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from rocketmq_remoting.model import Message, MessageQueue
-from services.executor.runtime.marks import partition_id
-from services.executor.runtime.queue_map import queue_of_key
-from services.executor.runtime.task import Kind, State
-from services.executor.runtime.topics import TopicMaker
+from services.executor.contract.task import Kind, State
+from services.executor.runtime.rocketmq.queue_map import queue_of_key
+from services.executor.runtime.rocketmq.source_marks import partition_id
+from services.executor.runtime.rocketmq.topics import TopicMaker
 from tests.services.executor.runtime.conftest import PositionProcess, Tasks, rows
 
 pytestmark = pytest.mark.rocketmq

@@ -8,8 +8,8 @@ import pytest
 from pyarrow.dataset import dataset
 
 from rocketmq_remoting.model import Message
-from services.executor.runtime.extras import TOMBSTONE
-from services.executor.runtime.task import Kind
+from services.executor.contract.task import Kind
+from services.executor.runtime.rocketmq.properties import TOMBSTONE
 from tests.services.executor.runtime.conftest import Running, Tasks
 
 if TYPE_CHECKING:

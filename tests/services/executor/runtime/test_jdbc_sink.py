@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rocketmq_remoting.model import Message
-from services.executor.runtime.extras import EXTENSION, TOMBSTONE
-from services.executor.runtime.task import Kind
+from services.executor.contract.task import Kind
+from services.executor.runtime.rocketmq.properties import EXTENSION, TOMBSTONE
 from tests.services.executor.runtime.conftest import Tasks
 
 if TYPE_CHECKING:

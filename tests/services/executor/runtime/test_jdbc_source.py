@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from services.executor.runtime.task import Kind, State
+from services.executor.contract.task import Kind, State
 from tests.services.executor.runtime.conftest import Tasks
 
 pytestmark = pytest.mark.rocketmq

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from services.executor.runtime.task import Kind
+from services.executor.contract.task import Kind
 from tests.services.executor.runtime.conftest import Tasks, rows
 
 pytestmark = [pytest.mark.rocketmq, pytest.mark.slow]

@@ -6,7 +6,7 @@ import pytest
 
 from rocketconnect_kit.clock import boot_seconds
 from rocketconnect_sdk.errors import SystemAway
-from services.executor.runtime.task import Lease
+from services.executor.runtime.task.lease import Lease
 from tests.suspended import suspend
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketmq_remoting.model import Message, MessageQueue
-from services.executor.runtime.task import Kind
+from services.executor.contract.task import Kind
 from tests.conftest import RocketMQFactory
 from tests.services.executor.runtime.conftest import PositionProcess, Running, Tasks
 

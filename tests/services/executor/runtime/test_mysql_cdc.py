@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from services.executor.runtime.task import Kind
+from services.executor.contract.task import Kind
 from tests.connectors.mysql_cdc_source.binlog.reading import Database
 from tests.connectors.mysql_cdc_source.capturing import options
 from tests.servers.mariadb import PASSWORD, Mariadb

@@ -8,27 +8,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocketconnect_sdk.arrow import to_array
-from rocketconnect_sdk.columns import parse_columns
-from rocketconnect_sdk.compact import Column
+from rocketconnect_sdk.columns.compact import Column
+from rocketconnect_sdk.columns.declared import parse_columns
+from rocketconnect_sdk.columns.rows import array_of, unpack, values_of
 from rocketconnect_sdk.converters import converter
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.record import Offset, Rejected, SourceBatch
-from rocketconnect_sdk.rows import array_of, unpack, values_of
 from rocketconnect_sdk.schema import STRING, Schema
 from rocketconnect_sdk.sink import SourceMark
 from rocketconnect_sdk.transforms.chain import Chain
 from rocketmq_remoting.batch import DecodedBatch, Source
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import decode_properties
-from services.executor.runtime.decode_rows import row_of
-from services.executor.runtime.decoders import decoder
-from services.executor.runtime.encode import Encoded, Target
-from services.executor.runtime.encoders import encoder
-from services.executor.runtime.failures import ErrorPolicy
-from services.executor.runtime.marks import select
-from services.executor.runtime.parts import Part, Wanted
-from services.executor.runtime.spark_batches import columns_of
-from services.executor.runtime.takeover import Found
+from services.executor.runtime.errors.policy import ErrorPolicy
+from services.executor.runtime.rocketmq.source_marks import select
+from services.executor.runtime.sink.decode.decoders import decoder
+from services.executor.runtime.sink.decode.part import Part, Wanted
+from services.executor.runtime.sink.decode.rows import row_of
+from services.executor.runtime.sink.spark.batches import columns_of
+from services.executor.runtime.source.encode import Encoded, Target
+from services.executor.runtime.source.encoders import encoder
+from services.executor.runtime.source.takeover import Found
 
 QUEUE = MessageQueue("t", "b", 0)
 ROW = parse_columns("id:int64, name")

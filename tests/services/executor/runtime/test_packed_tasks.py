@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 import pytest
 
-from rocketconnect_sdk.dead_letters import DeadLetter, format_spans, replay_topic
-from rocketconnect_sdk.rows import unpack, values_of
+from rocketconnect_sdk.columns.rows import unpack, values_of
+from rocketconnect_sdk.letters.dead_letters import DeadLetter, format_spans, replay_topic
 from rocketconnect_sdk.topics import Message
-from services.executor.runtime.queues import parse, text
-from services.executor.runtime.task import Kind, State
-from services.executor.runtime.topic_reader import RocketMQTopics
+from services.executor.contract.task import Kind, State
+from services.executor.runtime.rocketmq.queue_names import parse, text
+from services.executor.runtime.rocketmq.topic_reader import RocketMQTopics
 from tests.conftest import RocketMQFactory
 from tests.services.executor.runtime.conftest import TOPIC_TYPES, PositionProcess, Tasks, rows
 

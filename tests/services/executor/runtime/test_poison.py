@@ -11,7 +11,7 @@ from rocketconnect_sdk.schema import STRING, Schema, Type, struct
 from rocketmq_remoting.batch import EncodedBatch, encode_batch
 from rocketmq_remoting.model import Compression, Message
 from rocketmq_remoting.protocol.compression import COMPRESSED_FLAG, MAX_BODY_BYTES, compress
-from services.executor.runtime.task import Kind
+from services.executor.contract.task import Kind
 from tests.registry.server import TestRegistry, running
 from tests.services.executor.runtime.conftest import Tasks
 

@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from services.executor.runtime.task import Kind
+from services.executor.contract.task import Kind
 from tests.servers.postgres import Postgres, PostgresFailed
 from tests.services.executor.runtime.conftest import PositionProcess, Tasks
 

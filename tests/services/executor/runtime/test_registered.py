@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from starlette.responses import Response
 
-from services.executor.runtime.task import Kind, State
+from services.executor.contract.task import Kind, State
 from tests.registry.server import TestRegistry, running
 from tests.services.executor.runtime.conftest import Tasks, rows
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from rocketconnect_sdk.dead_letters import DeadLetter, Filter, format_spans, replay_topic
-from rocketconnect_sdk.replay_notes import Done, ReplayNote
+from rocketconnect_sdk.letters.dead_letters import DeadLetter, Filter, format_spans, replay_topic
+from rocketconnect_sdk.letters.replay_notes import Done, ReplayNote
 from rocketconnect_sdk.topics import Message as Read
 from rocketmq_remoting.batch import encode_batch
 from rocketmq_remoting.model import Message, MessageQueue
 from rocketmq_remoting.protocol.properties import encode_properties
+from services.executor.contract.task import Kind, State
 from services.executor.deadletters.box import Box
-from services.executor.runtime.queues import parse, text
-from services.executor.runtime.task import Kind, State
-from services.executor.runtime.topic_reader import RocketMQTopics
+from services.executor.runtime.rocketmq.queue_names import parse, text
+from services.executor.runtime.rocketmq.topic_reader import RocketMQTopics
 from tests.services.executor.runtime.conftest import Running, Tasks, rows
 
 pytestmark = pytest.mark.rocketmq

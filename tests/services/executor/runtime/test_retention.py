@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rocketmq_remoting.model import Message
-from services.executor.runtime.task import Kind
+from services.executor.contract.task import Kind
 from tests.conftest import RocketMQFactory
 from tests.services.executor.runtime.conftest import PositionProcess, Tasks
 

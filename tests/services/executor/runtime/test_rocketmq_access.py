@@ -9,10 +9,11 @@ import pytest
 
 from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketconnect_sdk.errors import PermanentError
-from rocketmq_remoting.transport import TcpTransport
-from services.executor.host.secrets import hide
-from services.executor.runtime.rocketmq import connect
-from services.executor.runtime.task import Endpoints, Kind, RocketMQAccess, State
+from rocketmq_remoting.connections.transport import TcpTransport
+from services.executor.contract.endpoints import Endpoints, RocketMQAccess
+from services.executor.contract.task import Kind, State
+from services.executor.runtime.rocketmq.connect import connect
+from services.executor.secrets.resolving import hide
 from tests.services.executor.runtime.conftest import PositionProcess, Tasks
 
 

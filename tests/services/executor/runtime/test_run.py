@@ -3,10 +3,10 @@
 import pytest
 
 from rocketconnect_sdk.errors import PermanentError
-from services.executor.runtime.attempts import FENCED
-from services.executor.runtime.outcomes import failed
+from services.executor.contract.task import Outcome
+from services.executor.runtime.errors.attempts import FENCED
+from services.executor.runtime.errors.outcomes import failed
 from services.executor.runtime.run import _how
-from services.executor.runtime.task import Outcome
 
 
 @pytest.mark.parametrize(

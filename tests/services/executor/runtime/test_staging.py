@@ -7,13 +7,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from services.executor.runtime import spark_batches
-from services.executor.runtime.spark_batches import Staging
+from services.executor.runtime.sink.spark import batches as spark_batches
+from services.executor.runtime.sink.spark.batches import Staging
 
 OWNER = """
 import sys
 from pathlib import Path
-from services.executor.runtime import spark_batches
+from services.executor.runtime.sink.spark import batches as spark_batches
 spark_batches._MEMORY = Path(sys.argv[1])
 staging = spark_batches.Staging()
 print("staged", flush=True)

@@ -8,13 +8,14 @@ from types import MappingProxyType
 
 import pytest
 
-from rocketconnect_sdk.compact import Column, Numbers, Texts
+from rocketconnect_sdk.columns.compact import Column, Numbers, Texts
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import Rejected, SourceBatch
 from rocketconnect_sdk.schema import BYTES, STRING
 from rocketconnect_sdk.transforms.chain import Chain, Step, make
-from services.executor.runtime.failures import Failure, Stage
-from services.executor.runtime.task import Kind, SourcePosition, State
+from services.executor.contract.metrics import SourcePosition
+from services.executor.contract.task import Kind, State
+from services.executor.runtime.errors.failure import Failure, Stage
 from services.executor.runtime.transforms import of_source
 from tests.services.executor.runtime.conftest import TOPIC_TYPES, Tasks, rows
 from tests.services.executor.runtime.plugins.gated import Loud
@@ -296,7 +297,7 @@ def _properties(tasks: Tasks, topic: str) -> dict[str, str]:
 
 
 def _raw(tasks: Tasks, topic: str) -> list[tuple[int, bytes, dict[str, str]]]:
-    from rocketmq_remoting.stream import PullStream
+    from rocketmq_remoting.pulls.stream import PullStream
 
     (queue,) = [queue for queue in tasks.client.queues(topic) if tasks.client.max_offset(queue)]
     with PullStream(tasks.client, queue, 0) as stream:

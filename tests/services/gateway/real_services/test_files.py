@@ -12,8 +12,8 @@ from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceS
 from rocketconnect.record.v1 import record_pb2
 from typer.testing import CliRunner, Result
 
-from rocketconnect_cli.commands import app
-from rocketconnect_kit.channel import channel
+from rocketconnect_cli.commands.root import app
+from rocketconnect_kit.calls.channel import channel
 from rocketconnect_kit.settings import ServiceSettings
 
 Real = tuple[httpx.AsyncClient, Any]

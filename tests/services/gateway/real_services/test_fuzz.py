@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from services.gateway.rules import rules
+from services.gateway.api.rules import rules
 
 LEFT_OUT = {"/v1/connectors:watch", "/v1/connectors/{connector}/state:watch"}
 """They answer without end."""

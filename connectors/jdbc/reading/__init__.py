@@ -1,0 +1,1 @@
+"""Reading tables: what differs from database to database."""

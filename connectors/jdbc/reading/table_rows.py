@@ -1,0 +1,128 @@
+"""The rows of a table in the order of its keys, for comparisons."""
+
+from collections.abc import Generator, Sequence
+
+import pyarrow as pa
+
+from connectors.jdbc.dialect import Table
+from connectors.jdbc.keys import among, in_order
+from connectors.jdbc.session import Session
+from connectors.jdbc.values import to_column
+from rocketconnect_sdk.columns.arrow_types import to_arrow_type
+from rocketconnect_sdk.errors import PermanentError
+from rocketconnect_sdk.schema import Schema
+from rocketconnect_sdk.verification import Key, ReadRows
+
+_FIRST, _MOST = 500, 10_000
+_BYTES = 8 << 20
+"""Of rows that are read at once, about."""
+
+
+def table_of(session: Session, name: str) -> Table:
+    """A table as it is now.
+
+    Raises:
+        PermanentError: it is not there; and what Session.connected raises.
+    """
+    with session.connected(name) as connection:
+        table = session.dialect.table(connection, name)
+        connection.rollback()
+    if table is None:
+        session.close()
+        msg = f"{name} is no table of {session.place} that the user sees: make it, or correct its name"
+        raise PermanentError(msg)
+    return table
+
+
+class JdbcRows:
+    """Reads a table of a database.
+
+    Args:
+        session: The database; it belongs to this object from now on.
+        name: Of the table.
+        columns: A struct of the columns that are read.
+    """
+
+    def __init__(self, session: Session, name: str, columns: Schema) -> None:
+        self._session = session
+        self._name = name
+        self._columns = columns
+
+    def behind(self, key: Key | None, names: Sequence[str]) -> Generator[ReadRows]:
+        """See TableRows."""
+        quoted, schemas = self._key(names)
+        with self._session.connected(self._name) as connection:
+            rows = self._session.reading.rows(
+                connection, self._select(in_order(self._session.reading, quoted, schemas, key)), self._width
+            )
+        count = _FIRST
+        try:
+            while True:
+                with self._session.connected(self._name):
+                    columns = rows.take(count)
+                if not columns:
+                    return
+                made = self._made(columns)
+                yield made
+                count = max(1, min(_MOST, _BYTES * len(made.values) // max(1, made.values.nbytes)))
+        finally:
+            # What is left on the connection would have to be read first.
+            self._session.close()
+
+    def of(self, keys: Sequence[Key], names: Sequence[str]) -> ReadRows:
+        """See TableRows."""
+        quoted, _ = self._key(names)
+        with self._session.connected(self._name) as connection:
+            rows = self._session.reading.rows(connection, self._select(among(self._session.reading, quoted, keys)), self._width)
+            parts = []
+            while columns := rows.take(_MOST):
+                parts.append(self._made(columns))
+            rows.close()
+            connection.rollback()
+        return joined(parts, self._columns)
+
+    def close(self) -> None:
+        """See TableRows."""
+        self._session.close()
+
+    @property
+    def _width(self) -> int:
+        return len(self._columns.fields)
+
+    def _key(self, names: Sequence[str]) -> tuple[Sequence[str], Sequence[Schema]]:
+        schemas = {field.name: field.schema for field in self._columns.fields}
+        return [self._quoted(name) for name in names], [schemas[name] for name in names]
+
+    def _select(self, behind: str) -> str:
+        columns = [self._session.reading.readable(self._quoted(field.name), field.schema) for field in self._columns.fields]
+        return f"SELECT {', '.join(columns)} FROM {self._session.dialect.quoted(self._name)} {behind}"  # noqa: S608  # names are quoted
+
+    def _quoted(self, name: str) -> str:
+        """Of a column: a point in it divides nothing."""
+        mark = self._session.dialect.quoted("a")[0]
+        return mark + name.replace(mark, mark * 2) + mark
+
+    def _made(self, columns: Sequence[Sequence[object]]) -> ReadRows:
+        arrays: list[pa.Array] = []
+        wrong: dict[int, str] = {}
+        for field, values in zip(self._columns.fields, columns, strict=True):
+            array, found = to_column(values, field.schema)
+            arrays.append(array)
+            wrong |= {place: f"{field.name}: {reason}" for place, reason in found.items()}
+        return ReadRows(_structs(arrays, self._columns), wrong)
+
+
+def joined(parts: Sequence[ReadRows], columns: Schema) -> ReadRows:
+    """Rows one after the other."""
+    wrong: dict[int, str] = {}
+    begin = 0
+    for part in parts:
+        wrong |= {begin + place: reason for place, reason in part.wrong.items()}
+        begin += len(part.values)
+    empty = _structs([pa.nulls(0, to_arrow_type(field.schema)) for field in columns.fields], columns)
+    return ReadRows(pa.concat_arrays([empty, *(part.values for part in parts)]), wrong)
+
+
+def _structs(arrays: Sequence[pa.Array], columns: Schema) -> pa.StructArray:
+    fields = [pa.field(field.name, array.type) for field, array in zip(columns.fields, arrays, strict=True)]
+    return pa.StructArray.from_arrays(arrays, fields=fields)

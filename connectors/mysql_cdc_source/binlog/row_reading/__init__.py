@@ -1,0 +1,1 @@
+"""Rows of the log, by code that is made for their columns."""

@@ -1,0 +1,1 @@
+"""Rows that are there before the log, and beside it."""

@@ -1,0 +1,311 @@
+"""The commands `rocketconnect connector ...`."""
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from rocketconnect_cli.api import Api, Exit, checked_name, connector_path
+from rocketconnect_cli.commands import history
+from rocketconnect_cli.commands.rollback import rollback
+from rocketconnect_cli.documents import configuration
+from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, table_of, with_api, without_prefix
+from rocketconnect_cli.shown import (
+    CONNECTOR,
+    STORED,
+    Name,
+    bring_back,
+    changed_or_same,
+    instant,
+    show_connector,
+    wanted_state,
+)
+from rocketconnect_cli.signed import EtagOption, ReasonOption, signed
+from rocketconnect_cli.states import DONE, State, counter, get_state, lag, rate, state_name, wait_for
+
+app = typer.Typer(no_args_is_help=True, help="Create, watch and change connectors.")
+
+FORMS = "A JSON object (flat, or what `get -o json` prints) or a .properties file; - is standard input"
+File = Annotated[Path | None, typer.Option("--file", "-f", help=f"{FORMS}.")]
+Pairs = Annotated[list[str] | None, typer.Option("--set", "-s", help="KEY=VALUE; again for more.")]
+FOLLOW_SECONDS = 0.5
+SPEAKING = ("position", "dead-letter")
+"""The services that have something to say of a connector as a whole: that somebody moved its positions, edited dead letters."""
+UNITS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
+
+
+@app.command()
+@with_api
+def create(
+    name: Name,
+    file: File = None,
+    pairs: Pairs = None,
+    paused: Annotated[bool, typer.Option("--paused", help="Create it paused.")] = False,
+    adopt_uid: Annotated[
+        str,
+        typer.Option(
+            metavar="UID",
+            help="Bring back the deleted connector with this uid: its positions, and without -f and -s its last configuration.",
+        ),
+    ] = "",
+    request_id: Annotated[str, typer.Option(help="The same id again is the same create.")] = "",
+    reason: ReasonOption = "",
+    url: UrlOption = URL,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Check a configuration and create a connector, or bring a deleted one back."""
+    given = configuration.read(file, pairs or []) if file or pairs or not adopt_uid else None
+    wanted = "WANTED_STATE_PAUSED" if paused else "WANTED_STATE_RUNNING"
+    asked = {"name": checked_name(name), "requestId": request_id, "adoptUid": adopt_uid, "wantedState": wanted, **signed(reason)}
+    with api(url) as client:
+        body = {**asked, "config": history.last_config(client, name, adopt_uid) if given is None else given}
+        show_connector(client.request("POST", "/v1/connectors", body=body, like=CONNECTOR)["connector"], output)
+
+
+@app.command()
+@with_api
+def update(
+    name: Name,
+    file: Annotated[
+        Path | None, typer.Option("--file", "-f", help=f"Replaces the whole configuration. {FORMS}; --set goes on top.")
+    ] = None,
+    pairs: Annotated[
+        list[str] | None, typer.Option("--set", "-s", help="KEY=VALUE, again for more: the other keys stay as they are.")
+    ] = None,
+    unset: Annotated[list[str] | None, typer.Option("--unset", help="Remove this key; again for more.")] = None,
+    reason: ReasonOption = "",
+    etag: EtagOption = "",
+    url: UrlOption = URL,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Change keys of a connector's configuration (--set, --unset) or replace all of it (--file): its next revision."""
+    path, pairs, unset = connector_path(name), pairs or [], unset or []
+    replacing = configuration.read(file, pairs) if file or not (pairs or unset) else None
+    with api(url) as client:
+        if replacing is None:
+            stored = client.request("GET", path, like=STORED)["connector"]
+            # Of two who change different keys at the same time neither takes back what the other did.
+            config, etag = configuration.changed(stored["config"], pairs, unset), etag or stored["etag"]
+        else:
+            config = configuration.changed(replacing, [], unset)
+        body = {"config": config, **signed(reason, etag)}
+        show_connector(changed_or_same(client, name, lambda: client.request("PUT", path, body=body, like=CONNECTOR)), output)
+
+
+@app.command(name="list")
+@with_api
+def list_connectors(url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
+    """List all connectors with their states."""
+    with api(url) as client:
+        connectors = list(client.pages("/v1/connectors", "connectors", {"name": ""}))
+        states = {state["connector"]: state for state in client.pages("/v1/states", "states", {"connector": ""})}
+    rows = [{**connector, "state": state_name(states.get(connector["name"], {}))} for connector in connectors]
+    emit(output, {"connectors": rows}, lambda: _connectors_table(rows, states))
+
+
+@app.command()
+@with_api
+def get(name: Name, url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
+    """Show a connector's configuration."""
+    with api(url) as client:
+        show_connector(client.request("GET", connector_path(name), like=CONNECTOR)["connector"], output)
+
+
+@app.command()
+@with_api
+def status(name: Name, url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
+    """Show what a connector and its tasks do. Exit code 1 when it is FAILED."""
+    with api(url) as client:
+        state = get_state(client, name)
+    emit(output, state, lambda: _state_table(state, datetime.now(UTC)))
+    if state_name(state) == "FAILED":
+        raise typer.Exit(int(Exit.FAILED))
+
+
+@app.command()
+@with_api
+def pause(
+    name: Name, reason: ReasonOption = "", etag: EtagOption = "", url: UrlOption = URL, output: OutputOption = Output.TABLE
+) -> None:
+    """Let its tasks move nothing for now."""
+    _order(url, name, "pause", signed(reason, etag), output)
+
+
+@app.command()
+@with_api
+def resume(
+    name: Name, reason: ReasonOption = "", etag: EtagOption = "", url: UrlOption = URL, output: OutputOption = Output.TABLE
+) -> None:
+    """Let it go on, after pause or stop."""
+    _order(url, name, "resume", signed(reason, etag), output)
+
+
+@app.command()
+@with_api
+def restart(
+    name: Name, reason: ReasonOption = "", etag: EtagOption = "", url: UrlOption = URL, output: OutputOption = Output.TABLE
+) -> None:
+    """Stop its tasks and start them again from their positions."""
+    _order(url, name, "restart", signed(reason, etag), output)
+
+
+@app.command()
+@with_api
+def stop(
+    name: Name, reason: ReasonOption = "", etag: EtagOption = "", url: UrlOption = URL, output: OutputOption = Output.TABLE
+) -> None:
+    """End its tasks; configuration, revisions and positions stay."""
+    _order(url, name, "stop", signed(reason, etag), output)
+
+
+@app.command()
+@with_api
+def delete(
+    name: Name, reason: ReasonOption = "", etag: EtagOption = "", url: UrlOption = URL, output: OutputOption = Output.TABLE
+) -> None:
+    """Remove a connector; its revisions and positions stay, and `create --adopt-uid` brings it back."""
+    with api(url) as client:
+        connector = client.request("DELETE", connector_path(name), query=signed(reason, etag), like=CONNECTOR)["connector"]
+    emit(output, connector, lambda: f"{name} deleted; {bring_back(name, connector['uid'])}")
+
+
+@app.command()
+@with_api
+def signal(
+    name: Name,
+    signal: Annotated[str, typer.Argument(help="What its source takes: see `rocketconnect plugins show`.")],
+    arguments: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="What goes with it.")] = None,
+    url: UrlOption = URL,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Tell its running tasks something, and show what they say."""
+    body = {"signal": signal, "arguments": configuration.changed({}, arguments or [], [])}
+    with api(url) as client:
+        answer = client.request("POST", f"{connector_path(name)}:signal", body=body, like={"answers": [{}]})
+    emit(output, answer, lambda: [f"task {each.get('task', 0)}: {each.get('text', '')}" for each in answer["answers"]])
+
+
+app.command()(rollback)
+app.command()(history.revisions)
+app.command(name="history")(history.history)
+app.command()(history.diff)
+
+
+@app.command()
+@with_api
+def validate(file: File = None, pairs: Pairs = None, url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
+    """Check a configuration and store nothing. Exit code 2 when something is wrong with it."""
+    body = {"config": configuration.read(file, pairs or [])}
+    with api(url) as client:
+        answer = client.request("POST", "/v1/connectors:validate", body=body, like={"problems": [{}]})
+    problems = answer["problems"]
+    cells = ((p.get("key", ""), p.get("value", ""), p.get("reason", ""), p.get("fix", "")) for p in problems)
+    emit(output, answer, lambda: table_of(("KEY", "VALUE", "WRONG", "FIX"), cells) if problems else "nothing is wrong with it")
+    if problems:
+        raise typer.Exit(int(Exit.WRONG))
+
+
+@app.command()
+@with_api
+def wait(
+    name: Name,
+    states: Annotated[
+        list[State] | None,
+        typer.Option("--state", case_sensitive=False, help="Wait for this state; again for more. Default: RUNNING or IDLE."),
+    ] = None,
+    timeout: Annotated[float, typer.Option(help="Seconds.")] = 60.0,
+    url: UrlOption = URL,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Wait for a state. Exit code 1 when it FAILED, 6 when the time is over."""
+    with api(url) as client:
+        state = wait_for(client, name, states or DONE, timeout)
+    emit(output, state, lambda: f"{name} is {state_name(state)}")
+
+
+@app.command()
+@with_api
+def logs(
+    name: Name,
+    follow: Annotated[bool, typer.Option("--follow", help="Go on with what comes, until Ctrl-C.")] = False,
+    lines: Annotated[int, typer.Option("--lines", "-n", help="So many of the last lines.", min=1, max=1000)] = 100,
+    url: UrlOption = URL,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show what its tasks logged: starts, stops, warnings, errors."""
+    with api(url) as client:
+        token = _print_logs(client, name, {"pageSize": lines}, output)
+        try:
+            while follow:
+                time.sleep(FOLLOW_SECONDS)
+                token = _print_logs(client, name, {"pageSize": 1000, "pageToken": token}, output)
+        except KeyboardInterrupt:
+            raise typer.Exit(int(Exit.OK)) from None
+
+
+def _print_logs(client: Api, name: str, query: dict[str, str | int], output: Output) -> str:
+    answer = client.request("GET", f"{connector_path(name)}/logs", query=query, like={"logs": [{}], "nextPageToken": ""})
+    # What a worker says late, because it was stopped or could not reach anybody, stands where it belongs.
+    for line in sorted(answer["logs"], key=lambda line: instant(line.get("time", ""))):
+        text = f"{line.get('time', '')} {line.get('level', ''):7} {_speaker(line)}: {line.get('message', '')}"
+        emit(output, line, lambda text=text: text)  # type: ignore[misc]
+    return str(answer["nextPageToken"])
+
+
+def _speaker(line: dict[str, Any]) -> str:
+    task, worker = line.get("task", 0), line.get("workerId", "")
+    if task < 0:
+        return f"{worker} service" if worker in SPEAKING else f"plan {worker}"
+    return f"task {task} {worker}".rstrip()
+
+
+def _order(url: str, name: str, verb: str, body: dict[str, str], output: Output) -> None:
+    with api(url) as client:
+        connector = client.request("POST", f"{connector_path(name)}:{verb}", body=body, like=CONNECTOR)["connector"]
+    emit(output, connector, lambda: f"{name} is wanted {wanted_state(connector)}")
+
+
+def _connectors_table(rows: list[dict[str, Any]], states: dict[str, dict[str, Any]]) -> list[Table | str]:
+    def cells(row: dict[str, Any]) -> tuple[object, ...]:
+        tasks = states.get(row["name"], {}).get("tasks", [])
+        running = sum(state_name(task) in DONE for task in tasks)
+        kind = without_prefix(row.get("type"), "CONNECTOR_TYPE_")
+        wanted = wanted_state(row)
+        return row["name"], kind, row["state"], wanted, f"{running}/{len(tasks)}", row.get("revision", "")
+
+    table = table_of(("NAME", "TYPE", "STATE", "WANTED", "TASKS", "REVISION"), map(cells, rows))
+    traces = {row["name"]: states.get(row["name"], {}).get("trace", "").partition("\n")[0] for row in rows}
+    return [table, *(f"{name}: {trace}" for name, trace in traces.items() if trace)]
+
+
+def _state_table(state: dict[str, Any], now: datetime) -> list[Table | str]:
+    columns = ("TASK", "STATE", "WORKER", "SINCE", "IN", "OUT", "PER SECOND", "LAG", "ERRORS", "RESTARTS")
+    tasks = state.get("tasks", [])
+
+    def cells(task: dict[str, Any]) -> tuple[object, ...]:
+        speed, behind = rate(task), lag(task)
+        moved = counter(task, "recordsIn"), counter(task, "recordsOut"), "-" if speed is None else f"{speed:,.0f}"
+        problems = "-" if behind is None else behind, counter(task, "errors"), task.get("restarts", 0)
+        since = age(task.get("since", ""), now)
+        return task.get("task", 0), state_name(task), task.get("workerId", "-"), since, *moved, *problems
+
+    # Who planned it does not run it; while it is being planned, the trace says by whom.
+    first = ("*", state_name(state), *[""] * (len(columns) - 2))
+    traces = {f"task {task.get('task', 0)}": task.get("trace", "") for task in tasks}
+    # The connector's is mostly that of one of its tasks.
+    whole = state.get("trace", "")
+    why = traces if whole in traces.values() else {"connector": whole, **traces}
+    return [table_of(columns, [first, *map(cells, tasks)]), *(f"{who}: {trace}" for who, trace in why.items() if trace)]
+
+
+def age(text: str, now: datetime) -> str:
+    """How long ago that was, in its largest unit: 12s, 3m, 2h, 5d."""
+    if not text:
+        return "-"
+    # The clocks of two machines differ.
+    seconds = max(0, int((now - datetime.fromisoformat(text)).total_seconds()))
+    unit, length = next((each for each in UNITS if seconds >= each[1]), UNITS[-1])
+    return f"{seconds // length}{unit}"

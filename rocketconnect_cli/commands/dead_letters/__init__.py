@@ -1,0 +1,1 @@
+"""`rocketconnect dlq`: what could not be moved, and moving it again."""

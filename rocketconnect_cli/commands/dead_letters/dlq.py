@@ -1,0 +1,169 @@
+"""The commands `rocketconnect dlq ...`: the dead letters of a connector."""
+
+import base64
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import typer
+from rich.table import Table
+
+from rocketconnect_cli.api import Api, ApiError, Exit, checked_name, connector_path
+from rocketconnect_cli.commands.connector import age
+from rocketconnect_cli.commands.dead_letters.replay import replay
+from rocketconnect_cli.letters import Error, Name, Since, Stage, Task, filters
+from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, err, table_of, with_api, without_prefix
+from rocketconnect_cli.signed import author
+from rocketconnect_sdk.letters.dead_letters import REPLAY_TOPIC
+
+app = typer.Typer(no_args_is_help=True, help="Look at dead letters, correct them, and send them again.")
+
+Id = Annotated[str, typer.Argument(help="The dead letter: broker:queue:offset, as `dlq list` shows it.")]
+LETTER = {"id": "", "storeTime": "", "task": 0, "stage": "", "error": "", "message": "", "replays": 0}
+
+
+@app.command(name="list")
+@with_api
+def list_(
+    name: Name,
+    since: Since = "",
+    task: Task = None,
+    stage: Stage = "",
+    error: Error = "",
+    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 100,
+    url: UrlOption = URL,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show what a connector failed at, queue by queue, the oldest first."""
+    asked = filters(since, task, stage, error)
+    with api(url) as client:
+        letters = client.pages(f"{connector_path(name)}/deadLetters", "deadLetters", LETTER, query=asked)
+        rows = list(islice(letters, limit + 1))
+    more, rows = len(rows) > limit, rows[:limit]
+    emit(output, {"deadLetters": rows, "more": more}, lambda: _table(rows, datetime.now(UTC), more=more))
+
+
+@app.command()
+@with_api
+def show(
+    name: Name,
+    letter_id: Id,
+    body: Annotated[bool, typer.Option("--body", help="Write nothing but the body, byte by byte.")] = False,
+    url: UrlOption = URL,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show everything that is known of a dead letter, as it was edited last."""
+    with api(url) as client:
+        found = _get(client, name, letter_id)
+    if body:
+        sys.stdout.buffer.write(base64.b64decode(found["body"]))
+        return
+    emit(output, found, lambda: _whole(found))
+
+
+@app.command()
+@with_api
+def edit(
+    name: Name,
+    letter_id: Id,
+    file: Annotated[Path | None, typer.Option("--file", "-f", help="The new body; - is standard input. None: $EDITOR.")] = None,
+    unchecked: Annotated[
+        bool, typer.Option("--unchecked", help="Take the body also when the connector could make no record of it.")
+    ] = False,
+    url: UrlOption = URL,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Give a dead letter another body, which must become a record. The original stays; `replay` sends the newest."""
+    with api(url) as client:
+        before = base64.b64decode(_get(client, name, letter_id)["body"])
+        after = _edited(before) if file is None else _read(file)
+        if after == before:
+            raise ApiError(Exit.WRONG, {"detail": "the body is what it was: nothing is stored."})
+        content = {"body": base64.b64encode(after).decode(), "author": author(), "unchecked": unchecked}
+        path = f"{_letter_path(name, letter_id)}:edit"
+        try:
+            letter = client.request("POST", path, body=content, like={"deadLetter": {"id": "", "edition": ""}})["deadLetter"]
+        except ApiError:
+            if file is None:
+                err.print(f"What was written is kept in {_kept(after)}; `--file` takes it from there.", markup=False)
+            raise
+    emit(output, letter, lambda: f"{letter['id']} is edited ({letter['edition']}); `rocketconnect dlq replay {name}` sends it")
+
+
+app.command()(replay)
+
+
+def _letter_path(name: str, letter_id: str) -> str:
+    return f"{connector_path(name)}/deadLetters/{quote(checked_name(letter_id), safe='')}"
+
+
+def _get(client: Api, name: str, letter_id: str) -> dict[str, Any]:
+    return client.request("GET", _letter_path(name, letter_id), like={"deadLetter": LETTER, "body": "", "trace": ""})
+
+
+def _read(file: Path) -> bytes:
+    if str(file) == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise ApiError(Exit.WRONG, {"detail": f"{file} can't be read: {error.strerror}."}) from None
+
+
+def _kept(body: bytes) -> str:
+    """A file with it, for its owner alone."""
+    handle, path = tempfile.mkstemp(prefix="dead-letter-")
+    with os.fdopen(handle, "wb") as kept:
+        kept.write(body)
+    return path
+
+
+def _edited(before: bytes) -> bytes:
+    editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "body"
+        file.write_bytes(before)
+        try:
+            code = subprocess.run([*editor, str(file)], check=False).returncode
+        except OSError as error:
+            detail = f"the editor {editor[0]} can't be started ({error.strerror}). Set EDITOR, or give --file."
+            raise ApiError(Exit.WRONG, {"detail": detail}) from None
+        if code:
+            raise ApiError(Exit.FAILED, {"detail": f"the editor ended with {code}: nothing is stored."})
+        return file.read_bytes()
+
+
+def _table(rows: list[dict[str, Any]], now: datetime, *, more: bool) -> list[Table | str]:
+    def cells(row: dict[str, Any]) -> tuple[object, ...]:
+        task = row["task"] if row["task"] >= 0 else "-"
+        stage = without_prefix(row["stage"], "STAGE_").lower().replace("unspecified", "-")
+        edited = "yes" if row.get("edition") else "cut" if row.get("cut") else "-"
+        replayed = _replayed(row, now)
+        said = row["message"].partition("\n")[0]
+        return row["id"], age(row["storeTime"], now), task, stage, row["replays"], edited, replayed, row["error"] or "-", said
+
+    table = table_of(("ID", "AGE", "TASK", "STAGE", "REPLAYS", "EDITED", "REPLAYED", "ERROR", "MESSAGE"), map(cells, rows))
+    return [table, *(["There are more: --limit, or --since, shows others."] if more else [])]
+
+
+def _replayed(row: dict[str, Any], now: datetime) -> str:
+    if not row.get("replayedTime"):
+        return "-"
+    to = row["replayedTo"]
+    return age(row["replayedTime"], now) + ("" if to.startswith(REPLAY_TOPIC) else f" to {to}")
+
+
+def _whole(found: dict[str, Any]) -> list[Table | str]:
+    letter = found["deadLetter"]
+    rows = [(key, value) for key, value in letter.items() if value is not False and value != ""]
+    rows += [(f"property {key}", value) for key, value in sorted(found.get("properties", {}).items())]
+    rows += [(f"note {key}", value) for key, value in sorted(found.get("notes", {}).items())]
+    body = base64.b64decode(found["body"]).decode(errors="backslashreplace")
+    return [table_of(("WHAT", "IS"), rows), *(["", found["trace"]] if found["trace"] else []), "", body]

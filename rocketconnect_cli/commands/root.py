@@ -1,0 +1,50 @@
+"""The command `rocketconnect` with all its commands."""
+
+from typing import Annotated
+
+import typer
+
+from rocketconnect_cli import secret
+from rocketconnect_cli.commands import cluster, connector, plugins, position, worker
+from rocketconnect_cli.commands.apply import apply
+from rocketconnect_cli.commands.dead_letters import dlq
+from rocketconnect_cli.commands.preview import preview
+from rocketconnect_cli.commands.serve import serve
+from rocketconnect_cli.commands.up import up
+from rocketconnect_cli.commands.verify import verify
+from rocketconnect_sdk.version import __version__
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(connector.app, name="connector")
+app.add_typer(position.app, name="position")
+app.add_typer(dlq.app, name="dlq")
+app.add_typer(plugins.app, name="plugins")
+app.add_typer(secret.app, name="secret")
+app.add_typer(worker.app, name="worker")
+app.command(name="apply")(apply)
+app.command(name="preview")(preview)
+app.command(name="verify")(verify)
+app.command(name="cluster")(cluster.cluster)
+app.command(name="up")(up)
+app.command(
+    name="serve",
+    # Flags after the service's name belong to the service, --help too.
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
+)(serve)
+
+
+def _say_version(asked: bool) -> None:
+    if asked:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    """RocketConnect: data in and out of Apache RocketMQ, from configuration alone."""

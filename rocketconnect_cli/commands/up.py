@@ -1,0 +1,305 @@
+"""`rocketconnect up`: everything on one machine."""
+
+import importlib.util
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import httpx
+import typer
+
+from rocketconnect_cli.api import Exit
+from rocketconnect_cli.embedded import ports, probe
+from rocketconnect_cli.embedded.data_directory import DataDirectory
+from rocketconnect_cli.embedded.download import show_download
+from rocketconnect_cli.embedded.errors import EmbeddedRocketMQError
+from rocketconnect_cli.embedded.java import find_java
+from rocketconnect_cli.embedded.rocketmq import BROKER, NAME_SERVER, EmbeddedRocketMQ
+from rocketconnect_cli.embedded.spark import prepare_spark
+from rocketconnect_cli.embedded.tethered import tethered
+from rocketconnect_cli.extras import advice
+from rocketconnect_cli.instance import topology
+from rocketconnect_cli.instance.process import Process
+from rocketconnect_cli.instance.supervisor import Supervisor
+from rocketconnect_cli.output import Output, OutputOption, err
+
+NEEDED = ("grpc", "msgspec", "pyspark", "sqlalchemy", "starlette", "uvicorn")
+START_SECONDS = 120.0
+"""How long after the last start of a process everything has to answer."""
+MOST_FAILURES = 4
+"""So often a process may end right after its start before it is given up."""
+LOG_TAIL_BYTES = 4000
+PROBE_SECONDS = 2.0
+"""How long a name server of somebody else's may take to accept a connection before it is said that none answers."""
+
+
+class StartFailed(Exception):
+    """It can't start; the text says why and what to do."""
+
+
+def up(
+    data: Annotated[Path, typer.Option(help="Keeps everything that must outlive a stop.")] = Path("rocketconnect-data"),
+    rest_port: Annotated[
+        int, typer.Option(help="Where REST answers; 0: the port of the last time, or any free one.", min=0, max=65535)
+    ] = 8082,
+    metrics_port: Annotated[
+        int, typer.Option(help="Where Prometheus finds /metrics; 0: the one of the last time, or any free port.", min=0, max=65535)
+    ] = 0,
+    port: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=PORT",
+            help="Where an inner one listens: config, position, state, cluster, executor-1, ..., name-server, broker. "
+            "Any free port where none is given.",
+        ),
+    ] = None,
+    executors: Annotated[int, typer.Option(help="How many executors.", min=1, max=64)] = 1,
+    namesrv: Annotated[str, typer.Option(help="Use this RocketMQ (HOST:PORT, several with ;) instead of an embedded one.")] = "",
+    host: Annotated[
+        str, typer.Option(help="Where REST and metrics listen. They ask for no password: keep them on a trusted network.")
+    ] = "127.0.0.1",
+    log_level: Annotated[str, typer.Option(help="DEBUG, INFO, WARNING or ERROR, for the logs in DATA/logs.")] = "INFO",
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Run everything on this machine: RocketMQ, the services, executors with local Spark. Ctrl-C drains and stops all."""
+    try:
+        _check_installation()
+        inner = _inner_ports(port or [], executors, embedded=not namesrv)
+        instance = _Instance(data.absolute(), rest_port, metrics_port, inner, executors, namesrv, host, log_level)
+        code = instance.run(output)
+    except (StartFailed, EmbeddedRocketMQError) as error:
+        err.print(f"Error: {error}", style="red", markup=False)
+        raise typer.Exit(int(Exit.FAILED)) from None
+    raise typer.Exit(code)
+
+
+def _check_installation() -> None:
+    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        msg = f"`rocketconnect up` runs every service and needs {', '.join(missing)}: {advice('up')}"
+        raise StartFailed(msg)
+
+
+def _inner_ports(texts: list[str], executors: int, *, embedded: bool) -> dict[str, int]:
+    try:
+        return topology.inner_ports(texts, executors, (NAME_SERVER, BROKER) if embedded else ())
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--port") from None
+
+
+class _Instance:
+    """One running `rocketconnect up`."""
+
+    def __init__(
+        self,
+        data: Path,
+        rest_port: int,
+        metrics_port: int,
+        inner: Mapping[str, int],
+        executors: int,
+        namesrv: str,
+        host: str,
+        log_level: str,
+    ) -> None:
+        self._inner = inner
+        self._data, self._host, self._log_level, self._namesrv = data, host, log_level, namesrv
+        self._wanted = rest_port, metrics_port, executors
+        self._rocketmq: EmbeddedRocketMQ | None = None
+
+    def run(self, output: Output) -> int:
+        java = find_java()
+        os.environ.setdefault("JAVA_HOME", str(java.resolve().parent.parent))
+        directory = DataDirectory(self._data)
+        directory.acquire()
+        try:
+            directory.folder("logs")
+            return self._run(output, directory)
+        finally:
+            if self._rocketmq is not None:
+                self._rocketmq.stop()
+            directory.release()
+
+    def _run(self, output: Output, directory: DataDirectory) -> int:
+        chosen = self._choose_ports(directory.kept_ports())
+        # Prometheus has its address in a file, people and scripts have that of REST in theirs.
+        directory.keep_ports({"rest": chosen.rest, "metrics": chosen.metrics})
+        processes: list[Process] = []
+        if not self._namesrv:
+            processes += self._embedded_rocketmq(chosen)
+        name_server = self._namesrv or self._embedded.name_server
+        services = topology.services(
+            chosen,
+            data=self._data,
+            name_server=name_server,
+            spark_classes=prepare_spark(err),
+            host=self._host,
+            log_level=self._log_level,
+        )
+        processes += [self._process(service) for service in services]
+        supervisor = Supervisor(processes, lambda line: err.print(line, style="yellow", markup=False))
+        supervisor.catch_signals()
+        try:
+            supervisor.start()
+            if self._await_ready(supervisor, chosen):
+                self._say_ready(output, chosen, name_server, supervisor)
+                if self._namesrv and not any(probe.answers(each, PROBE_SECONDS) for each in self._namesrv.split(";")):
+                    line = f"No RocketMQ answers at {self._namesrv} yet; connectors say WAITING until one does."
+                    err.print(line, style="yellow", markup=False)
+                supervisor.run()
+                err.print("Draining and stopping; Ctrl-C again to stop at once.", style="dim")
+        finally:
+            supervisor.stop()
+        return int(Exit.OK)
+
+    @property
+    def _embedded(self) -> EmbeddedRocketMQ:
+        if self._rocketmq is None:
+            msg = "no embedded RocketMQ"
+            raise RuntimeError(msg)
+        return self._rocketmq
+
+    def _choose_ports(self, kept: Mapping[str, int]) -> topology.Ports:
+        rest, metrics, executors = self._wanted
+        wanted = [("REST", rest, "--rest-port"), ("metrics", metrics, "--metrics-port")]
+        # RocketMQ's own are looked at where it is prepared: it needs some beside them.
+        wanted += [(name, port, "--port") for name, port in self._inner.items() if name not in (NAME_SERVER, BROKER)]
+        for what, port, option in wanted:
+            if port and not ports.is_free(port):
+                msg = f"port {port} for {what} is in use: stop what listens there, or give another with {option} (0: any free one)"
+                raise StartFailed(msg)
+        taken: set[int] = {0, rest, metrics, *self._inner.values()}
+
+        def free() -> int:
+            while (port := ports.choose()) in taken:
+                pass
+            taken.add(port)
+            return port
+
+        def settled(name: str, given: int) -> int:
+            last = kept.get(name, 0)
+            if given or last in taken:  # 0, when there was no last time
+                return given or free()
+            taken.add(port := ports.settle(name, 0, last, (0,)))
+            return port
+
+        rest, metrics = settled("rest", rest), settled("metrics", metrics)
+        stores = {kind: self._inner.get(kind) or free() for kind in topology.STORES}
+        workers = tuple(self._inner.get(f"executor-{number}") or free() for number in range(1, executors + 1))
+        return topology.Ports(rest, metrics, stores, workers)
+
+    def _embedded_rocketmq(self, others: topology.Ports) -> list[Process]:
+        rocketmq = EmbeddedRocketMQ(
+            self._data / "rocketmq",
+            jars=show_download(err),
+            name_server_port=self._inner.get(NAME_SERVER, 0),
+            broker_port=self._inner.get(BROKER, 0),
+            promised_ports={others.rest, others.metrics, *others.stores.values(), *others.executors},
+        )
+        rocketmq.prepare()
+        self._rocketmq = rocketmq
+        return [
+            Process(
+                NAME_SERVER,
+                rocketmq.name_server_command,
+                rocketmq.environment,
+                self._log(NAME_SERVER),
+                topology.NAME_SERVER_STAGE,
+                topology.NAME_SERVER_SECONDS,
+            ),
+            Process(
+                BROKER,
+                rocketmq.broker_command,
+                rocketmq.environment,
+                self._log(BROKER),
+                topology.BROKER_STAGE,
+                topology.BROKER_SECONDS,
+                rocketmq.is_closed,
+                "close its store",
+            ),
+        ]
+
+    def _process(self, service: topology.Service) -> Process:
+        drain = topology.EXECUTOR_DRAIN_SECONDS if service.kind == "executor" else topology.SERVICE_DRAIN_SECONDS
+        return Process(
+            service.name,
+            lambda: tethered(service.command),
+            {**topology.UNLESS_TOLD, **os.environ, **service.environment},
+            self._log(service.name),
+            topology.STAGES[service.kind],
+            drain,
+            ending="finish its batches and commit" if service.kind == "executor" else "end",
+        )
+
+    def _log(self, name: str) -> Path:
+        return self._data / "logs" / f"{name}.log"
+
+    def _await_ready(self, supervisor: Supervisor, chosen: topology.Ports) -> bool:
+        """True when everything answers, False when the end was asked for before."""
+        starts, deadline = 0, 0.0
+        with httpx.Client(base_url=f"http://{self._reachable}:{chosen.rest}", timeout=2.0) as client:
+            while not supervisor.stopping:
+                supervisor.look_after()
+                if starts < (starts := sum(process.starts for process in supervisor.processes)):
+                    # Whatever was ended by somebody gets the whole time again.
+                    deadline = time.monotonic() + START_SECONDS
+                broken = [process for process in supervisor.processes if process.failures > MOST_FAILURES]
+                if broken or time.monotonic() > deadline:
+                    raise StartFailed(self._why(broken))
+                if self._broker_ready() and _ready(client, len(chosen.executors)):
+                    return True
+        return False
+
+    def _broker_ready(self) -> bool:
+        return self._rocketmq is None or self._rocketmq.is_ready()
+
+    def _why(self, broken: list[Process]) -> str:
+        if not broken:
+            return f"it was not ready within {START_SECONDS:g} s; see the logs in {self._data / 'logs'}"
+        log = broken[0].log
+        tail = log.read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace") if log.exists() else ""
+        return f"{broken[0].name} does not stay up. Its log {log} ends:\n{tail}"
+
+    @property
+    def _reachable(self) -> str:
+        return "127.0.0.1" if self._host in ("0.0.0.0", "::") else self._host  # noqa: S104 - compared, not bound
+
+    def _say_ready(self, output: Output, chosen: topology.Ports, name_server: str, supervisor: Supervisor) -> None:
+        facts = {
+            "rest": f"http://{self._reachable}:{chosen.rest}",
+            "metrics": f"http://{self._reachable}:{chosen.metrics}/metrics",
+            "nameServer": name_server,
+            "data": str(self._data),
+            "logs": str(self._data / "logs"),
+            "services": {
+                **{kind: f"127.0.0.1:{port}" for kind, port in chosen.stores.items()},
+                **{f"executor-{number}": f"127.0.0.1:{port}" for number, port in enumerate(chosen.executors, 1)},
+            },
+            "pids": {process.name: process.pid for process in supervisor.processes},
+        }
+        if output is Output.JSON:
+            sys.stdout.write(json.dumps(facts) + "\n")
+        else:
+            sys.stdout.write(
+                "RocketConnect is ready.\n"
+                f"  REST         {facts['rest']}\n  Metrics      {facts['metrics']}\n  Name server  {name_server}\n"
+                f"  Data         {facts['data']}\n  Logs         {facts['logs']}\n"
+                f"  Files        {topology.files_said(os.environ)}\nCtrl-C drains and stops everything.\n"
+            )
+        sys.stdout.flush()
+
+
+def _ready(client: httpx.Client, executors: int) -> bool:
+    """The gateway and what it asks answer, and the executors have joined and said what they offer."""
+    try:
+        answers = [client.get(path) for path in ("/readyz", "/v1/workers", "/v1/plugins")]
+        if not all(answer.is_success for answer in answers):
+            return False
+        alive = [worker for worker in answers[1].json().get("workers", []) if worker.get("alive")]
+        return len(alive) >= executors and bool(answers[2].json().get("plugins"))
+    except httpx.HTTPError:
+        # Not there yet; whoever calls has a deadline.
+        return False

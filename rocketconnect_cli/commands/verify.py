@@ -1,0 +1,194 @@
+"""`rocketconnect verify`: whether what a sink keeps is what its source has."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from rocketconnect_cli.api import Api, ApiError, Exit, connector_path
+from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, err, table_of, with_api, without_prefix
+from rocketconnect_cli.shown import STORED
+from rocketconnect_cli.tables.repair import conditions, deletions, send_again
+from rocketconnect_cli.tables.settling import Suspects, row_of
+
+_KEYS = 1_000
+"""Rows that are asked for at once."""
+_LOOKS = 4
+"""So often rows that differ are looked at within the time for which they must stay so."""
+_PATIENCE = 6
+"""So many times that time rows may go on changing before they are told as unsettled."""
+_SENT = ("MISSING", "DIFFERENT")
+"""What a row that is sent again can mend."""
+_DELETED = "EXTRA"
+"""What a deletion can mend."""
+_LIKE = {"problems": [{}], "tables": [{}], "differences": [{}], "nextPageToken": "", "trouble": ""}
+
+
+@with_api
+def verify(
+    connector: Annotated[str, typer.Argument(help="The source.")],
+    sink: Annotated[str, typer.Argument(help="The sink. Without it: the one that reads the topics of the source.")] = "",
+    tables: Annotated[
+        list[str] | None,
+        typer.Option("--table", "-t", help="Only this table of the source; TABLE=TARGET: that is where its rows are kept."),
+    ] = None,
+    wait: Annotated[
+        float,
+        typer.Option(help="A row is different when it has been so for so many seconds and nobody changed it.", min=0.1),
+    ] = 10.0,
+    show: Annotated[int, typer.Option("--show", "-n", help="So many rows that differ are shown of each table.", min=0)] = 10,
+    limit: Annotated[int, typer.Option(help="Comparing ends when so many rows differ.", min=1, max=1_000_000)] = 10_000,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Let the source send again what is missing or differs, and delete what it lacks.")
+    ] = False,
+    url: UrlOption = URL,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Compare the tables of a source with what its sink has made of them, row by row.
+
+    Rows that are under way are no difference: what differs is looked at again until it is equal, or has stayed as it is. Exit
+    code 1 when rows differ or not all could be compared, 6 when nothing is known to differ but rows are still changing.
+    """
+    with api(url) as client:
+        run = _Run(client, connector, sink, _targets(tables or []), Suspects(wait))
+        complete = run.compare(limit)
+        run.settle(wait)
+        if repair:
+            run.repair(wait)
+    document = run.document(show, complete=complete)
+    emit(output, document, lambda: list(_shown(document)))
+    if run.suspects.different or not complete:
+        raise typer.Exit(int(Exit.FAILED))
+    if len(run.suspects):
+        raise typer.Exit(int(Exit.TIMEOUT))
+
+
+def _targets(tables: Sequence[str]) -> dict[str, str]:
+    return {table: target for table, _, target in (each.partition("=") for each in tables)}
+
+
+class _Run:
+    def __init__(self, client: Api, name: str, sink: str, targets: Mapping[str, str], suspects: Suspects) -> None:
+        self._client = client
+        self._path = f"{connector_path(name)}:verify"
+        self._body = {"sink": sink, "tables": dict(targets)}
+        self._name = name
+        self._tables: dict[tuple[str, str], dict[str, Any]] = {}
+        self.suspects = suspects
+        self.repaired = 0
+        """Rows that were sent again."""
+
+    def compare(self, limit: int) -> bool:
+        """All tables, once; whether it came to their end."""
+        token = ""
+        while True:
+            answer = self._ask(pageToken=token)
+            self.suspects.add(answer["differences"], time.monotonic())
+            for table in answer["tables"]:
+                self._compared(table)
+            token = answer["nextPageToken"]
+            if not token:
+                return True
+            if len(self.suspects) >= limit:
+                return False
+
+    def settle(self, wait: float) -> None:
+        """Look again at what differs until it is decided, or has changed for too long."""
+        until = time.monotonic() + wait * _PATIENCE
+        while len(self.suspects) and time.monotonic() <= until:
+            err.print(f"{len(self.suspects)} rows differ; looking again", markup=False)
+            time.sleep(wait / _LOOKS)
+            rows = self.suspects.rows
+            for begin in range(0, len(rows), _KEYS):
+                asked = rows[begin : begin + _KEYS]
+                found = self._ask(keys=[{"table": table, "key": key} for table, _, key in asked])["differences"]
+                self.suspects.look_again(asked, found, time.monotonic())
+
+    def repair(self, wait: float) -> None:
+        """Let the source send again what differs, and look at it again. What it does not send stays different."""
+        rows = sorted((each for each in self.suspects.different if _kind(each) in _SENT), key=row_of)
+        extra = sorted((each for each in self.suspects.different if _kind(each) == _DELETED), key=row_of)
+        deletes = {sink: self._deletes(sink) for sink in {row_of(each)[1] for each in extra}}
+        stay = [each for each in extra if not deletes[row_of(each)[1]]]
+        if stay:
+            err.print(f"{len(stay)} rows that only the sink has stay there: its delete.enabled is not true", markup=False)
+        extra = [each for each in extra if deletes[row_of(each)[1]]]
+        (wanted, left), (gone, others) = conditions(rows), deletions(extra)
+        wanted, left, rows = [*wanted, *gone], [*left, *others], [*rows, *extra]
+        if left:
+            told = "can't be sent again: their source sends no rows by a condition, or their keys are too long for one"
+            err.print(f"{len(left)} rows {told}", markup=False)
+        if wanted:
+            send_again(self._client, self._name, wanted, _PATIENCE * wait, lambda text: err.print(text, markup=False))
+            kept = {row_of(each) for each in left}
+            again = [each for each in rows if row_of(each) not in kept]
+            sent = {row_of(each) for each in again}
+            self.repaired = len(sent)
+            self.suspects.different[:] = [each for each in self.suspects.different if row_of(each) not in sent]
+            self.suspects.add(again, time.monotonic())
+            self.settle(wait)
+
+    def _deletes(self, sink: str) -> bool:
+        """Whether a sink deletes rows."""
+        found = self._client.request("GET", connector_path(sink), like=STORED)["connector"]
+        return str(found["config"].get("delete.enabled", "")).lower() == "true"
+
+    def document(self, show: int, *, complete: bool) -> dict[str, Any]:
+        """What is printed."""
+        kinds = Counter((row[:2], _kind(each)) for each in self.suspects.different for row in [row_of(each)])
+        shown: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+        for each in sorted(self.suspects.different, key=row_of):
+            of = shown.setdefault(row_of(each)[:2], [])
+            if len(of) < show:
+                of.append({"key": each.get("key", ""), "kind": _kind(each), "about": each.get("about", "")})
+        unsettled = Counter(row[:2] for row in self.suspects.rows)
+        for place, table in self._tables.items():
+            counts = {kind.lower(): kinds[place, kind] for kind in ("MISSING", "EXTRA", "DIFFERENT", "REFUSED")}
+            table.update(counts, unsettled=unsettled[place], differences=shown.get(place, []))
+        tables = list(self._tables.values())
+        return {"connector": self._name, "complete": complete, "sentAgain": self.repaired, "tables": tables}
+
+    def _ask(self, **more: object) -> dict[str, Any]:
+        answer = self._client.request("POST", self._path, body={**self._body, **more}, like=_LIKE)
+        if answer["problems"]:
+            raise ApiError(Exit.WRONG, {"detail": "nothing can be compared", "problems": answer["problems"]})
+        if answer["trouble"]:
+            raise ApiError(Exit.UNAVAILABLE, {"detail": f"the comparison could not go on: {answer['trouble']}"})
+        return answer
+
+    def _compared(self, found: Mapping[str, Any]) -> None:
+        place = found.get("table", ""), found.get("sink", "")
+        table = self._tables.setdefault(
+            place,
+            {
+                "table": place[0],
+                "sink": place[1],
+                "target": found.get("target", ""),
+                "rows": 0,
+                "leftOut": found.get("leftOut", []),
+            },
+        )
+        table["rows"] += int(found.get("rows", 0))
+        err.print(f"{place[0]}: {table['rows']:,} rows{'' if found.get('done') else ', going on'}", markup=False)
+
+
+def _kind(difference: Mapping[str, Any]) -> str:
+    return without_prefix(difference.get("kind"), "DIFFERENCE_KIND_")
+
+
+def _shown(document: Mapping[str, Any]) -> Iterator[Table | str]:
+    columns = ("TABLE", "SINK", "TARGET", "ROWS", "MISSING", "EXTRA", "DIFFERENT", "REFUSED", "UNSETTLED")
+    yield table_of(columns, ([table[column.lower()] for column in columns] for table in document["tables"]))
+    for table in document["tables"]:
+        for column in table["leftOut"]:
+            yield f"{table['table']}: not compared: {column}"
+        for each in table["differences"]:
+            about = f": {each['about']}" if each["about"] else ""
+            yield f"{table['table']} {each['key']} {each['kind']}{about}"
+    if document["sentAgain"]:
+        yield f"{document['sentAgain']} rows were sent again."
+    if not document["complete"]:
+        yield "Comparing ended early: too many rows differ. See --limit."

@@ -1,0 +1,150 @@
+"""What `rocketconnect up` runs: the services, their ports and their environments. Pure: nothing is started here."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocketconnect_sdk.permissions.dead_letter_topics import DEAD_LETTER_TOPICS
+from rocketconnect_sdk.permissions.roots import READ_ROOTS, WRITE_ROOTS
+
+STORES = ("config", "position", "state", "cluster")
+SERVICES = (*STORES, "executor", "gateway", "exporter")
+"""Everything that `rocketconnect serve` can start."""
+
+# Who is asked stops last: the gateway takes no more orders, tasks end and commit, then the services they commit to.
+STAGES = {"gateway": 0, "executor": 1, "exporter": 2, "cluster": 3, "state": 3, "position": 3, "config": 3}
+BROKER_STAGE = 4
+NAME_SERVER_STAGE = 5
+
+EXECUTOR_DRAIN_SECONDS = 45.0
+EXECUTOR_SECONDS = EXECUTOR_DRAIN_SECONDS - 5
+"""What it is told to have: it ends by itself before it is killed."""
+SERVICE_DRAIN_SECONDS = 5.0
+BROKER_SECONDS = 20.0
+NAME_SERVER_SECONDS = 10.0
+
+
+UNLESS_TOLD = {
+    "ROCKETCONNECT_SECRET_VARIABLES": "*",
+    "ROCKETCONNECT_SECRET_FOLDERS": "/",
+    READ_ROOTS: "/",
+    WRITE_ROOTS: "/",
+    DEAD_LETTER_TOPICS: "*",
+}
+"""What executors are told unless the environment tells them: on an instance of their own users may do what their account may."""
+
+
+def files_said(environment: Mapping[str, str]) -> str:
+    """Which files connectors of an instance read and write, for people who start it with these variables."""
+    told = {**UNLESS_TOLD, **environment}
+    read, write = told[READ_ROOTS], told[WRITE_ROOTS]
+    if read == write == "/":
+        return "connectors read and write all that your account may; ROCKETCONNECT_READ_ROOTS and _WRITE_ROOTS narrow it"
+    return f"connectors read beneath {read or 'nothing'}, and write beneath {write or 'nothing'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One process of one service.
+
+    Attributes:
+        name: Unique: "config", "executor-2".
+        kind: One of SERVICES.
+        port: Its port on the bind address.
+        environment: What it is told, besides what it inherits.
+    """
+
+    name: str
+    kind: str
+    port: int
+    environment: Mapping[str, str]
+
+    @property
+    def command(self) -> list[str]:
+        """The command line."""
+        return [sys.executable, "-m", f"services.{self.kind}"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The ports of one instance."""
+
+    rest: int
+    metrics: int
+    stores: Mapping[str, int]
+    executors: tuple[int, ...]
+
+
+def inner_ports(texts: Sequence[str], executors: int, more: Sequence[str] = ()) -> dict[str, int]:
+    """Return the ports in texts like "position=9002", by name: a store, "executor-1" and so on, or one of `more`.
+
+    Raises:
+        ValueError: says everything that is wrong with them.
+    """
+    known = (*STORES, *(f"executor-{number}" for number in range(1, executors + 1)), *more)
+    found: dict[str, int] = {}
+    problems = []
+    for text in texts:
+        name, _, port = text.partition("=")
+        if name not in known:
+            problems.append(f"{text}: there is no {name or 'name'} here; give one of {', '.join(known)}")
+        elif not port.isdecimal() or not 0 < int(port) < 65536:
+            problems.append(f"{text}: give a port from 1 to 65535, such as {name}=9002")
+        elif name in found:
+            problems.append(f"{text}: {name} has the port {found[name]} already")
+        elif int(port) in found.values():
+            problems.append(f"{text}: two of them can't have the same port")
+        else:
+            found[name] = int(port)
+    if problems:
+        raise ValueError("; ".join(problems))
+    return found
+
+
+def services(
+    ports: Ports,
+    *,
+    data: Path,
+    name_server: str,
+    spark_classes: Path | None = None,
+    host: str = "127.0.0.1",
+    log_level: str = "INFO",
+    extra: Mapping[str, str] | None = None,
+) -> list[Service]:
+    """All services of one instance, in the order in which they are started.
+
+    Args:
+        ports: Where each listens.
+        data: The data directory of the instance.
+        name_server: RocketMQ's name servers, "host:port" separated by semicolons.
+        spark_classes: The folder with which executors start Spark faster; none: they do without.
+        host: Where REST and metrics listen; everything else is on 127.0.0.1.
+        log_level: For all of them.
+        extra: Further settings for all of them, by environment variable.
+    """
+    common = {
+        "ROCKETCONNECT_HOST": "127.0.0.1",
+        "ROCKETCONNECT_DATA_DIR": str(data),
+        "ROCKETCONNECT_LOG_LEVEL": log_level,
+        "ROCKETCONNECT_NAME_SERVER": name_server,
+        **{f"ROCKETCONNECT_{kind.upper()}_ADDRESS": f"127.0.0.1:{port}" for kind, port in ports.stores.items()},
+        **(extra or {}),
+    }
+
+    def service(kind: str, port: int, name: str = "", **environment: str) -> Service:
+        own = {f"ROCKETCONNECT_{key.upper()}": value for key, value in environment.items()}
+        return Service(name or kind, kind, port, {**common, "ROCKETCONNECT_PORT": str(port), **own})
+
+    spark = {"spark_warm": "true", "spark_classes": str(spark_classes or "")}
+    drain = str(EXECUTOR_SECONDS)
+    gateway = "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104 - compared, not bound
+    return [
+        *(service(kind, ports.stores[kind]) for kind in STORES),
+        *(
+            service("executor", port, f"executor-{number}", worker_id=f"worker-{number}", drain_seconds=drain, **spark)
+            for number, port in enumerate(ports.executors, 1)
+        ),
+        service("gateway", ports.rest, host=host, await_executor="true"),
+        service("exporter", ports.metrics, host=host, gateway_address=f"{gateway}:{ports.rest}"),
+    ]

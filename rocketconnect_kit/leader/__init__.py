@@ -1,0 +1,1 @@
+"""One leader among the replicas of a service."""

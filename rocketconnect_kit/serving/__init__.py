@@ -1,0 +1,1 @@
+"""A gRPC server as every service runs it."""

@@ -1,0 +1,37 @@
+"""Who is at the other end of a call, as far as the connection shows it."""
+
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from rocketconnect_kit.serving.interception import ServicerContext
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The other end of a call.
+
+    Attributes:
+        certificate: the common name in its certificate, or the first name the certificate is for; "" without mutual TLS.
+        address: where it called from, without the port: "10.0.0.7", "unix".
+    """
+
+    certificate: str
+    address: str
+
+    def named(self, said: str) -> str:
+        """Return who it is, for people: the name in the certificate wins over what it says, which wins over the address."""
+        return self.certificate or said or self.address
+
+
+def caller(context: ServicerContext) -> Caller:
+    """Return who calls."""
+    shown = context.auth_context()
+    names = [*shown.get("x509_common_name", ()), *shown.get("x509_subject_alternative_name", ())]
+    certificate = names[0].decode(errors="replace") if names else ""
+    return Caller(certificate, _host(unquote(context.peer())))
+
+
+def _host(peer: str) -> str:
+    """Return the host in what gRPC calls a peer: "ipv4:10.0.0.7:51234", "ipv6:[::1]:51234", "unix:"."""
+    family, _, rest = peer.partition(":")
+    return rest.rpartition(":")[0].strip("[]") or family

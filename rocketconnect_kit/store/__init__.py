@@ -1,0 +1,1 @@
+"""Durable tables: SQLite files or PostgreSQL."""

@@ -1,0 +1,265 @@
+"""Durable stores: SQLite files or PostgreSQL through SQLAlchemy Core, with versioned migrations.
+
+A transaction that has ended without an exception is on disk: SQLite runs in WAL mode with synchronous=FULL, PostgreSQL with
+synchronous_commit=on.
+"""
+
+import asyncio
+import hashlib
+import importlib
+import importlib.util
+import os
+import random
+import sys
+import time
+from asyncio.subprocess import PIPE
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from rocketconnect_kit.errors import FailedPrecondition, Unavailable
+from rocketconnect_kit.logs import hide_url_passwords
+
+_BUSY_SECONDS = 10
+_SWITCH_SECONDS = 0.01
+_START_SECONDS = 30
+_FIRST_WAIT_SECONDS = 0.2
+_LONGEST_WAIT_SECONDS = 3.0
+# A replica that is stopped in the middle of a transaction holds its locks: others wait for them no longer than 5 s. Not for less,
+# since one on a busy machine needs seconds to decide on ten thousand positions.
+_POSTGRES_OPTIONS = (
+    "-c synchronous_commit=on -c statement_timeout=15000 -c lock_timeout=10000 -c idle_in_transaction_session_timeout=5000"
+)
+# Invariant 8, where the machine of the database is gone or cut off and nobody says so.
+_POSTGRES_CONNECTION = {"connect_timeout": 5, "keepalives_idle": 5, "keepalives_interval": 2, "tcp_user_timeout": 10_000}
+
+
+def engine(url: str, *, pool_size: int = 8) -> sa.Engine:
+    """Return an engine for a SQLite file (its folder is made) or a PostgreSQL database. Connects to nothing yet.
+
+    Raises:
+        FailedPrecondition: STORE_URL_INVALID when the URL is neither, or the folder can't be made.
+    """
+    try:
+        parsed = sa.make_url(url)
+    except ArgumentError:
+        raise _invalid_url("it is no URL") from None
+    backend = parsed.get_backend_name()
+    if backend == "sqlite":
+        return _sqlite(parsed)
+    if backend in {"postgresql", "postgres"}:
+        return sa.create_engine(
+            parsed.set(drivername="postgresql+psycopg"),
+            pool_size=pool_size,
+            max_overflow=0,
+            pool_timeout=_BUSY_SECONDS,
+            pool_pre_ping=True,
+            hide_parameters=True,
+            # Said, because a server or a role may have another default: decisions are made on rows that were locked, and must see
+            # what their last writer has left.
+            isolation_level="READ COMMITTED",
+            connect_args={**_POSTGRES_CONNECTION, "options": _POSTGRES_OPTIONS},
+        )
+    why = f"{backend!r} is not a store"
+    raise _invalid_url(why)
+
+
+@contextmanager
+def writing(bound: sa.Engine) -> Iterator[sa.Connection]:
+    """One transaction that writes: on disk when the block has ended, undone when it raises.
+
+    On SQLite it is the only writer (BEGIN IMMEDIATE); on PostgreSQL it is READ COMMITTED, so lock the rows that you decide on.
+
+    Raises:
+        Unavailable: STORE_UNAVAILABLE when the database is away, locked, or its disk full.
+    """
+    with _store_errors(), bound.begin() as connection:
+        yield connection
+
+
+@contextmanager
+def reading(bound: sa.Engine) -> Iterator[sa.Connection]:
+    """One transaction that only reads, from one snapshot: on SQLite beside any writer, on PostgreSQL REPEATABLE READ.
+
+    Raises:
+        Unavailable: STORE_UNAVAILABLE when the database is away.
+    """
+    options: dict[str, Any] = {"rocketconnect_reads": True}
+    if bound.dialect.name == "postgresql":
+        options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+    with _store_errors(), bound.connect() as connection, connection.execution_options(**options).begin():
+        yield connection
+
+
+def upsert(connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows; one whose primary key is there already replaces the other columns that it names. All name the same columns."""
+    if not rows:
+        return
+    # Each is large, and a process needs one.
+    dialect = importlib.import_module(f"sqlalchemy.dialects.{connection.dialect.name}")
+    inserted = dialect.insert(table)
+    keys = [column.name for column in table.primary_key]
+    replaced = {name: inserted.excluded[name] for name in rows[0] if name not in keys}
+    connection.execute(inserted.on_conflict_do_update(index_elements=keys, set_=replaced), list(rows))
+
+
+async def check(bound: sa.Engine) -> None:
+    """Raise Unavailable when the store does not answer (a health check for `serve`)."""
+
+    def ask() -> None:
+        with reading(bound) as connection:
+            connection.execute(sa.text("SELECT 1"))
+
+    await asyncio.to_thread(ask)
+
+
+def migrate(bound: sa.Engine, service: str) -> None:
+    """Bring the tables of `service` to the newest form, with the Alembic versions in `services/<service>/migrations`.
+
+    The process holds what Alembic needs from then on; services do it in another one (`open_store`).
+    All or nothing, and safe when several replicas start at once: the later ones wait, then find nothing to do.
+
+    Raises:
+        Unavailable: STORE_UNAVAILABLE when the database is away.
+    """
+    if _is_newest(bound, service):
+        return
+    # Alembic is large, and most starts do not need it.
+    from rocketconnect_kit.store.versions import upgrade
+
+    with writing(bound) as connection:
+        if bound.dialect.name == "postgresql":
+            lock = int.from_bytes(hashlib.blake2b(f"migrate {service}".encode(), digest_size=8).digest(), signed=True)
+            # Versions are loaded while the transaction stands still, which may take a while.
+            connection.execute(sa.text("SET LOCAL idle_in_transaction_session_timeout = 30000"))
+            connection.execute(sa.text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": lock})
+        upgrade(connection, _versions(service), _version_table(service))
+
+
+async def open_store(url: str, service: str) -> sa.Engine:
+    """Return a migrated engine; waits up to 30 s for a database that is still starting.
+
+    Raises:
+        Unavailable: STORE_UNAVAILABLE when it is still away then.
+        FailedPrecondition: STORE_URL_INVALID; MIGRATION_FAILED.
+    """
+    bound = engine(url)
+    deadline = time.monotonic() + _START_SECONDS
+    longest = _FIRST_WAIT_SECONDS
+    while True:
+        try:
+            if not await asyncio.to_thread(_is_newest, bound, service):
+                await _migrate_apart(url, service)
+        except Unavailable:
+            if time.monotonic() > deadline:
+                raise
+            await asyncio.sleep(random.uniform(0, longest))  # noqa: S311 - so that replicas do not try at once
+            longest = min(2 * longest, _LONGEST_WAIT_SECONDS)
+        else:
+            return bound
+
+
+async def _migrate_apart(url: str, service: str) -> None:
+    """Migrate in a process of its own: what Alembic needs, 10 MiB, goes with it."""
+    # The URL may hold a password: it is in no command line.
+    command = (sys.executable, "-m", "rocketconnect_kit.store.migration", service)
+    child = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE)
+    said, _ = await child.communicate(url.encode())
+    if child.returncode == os.EX_TEMPFAIL:
+        raise Unavailable("STORE_UNAVAILABLE", said.decode())
+    if child.returncode != os.EX_OK:
+        message = f"the tables of the {service} service could not be brought to their newest form; what is written above says why"
+        raise FailedPrecondition("MIGRATION_FAILED", message)
+
+
+def _sqlite(url: sa.URL) -> sa.Engine:
+    if url.database in {None, "", ":memory:"}:
+        raise _invalid_url("a store in memory forgets")
+    folder = Path(str(url.database)).parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"the folder of the store can't be made: {error}; create {folder} or choose another data_dir"
+        raise FailedPrecondition("STORE_URL_INVALID", message) from error
+    made = sa.create_engine(url, hide_parameters=True, connect_args={"timeout": _BUSY_SECONDS})
+    event.listen(made, "connect", _prepare_sqlite)
+    event.listen(made, "begin", _begin_sqlite)
+    return made
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    # The driver must not begin transactions by itself: _begin_sqlite decides which kind.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    _write_ahead(cursor)
+    for pragma in ("synchronous=FULL", "foreign_keys=ON"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _write_ahead(cursor: Any) -> None:
+    # Only who has one loads it.
+    import sqlite3
+
+    # Of several that open a new file at once one switches it, and SQLite refuses the others without waiting.
+    deadline = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(_SWITCH_SECONDS)
+        else:
+            return
+
+
+def _begin_sqlite(connection: sa.Connection) -> None:
+    # A transaction that began by reading can't wait for the write lock, it fails; so writers take the lock first.
+    reads = connection.get_execution_options().get("rocketconnect_reads", False)
+    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+
+
+@contextmanager
+def _store_errors() -> Iterator[None]:
+    try:
+        yield
+    except (OperationalError, InterfaceError, PoolTimeout) as error:
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        message = f"the store does not answer: {hide_url_passwords(str(cause)).strip()}; the call may be repeated"
+        raise Unavailable("STORE_UNAVAILABLE", message) from error
+
+
+def _is_newest(bound: sa.Engine, service: str) -> bool:
+    """Whether the last version that was applied is the last that there is."""
+    newest = max(path.stem for path in _versions(service).glob("v[0-9]*.py"))
+    table = _version_table(service)
+    with reading(bound) as connection:
+        if not sa.inspect(connection).has_table(table):
+            return False
+        applied = connection.scalar(sa.select(sa.column("version_num")).select_from(sa.table(table)))
+    return applied is not None and newest.startswith(f"v{applied}_")
+
+
+def _version_table(service: str) -> str:
+    return f"{service}_schema_version"
+
+
+def _versions(service: str) -> Path:
+    spec = importlib.util.find_spec(f"services.{service}")
+    if spec is None or spec.origin is None:
+        msg = f"no package services.{service}"
+        raise ModuleNotFoundError(msg)
+    return Path(spec.origin).parent / "migrations"
+
+
+def _invalid_url(why: str) -> FailedPrecondition:
+    # The URL itself is not repeated: it may hold a password, even where it can't be parsed.
+    message = f"the store URL is wrong: {why}; use sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE"
+    return FailedPrecondition("STORE_URL_INVALID", message)

@@ -1,0 +1,1 @@
+"""Snapshots of tables that are taken while the log is read."""

@@ -1,0 +1,1 @@
+"""Many values at once: their types in Arrow, their texts, their bodies."""

@@ -1,0 +1,196 @@
+"""JSON objects and rows of columns, many at once.
+
+From objects without a schema, for sinks of tables that say what the columns are: fields that are no columns are left out; absent
+ones are null, and so are all of a null.
+"""
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import json
+
+from rocketconnect_sdk.arrow import to_array
+from rocketconnect_sdk.columns.arrow_types import to_arrow_type
+from rocketconnect_sdk.columns.text_columns import NotPlain, read_texts
+from rocketconnect_sdk.columns.texts import TEXTS, read_decimal, read_text
+from rocketconnect_sdk.converters.json.names import check_names
+from rocketconnect_sdk.errors import RecordError
+from rocketconnect_sdk.schema import Schema, Type
+
+_decode = msgspec.json.Decoder().decode
+_SHOWN = 100
+_EXACT = 15
+"""So many digits every number of 64 bits keeps."""
+_BAD = (RecordError, pa.ArrowException, msgspec.MsgspecError, TypeError, ValueError, OverflowError)
+"""What a value raises that does not have the type of its column."""
+
+
+def rows_of_array(values: pa.Array, columns: Schema) -> pa.StructArray:
+    """JSON objects, as text or as structs.
+
+    Raises:
+        RecordError: a value is no object, or a field does not have the type of its column.
+    """
+    if pa.types.is_struct(values.type):
+        return _selected(values, columns)
+    if pa.types.is_string(values.type) and len(values) and not values.null_count:
+        read = rows_of_bytes(values.cast(pa.binary()).to_pylist(), columns)
+        if read is not None:
+            return read
+    return rows_of_values(values.to_pylist(maps_as_pydicts="strict"), columns)
+
+
+def rows_of_values(values: Sequence[object], columns: Schema) -> pa.StructArray:
+    """JSON objects as Python has them, or as text.
+
+    Raises:
+        RecordError: a value is no object, or a field does not have the type of its column.
+    """
+    rows = [_object(value) for value in values]
+    arrays = []
+    for field in columns.fields:
+        found = [None if row is None else row.get(field.name) for row in rows]
+        try:
+            arrays.append(_column(found, field.schema))
+        except _BAD as error:
+            raise RecordError(_misfit(field.name, error)) from None
+    return pa.StructArray.from_arrays(arrays, fields=list(to_arrow_type(columns)))
+
+
+def rows_of_bytes(texts: Sequence[bytes], columns: Schema) -> pa.StructArray | None:
+    """The same rows of texts of which each is plainly an object of fields with these types, and no others; None: look at each."""
+    if any(field.schema.type is Type.JSON for field in columns.fields):
+        return None
+    rows = read_objects(texts, pa.struct([(field.name, _in_json(field.schema)) for field in columns.fields]))
+    if rows is None or not all(map(has_plain_numbers, rows.flatten())):
+        return None
+    parts = zip(rows.flatten(), columns.fields, strict=True)
+    try:
+        arrays = [read_texts(part, field.schema) if field.schema.type in TEXTS else part for part, field in parts]
+    except NotPlain:
+        return None
+    return pa.StructArray.from_arrays(arrays, fields=list(to_arrow_type(columns)))
+
+
+def _in_json(schema: Schema) -> pa.DataType:
+    return pa.string() if schema.type in TEXTS else to_arrow_type(schema)
+
+
+def read_objects(texts: Sequence[bytes], kind: pa.StructType) -> pa.StructArray | None:
+    """Objects as Arrow reads them from JSON; None: not each text is plainly one with fields of these types, and no others.
+
+    To Arrow NaN and Infinity are numbers: see has_plain_numbers.
+    """
+    lines = b"\n".join(texts)
+    # A line each: a text that holds several objects, or none, would change their number.
+    if (
+        not all(text[:1] == b"{" and text[-1:] == b"}" for text in texts)
+        or lines.count(b"\n") != len(texts) - 1
+        or b"\r" in lines
+        or not _is_text(lines)
+    ):
+        return None
+    schema = pa.schema(list(kind))
+    try:
+        table = json.read_json(
+            pa.py_buffer(lines),
+            json.ReadOptions(use_threads=False, block_size=len(lines) + 1),
+            json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
+        )
+    except pa.ArrowException:
+        return None
+    if len(table) != len(texts) or table.schema != schema:
+        return None
+    (batch,) = table.combine_chunks().to_batches()
+    return pa.StructArray.from_arrays(batch.columns, fields=list(schema))
+
+
+def has_plain_numbers(column: pa.Array) -> bool:
+    """Whether all are finite and none is -0, which is the whole number 0 in JSON and a zero below zero to Arrow."""
+    if not pa.types.is_floating(column.type):
+        return True
+    below = pc.and_(pc.equal(column, 0.0), pc.equal(pc.divide(1.0, column), -math.inf))
+    odd = pc.or_(pc.invert(pc.is_finite(column)), below)
+    return pc.any(odd).as_py() is not True
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _object(value: object) -> dict[str, object] | None:
+    if isinstance(value, str | bytes):
+        text = value.encode() if isinstance(value, str) else value
+        try:
+            value = _decode(text)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            msg = f"the value is not JSON, which the option columns needs: {error}"
+            raise RecordError(msg) from None
+        check_names(text, value)
+    if value is not None and not isinstance(value, dict):
+        msg = "the value is no JSON object, which the option columns needs"
+        raise RecordError(msg)
+    return value
+
+
+def _column(values: Sequence[object], schema: Schema) -> pa.Array:
+    """What fields of JSON objects hold, as a column. Raises what is in _BAD."""
+    if schema.type is Type.JSON:
+        values = [None if value is None else msgspec.json.encode(value).decode() for value in values]
+    elif schema.type in TEXTS:
+        values = [None if value is None else _of_text(schema, value) for value in values]
+    else:
+        if schema.type in (Type.FLOAT32, Type.FLOAT64):
+            # To JSON a number is one, with a point or without.
+            values = [float(value) if type(value) is int else value for value in values]
+        return pa.array(values, to_arrow_type(schema))
+    return to_array(values, schema)
+
+
+def _of_text(schema: Schema, value: object) -> object:
+    if isinstance(value, str):
+        return read_text(schema, value)
+    if schema.type is Type.DECIMAL and isinstance(value, int | float) and not isinstance(value, bool):
+        number = Decimal(repr(value))
+        if isinstance(value, float) and len(number.as_tuple().digits) > _EXACT:
+            msg = f"the number {value} may have had more digits than are left of it: give it as text"
+            raise ValueError(msg)
+        return read_decimal(schema, number)
+    msg = f"a {type(value).__name__} where text is needed"
+    raise TypeError(msg)
+
+
+def _selected(values: pa.StructArray, columns: Schema) -> pa.StructArray:
+    """The columns of structs."""
+    there = dict(zip((field.name for field in values.type), values.flatten(), strict=True))
+    arrays = []
+    for field in columns.fields:
+        column = there.get(field.name)
+        try:
+            arrays.append(pa.nulls(len(values), to_arrow_type(field.schema)) if column is None else _as(column, field.schema))
+        except _BAD as error:
+            raise RecordError(_misfit(field.name, error)) from None
+    return pa.StructArray.from_arrays(arrays, fields=list(to_arrow_type(columns)))
+
+
+def _as(column: pa.Array, schema: Schema) -> pa.Array:
+    """A column of a type: what Python's values of it can be, so that text never becomes a number by itself."""
+    kind = to_arrow_type(schema)
+    if column.type == kind:
+        return column
+    values = column.to_pylist(maps_as_pydicts="strict")
+    if schema.type in TEXTS and pa.types.is_string(column.type):
+        return to_array([None if value is None else read_text(schema, value) for value in values], schema)
+    return pa.array(values, kind)
+
+
+def _misfit(name: str, error: Exception) -> str:
+    return f"the value does not have the type of the column {name}: {str(error)[:_SHOWN]}"

@@ -1,0 +1,1 @@
+"""Avro, with its schemas in a registry."""

@@ -1,0 +1,1 @@
+"""JSON: with the envelope of RocketMQ Connect and Kafka Connect, plain, and with a registry."""

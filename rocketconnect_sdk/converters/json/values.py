@@ -1,0 +1,310 @@
+"""Values as JSON under a schema: checked and written, read and checked, by types that msgspec compiles."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from decimal import Decimal
+from math import isfinite
+from struct import Struct
+from typing import Annotated, Any, Literal, TypedDict
+
+import msgspec
+
+from rocketconnect_sdk.columns.compact import Column
+from rocketconnect_sdk.converters.json.names import check_names, check_twice, has_surplus, many_have_surplus
+from rocketconnect_sdk.converters.json.types import checked_uint64, decimal_number, differs, is_text, physical, read, written
+from rocketconnect_sdk.errors import RecordError
+from rocketconnect_sdk.schema import Schema, Type
+
+_MANY = 16
+"""Fewer are decoded one by one: a column costs something by itself."""
+_BEYOND = 2.0**128 - 2.0**103
+"""The least number that is too large for 32 bits: smaller ones become the largest of these."""
+_FLOATS = (Type.FLOAT32, Type.FLOAT64)
+_NO_NUMBERS = Literal["NaN", "Infinity", "-Infinity"]
+"""What Kafka's JsonConverter writes for numbers that JSON lacks."""
+_PLAIN: Mapping[Type, Any] = {
+    Type.BOOLEAN: bool,
+    Type.INT8: Annotated[int, msgspec.Meta(ge=-(1 << 7), lt=1 << 7)],
+    Type.INT16: Annotated[int, msgspec.Meta(ge=-(1 << 15), lt=1 << 15)],
+    Type.INT32: Annotated[int, msgspec.Meta(ge=-(1 << 31), lt=1 << 31)],
+    Type.INT64: Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)],
+    Type.UINT8: Annotated[int, msgspec.Meta(ge=0, lt=1 << 8)],
+    Type.UINT16: Annotated[int, msgspec.Meta(ge=0, lt=1 << 16)],
+    Type.UINT32: Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)],
+    Type.FLOAT32: Annotated[float, msgspec.Meta(gt=-_BEYOND, lt=_BEYOND)],
+    Type.FLOAT64: float,
+    Type.STRING: str,
+    Type.BYTES: bytes,
+}
+_DECIMALS = (Type.DECIMAL, Type.UINT64)
+_ROUNDED = Struct("f")
+_RAW = dict.fromkeys(_DECIMALS, msgspec.Raw)
+_LENIENT = {**_RAW, **{kind: _PLAIN[kind] | _NO_NUMBERS for kind in _FLOATS}}
+_NESTED = (Type.STRUCT, Type.ARRAY, Type.MAP)
+_BAD = (msgspec.MsgspecError, ValueError, TypeError, OverflowError, ArithmeticError, RecursionError)
+"""What msgspec and the conversions below raise for values and bytes that do not fit. UnicodeError is a ValueError."""
+
+
+class Values:
+    """Writes and reads the values of one schema.
+
+    Args:
+        schema: The schema; None: whatever JSON has, without a check.
+        decimal_numbers: Decimals are written as numbers, not as base64.
+        whole_numbers: So are those of UINT64, which are decimals otherwise: JSON's readers seldom have so large ones.
+
+    Attributes:
+        numbers: The types of decimals that are written as numbers.
+        walks: Some of what is read stands for something else, so that each value is walked through in Python.
+    """
+
+    def __init__(self, schema: Schema | None, *, decimal_numbers: bool, whole_numbers: bool = False) -> None:
+        self._schema = schema
+        numbers = [(Type.DECIMAL, decimal_numbers), (Type.UINT64, whole_numbers or decimal_numbers)]
+        self.numbers = frozenset(kind for kind, as_number in numbers if as_number)
+        self._encoder = msgspec.json.Encoder(decimal_format="number")
+        self._walks = schema is not None and _walks(schema)
+        self.walks = schema is not None and (self._walks or _has(schema, (Type.FLOAT32,)))
+        self._floats = schema is None or _has(schema, _FLOATS)
+        # A decimal that is read is text or a number: looked at when it is made a Decimal.
+        kinds = {kind: (Decimal if kind is Type.DECIMAL else int) if kind in self.numbers else bytes for kind in _DECIMALS}
+        self._written = Any if schema is None else _Types(kinds, _exact_struct).of(schema)
+        self._many: Any = list.__class_getitem__(self._written)
+        read = Any if schema is None else _Types(_RAW, _typed_dict).of(schema)
+        self._decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(read)
+        self._names = None if schema is None else _names(schema)
+        self._exact: msgspec.json.Decoder[Any] | None = None
+
+    def encode(self, value: object) -> bytes:
+        """The JSON of a value.
+
+        Raises:
+            RecordError: it does not fit the schema, or JSON has no form for it.
+        """
+        try:
+            if self._schema is not None:
+                shown = _to_json(self._schema, value, self.numbers) if self._walks else value
+                data = self._encoder.encode(msgspec.convert(shown, self._written))
+            else:
+                data = self._encoder.encode(value)
+        except _BAD as error:
+            msg = f"the value cannot be written as JSON: {_shown(error)}"
+            raise RecordError(msg) from None
+        # msgspec writes NaN as null, which would change the value in silence.
+        if self._floats and b"null" in data and _has_no_number(value):
+            msg = "JSON has no form for NaN and infinity"
+            raise RecordError(msg)
+        return data
+
+    def decode(self, data: bytes | msgspec.Raw) -> object:
+        """The value of JSON.
+
+        Raises:
+            RecordError: it is no JSON, does not fit the schema, or has something that the value would not have.
+        """
+        text = bytes(data)
+        try:
+            try:
+                value = self._decoder.decode(text)
+            except msgspec.ValidationError:
+                if self._schema is None:
+                    raise
+                value = self._without_missing(text, self._schema)
+            else:
+                if has_surplus(text, value):
+                    self._check_surplus(text)
+            return value if self._schema is None or not self.walks else _from_json(self._schema, value)
+        except _BAD as error:
+            msg = f"the JSON cannot be read: {_shown(error)}"
+            raise RecordError(msg) from None
+
+    def encode_many(self, values: Sequence[object]) -> list[bytes]:
+        """Encode for each of them, at once. Same bytes and errors as encode."""
+        if self._schema is not None and isinstance(values, Column):
+            from rocketconnect_sdk.converters.json.columns import texts_of
+
+            if (texts := texts_of(values.array, self._schema, self.numbers)) is not None:
+                return texts
+        if self._walks or self._floats:
+            return list(map(self.encode, values))
+        try:
+            encode = self._encoder.encode
+            return [encode(value) for value in msgspec.convert(list(values), self._many)]
+        except _BAD as error:
+            msg = f"a value cannot be written as JSON: {_shown(error)}"
+            raise RecordError(msg) from None
+
+    def decode_many(self, data: Sequence[bytes], begin: int, end: int | None) -> Sequence[object]:
+        """Decode for item[begin:end] of each of them, at once. Same values and errors as decode. They may be a Column."""
+        if self._schema is not None and self._schema.type is Type.STRUCT and self.walks and len(data) >= _MANY:
+            from rocketconnect_sdk.converters.json.rows import rows_of
+
+            if (rows := rows_of([item[begin:end] for item in data], self._schema)) is not None:
+                return Column(rows)
+        texts = [item[begin:end] for item in data]
+        if not self.walks:
+            try:
+                values = list(map(self._decoder.decode, texts))
+                if not many_have_surplus(texts, values, self._names):
+                    return values
+            except _BAD:
+                # At least one is bad, or leaves out fields: decode knows.
+                pass
+        return list(map(self.decode, texts))
+
+    def _without_missing(self, text: bytes, schema: Schema) -> object:
+        """A field that may be null may also be missing, and a number may be none."""
+        value = _as_dicts(schema, self._exactly(schema).decode(text))
+        check_names(text, msgspec.json.decode(text))
+        return value
+
+    def _check_surplus(self, text: bytes) -> None:
+        check_twice(text)
+        if self._schema is not None:
+            self._exactly(self._schema).decode(text)
+
+    def _exactly(self, schema: Schema) -> "msgspec.json.Decoder[Any]":
+        """Reads no object that has a field which the schema has not."""
+        if self._exact is None:
+            self._exact = msgspec.json.Decoder(_Types(_LENIENT, _exact_struct).of(schema))
+        return self._exact
+
+
+def _shown(error: BaseException) -> str:
+    if isinstance(error, RecursionError):
+        return "it is nested too deep"
+    unknown = isinstance(error, msgspec.ValidationError) and str(error).startswith("Object contains unknown field")
+    return str(error)[:500] + (", which its schema has not: put it into the schema, or leave it out" if unknown else "")
+
+
+def _names(schema: Schema) -> int | None:
+    """How many names each value has as JSON; None: not all have the same number."""
+    if _may_be_null(schema) or schema.type in (Type.ARRAY, Type.MAP):
+        return None
+    if schema.type is not Type.STRUCT:
+        return 0
+    inner = [_names(field.schema) if field.schema.type in _NESTED else 0 for field in schema.fields]
+    return None if None in inner else len(inner) + sum(filter(None, inner))
+
+
+def _may_be_null(schema: Schema) -> bool:
+    return schema.optional or schema.default is not None
+
+
+class _Types:
+    """The Python types whose JSON forms the values of schemas have.
+
+    Args:
+        decimals: The types of those that are decimals.
+        struct: Makes the type of a struct.
+    """
+
+    def __init__(self, decimals: Mapping[Type, Any], struct: Callable[[Schema, "_Types"], Any]) -> None:
+        self._decimals = decimals
+        self._struct = struct
+
+    def of(self, schema: Schema) -> Any:
+        if schema.type in self._decimals:
+            kind = self._decimals[schema.type]
+        elif schema.type is Type.STRUCT:
+            kind = self._struct(schema, self)
+        elif schema.type is Type.ARRAY and schema.items is not None:
+            kind = list[self.of(schema.items)]  # type: ignore[misc]  # a type that is made here
+        elif schema.type is Type.MAP and schema.items is not None and schema.keys is not None:
+            keys, values = self.of(schema.keys), self.of(schema.items)
+            kind = dict[str, values] if is_text(schema.keys) else list[tuple[keys, values]]  # type: ignore[valid-type]
+        else:
+            kind = _PLAIN.get(schema.type) or physical(schema)
+        # Raw JSON may be null anyhow.
+        return kind | None if _may_be_null(schema) and kind is not msgspec.Raw else kind
+
+
+def _typed_dict(schema: Schema, types: _Types) -> Any:
+    return TypedDict("Row", {field.name: types.of(field.schema) for field in schema.fields})  # type: ignore[operator]
+
+
+def _exact_struct(schema: Schema, types: _Types) -> Any:
+    fields: list[Any] = [
+        (f"f{i}", types.of(field.schema), *((None,) if _may_be_null(field.schema) else ())) for i, field in enumerate(schema.fields)
+    ]
+    names = {f"f{i}": field.name for i, field in enumerate(schema.fields)}
+    return msgspec.defstruct("Row", fields, rename=names, forbid_unknown_fields=True, kw_only=True)
+
+
+def _walks(schema: Schema) -> bool:
+    """Whether values look different in JSON, so that they must be walked through in Python."""
+    inner = [field.schema for field in schema.fields] + [part for part in (schema.items, schema.keys) if part]
+    return (
+        differs(schema)
+        or schema.default is not None
+        or (schema.keys is not None and not is_text(schema.keys))
+        or any(map(_walks, inner))
+    )
+
+
+def _has(schema: Schema, types: Collection[Type]) -> bool:
+    inner = [field.schema for field in schema.fields] + [part for part in (schema.items, schema.keys) if part]
+    return schema.type in types or any(_has(part, types) for part in inner)
+
+
+def _as_dicts(schema: Schema, value: Any) -> Any:
+    if value is None:
+        return None
+    if schema.type is Type.STRUCT:
+        return {field.name: _as_dicts(field.schema, getattr(value, f"f{i}")) for i, field in enumerate(schema.fields)}
+    if schema.items is not None and isinstance(value, list) and schema.type is Type.ARRAY:
+        return [_as_dicts(schema.items, item) for item in value]
+    if schema.items is not None and isinstance(value, dict):
+        return {key: _as_dicts(schema.items, item) for key, item in value.items()}
+    if schema.items is not None and schema.keys is not None and isinstance(value, list):
+        return [(_as_dicts(schema.keys, key), _as_dicts(schema.items, item)) for key, item in value]
+    return float(value) if schema.type in _FLOATS else value
+
+
+def _to_json(schema: Schema, value: Any, numbers: Collection[Type]) -> Any:
+    if value is None:
+        value = schema.default
+    if value is None:
+        return None
+    if differs(schema):
+        return _number(schema, value) if schema.type in numbers else written(schema, value)
+    if schema.type is Type.STRUCT and isinstance(value, Mapping):
+        known = {field.name: _to_json(field.schema, value.get(field.name), numbers) for field in schema.fields}
+        return {**value, **known}
+    if schema.type is Type.ARRAY and schema.items is not None and isinstance(value, (list, tuple)):
+        return [_to_json(schema.items, item, numbers) for item in value]
+    if schema.type is Type.MAP and schema.keys and schema.items and isinstance(value, Mapping):
+        pairs = [(_to_json(schema.keys, key, numbers), _to_json(schema.items, item, numbers)) for key, item in value.items()]
+        return dict(pairs) if is_text(schema.keys) else pairs
+    return value
+
+
+def _number(schema: Schema, value: Any) -> Any:
+    if schema.type is Type.UINT64:
+        return checked_uint64(value)
+    return decimal_number(schema, value)
+
+
+def _from_json(schema: Schema, value: Any) -> Any:
+    if value is None:
+        value = schema.default
+    if value is None:
+        return None
+    if differs(schema):
+        return read(schema, value)
+    if schema.type is Type.STRUCT:
+        return {field.name: _from_json(field.schema, value[field.name]) for field in schema.fields}
+    if schema.type is Type.ARRAY and schema.items is not None:
+        return [_from_json(schema.items, item) for item in value]
+    if schema.type is Type.MAP and schema.keys and schema.items:
+        pairs = value.items() if isinstance(value, dict) else value
+        return {_from_json(schema.keys, key): _from_json(schema.items, item) for key, item in pairs}
+    # The number that is meant: the digits of one of 32 bits are another one of 64.
+    return _ROUNDED.unpack(_ROUNDED.pack(value))[0] if schema.type is Type.FLOAT32 else value
+
+
+def _has_no_number(value: object) -> bool:
+    if isinstance(value, float):
+        return not isfinite(value)
+    if isinstance(value, Mapping):
+        return any(map(_has_no_number, value.values()))
+    return isinstance(value, (list, tuple)) and any(map(_has_no_number, value))

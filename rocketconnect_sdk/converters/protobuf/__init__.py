@@ -1,0 +1,1 @@
+"""Protobuf, with its schemas in a registry."""

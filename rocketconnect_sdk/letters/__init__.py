@@ -1,0 +1,1 @@
+"""Dead letters as messages, and what was replayed of them."""

@@ -1,0 +1,1 @@
+"""Where plugins are found."""

@@ -1,0 +1,1 @@
+"""Transforms of single fields of a key or value."""

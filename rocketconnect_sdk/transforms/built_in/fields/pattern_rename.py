@@ -1,0 +1,86 @@
+"""pattern_rename: other names of fields, by a regular expression."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar
+
+from rocketconnect_sdk.configuration.patterns import pattern_problem, replacement_problem, template
+from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.options import Config, Kind, Option
+from rocketconnect_sdk.transforms.base import ON
+from rocketconnect_sdk.transforms.fields import FieldsTransform, Named, Out, kept
+
+_FLAGS: Mapping[str, re.RegexFlag] = {
+    "CASE_INSENSITIVE": re.IGNORECASE,
+    "MULTILINE": re.MULTILINE,
+    "DOTALL": re.DOTALL,
+    "COMMENTS": re.VERBOSE,
+    # Python's expressions are so anyway.
+    "UNICODE_CASE": re.NOFLAG,
+    "UNICODE_CHARACTER_CLASS": re.NOFLAG,
+}
+_LITERAL = "LITERAL"
+
+
+def _flags_problem(flags: Sequence[str]) -> str | None:
+    unknown = [flag for flag in flags if flag not in _FLAGS and flag != _LITERAL]
+    return f"has {', '.join(unknown)}, which is not known" if unknown else None
+
+
+def _compiled(config: Config) -> re.Pattern[str]:
+    pattern, flags = config["field.pattern"], re.NOFLAG
+    for flag in config["field.pattern.flags"]:
+        flags |= _FLAGS.get(flag, re.NOFLAG)
+    return re.compile(re.escape(pattern) if _LITERAL in config["field.pattern.flags"] else pattern, flags)
+
+
+class PatternRename(FieldsTransform):
+    """Replaces in the names of fields every part that matches a regular expression.
+
+    UNICODE_CASE and UNICODE_CHARACTER_CLASS say what holds for Python's expressions anyway. Java's CANON_EQ and UNIX_LINES are
+    refused.
+    """
+
+    name: ClassVar[str] = "pattern_rename"
+    aliases: ClassVar[Sequence[str]] = ("org.apache.rocketmq.connect.transforms.PatternRename",)
+    options: ClassVar[Sequence[Option]] = (
+        ON,
+        Option(
+            "field.pattern",
+            "The regular expression (of Python) for the parts that are replaced.",
+            required=True,
+            check=pattern_problem,
+            fix="Write one, such as ^prefix_",
+        ),
+        Option(
+            "field.pattern.flags",
+            f"How it is read, separated by commas: {', '.join((*_FLAGS, _LITERAL))}.",
+            Kind.LIST,
+            "",
+            check=_flags_problem,
+            fix=f"Use some of {', '.join((*_FLAGS, _LITERAL))}.",
+        ),
+        Option("field.replacement", "What they become; $1 stands for the first group of the expression.", default=""),
+    )
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        self._pattern = _compiled(config)
+        self._template = template(config["field.replacement"])
+
+    @classmethod
+    def check(cls, config: Config) -> Iterable[Problem]:
+        """See Transform."""
+        try:
+            pattern = _compiled(config)
+        except re.error as error:
+            fix = "Write it so that it is right with these flags."
+            yield Problem("field.pattern", config["field.pattern"][:200], f"is no regular expression of Python: {error}", fix)
+            return
+        problem = replacement_problem("field.replacement", pattern, config["field.replacement"])
+        if problem is not None:
+            yield problem
+
+    def fields(self, names: Sequence[Named]) -> Sequence[Out]:
+        """See FieldsTransform."""
+        return [kept(field, self._pattern.sub(self._template, field[0])) for field in names]

@@ -1,0 +1,1 @@
+"""Transforms of whole records, and of where they go."""

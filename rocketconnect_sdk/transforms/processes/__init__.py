@@ -1,0 +1,1 @@
+"""What users have written runs in processes of its own."""

@@ -1,0 +1,1 @@
+"""Connections to name servers and brokers: requests under way, answers, time limits."""

@@ -1,0 +1,1 @@
+"""Who does what. Pure: events in, effects out."""

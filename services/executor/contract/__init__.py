@@ -1,0 +1,1 @@
+"""What an executor and its host processes say to each other: one record a fact. Imports nothing else of the executor."""

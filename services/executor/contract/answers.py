@@ -1,0 +1,204 @@
+"""What a host answers to what it is asked beside running tasks."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class FoundProblem(msgspec.Struct, frozen=True):
+    """Something wrong with a configuration; see connector/v1 Problem."""
+
+    key: str
+    value: str
+    reason: str
+    fix: str
+
+
+class Checked(msgspec.Struct, tag=True, frozen=True):
+    """The answer to CheckConnector. direction is the name of a ConnectorType without its prefix, or empty."""
+
+    plugin: str
+    direction: str
+    problems: list[FoundProblem]
+    secret_keys: list[str]
+    targets: list[tuple[str, str]] | None = None
+    """What the connector writes and no other one may: the option that names it, and its name; None: not known."""
+
+
+class Planned(msgspec.Struct, tag=True, frozen=True):
+    """The answer to PlanConnector: what each task is told."""
+
+    tasks: list[dict[str, str]]
+    replan_after: float | None = None
+
+
+class PlanFailed(msgspec.Struct, tag=True, frozen=True):
+    """The other answer to PlanConnector."""
+
+    error: str
+    permanent: bool
+
+
+class CleanedUp(msgspec.Struct, tag=True, frozen=True):
+    """The answer to CleanUp; not called: the plugins leave nothing behind."""
+
+    called: bool
+
+
+class CleanUpFailed(msgspec.Struct, tag=True, frozen=True):
+    """The other answer to CleanUp."""
+
+    error: str
+    permanent: bool
+
+
+class PositionsChecked(msgspec.Struct, tag=True, frozen=True):
+    """The answer to CheckPositions: what is wrong, and the bounds of what is there (None: not known)."""
+
+    problems: list[FoundProblem]
+    bounds: dict[str, tuple[list[int] | None, list[int] | None]]
+
+
+class PositionsResolved(msgspec.Struct, tag=True, frozen=True):
+    """The answer to ResolvePositions: positions, or why there are none; and what was left out, with the reason."""
+
+    positions: dict[str, list[int]]
+    problems: list[FoundProblem]
+    left_out: list[FoundProblem]
+
+
+class ShownRecord(msgspec.Struct, frozen=True):
+    """A record as people read it; a value or key of None is none."""
+
+    value: str | None
+    schema: str
+    key: str | None
+    topic: str
+    time_ms: int | None
+    headers: dict[str, str]
+
+
+class PreviewedStep(msgspec.Struct, frozen=True):
+    """What a step made of a record: no record: it was dropped, or the problem says why there is none."""
+
+    name: str
+    plugin: str
+    record: ShownRecord | None
+    problem: str = ""
+
+
+class PreviewedRecord(msgspec.Struct, frozen=True):
+    """A record: where it is, and its steps."""
+
+    position: str
+    steps: list[PreviewedStep]
+
+
+class Previewed(msgspec.Struct, tag=True, frozen=True):
+    """The answer to PreviewConnector; trouble: why there are no more."""
+
+    plugin: str
+    problems: list[FoundProblem]
+    records: list[PreviewedRecord]
+    trouble: str
+
+
+class CheckedLetter(msgspec.Struct, frozen=True):
+    """Why nobody could read it, empty: it becomes a record; is_dropped: it would, and transforms leave it out."""
+
+    problem: str
+    is_dropped: bool = False
+
+
+class LettersChecked(msgspec.Struct, tag=True, frozen=True):
+    """The answer to CheckLetters, in their order; trouble: why nobody can know, and there are none then."""
+
+    letters: list[CheckedLetter]
+    trouble: str
+
+
+class TableCompared(msgspec.Struct, frozen=True):
+    """How far a table was compared; see record/v1 TableCompared."""
+
+    table: str
+    sink: str
+    target: str
+    rows: int
+    done: bool
+    left_out: list[str]
+
+
+class RowDifference(msgspec.Struct, frozen=True):
+    """A row that differs; see record/v1 RowDifference."""
+
+    table: str
+    sink: str
+    target: str
+    key: str
+    kind: str
+    about: str
+    source_digest: str
+    sink_digest: str
+    condition: str
+
+
+class Verified(msgspec.Struct, tag=True, frozen=True):
+    """The answer to VerifyConnector; trouble: why it could not go on."""
+
+    problems: list[FoundProblem]
+    tables: list[TableCompared]
+    differences: list[RowDifference]
+    next_page_token: str
+    trouble: str
+
+
+class PositionsUnknown(msgspec.Struct, tag=True, frozen=True):
+    """The other answer to both: nothing can be said here and now."""
+
+    error: str
+
+
+class PluginOption(msgspec.Struct, frozen=True):
+    """See connector/v1 Option."""
+
+    key: str
+    type: str
+    default: str
+    required: bool
+    secret: bool
+    doc: str
+    choices: list[str]
+    aliases: list[str]
+    minimum: str
+    maximum: str
+
+
+class PluginSignal(msgspec.Struct, frozen=True):
+    """See connector/v1 Signal."""
+
+    name: str
+    doc: str
+    arguments: list[PluginOption]
+
+
+class Plugin(msgspec.Struct, frozen=True):
+    """See connector/v1 Plugin."""
+
+    name: str
+    aliases: list[str]
+    type: str
+    package: str
+    version: str
+    summary: str
+    documentation: str
+    options: list[PluginOption]
+    guarantee: str
+    engines: list[str]
+    signals: list[PluginSignal]
+
+
+class PluginsFound(msgspec.Struct, tag=True, frozen=True):
+    """The answer to FindPlugins; broken ones are named with what is wrong with them."""
+
+    plugins: list[Plugin]
+    broken: list[str]

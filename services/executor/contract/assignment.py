@@ -1,0 +1,52 @@
+"""What the cluster assigns to this worker, and how it ended."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+PLAN = -1
+"""The task number of a planning."""
+
+
+class Key(NamedTuple):
+    """Names a unit: a task of a connector, or (`task == PLAN`) its planning."""
+
+    connector_uid: str
+    task: int
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """An assignment to this worker; see cluster/v1 Assignment. type is the name of a ConnectorType without its prefix."""
+
+    key: Key
+    connector: str
+    revision: int
+    generation: int
+    epoch: int
+    type: str
+    config: Mapping[str, str] = field(default_factory=dict)
+    task_config: Mapping[str, str] = field(default_factory=dict)
+    paused: bool = False
+    revoked: bool = False
+    settled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a run ended. plan: what a planning gave, or None. opened_generation: the newest that the position service knows, or 0."""
+
+    failed: bool = False
+    permanent: bool = False
+    fenced: bool = False
+    error: str = ""
+    plan: "PlanResult | None" = None
+    opened_generation: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PlanResult:
+    """What a planning gave: each task's share, and seconds until the next one is wanted."""
+
+    tasks: tuple[Mapping[str, str], ...]
+    replan_after: float | None = None

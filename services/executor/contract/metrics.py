@@ -1,0 +1,59 @@
+"""The counters and gauges of a task."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class QueueLag:
+    """How far a sink is behind in one queue; see state/v1 QueueLag."""
+
+    queue: str
+    messages: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePosition:
+    """Where a source is in one partition; see state/v1 SourcePosition."""
+
+    partition: str
+    offset: int
+
+
+BATCH_BOUNDS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
+"""Upper bounds in seconds of TaskMetrics.batch_buckets."""
+
+
+@dataclass(slots=True)
+class TaskMetrics:
+    """Counters since the start of the task and gauges of now: the fields of state/v1 TaskMetrics.
+
+    Written by the task's threads, read by the host once a second. Each field is replaced as a whole (never changed in place), so
+    that a reader sees an old value or a new one.
+    """
+
+    records_in: int = 0
+    records_out: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
+    duplicates_skipped: int = 0
+    dead_letters: int = 0
+    records_skipped: int = 0
+    retries: int = 0
+    errors: int = 0
+    batches: int = 0
+    batch_seconds: float = 0.0
+    batch_seconds_max: float = 0.0
+    batch_bounds: tuple[float, ...] = BATCH_BOUNDS
+    batch_buckets: tuple[int, ...] = (0,) * len(BATCH_BOUNDS)
+    rate_in: float = 0.0
+    rate_out: float = 0.0
+    commits: int = 0
+    buffered_bytes: int = 0
+    lags: tuple[QueueLag, ...] = ()
+    source_remaining: int = 0
+    source_positions: tuple[SourcePosition, ...] = ()
+    late_skipped: int = 0
+    gap_messages: int = 0

@@ -1,0 +1,128 @@
+"""What is asked of a host beside running tasks."""
+
+from __future__ import annotations
+
+import msgspec
+
+from services.executor.contract.endpoints import Endpoints
+
+
+class CheckConnector(msgspec.Struct, tag=True, frozen=True):
+    """Check a configuration, answer and end."""
+
+    config: dict[str, str]
+
+
+class PlanConnector(msgspec.Struct, tag=True, frozen=True):
+    """Split a connector into tasks, answer and end."""
+
+    config: dict[str, str]
+
+
+class GivenPosition(msgspec.Struct, frozen=True):
+    """A position that somebody wants: the offset, and what goes with it (JSON, or nothing)."""
+
+    offset: list[int]
+    resume: str = ""
+
+
+class CheckPositions(msgspec.Struct, tag=True, frozen=True):
+    """Say whether these positions are possible, answer and end."""
+
+    config: dict[str, str]
+    positions: dict[str, GivenPosition]
+    endpoints: Endpoints
+
+
+class ResolvePositions(msgspec.Struct, tag=True, frozen=True):
+    """Say which positions stand for a place, answer and end. See ResolvePositionsRequest of the protos.
+
+    to: "earliest", "latest", or seconds since 1970 UTC.
+    """
+
+    config: dict[str, str]
+    to: str | float
+    partitions: list[str]
+    known: list[str]
+    endpoints: Endpoints
+
+
+class PreviewConnector(msgspec.Struct, tag=True, frozen=True):
+    """Show what becomes of a few records, answer and end."""
+
+    connector: str
+    config: dict[str, str]
+    records: int
+    seconds: float
+    endpoints: Endpoints
+
+
+class NamedConnector(msgspec.Struct, frozen=True):
+    """A connector."""
+
+    name: str
+    config: dict[str, str]
+
+
+class TableKey(msgspec.Struct, frozen=True):
+    """A row of a table of a source: its key as a JSON array."""
+
+    table: str
+    key: str
+
+
+class VerifyConnector(msgspec.Struct, tag=True, frozen=True):
+    """Compare tables of a source with those of sinks, answer and end. See VerifyConnectorRequest of the protos."""
+
+    source: NamedConnector
+    sinks: list[NamedConnector]
+    tables: dict[str, str]
+    keys: list[TableKey]
+    page_token: str
+    seconds: float
+
+
+class LetterToCheck(msgspec.Struct, frozen=True):
+    """A dead letter as it would be sent."""
+
+    body: bytes
+    properties: dict[str, str]
+
+
+class CheckLetters(msgspec.Struct, tag=True, frozen=True):
+    """Say whether dead letters of a source or sink can be read where they would go, answer and end.
+
+    Attributes:
+        config: That of the connector that failed at them.
+        topic: Where they would go.
+        letters: They.
+    """
+
+    config: dict[str, str]
+    topic: str
+    letters: list[LetterToCheck]
+
+
+class CleanUp(msgspec.Struct, tag=True, frozen=True):
+    """Let the plugins of a deleted connector clean up, answer and end."""
+
+    config: dict[str, str]
+    connector_uid: str
+
+
+class FindPlugins(msgspec.Struct, tag=True, frozen=True):
+    """Look for plugins, answer and end."""
+
+
+Question = (
+    CheckConnector
+    | PlanConnector
+    | CheckPositions
+    | ResolvePositions
+    | PreviewConnector
+    | VerifyConnector
+    | CheckLetters
+    | CleanUp
+    | FindPlugins
+)
+"""Orders that a fresh host answers once, and ends."""

@@ -1,0 +1,140 @@
+"""What is asked of plugins before there are tasks: what there is, whether a configuration is right, how its work is split.
+
+Each answer comes from a process that was made for it: whatever the plugin's code does there ends with that process.
+"""
+
+import traceback
+from collections.abc import Iterable, Mapping
+
+from rocketconnect_sdk.configuration.connector_options import (
+    Checked,
+    check_connector,
+    direct_options,
+    parse_direct,
+    parse_sink,
+    parse_source,
+    sink_options,
+    source_options,
+)
+from rocketconnect_sdk.configuration.runtime_options import CLASS
+from rocketconnect_sdk.errors import ConfigError, ConnectorError, PermanentError, Problem
+from rocketconnect_sdk.options import Option
+from rocketconnect_sdk.plugins import loader
+from rocketconnect_sdk.plugins.loader import PluginInfo, PluginType
+from rocketconnect_sdk.source import Plan, Source
+from rocketconnect_sdk.transforms import chain
+from services.executor.contract import answers
+from services.executor.secrets.resolving import hide, resolve, resolve_known
+
+TASKS = "tasks"
+"""The key under which every task is told how many there are."""
+
+
+def check(config: Mapping[str, str]) -> answers.Checked:
+    """Everything that is wrong with a configuration. A plugin that fails while it checks is a problem, too."""
+    try:
+        found = check_connector(config, resolve_known)
+        problems = list(found.problems)
+    except Exception as error:
+        traceback.print_exc()
+        found = Checked("", None, (), ())
+        reason = hide(f"the check of the plugin itself failed: {type(error).__name__}: {error}")
+        fix = "This is a defect of the plugin; the executor's log has the traceback."
+        problems = [Problem(CLASS.key, config.get(CLASS.key, ""), reason, fix)]
+    return answers.Checked(
+        plugin=found.plugin,
+        direction=found.type.value if found.type else "",
+        problems=[found_problem(problem) for problem in problems],
+        secret_keys=list(found.secret_keys),
+        targets=None if found.targets is None else [(target.key, hide(target.name)) for target in found.targets],
+    )
+
+
+def found_problem(problem: Problem) -> answers.FoundProblem:
+    """A problem as it may leave the process. Invariant 6: checks know secrets."""
+    return answers.FoundProblem(problem.key, hide(problem.value), hide(problem.reason), hide(problem.fix))
+
+
+def plan(config: Mapping[str, str]) -> answers.Planned | answers.PlanFailed:
+    """Split the work of a connector, or say why that is not possible now (or, permanent, with this configuration)."""
+    try:
+        made, max_tasks = _plan(config)
+    except (ConfigError, PermanentError) as error:
+        return answers.PlanFailed(hide(str(error)), permanent=True)
+    except ConnectorError as error:
+        return answers.PlanFailed(hide(str(error)), permanent=False)
+    except Exception:
+        return answers.PlanFailed(hide(f"a defect of the plugin: {traceback.format_exc()}"), permanent=False)
+    if not 1 <= len(made.tasks) <= max_tasks:
+        flaw = f"a defect of the plugin: it planned {len(made.tasks)} tasks where 1 to {max_tasks} are allowed"
+        return answers.PlanFailed(flaw, permanent=True)
+    tasks = [{**task, TASKS: str(len(made.tasks))} for task in made.tasks]
+    return answers.Planned(tasks, made.replan_after)
+
+
+def find_plugins() -> answers.PluginsFound:
+    """All plugins that can be loaded, and those that can't."""
+    broken = [f"{where}: {why}" for where, why in loader.catalogue().broken.items()]
+    return answers.PluginsFound([described(info, _all_options(info)) for info in loader.plugins()], broken)
+
+
+def described(info: PluginInfo, options: Iterable[Option]) -> answers.Plugin:
+    """What is told of a plugin, with these of its options."""
+    return answers.Plugin(
+        name=info.name,
+        aliases=list(info.aliases),
+        type=info.type.value,
+        package=info.package.name,
+        version=info.package.version,
+        summary=info.summary,
+        documentation=info.documentation,
+        options=[_option(option) for option in options],
+        guarantee=info.guarantee,
+        engines=list(info.engines),
+        signals=[
+            answers.PluginSignal(signal.name, signal.doc, [_option(argument) for argument in signal.arguments])
+            for signal in info.signals
+        ],
+    )
+
+
+def _plan(config: Mapping[str, str]) -> tuple[Plan, int]:
+    name = config.get(CLASS.key, "")
+    if name == loader.DIRECT:
+        own, source_config, _ = parse_direct(config)
+        source = loader.find(own["source.connector.class"])
+        if not isinstance(source, Source):
+            raise ConfigError([Problem("source.connector.class", source.name, "is no source", "Name a source.")])
+        return source.plan(resolve(source_config), own["max.tasks"]), own["max.tasks"]
+    plugin = loader.find(name)
+    parsed = parse_source(plugin, config) if isinstance(plugin, Source) else parse_sink(plugin, config)
+    return plugin.plan(resolve(parsed), parsed["max.tasks"]), parsed["max.tasks"]
+
+
+def _all_options(info: PluginInfo) -> tuple[Option, ...]:
+    if info.type is PluginType.DIRECT:
+        return direct_options()
+    if info.type is PluginType.TRANSFORM:
+        return (*info.options, *chain.STEP)
+    if info.type is PluginType.PREDICATE:
+        return (*info.options, *chain.PREDICATE)
+    if info.type is PluginType.CONVERTER:
+        return tuple(info.options)
+    plugin = loader.find(info.name)
+    return source_options(plugin) if isinstance(plugin, Source) else sink_options(plugin)
+
+
+def _option(option: Option) -> answers.PluginOption:
+    minimum, maximum = option.limits
+    return answers.PluginOption(
+        key=option.key,
+        type=option.kind.value,
+        default=option.default or "",
+        required=option.required,
+        secret=option.secret,
+        doc=option.doc,
+        choices=list(option.choices),
+        aliases=list(option.aliases),
+        minimum=minimum,
+        maximum=maximum,
+    )

@@ -1,0 +1,1 @@
+"""Host processes as the executor holds them: started, pooled, told, ended."""

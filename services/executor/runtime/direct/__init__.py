@@ -1,0 +1,1 @@
+"""A direct task: a source and a sink in one, without a topic between them."""

@@ -1,0 +1,1 @@
+"""What becomes of errors: of records, of calls, of tasks."""

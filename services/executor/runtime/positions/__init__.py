@@ -1,0 +1,1 @@
+"""The position service as a task sees it."""

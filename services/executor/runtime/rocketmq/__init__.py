@@ -1,0 +1,1 @@
+"""RocketMQ as a task sees it: queues, their map, marks, gaps, topics."""

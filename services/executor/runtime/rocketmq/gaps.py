@@ -1,0 +1,58 @@
+"""Whether a queue still holds what a sink has read from it: offsets alone do not tell (invariant 5).
+
+A topic that was deleted and made anew, or a broker that lost its tail, gives old offsets to new messages. So with a position stands
+when the broker stored the message before it: another time there means another message.
+"""
+
+from rocketconnect_sdk.sink import QueuePosition
+from rocketmq_remoting.client import Client
+from rocketmq_remoting.errors import QueueGap
+from rocketmq_remoting.model import MessageQueue, PullStatus
+from services.executor.runtime.rocketmq.queue_names import text
+
+
+def find_gap(client: Client, queue: MessageQueue, until: int, stored_ms: int, known_end: int = 0) -> QueueGap | None:
+    """What is not as it was when a sink read up to an offset; None: nothing, as far as can be told.
+
+    What retention has deleted is not looked for: reading on tells.
+
+    Args:
+        client: RocketMQ.
+        queue: The queue.
+        until: The offset behind what was read.
+        stored_ms: When the broker stored the message before it, milliseconds since 1970; 0: not known.
+        known_end: A higher end that the broker has told of. What is lost of what was not read yet is a gap behind `until`.
+
+    Returns: a gap whose `resume_at` is the first message that was stored later than what was read; where that is not known, the
+        end of the queue.
+
+    Raises:
+        RetriableError, TopicNotFound: the broker is away; call it again.
+    """
+    end = client.max_offset(queue)
+    if until > end:
+        resume_at = min(end, _first_after(client, queue, stored_ms)) if stored_ms else end
+        return QueueGap(queue, end, max(until, known_end), resume_at, "lost")
+    unread = QueueGap(queue, end, known_end, end, "lost") if end < known_end else None
+    if not stored_ms or not until:
+        return unread
+    result = client.pull(queue, until - 1, max_messages=1)
+    there = result.status is PullStatus.FOUND and result.batch and result.batch.offsets[0] == until - 1
+    if not there or result.batch.store_timestamps_ms[0] == stored_ms:
+        return unread
+    first = _first_after(client, queue, stored_ms)
+    return QueueGap(queue, first, until, first, "replaced")
+
+
+def refusal(gap: QueueGap) -> str:
+    """For people: on.gap=fail, and what to do about it."""
+    return f"{gap}: set on.gap=skip, or move the position of {text(gap.queue)}, to accept the loss"
+
+
+def behind(position: QueuePosition, gap: QueueGap) -> QueuePosition:
+    """Where it goes on when a gap that was found is accepted. The marks stay: what its source sends again is a double there too."""
+    return QueuePosition(gap.resume_at, position.incarnation, position.marks, era=position.era + 1)
+
+
+def _first_after(client: Client, queue: MessageQueue, stored_ms: int) -> int:
+    return client.offset_by_time(queue, stored_ms + 1)

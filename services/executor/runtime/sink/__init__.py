@@ -1,0 +1,1 @@
+"""A sink task: pull, drop duplicates, convert, transform, write, commit."""

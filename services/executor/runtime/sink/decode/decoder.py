@@ -1,0 +1,309 @@
+"""Messages of one queue become records for a sink. Pure, apart from the converters' own work."""
+
+import base64
+import binascii
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import TypeVar
+
+from rocketconnect_sdk.columns.compact import Column
+from rocketconnect_sdk.converters import Converter
+from rocketconnect_sdk.errors import RecordError
+from rocketconnect_sdk.record import SinkBatch
+from rocketconnect_sdk.schema import Schema
+from rocketconnect_sdk.sink import SourceMark
+from rocketconnect_sdk.transforms.base import Record, Records, one_by_one
+from rocketconnect_sdk.transforms.chain import Chain
+from rocketmq_remoting.batch import DecodedBatch
+from rocketmq_remoting.numbered import NumberedProperties
+from rocketmq_remoting.protocol.properties import UNIQUE_KEY, decode_properties
+from services.executor.runtime.errors.failure import Failure, Stage, beyond
+from services.executor.runtime.errors.policy import ErrorPolicy, RecordFailed
+from services.executor.runtime.rocketmq.properties import KEY_BASE64, TIMESTAMP, TOMBSTONE
+from services.executor.runtime.rocketmq.queue_names import text
+from services.executor.runtime.rocketmq.source_marks import behind
+from services.executor.runtime.sink.decode.headers import headers_of
+from services.executor.runtime.sink.decode.made import Made
+from services.executor.runtime.sink.decode.part import BadRecord, Part, Wanted
+from services.executor.runtime.transforms import failure_of
+
+T = TypeVar("T")
+
+
+class Decoder:
+    """Decodes what a sink task pulls; used by one thread."""
+
+    def __init__(self, key: Converter, value: Converter, policy: ErrorPolicy, wanted: Wanted, chain: Chain) -> None:
+        self._key = key
+        self._value = value
+        self._policy = policy
+        self._wanted = wanted
+        self._chain = chain
+        # What transforms may look at, and what the columns of JSON are only after them.
+        self._looked_at = (
+            replace(wanted, keys=True, timestamps=True, headers=True, header_names=(), rows_as=None) if chain else wanted
+        )
+
+    def decode(
+        self,
+        batch: DecodedBatch,
+        kept: Sequence[int] | None,
+        start: int,
+        marks: Mapping[str, SourceMark],
+        now: float,
+        before: Mapping[str, SourceMark],
+    ) -> list[Part]:
+        """The parts of a pulled batch: one, unless the schema changes in it.
+
+        Args:
+            batch: At least one message.
+            kept: The indexes of those that are no doubles; None: all.
+            start: The queue offset at which its range begins.
+            marks: That move with it.
+            now: Monotonic time.
+            before: The marks before the batch.
+
+        Raises:
+            SystemAway, RetriableError: a converter or transform needs a system that does not answer; the same again later.
+            PermanentError: of a converter or transform.
+        """
+        del before
+        queue = text(batch.queue)
+        bodies = batch.bodies if kept is None else [batch.bodies[i] for i in kept]
+        raws = batch.raw_properties if kept is None else [batch.raw_properties[i] for i in kept]
+        offsets = batch.offsets if kept is None else [batch.offsets[i] for i in kept]
+        times = batch.store_timestamps_ms if kept is None else [batch.store_timestamps_ms[i] for i in kept]
+        columns = self._columns(raws, times, lambda index: batch[index if kept is None else kept[index]].message_id)
+        until = batch.offsets[-1] + 1
+        bad: dict[int, Failure] = columns.bad
+        if batch.damaged:
+            bad.update(_damaged(batch, offsets, bodies))
+        values, schemas = self._values(bodies, columns.tombstones, bad)
+        made = Made(values, schemas, columns.keys, columns.times, columns.headers)
+        if self._chain:
+            made = self._transformed(made, batch.queue.topic, bodies.__getitem__, bad)
+        arrays = self._arrays(made, bodies, bad)
+        error = self._first_error(queue, offsets, bad)
+        stop = len(bodies)
+        if error is not None:
+            # Invariant 5: nothing behind the bad record moves.
+            stop = min(bad)
+            until = offsets[stop]
+            bad = {}
+        parts = []
+        left_out = bad.keys() | made.dropped
+        for first, last, schema in made.ranges(left_out, stop):
+            good = [i for i in range(first, last) if i not in left_out] if left_out else range(first, last)
+            records = SinkBatch(
+                queue,
+                batch.queue.topic if made.topics is None or not good else made.topics[good[0]],
+                _pick(made.values, good),
+                _pick(offsets, good),
+                None if made.keys is None or not self._wanted.keys else _pick(made.keys, good),
+                None if made.times is None or not self._wanted.timestamps else _pick(made.times, good),
+                None if made.headers is None or not self._wanted.headers else _pick(made.headers, good),
+                schema,
+                sum(map(len, _pick(bodies, good))),
+            )
+            failed = [BadRecord(queue, offsets[i], _whole(bad[i], bodies[i]), raws[i]) for i in range(first, last) if i in bad]
+            dropped = sum(first <= i < last for i in made.dropped)
+            part = Part(queue, start, until, {}, records, len(records) + len(failed) + dropped, 0, failed, now)
+            if self._wanted.array is not None:
+                part.array = arrays.get((first, last)) or self._wanted.array(records.values, schema)
+            parts.append(part)
+        if not parts:
+            nothing = SinkBatch(queue, batch.queue.topic, [], [])
+            empty = self._wanted.array([], None) if self._wanted.array is not None else None
+            parts.append(Part(queue, start, until, {}, nothing, 0, 0, arrived=now, array=empty))
+        for part, following in pairwise(parts):
+            part.until = following.start = _first_offset(following)
+        for part in parts:
+            part.stored_ms = _stored_before(batch, part.until)
+        last_part = parts[-1]
+        last_part.error = error
+        if error is not None or len(parts) > 1:
+            # A position and its marks belong together: what is a double now is one after a restart between two parts, too.
+            for part in parts:
+                part.marks = behind(raws[bisect_left(offsets, part.start) : bisect_left(offsets, part.until)])
+        if error is None:
+            last_part.marks = marks
+            last_part.doubles = len(batch) - len(bodies)
+            last_part.read += last_part.doubles
+        return parts
+
+    def _values(
+        self, bodies: Sequence[bytes], tombstones: frozenset[int], bad: dict[int, Failure]
+    ) -> tuple[Sequence[object], Sequence[Schema | None] | Schema | None]:
+        """The values, and either the schema of all or that of each."""
+        if not tombstones and not bad:
+            rows = None if self._looked_at.rows_as is None else self._value.decode_rows(bodies, self._looked_at.rows_as)
+            if rows is not None:
+                return Column(rows), None
+            try:
+                return self._value.decode_many(bodies)
+            except RecordError:
+                # Some are bad, or schemas differ: found below, one by one.
+                pass
+        values: list[object] = []
+        schemas: list[Schema | None] = []
+        for index, body in enumerate(bodies):
+            value, schema = None, schemas[-1] if schemas else None
+            if index not in tombstones and index not in bad:
+                try:
+                    value, schema = self._value.decode(body)
+                except RecordError as error:
+                    bad[index] = Failure.of_value(Stage.CONVERT, error, body, self._value)
+            values.append(value)
+            schemas.append(schema)
+        return values, schemas
+
+    def _transformed(self, made: "Made", topic: str, original: Callable[[int], bytes], bad: dict[int, Failure]) -> "Made":
+        """What has become of those that are not bad; those that could not be changed are added to these.
+
+        Args:
+            made: Before the transforms.
+            topic: Where they come from.
+            original: The bytes that a dead letter of one keeps.
+            bad: By index.
+        """
+        count = len(made.values)
+        runs: list[Records] = []
+        for first, last, schema in made.ranges(bad.keys(), count):
+            good = [i for i in range(first, last) if i not in bad] if bad else range(first, last)
+            columns = [None if column is None else _pick(column, good) for column in (made.keys, made.times, made.headers)]
+            done = self._chain.run(Records(_pick(made.values, good), good, topic, schema, None, *columns))
+            bad.update({index: failure_of(failed, original(index)) for index, failed in done.failed.items()})
+            runs += done.runs
+        if len(runs) == 1 and len(runs[0]) == count:
+            (run,) = runs
+            topics = run.topics or ([run.topic] * count if run.topic != topic else None)
+            return Made(run.values, run.schema, run.keys, run.timestamps_ms, run.headers, topics)
+        return _scattered(runs, count, bad)
+
+    def _arrays(self, made: "Made", bodies: Sequence[bytes], bad: dict[int, Failure]) -> dict[tuple[int, int], object]:
+        """Arrays of ranges without bad and dropped records; values that their schema does not allow are added to the bad ones."""
+        make = self._wanted.array
+        found: dict[tuple[int, int], object] = {}
+        if make is None:
+            return found
+        for first, last, schema in made.ranges(bad.keys() | made.dropped, len(bodies)):
+            try:
+                found[first, last] = make(made.values[first:last], schema)
+            except RecordError:
+                for index in range(first, last):
+                    try:
+                        make([made.values[index]], schema)
+                    except RecordError as error:
+                        bad[index] = Failure.of_value(Stage.CONVERT, error, bodies[index], self._value)
+        return {} if bad or made.dropped else found
+
+    def _first_error(self, queue: str, offsets: Sequence[int], bad: Mapping[int, Failure]) -> RecordFailed | None:
+        for index in sorted(bad):
+            try:
+                offset = offsets[index]
+                self._policy.check(bad[index], f"queue {queue}, offset {offset}", beyond(queue, (offset + 1,)))
+            except RecordFailed as error:
+                return error
+        return None
+
+    def _columns(self, raws: Sequence[bytes], stored: Sequence[int], message_id: Callable[[int], str]) -> "_Columns":
+        # Where they differ in a number only, all have the same names.
+        joined = raws[0] if isinstance(raws, NumberedProperties) else b"".join(raws)
+        wanted = self._looked_at
+        keyed = wanted.keys and (b"KEYS\x01" in joined or KEY_BASE64.encode() in joined)
+        timed = wanted.timestamps and TIMESTAMP.encode() in joined
+        tombstones = TOMBSTONE.encode() in joined
+        headed = wanted.headers and wanted.may_have_headers(joined)
+        columns = _Columns(times=stored if wanted.timestamps else None)
+        if not keyed and not timed and not tombstones and not headed:
+            return columns
+        keys: list[object] = []
+        times: list[int] = []
+        headers: list[Mapping[str, str]] = []
+        buried = set()
+        for index, raw in enumerate(raws):
+            properties = decode_properties(raw)
+            if keyed:
+                keys.append(self._decode_key(index, properties, columns.bad))
+            if timed:
+                given = properties.get(TIMESTAMP, "")
+                times.append(int(given) if given.isdecimal() else stored[index])
+            if TOMBSTONE in properties:
+                buried.add(index)
+            if headed:
+                # As RocketMQ's consumers show it: what the producer called the message, otherwise where the broker has it.
+                headers.append(headers_of(properties, properties.get(UNIQUE_KEY) or message_id(index)))
+        columns.keys = keys if keyed else None
+        columns.times = times if timed else columns.times
+        columns.headers = headers if headed else None
+        columns.tombstones = frozenset(buried)
+        return columns
+
+    def _decode_key(self, index: int, properties: Mapping[str, str], bad: dict[int, Failure]) -> object:
+        coded = properties.get(KEY_BASE64)
+        try:
+            if coded is not None:
+                return self._key.decode(base64.b64decode(coded if coded != "=" else ""))[0]
+            return self._key.decode(properties["KEYS"].encode())[0] if "KEYS" in properties else None
+        except (RecordError, binascii.Error) as error:
+            bad[index] = Failure.of_value(Stage.CONVERT, error, coded or properties.get("KEYS", ""), self._key)
+            return None
+
+
+@dataclass(slots=True)
+class _Columns:
+    keys: Sequence[object] | None = None
+    times: Sequence[int] | None = None
+    headers: Sequence[Mapping[str, str]] | None = None
+    tombstones: frozenset[int] = frozenset()
+    bad: dict[int, Failure] = field(default_factory=dict)
+
+
+def _scattered(runs: Sequence[Records], count: int, bad: Collection[int]) -> Made:
+    """Each record at the index it came with."""
+    made = [Record(None)] * count
+    for index, record in one_by_one(runs):
+        made[index] = record
+    there = {index for run in runs for index in run.indexes}
+    topics = [record.topic for record in made]
+    return Made(
+        [record.value for record in made],
+        [None if record.value is None else record.schema for record in made],
+        [record.key for record in made],
+        [record.timestamp_ms or 0 for record in made],
+        [record.headers for record in made],
+        topics,
+        frozenset(index for index in range(count) if index not in there and index not in bad),
+    )
+
+
+def _pick(column: Sequence[T], which: Sequence[int]) -> Sequence[T]:
+    if len(which) == len(column):
+        return column
+    return column[which.start : which.stop] if isinstance(which, range) else [column[index] for index in which]
+
+
+def _stored_before(batch: DecodedBatch, until: int) -> int:
+    index = bisect_left(batch.offsets, until) - 1
+    return batch.store_timestamps_ms[index] if index >= 0 else 0
+
+
+def _whole(failure: Failure, body: bytes) -> Failure:
+    """Of the whole message: where its key is bad, the body must not be lost."""
+    return failure if failure.original is body else failure.of_bytes(body)
+
+
+def damaged(batch: DecodedBatch, offset: int, body: bytes) -> Failure:
+    """Of a message whose content can't be read from what the broker has (`DecodedBatch.damaged`)."""
+    return Failure.of_value(Stage.CONVERT, batch.damaged[offset], body, DecodedBatch)
+
+
+def _damaged(batch: DecodedBatch, offsets: Sequence[int], bodies: Sequence[bytes]) -> dict[int, Failure]:
+    return {i: damaged(batch, offset, bodies[i]) for i, offset in enumerate(offsets) if offset in batch.damaged}
+
+
+def _first_offset(part: Part) -> int:
+    offsets = [*part.records.offsets[:1], *(bad.offset for bad in part.bad[:1])]
+    return min(offsets)

@@ -1,0 +1,101 @@
+"""The records of a range of a queue, and those of them that are bad."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rocketconnect_sdk.record import SinkBatch
+from rocketconnect_sdk.schema import Schema
+from rocketconnect_sdk.sink import SourceMark
+from services.executor.runtime.errors.failure import Failure, beyond
+
+_RECORD_BYTES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class BadRecord:
+    """A message that could not be converted or written: its queue offset, why, and its encoded properties where they are known.
+
+    Of a packed message one row, by its number; None: the whole message.
+    """
+
+    queue: str
+    offset: int
+    failure: Failure
+    raw_properties: bytes = b""
+    row: int | None = None
+
+    @property
+    def place(self) -> str:
+        """Where it stands, for people."""
+        return f"queue {self.queue}, offset {self.offset}" + ("" if self.row is None else f", row {self.row}")
+
+    @property
+    def beyond(self) -> str:
+        """What `position set` is to be told to leave out this record alone; empty: there are others in its message."""
+        return beyond(self.queue, (self.offset + 1,)) if self.row is None else ""
+
+
+@dataclass(slots=True)
+class Part:
+    """The records of a range of a queue.
+
+    Attributes:
+        queue: "topic/broker/queue".
+        start: The queue offset at which the range begins.
+        until: The queue offset behind it.
+        marks: The marks that are higher behind it.
+        records: What is to be written; may be empty.
+        read: How many messages the range had.
+        doubles: How many of them were there already.
+        bad: Those that could not be converted.
+        arrived: Monotonic time.
+        error: The task is to fail behind this part.
+        array: The values as an Arrow array, where the engine wants one.
+        table: The records as an Arrow table, where the engine wants one.
+        stored_ms: When the broker stored the message before `until`; 0: not known.
+    """
+
+    queue: str
+    start: int
+    until: int
+    marks: Mapping[str, SourceMark]
+    records: SinkBatch
+    read: int
+    doubles: int
+    bad: Sequence[BadRecord] = ()
+    arrived: float = 0.0
+    error: Exception | None = None
+    array: Any = None
+    table: Any = None
+    stored_ms: int = 0
+
+    @property
+    def held_bytes(self) -> int:
+        """About how much memory it takes."""
+        return self.records.size + _RECORD_BYTES * len(self.records)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a sink looks at.
+
+    Attributes:
+        keys: Keys.
+        timestamps: Times.
+        headers: Headers.
+        header_names: The only ones that are looked at; empty: all are.
+        array: Makes an Arrow array of values of a schema; a RecordError when one does not fit.
+        rows_as: What values without a schema are rows of: see DataFrameSinkTask.
+    """
+
+    keys: bool = True
+    timestamps: bool = True
+    headers: bool = False
+    header_names: Sequence[str] = ()
+    array: Callable[[Sequence[object], Schema | None], object] | None = None
+    rows_as: Schema | None = None
+
+    def may_have_headers(self, properties: bytes) -> bool:
+        """Whether the headers that are looked at can be among these encoded properties."""
+        return not self.header_names or any(name.encode() in properties for name in self.header_names)

@@ -1,0 +1,142 @@
+"""How a sink task writes a batch: natively, or with Spark."""
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import Protocol
+
+from rocketconnect_sdk.columns.compact import Texts
+from rocketconnect_sdk.errors import RecordRefused
+from rocketconnect_sdk.record import SinkBatch
+from rocketconnect_sdk.sink import Receipt, RecordSinkTask, SinkCommit, SinkWriter
+from services.executor.runtime.errors.failure import Failure, Stage, as_bytes
+from services.executor.runtime.sink.decode.part import BadRecord, Part, Wanted
+
+Ready = Callable[[Sequence[BadRecord]], None]
+"""Called with all records of the batch that the sink refused, immediately before the target is changed for good: raises when it
+must not be (invariants 3 and 5). A target that is changed in several steps has one call before each."""
+
+
+class Engine(Protocol):
+    """Writes batches of one sink task, all in one thread."""
+
+    wanted: Wanted
+    gather_seconds: float
+    """How long a batch is worth waiting for while there is more to read: see Batcher."""
+
+    def finish(self, part: Part) -> None:
+        """Prepares a part; called in the reader's thread while another batch is written."""
+
+    def write(self, parts: Sequence[Part], commit: SinkCommit, ready: Ready) -> Sequence[BadRecord]:
+        """Writes a batch; of one without records, its positions. Durable when it returns (invariant 2).
+
+        Args:
+            parts: Of one schema.
+            commit: What the sink stores with the data.
+            ready: See Ready.
+
+        Returns: the records that the sink refused.
+
+        Raises:
+            SystemAway, RetriableError: call it again with the same batch.
+        """
+
+    def give_up(self) -> None:
+        """The batch that failed last will not be written."""
+
+
+class NativeEngine:
+    """A record sink in this process."""
+
+    gather_seconds = 0.0
+
+    def __init__(self, task: RecordSinkTask, name: str, *, headers: bool) -> None:
+        self.wanted = Wanted(headers=headers)
+        self._task = task
+        self._name = name
+        self._writer: SinkWriter | None = None
+        self._staged: dict[str, tuple[Receipt, list[BadRecord]]] = {}
+
+    def finish(self, part: Part) -> None:
+        """Nothing to prepare."""
+
+    def write(self, parts: Sequence[Part], commit: SinkCommit, ready: Ready) -> Sequence[BadRecord]:
+        """Stages queue by queue, then commits; what is staged stays so when it is called again."""
+        if not commit.rows:
+            ready(())
+            self._task.move(commit)
+            return ()
+        if self._writer is None:
+            self._writer = self._task.writer()
+        for batch in by_queue(parts):
+            if batch.queue not in self._staged:
+                self._staged[batch.queue] = stage(self._writer, batch, f"{self._name}-{commit.token[:16]}-{len(self._staged)}")
+        refused = [bad for _, some in self._staged.values() for bad in some]
+        ready(refused)
+        self._task.commit([receipt for receipt, _ in self._staged.values()], commit)
+        self._staged = {}
+        return refused
+
+    def give_up(self) -> None:
+        """Removes what is staged."""
+        if self._staged:
+            receipts = [receipt for receipt, _ in self._staged.values()]
+            self._staged = {}
+            self._task.abort(receipts)
+
+
+def stage(writer: SinkWriter, batch: SinkBatch, part: str) -> tuple[Receipt, list[BadRecord]]:
+    """Stages a batch; returns its receipt and the records that the writer refused."""
+    try:
+        return writer.stage(batch, part), []
+    except RecordRefused as refusal:
+        bad = []
+        for index, reason in sorted(refusal.refused.items()):
+            error = RecordRefused({index: reason}, None).with_traceback(refusal.__traceback__)
+            failure = Failure.of_value(Stage.WRITE, error, as_bytes(batch.values[index]), writer)
+            row = None if batch.rows is None else batch.rows[index]
+            bad.append(BadRecord(batch.queue, batch.offsets[index], failure, row=row))
+        return refusal.receipt, bad
+
+
+def by_queue(parts: Sequence[Part]) -> list[SinkBatch]:
+    """One batch for each queue, in the order of the parts."""
+    held: dict[str, list[SinkBatch]] = {}
+    for part in parts:
+        if len(part.records):
+            held.setdefault(part.queue, []).append(part.records)
+    return [_join(batches) for batches in held.values()]
+
+
+def _join(batches: Sequence[SinkBatch]) -> SinkBatch:
+    first = batches[0]
+    if len(batches) == 1:
+        return first
+    return SinkBatch(
+        first.queue,
+        first.topic,
+        _values(batches),
+        list(chain.from_iterable(batch.offsets for batch in batches)),
+        _optional([batch.keys for batch in batches], batches),
+        None if first.timestamps_ms is None else list(chain.from_iterable(batch.timestamps_ms or () for batch in batches)),
+        None if first.headers is None else [headers for batch in batches for headers in batch.headers or ()],
+        next((batch.schema for batch in batches if batch.schema is not None), None),
+        sum(batch.size for batch in batches),
+        None if first.rows is None else list(chain.from_iterable(batch.rows or () for batch in batches)),
+    )
+
+
+def _values(batches: Sequence[SinkBatch]) -> Sequence[object]:
+    texts = [batch.values for batch in batches if isinstance(batch.values, Texts)]
+    if len(texts) == len(batches):
+        return Texts(list(chain.from_iterable(column.utf8 for column in texts)))
+    return [value for batch in batches for value in batch.values]
+
+
+def _optional(columns: Sequence[Sequence[object] | None], batches: Sequence[SinkBatch]) -> list[object] | None:
+    if all(column is None for column in columns):
+        return None
+    return [
+        item
+        for column, batch in zip(columns, batches, strict=True)
+        for item in (column if column is not None else [None] * len(batch))
+    ]

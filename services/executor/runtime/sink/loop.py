@@ -1,0 +1,203 @@
+"""A sink task: pull -> drop doubles -> convert -> write -> commit. This thread writes; a reader thread runs ahead of it."""
+
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from operator import attrgetter
+
+from rocketconnect_sdk.sink import QueuePosition, SinkCommit
+from rocketmq_remoting.model import MessageQueue
+from services.executor.contract.metrics import QueueLag
+from services.executor.contract.task import Outcome, State
+from services.executor.runtime.errors.attempts import FENCED, Stopped
+from services.executor.runtime.errors.outcomes import failed
+from services.executor.runtime.positions.client import Fenced, Stored
+from services.executor.runtime.positions.committer import Committer
+from services.executor.runtime.rocketmq.group_offsets import GroupOffsets
+from services.executor.runtime.rocketmq.queue_names import text
+from services.executor.runtime.sink.batcher import Batcher
+from services.executor.runtime.sink.before_commit import Gate
+from services.executor.runtime.sink.dead_letters import SinkDeadLetters
+from services.executor.runtime.sink.decode.part import BadRecord, Part
+from services.executor.runtime.sink.engines import Engine
+from services.executor.runtime.sink.positions import commit_of, to_stored
+from services.executor.runtime.sink.queues import SinkQueues
+from services.executor.runtime.sink.read_again import marks_before
+from services.executor.runtime.sink.reader import SinkReader
+from services.executor.runtime.sink.refusals import Refused, Stop, before, first_refused
+from services.executor.runtime.surroundings import Surroundings
+from services.executor.runtime.task.meter import Meter
+
+COMMIT_SECONDS = 1.0
+_TAKE_SECONDS = 0.25
+
+
+class SinkRun:
+    """The loop of a sink task whose start is made: see start. Used by one thread."""
+
+    def __init__(
+        self,
+        around: Surroundings,
+        engine: Engine,
+        reader: SinkReader,
+        batcher: Batcher,
+        dead_letters: SinkDeadLetters,
+        *,
+        share: SinkQueues,
+        positions: Mapping[MessageQueue, QueuePosition],
+        group: str,
+    ) -> None:
+        self._around = around
+        self._engine = engine
+        self._reader = reader
+        self._batcher = batcher
+        self._dead_letters = dead_letters
+        self._share = share
+        self._control = around.control
+        self._limits = around.endpoints.limits
+        self._metrics = around.reporter.metrics
+        self._passed = self._metrics.gap_messages
+        self._meter = Meter(around.reporter, time.monotonic())
+        self._queues = {text(queue): queue for queue in positions}
+        self._positions = {text(queue): position for queue, position in positions.items()}
+        self._committer = Committer(around.positions, COMMIT_SECONDS, batcher.wake, self._stored)
+        self._group = GroupOffsets(around.client, group)
+        self._failure: Exception | None = None
+        self._unwritten = False
+        """The time for a clean end was over before a batch could be written: nothing behind it may be."""
+        self.begins_anew = False
+        """It has ended because there are other queues to read: the task is to begin again at once, under the same epoch."""
+
+    def run(self) -> Outcome:
+        """Writes until it is to stop, cannot go on, or has to begin anew.
+
+        Raises:
+            Fenced: somebody else owns the task.
+        """
+        # Behind a position that was moved by hand the group stands elsewhere, and a commit may not follow soon.
+        self._group.show({self._queues[name]: position.until for name, position in self._positions.items()})
+        self._reader.start()
+        try:
+            while not self._control.stopping.is_set() and self._failure is None and not self.begins_anew:
+                self._step()
+            return self._end()
+        finally:
+            self._reader.close()
+            self._group.close()
+
+    def _step(self) -> None:
+        self._batcher.drain(draining=self._control.paused)
+        parts = self._batcher.take(_TAKE_SECONDS)
+        if parts:
+            self._try(parts)
+        elif self._reader.error is not None:
+            self._failure = self._reader.error
+        self._committer.poll(soon=not parts)
+        self._say(idle=not parts)
+        if self._share.changed():
+            self._around.reporter.log("INFO", "its topics have other queues: begins anew, to read its share of them")
+            self.begins_anew = True
+
+    def _try(self, parts: Sequence[Part]) -> None:
+        """Writes a batch; what ends the task is kept until its earlier batches are committed."""
+        try:
+            self._write(parts)
+        except Fenced:
+            raise
+        except Stopped:
+            self._unwritten = True
+        except Exception as error:  # becomes the outcome of the task
+            self._failure = error
+
+    def _write(self, parts: Sequence[Part]) -> None:
+        """Writes a batch, however long that takes, and moves the positions behind it."""
+        self._meter.say(time.monotonic(), "", work=True)
+        try:
+            self._put(parts)
+        except Refused as refusal:
+            # Invariant 5: the task ends at these records, behind all that is before them.
+            self._put(before(parts, self._stops(refusal), refusal))
+
+    def _put(self, parts: Sequence[Part]) -> None:
+        commit = commit_of(self._around.spec, self._positions, parts)
+        bad = [record for part in parts for record in part.bad]
+        ready = Gate(self._around, self._dead_letters, bad, attrgetter("place"), attrgetter("beyond"))
+        refused: Sequence[BadRecord] = ()
+        if commit.after != commit.before:
+            try:
+                refused = self._insist(parts, commit, ready)
+            except BaseException:
+                self._engine.give_up()
+                raise
+        self._positions.update(commit.after)
+        # Invariant 2: durable in the sink, so the position may move.
+        self._committer.put({queue: to_stored(position) for queue, position in commit.after.items()})
+        self._count(parts, commit.rows - len(refused))
+        self._failure = next((part.error for part in parts if part.error is not None), None)
+
+    def _insist(self, parts: Sequence[Part], commit: SinkCommit, ready: Gate) -> Sequence[BadRecord]:
+        def write() -> Sequence[BadRecord]:
+            with ready:
+                return self._engine.write(parts, commit, ready)
+
+        return self._around.attempts.insist("writing to the sink", write, drain=self._limits.drain)
+
+    def _stops(self, refusal: Refused) -> Mapping[str, Stop]:
+        stops = {}
+        for name, offset in first_refused(refusal.records).items():
+            position = self._positions[name]
+            read = partial(marks_before, self._around.client, self._queues[name], position, offset)
+            marks = self._around.attempts.insist("reading again what is before a refused message", read, drain=self._limits.drain)
+            # Without the marks nothing of the queue may move: doubles would not be known any more.
+            stops[name] = Stop(position.until, {}) if marks is None else Stop(offset, marks)
+        return stops
+
+    def _count(self, parts: Sequence[Part], written: int) -> None:
+        now = time.monotonic()
+        size = sum(part.records.size for part in parts)
+        self._meter.read(sum(part.read for part in parts), size)
+        self._metrics.duplicates_skipped += sum(part.doubles for part in parts)
+        self._meter.batch(now - parts[0].arrived)
+        self._meter.moved(now, written, size)
+
+    def _stored(self, positions: Mapping[str, Stored]) -> None:
+        self._metrics.commits += 1
+        self._group.show({self._queues[queue]: stored.offset[0] for queue, stored in positions.items()})
+
+    def _say(self, *, idle: bool) -> None:
+        now = time.monotonic()
+        self._meter.sample(now, self._batcher.size)
+        self._metrics.late_skipped = self._reader.late
+        self._metrics.gap_messages = self._passed + self._reader.passed
+        ends = self._reader.known_ends()
+        self._metrics.lags = tuple(
+            QueueLag(queue, max(0, ends[queue] - position.until), position.until) for queue, position in self._positions.items()
+        )
+        if self._control.paused:
+            if idle:
+                self._around.reporter.work(False)
+                self._around.reporter.state(State.PAUSED)
+            return
+        working = not idle or not self._reader.caught_up
+        trouble = self._reader.trouble or self._share.trouble
+        if not trouble and idle and not self._committer.idle:
+            trouble = self._committer.trouble
+        self._meter.say(now, trouble, work=working, gathering=self._batcher.size > 0)
+
+    def _end(self) -> Outcome:
+        """Writes what was read, within its limits, and commits: a batch that is not written is read again by the next owner."""
+        if self._control.fenced:
+            raise Fenced(FENCED)
+        drained = self._failure is not None or self._drain()
+        # Invariant 2: all that is durable is committed; the rest was never begun or was undone.
+        stored = self._committer.flush(self._control.after_stop(self._limits.commit), clean=True)
+        if self._failure is not None:
+            return failed(self._failure, clean=stored)
+        return Outcome(clean=drained and stored)
+
+    def _drain(self) -> bool:
+        self._reader.close()
+        self._batcher.drain(draining=True)
+        while self._failure is None and not self._unwritten and (parts := self._batcher.take(0)):
+            self._try(parts)
+        return not self._unwritten

@@ -1,0 +1,1 @@
+"""Writing with Spark: the session, batches on their way to it, its errors."""

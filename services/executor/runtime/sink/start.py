@@ -1,0 +1,144 @@
+"""How a sink task begins: open, start the sink, choose the positions, and store those of new queues."""
+
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import PermanentError
+from rocketconnect_sdk.sink import QueuePosition, SinkTask
+from rocketmq_remoting.model import MessageQueue
+from services.executor.contract.task import State
+from services.executor.runtime.errors.attempts import Stopped
+from services.executor.runtime.positions.client import Opened, Stored
+from services.executor.runtime.rocketmq import gaps as continuity
+from services.executor.runtime.rocketmq.queue_names import parse, text
+from services.executor.runtime.rocketmq.settling import wait_until
+from services.executor.runtime.rocketmq.topics import TopicMaker, clusters, dead_letter_queues, replay_queues
+from services.executor.runtime.sink.batcher import Batcher, Limits
+from services.executor.runtime.sink.dead_letters import InQueue, SinkDeadLetters
+from services.executor.runtime.sink.decode.decoders import decoder
+from services.executor.runtime.sink.engines import Engine
+from services.executor.runtime.sink.loop import SinkRun
+from services.executor.runtime.sink.positions import choose, from_stored, to_stored
+from services.executor.runtime.sink.queues import SinkQueues
+from services.executor.runtime.sink.read_again import messages
+from services.executor.runtime.sink.reader import SinkReader
+from services.executor.runtime.surroundings import Surroundings
+from services.executor.runtime.task.rate import RateLimit
+
+
+def begin(around: Surroundings, task: SinkTask, engine: Engine, context: TaskContext) -> SinkRun:
+    """Starts a sink task; it may take as long as the other sides are away.
+
+    Raises:
+        Stopped, Fenced, GaveUp, PermanentError: it cannot begin.
+    """
+    config, insist = around.config, around.attempts.insist
+    around.reporter.state(State.STARTING)
+    opened = insist("opening the task at the position service", around.positions.open)
+    if wait_until(time.monotonic() + opened.wait, around.control.wait):
+        raise Stopped
+    share = SinkQueues(around)
+    queues = share.own(opened)
+    topics = TopicMaker.of(around.client, config)
+    dead = dead_letter_queues(around, topics)
+    replayed = replay_queues(around, topics, dead)
+    in_sink = insist("starting the sink", partial(_start, around, task))
+    positions = _positions(around, opened, in_sink, share, queues, replayed)
+    share.watch({queue: _left_at(opened, in_sink, share, queue) for queue in share.absent})
+    limits = Limits(config["buffer.bytes"], config["batch.bytes"], config["batch.records"])
+    batcher = Batcher(task.flush, limits, engine.gather_seconds)
+    group = config["task.group.id"] or f"connect-{around.spec.connector}"
+    key, value = around.converters()
+    reader = SinkReader(
+        around.client,
+        group,
+        positions,
+        decoder=decoder(key, value, around.policy, engine.wanted, around.chain),
+        finish=engine.finish,
+        batcher=batcher,
+        limit=RateLimit(config["max.rate.records"], config["max.rate.bytes"], time.monotonic),
+        control=around.control,
+        skip_gaps=config["on.gap"] == "skip",
+        log=around.reporter.log,
+        attempts=around.attempts,
+        buffer_bytes=limits.buffer_bytes,
+    )
+    origin = InQueue(clusters(around, {queue.topic for queue in (*queues, *replayed)}) if dead else {})
+    letters = SinkDeadLetters(
+        around, dead, context.max_record_bytes, origin, lambda name, offsets: messages(around.client, parse(name), offsets)
+    )
+    return SinkRun(around, engine, reader, batcher, letters, share=share, positions=positions, group=group)
+
+
+def _positions(
+    around: Surroundings,
+    opened: Opened,
+    in_sink: Mapping[str, QueuePosition],
+    share: SinkQueues,
+    queues: Sequence[MessageQueue],
+    replayed: Sequence[MessageQueue],
+) -> dict[MessageQueue, QueuePosition]:
+    """Where each queue is begun, those of the replay topic always at their beginning: all that is there is for this connector.
+
+    What is decided here for a queue without a position is stored before anything is read.
+    """
+    client, insist = around.client, around.attempts.insist
+    positions: dict[MessageQueue, QueuePosition] = {}
+    fresh: dict[str, Stored] = {}
+    for queue in (*queues, *replayed):
+        name = text(queue)
+        stored = opened.positions.get(name)
+        position = _known(opened, in_sink, name)
+        if position is not None and (further := _behind_gap(around, queue, position)) is not None:
+            position = further
+            fresh[name] = to_stored(position)
+        if position is None:
+            ask = client.min_offset if queue in replayed else share.begin
+            until = insist(f"asking where queue {name} begins", partial(ask, queue))
+            position = QueuePosition(until, stored.incarnation if stored is not None else opened.incarnation)
+            fresh[name] = to_stored(position)
+        positions[queue] = position
+    if fresh:
+        insist("storing where the task begins", partial(_store, around, fresh))
+    return positions
+
+
+def _known(opened: Opened, in_sink: Mapping[str, QueuePosition], name: str) -> QueuePosition | None:
+    stored = opened.positions.get(name)
+    known = from_stored(stored) if stored is not None and stored.offset else None
+    return choose(known, in_sink.get(name), opened.incarnation)
+
+
+def _left_at(opened: Opened, in_sink: Mapping[str, QueuePosition], share: SinkQueues, queue: MessageQueue) -> int | None:
+    position = _known(opened, in_sink, text(queue))
+    return share.first_end(queue) if position is None else position.until
+
+
+def _behind_gap(around: Surroundings, queue: MessageQueue, position: QueuePosition) -> QueuePosition | None:
+    """Where to go on when the queue no longer holds what was read from it; None: it does.
+
+    Raises:
+        PermanentError: on.gap=fail.
+    """
+    compare = partial(continuity.find_gap, around.client, queue, position.until, position.stored_ms)
+    gap = around.attempts.insist(f"comparing queue {text(queue)} with what was read", compare)
+    if gap is None:
+        return None
+    if around.config["on.gap"] != "skip":
+        raise PermanentError(continuity.refusal(gap))
+    around.reporter.log("WARNING", f"{gap}; skipped, as on.gap=skip says")
+    around.reporter.metrics.gap_messages += gap.end - gap.start
+    return continuity.behind(position, gap)
+
+
+def _start(around: Surroundings, task: SinkTask) -> Mapping[str, QueuePosition]:
+    # Invariant 3: what it mends or creates in the target is a change of it.
+    around.lease.check()
+    return task.start()
+
+
+def _store(around: Surroundings, positions: Mapping[str, Stored]) -> None:
+    around.lease.check()
+    around.positions.store(positions)

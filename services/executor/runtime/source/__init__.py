@@ -1,0 +1,1 @@
+"""A source task: poll, transform, convert, send, commit."""

@@ -1,0 +1,463 @@
+"""A source task: poll -> convert -> send -> commit. One thread; sends and commits are under way while it reads on."""
+
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
+from rocketconnect_sdk.record import SourceBatch
+from rocketconnect_sdk.source import SourceTask
+from rocketmq_remoting.model import MessageQueue
+from services.executor.contract.task import Outcome, State
+from services.executor.runtime.errors.attempts import FENCED, GaveUp
+from services.executor.runtime.errors.failure import Failure, Stage, beyond, place_of
+from services.executor.runtime.errors.outcomes import failed
+from services.executor.runtime.errors.policy import RecordFailed
+from services.executor.runtime.positions.client import Fenced, Opened, Stored
+from services.executor.runtime.positions.committer import Committer
+from services.executor.runtime.rocketmq.settling import settled_end
+from services.executor.runtime.rocketmq.topics import TopicMaker
+from services.executor.runtime.source.encode import Encoded, Target
+from services.executor.runtime.source.encoders import encoder
+from services.executor.runtime.source.lost_tails import LostTails
+from services.executor.runtime.source.pieces import Piece, Progress
+from services.executor.runtime.source.queues import SourceQueues
+from services.executor.runtime.source.sender import Lost, Refusal, Sender
+from services.executor.runtime.source.takeover import ROW, Found, Row, row_name
+from services.executor.runtime.surroundings import Surroundings
+from services.executor.runtime.task.meter import Meter
+from services.executor.runtime.task.rate import RateLimit
+from services.executor.runtime.task.signals import answer_signals
+from services.executor.runtime.transforms import of_source
+
+COMMIT_SECONDS = 1.0
+_LONGEST_WAIT = 0.5
+_DRAINED_SECONDS = 0.01
+"""How often it is looked whether what goes by the old queue map is confirmed."""
+
+
+class SourceRun:
+    """The loop of a source task whose start is made: see start. Used by one thread.
+
+    Args:
+        around: What every task has.
+        task: The source's task, started.
+        context: Whose limits `task` looks at.
+        opened: What the position service told.
+        found: What is in the topic already.
+        row: What was committed last in the task's own row.
+        ends: For each queue of the topics that are known an offset before which nothing unconfirmed of ours is.
+        topics: Finds the queues of others.
+        queues: The queue map.
+        tails: What brokers have lost.
+    """
+
+    def __init__(
+        self,
+        around: Surroundings,
+        task: SourceTask,
+        context: TaskContext,
+        *,
+        opened: Opened,
+        found: Found,
+        row: Row,
+        ends: Mapping[MessageQueue, int],
+        topics: TopicMaker,
+        queues: SourceQueues,
+        tails: LostTails,
+    ) -> None:
+        self._around = around
+        self._task = task
+        self._found = found
+        self._row = row
+        self._topics = topics
+        self._control = around.control
+        self._policy = around.policy
+        self._metrics = around.reporter.metrics
+        self._meter = Meter(around.reporter, time.monotonic())
+        self._queue_map = queues
+        self._tails = tails
+        self._map = dict(queues.known)
+        config = around.config
+        self._buffer_bytes: int = config["buffer.bytes"]
+        self._limit = RateLimit(config["max.rate.records"], config["max.rate.bytes"], time.monotonic)
+        context.batch_records, context.batch_bytes = self._limit.piece(config["batch.records"], config["batch.bytes"])
+        incarnations = {partition: stored.incarnation for partition, stored in opened.positions.items()}
+        self._progress = Progress(incarnations, opened.incarnation)
+        self._sender = Sender(
+            around.client,
+            around.spec.connector_uid,
+            around.spec.epoch,
+            around.lease,
+            around.control,
+            self._metrics,
+            batch_bytes=config["batch.bytes"],
+            linger=config["linger"],
+        )
+        for queue, end in ends.items():
+            self._add_queue(queue, end)
+        self._committer = Committer(around.positions, COMMIT_SECONDS, around.control.wake, self._stored)
+        key, value = around.converters()
+        self._encoder = encoder(
+            Target(
+                connector=around.spec.connector,
+                uid=around.spec.connector_uid,
+                task=around.spec.task,
+                epoch=around.spec.epoch,
+                topic=config["topic"],
+                queues=self._queues,
+                source=task,
+                key=key,
+                value=value,
+                policy=around.policy,
+                batch_bytes=config["batch.bytes"],
+                batch_records=config["batch.records"],
+                record_bytes=context.max_record_bytes,
+            ),
+            self._progress.incarnation,
+            found,
+        )
+        self._read_batch: SourceBatch | None = None
+        self._transformed: deque[SourceBatch] = deque()
+        self._read_again_at = 0.0
+        self._read_backoff = around.attempts.backoff()
+        self._read_error: SystemAway | RetriableError | None = None
+        self._read_trouble = ""
+        self._read_failing_since = 0.0
+        self._put_at = 0.0
+        self._quiet = False
+        self._error: Exception | None = None
+
+    def run(self) -> Outcome:
+        """Copies until it is to stop or cannot go on.
+
+        Raises:
+            Fenced: somebody else owns the task.
+        """
+        try:
+            while not self._control.stopping.is_set() and self._error is None:
+                self._step()
+            return self._end()
+        finally:
+            self._sender.close()
+
+    # --- a step
+
+    def _step(self) -> None:
+        answer_signals(self._control, self._task, self._around.reporter)
+        wait = self._move()
+        if self._error is not None:
+            # Invariant 5: nothing is read behind what ends the task.
+            return
+        now = time.monotonic()
+        read = False
+        if not self._control.paused:
+            read = self._may_read(now) and self._read(now)
+        elif self._sender.idle:
+            self._committer.flush(now + _LONGEST_WAIT)
+        self._say(now)
+        if not read:
+            self._control.wait(min(wait, self._next_read(now)))
+
+    def _move(self) -> float:
+        """Takes answers, begins sends and commits; returns for how many seconds there is nothing more to do."""
+        for event in self._sender.pump():
+            if isinstance(event, Lost):
+                self._lost(event)
+            elif isinstance(event, Refusal):
+                self._refused(event)
+            else:
+                self._confirmed(event.piece, event.floor, event.end)
+        idle = self._sender.idle
+        now = time.monotonic()
+        if now >= self._put_at or idle:
+            self._put(now)
+        return min(self._sender.delay(), self._committer.poll(soon=idle), _LONGEST_WAIT)
+
+    def _may_read(self, now: float) -> bool:
+        # Invariant 7: no more is read while the buffer is full.
+        return (
+            self._sender.buffered < self._buffer_bytes
+            and now >= self._read_again_at
+            and not self._limit.delay()
+            and not self._finished
+        )
+
+    @property
+    def _holding(self) -> bool:
+        """Whether something that was read is not on its way yet."""
+        return self._read_batch is not None or bool(self._transformed)
+
+    @property
+    def _finished(self) -> bool:
+        return self._task.finished and not self._holding
+
+    def _next_read(self, now: float) -> float:
+        if self._control.paused or self._finished or self._sender.buffered >= self._buffer_bytes:
+            # Answers, and people, end the wait.
+            return _LONGEST_WAIT
+        return max(self._read_again_at - now, self._limit.delay(), 0.0005)
+
+    def _read(self, now: float) -> bool:
+        """Reads once, and sends what was read on its way; false when there was nothing, or it has to wait."""
+        what = "converting what was read" if self._holding else "reading from the source"
+        try:
+            if not self._holding:
+                self._read_batch = self._poll(now)
+                what = "converting what was read"
+            moved = self._send_on(now)
+        except (SystemAway, RetriableError) as error:
+            self._reading_failed(what, error, now)
+            return False
+        except PermanentError as error:
+            self._fail(error)
+            return False
+        if self._read_error is not None:
+            self._read_error, self._read_trouble = None, ""
+            self._read_backoff.reset()
+        return moved
+
+    def _poll(self, now: float) -> SourceBatch | None:
+        batch = self._task.poll()
+        if batch is not None and len(batch):
+            self._quiet = False
+            self._limit.take(len(batch), batch.size)
+            self._meter.read(len(batch), batch.size)
+            self._metrics.source_remaining = self._task.remaining() or 0
+            return batch
+        if batch is None or not batch.end:
+            batch = None
+            if self._task.caught_up:
+                self._found.caught_up()
+        # Between records a position that moves costs no wait; a source that moves positions alone is as good as idle.
+        if batch is None or self._quiet:
+            self._read_again_at = now + self._task.idle_seconds
+        self._quiet = True
+        return batch
+
+    def _send_on(self, now: float) -> bool:
+        """Of a batch that was read, what can be transformed and converted. The rest is held, and tried again (invariant 5)."""
+        if self._read_batch is not None:
+            batch = self._missing(self._read_batch)
+            self._transformed.extend(of_source(self._around.chain, batch, self._around.config["topic"]))
+            self._metrics.duplicates_skipped += len(self._read_batch) - len(batch)
+            self._read_batch = None
+        moved = bool(self._transformed)
+        while self._transformed and self._error is None:
+            if self._waits(self._transformed[0]):
+                self._read_again_at = now + _DRAINED_SECONDS
+                return False
+            encoded = self._encoder.encode(self._transformed[0], now)
+            self._take(self._transformed.popleft(), encoded)
+        return moved
+
+    def _missing(self, batch: SourceBatch) -> SourceBatch:
+        """A batch without what was sent by another queue map (invariant 1)."""
+        return self._found.missing(batch, self._encoder.key(batch.partition), self._progress.incarnation(batch.partition))
+
+    def _waits(self, batch: SourceBatch) -> bool:
+        """Whether what goes by the old queue map has to be confirmed first."""
+        partition = batch.partition
+        is_open = self._progress.is_open(partition)
+        return self._found.waits(batch, self._encoder.key(partition), self._progress.incarnation(partition), is_open=is_open)
+
+    def _reading_failed(self, what: str, error: SystemAway | RetriableError, now: float) -> None:
+        before, self._read_error = self._read_error, error
+        self._read_trouble = f"{what}: {error}"
+        if before is None:
+            self._read_failing_since = now
+        pause = error.wait or self._read_backoff.pause()
+        if isinstance(error, RetriableError):
+            try:
+                self._around.attempts.check_time(self._read_failing_since, self._read_trouble, error)
+            except GaveUp as given_up:
+                self._fail(given_up)
+                return
+        self._around.attempts.count(error, before)
+        self._read_again_at = now + pause
+
+    def _take(self, batch: SourceBatch, encoded: Encoded) -> None:
+        if not batch.size:
+            size = sum(piece.values for piece in encoded.pieces)
+            self._limit.take(0, size)
+            self._meter.read(0, size)
+        self._metrics.duplicates_skipped += encoded.doubles
+        if encoded.error is not None:
+            self._fail(encoded.error)
+        for index, failure in encoded.failures.items():
+            self._left_out(failure, place_of(batch.partition, batch.offsets[index]))
+        if encoded.batch.end:
+            self._found.read(encoded.batch.key)
+            self._progress.read(encoded.batch)
+            if not encoded.pieces:
+                self._around.reporter.progress()
+        for piece in encoded.pieces:
+            self._route(piece)
+
+    def _route(self, piece: Piece) -> None:
+        # Invariant 1: what an earlier owner has sent is there and is not sent again.
+        skip = self._found.skip(piece)
+        if not skip:
+            self._sender.add(piece)
+            return
+        self._metrics.duplicates_skipped += piece.part(0, skip).records
+        if skip == len(piece):
+            self._confirmed(piece, None, 0)
+        else:
+            self._sender.add(piece.part(skip, len(piece)))
+
+    def _confirmed(self, piece: Piece, floor: int | None, end: int) -> None:
+        now = time.monotonic()
+        self._progress.confirmed(piece, floor, end)
+        if piece.batch.covered:
+            self._meter.batch(now - piece.batch.read_at)
+        if piece.dead:
+            self._metrics.dead_letters += piece.records
+        self._meter.moved(now, 0 if piece.dead else piece.records, piece.values)
+
+    def _lost(self, event: Lost) -> None:
+        self._progress.lost(event.gap.queue, event.floor)
+        self._tails.found(event.gap)
+        if (refusal := self._tails.refusal) is not None:
+            self._fail(refusal)
+            self._sender.drop_waiting()
+
+    def _refused(self, event: Refusal) -> None:
+        """The broker will never take this message: the error policy decides, as for every bad record."""
+        piece = event.piece
+        if halves := self._encoder.halves(piece):
+            # One row of many: halved until it is found.
+            piece.batch.open_pieces += 1
+            self._sender.go_on(piece.queue, halves)
+            return
+        failure = Failure.of_value(Stage.SEND, event.error, piece.bodies[0], self._around.client)
+        where = place_of(piece.batch.partition, piece.offsets[0])
+        try:
+            if piece.dead:
+                msg = f"{where}: the dead-letter topic does not take it: {event.error}"
+                raise RecordFailed(msg)  # noqa: TRY301  # one end for all that can't be left out
+            self._policy.check(failure, where, beyond(piece.batch.partition, piece.offsets[0]))
+        except RecordFailed as error:
+            self._fail(error)
+            self._sender.drop_waiting()
+            return
+        self._left_out(failure, where)
+        dead = self._encoder.dead_letter(failure, piece)
+        if dead is None:
+            self._confirmed(piece, None, 0)
+        else:
+            self._sender.add(dead)
+        self._sender.go_on(piece.queue)
+
+    def _fail(self, error: Exception) -> None:
+        """Ends the task: what is on its way is finished, and nothing more is read. The first error stays."""
+        if self._error is None:
+            self._error = error
+
+    def _left_out(self, failure: Failure, where: str) -> None:
+        self._metrics.errors += 1
+        if not self._policy.dead_letter_topic:
+            self._metrics.records_skipped += 1
+        if self._policy.log:
+            self._around.reporter.log("WARNING", self._policy.describe(failure, where))
+
+    # --- positions
+
+    def _put(self, now: float, *, clean: bool = False, row: bool = False) -> None:
+        """Gives the positions that have moved to be stored; `row`: the task's own row also when none has."""
+        self._put_at = now + COMMIT_SECONDS / 2
+        moved = self._progress.take_moved()
+        for partition, stored in moved.items():
+            key = self._encoder.key(partition)
+            self._found.passed(key, stored.incarnation, stored.offset, drained=not self._progress.is_open(partition))
+        if not moved and not clean and not row:
+            return
+        # Invariant 1: a floor holds for the positions that it goes with, and is never stored before them.
+        self._committer.put({**moved, row_name(self._around.spec.task): self._own_row(clean=clean)})
+
+    def _own_row(self, *, clean: bool = False) -> Stored:
+        held, epoch = self._found.held(), self._around.spec.epoch
+        floors = {} if clean else self._progress.floors(held)
+        ends = {**self._tails.unmet, **self._progress.ends}
+        row = replace(self._row.above(floors, held, epoch), mixed=self._found.mixed, ends=ends, lost=self._tails.lost)
+        return row.stored(epoch)
+
+    def _stored(self, positions: Mapping[str, Stored]) -> None:
+        self._metrics.commits += 1
+        moved = {partition: stored.offset for partition, stored in positions.items() if not partition.startswith(ROW)}
+        if moved:
+            self._meter.committed(moved)
+            self._task.committed(moved)
+            self._metrics.source_remaining = self._task.remaining() or 0
+
+    # --- queues
+
+    def _add_queue(self, queue: MessageQueue, end: int) -> None:
+        self._sender.add_queue(queue, end)
+        self._progress.add_queue(queue, end)
+
+    def _queues(self, topic: str) -> Sequence[MessageQueue]:
+        """The queues of a topic; of one that is new in this run, only when a successor is sure to look into them."""
+        return self._map[topic] if topic in self._map else self._add_topic(topic)
+
+    def _add_topic(self, topic: str) -> Sequence[MessageQueue]:
+        insist = self._around.attempts.insist
+        # The row of the map is stored apart, and one commit is under way at a time.
+        insist("storing where the task is", self._store_all)
+        look = partial(insist, f"looking for topic {topic}", partial(self._topics.find, topic, writable=True))
+        queues = self._queue_map.of(topic, look)
+        for queue in queues:
+            ask = partial(settled_end, self._around.client, queue, self._tails.known_end(queue), self._control.wait)
+            end = insist(f"asking for the end of topic {topic}", ask)
+            self._add_queue(queue, end)
+            self._tails.meet(queue, end)
+        if (refusal := self._tails.refusal) is not None:
+            raise refusal
+        self._map[topic] = queues
+        self._put(time.monotonic(), row=True)
+        insist(f"storing that topic {topic} is written to", self._store_all)
+        return queues
+
+    def _store_all(self) -> None:
+        if not self._committer.flush(time.monotonic() + 5.0):
+            raise SystemAway(self._committer.trouble)
+
+    # --- state and end
+
+    def _say(self, now: float) -> None:
+        self._meter.sample(now, self._sender.buffered)
+        if self._control.paused:
+            if self._sender.idle:
+                self._around.reporter.work(False)
+                self._around.reporter.state(State.PAUSED)
+            return
+        working = not self._sender.idle or not self._quiet
+        trouble = self._sender.trouble or self._read_trouble
+        if not trouble and not working and not self._committer.idle:
+            trouble = self._committer.trouble
+        finished = self._finished
+        done = finished and self._sender.idle and self._committer.idle
+        self._meter.say(now, trouble, work=working and not finished, done=done)
+
+    def _end(self) -> Outcome:
+        """Invariant 1, at the end: what was sent is confirmed, what is confirmed is committed, and a successor need not look."""
+        limits = self._around.endpoints.limits
+        until = self._control.after_stop(limits.drain)
+        self._sender.hurry()
+        while not self._sender.idle and not self._control.fenced and time.monotonic() < until:
+            wait = self._move()
+            if not self._sender.idle:
+                time.sleep(min(wait, 0.005))
+        if self._control.fenced:
+            raise Fenced(FENCED)
+        self._move()
+        # What a predecessor has sent and this one has not read again is still to be skipped, by whoever reads it.
+        clean = self._sender.idle and not self._progress.in_flight and not self._found.held()
+        self._put(time.monotonic(), clean=clean, row=bool(self._tails.lost))
+        stored = self._committer.flush(self._control.after_stop(limits.commit), clean=clean)
+        if self._error is not None:
+            return failed(self._error, clean=clean and stored)
+        return Outcome(clean=clean and stored)

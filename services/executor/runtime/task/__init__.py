@@ -1,0 +1,1 @@
+"""What every task has: control, lease, reporter, meter, retries."""

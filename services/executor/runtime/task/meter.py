@@ -1,0 +1,92 @@
+"""Fills the counters and gauges of a task, and says what it does."""
+
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Mapping
+
+from rocketconnect_sdk.record import Offset
+from services.executor.contract.metrics import BATCH_BOUNDS, SourcePosition
+from services.executor.contract.task import State
+from services.executor.runtime.task.reporter import Reporter
+
+_WINDOW = 10.0
+_SAMPLE = 0.5
+_MOVED_LATELY = 3.0
+_PARTITIONS = 100
+_PARTITION_CHARACTERS = 16_384
+_HIGHEST = (1 << 63) - 1
+
+
+class Meter:
+    """Used by the one thread of a task that moves records."""
+
+    def __init__(self, reporter: Reporter, now: float) -> None:
+        self._reporter = reporter
+        self._metrics = reporter.metrics
+        self._samples: deque[tuple[float, int, int]] = deque([(now, 0, 0)])
+        self._moved_at = float("-inf")
+        self._positions: dict[str, SourcePosition] = {}
+
+    def read(self, records: int, size: int) -> None:
+        """So much was read."""
+        self._metrics.records_in += records
+        self._metrics.bytes_in += size
+
+    def moved(self, now: float, records: int, size: int) -> None:
+        """So much is confirmed or durable."""
+        self._metrics.records_out += records
+        self._metrics.bytes_out += size
+        self._moved_at = now
+        self._reporter.progress()
+
+    def committed(self, positions: Mapping[str, Offset]) -> None:
+        """These source partitions stand there now."""
+        for partition, offset in positions.items():
+            if offset:
+                self._positions.pop(partition, None)
+                self._positions[partition] = SourcePosition(partition, min(max(offset[0], -_HIGHEST), _HIGHEST))
+        # Invariant 7: they go with every report of the worker.
+        while len(self._positions) > _PARTITIONS or sum(map(len, self._positions)) > _PARTITION_CHARACTERS:
+            del self._positions[next(iter(self._positions))]
+        self._metrics.source_positions = tuple(self._positions.values())
+
+    def batch(self, seconds: float) -> None:
+        """A batch took so long from its first record to its confirmation."""
+        metrics = self._metrics
+        metrics.batches += 1
+        metrics.batch_seconds += seconds
+        metrics.batch_seconds_max = max(metrics.batch_seconds_max, seconds)
+        first = bisect_left(BATCH_BOUNDS, seconds)
+        metrics.batch_buckets = tuple(count + (index >= first) for index, count in enumerate(metrics.batch_buckets))
+
+    def sample(self, now: float, buffered: int) -> None:
+        """Refreshes rates and gauges; call it often."""
+        metrics = self._metrics
+        metrics.buffered_bytes = buffered
+        if now - self._samples[-1][0] < _SAMPLE:
+            return
+        self._samples.append((now, metrics.records_in, metrics.records_out))
+        while now - self._samples[0][0] > _WINDOW:
+            self._samples.popleft()
+        then, records_in, records_out = self._samples[0]
+        if now > then:
+            metrics.rate_in = (metrics.records_in - records_in) / (now - then)
+            metrics.rate_out = (metrics.records_out - records_out) / (now - then)
+
+    def say(self, now: float, trouble: str, *, work: bool, gathering: bool = False, done: bool = False) -> None:
+        """Reports the state of a task that runs.
+
+        Args:
+            now: Monotonic time.
+            trouble: What it waits for; empty: nothing.
+            work: It has something to do now.
+            gathering: Records wait for more before they are written: healthy, not stalled, and not done either.
+            done: There will never be more: it is IDLE at once, not a moment later.
+        """
+        self._reporter.work(work)
+        if trouble:
+            self._reporter.state(State.WAITING, trouble)
+        elif work or gathering or (not done and now - self._moved_at < _MOVED_LATELY):
+            self._reporter.state(State.RUNNING)
+        else:
+            self._reporter.state(State.IDLE)

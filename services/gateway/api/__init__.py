@@ -1,0 +1,1 @@
+"""The `/v1` API: from descriptors, nothing by hand."""

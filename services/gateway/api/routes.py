@@ -1,0 +1,73 @@
+"""The `/v1` API: one route for each annotated RPC, nothing by hand."""
+
+import json
+import uuid
+from collections.abc import AsyncIterator, Iterator
+
+from google.protobuf.message import Message
+from starlette.responses import Response, StreamingResponse
+
+from rocketconnect_kit.errors import ServiceError
+from services.gateway.answers import problem_answer
+from services.gateway.api import transcode
+from services.gateway.api.rules import Rule, rules
+from services.gateway.backends import Backends
+from services.gateway.problems import of_service_error
+from services.gateway.routing import Call, Handler, Route
+
+NDJSON = "application/x-ndjson"
+
+
+def routes(backends: Backends) -> Iterator[Route]:
+    """Yield the routes of all annotated RPCs."""
+    for rule in rules():
+        handle = _watch(rule, backends) if rule.streams else _unary(rule, backends)
+        yield Route(rule.verb, rule.template, handle, problem_answer, changes=rule.verb != "GET", streams=rule.streams)
+
+
+def _unary(rule: Rule, backends: Backends) -> Handler:
+    async def handle(call: Call) -> Response:
+        request = transcode.request(rule, call)
+        _identify(request)
+        _sign(request, call)
+        answer = await backends.unary(rule.method, request, reads=rule.verb == "GET")
+        return Response(transcode.reply(answer), 200, media_type="application/json")
+
+    return handle
+
+
+def _watch(rule: Rule, backends: Backends) -> Handler:
+    """One JSON object a line. The first answer is awaited, so that what is refused at once has its right status."""
+
+    async def handle(call: Call) -> Response:
+        answers = backends.stream(rule.method, transcode.request(rule, call))
+        first = await anext(answers, None)
+        return StreamingResponse(_lines(first, answers), 200, media_type=NDJSON, headers={"Cache-Control": "no-store"})
+
+    return handle
+
+
+async def _lines(first: Message | None, rest: AsyncIterator[Message]) -> AsyncIterator[bytes]:
+    """A stream that can't go on ends with a line `{"error": problem}`."""
+    if first is None:
+        return
+    yield transcode.reply(first) + b"\n"
+    try:
+        async for answer in rest:
+            yield transcode.reply(answer) + b"\n"
+    except ServiceError as error:
+        yield json.dumps({"error": of_service_error(error).document()}).encode() + b"\n"
+
+
+def _sign(request: Message, call: Call) -> None:
+    """Say who makes a change and why, where the request has a place for it and says nothing itself."""
+    fields = request.DESCRIPTOR.fields_by_name
+    for name, value in (("author", call.author), ("reason", call.reason)):
+        if name in fields and not getattr(request, name):
+            setattr(request, name, value)
+
+
+def _identify(request: Message) -> None:
+    """Give a create without a request id one, so that it is not carried out twice when the connection breaks on the way."""
+    if "request_id" in request.DESCRIPTOR.fields_by_name and not getattr(request, "request_id"):  # noqa: B009 - not every message has it
+        setattr(request, "request_id", uuid.uuid4().hex)  # noqa: B010

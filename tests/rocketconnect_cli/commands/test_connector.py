@@ -1,0 +1,488 @@
+"""The commands `rocketconnect connector ...`: what they ask for, and what they make of an answer."""
+
+import json
+import socket
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import unquote
+
+import httpx
+import pytest
+from rich.console import Console
+from rocketconnect.connector.v1 import connector_pb2
+from typer.testing import CliRunner, Result
+
+from rocketconnect_cli import output
+from rocketconnect_cli.api import Api, ApiError, Exit
+from rocketconnect_cli.commands import connector
+from rocketconnect_cli.commands.root import app
+from rocketconnect_cli.shown import local_time
+from rocketconnect_cli.signed import signed
+from rocketconnect_cli.states import State
+
+NOT_FOUND = {"detail": "there is no such connector", "reason": "CONNECTOR_NOT_FOUND", "problems": []}
+CONFIG = ("-s", "connector.class=file_sink")
+VERBS = {
+    "update": CONFIG,
+    "get": (),
+    "status": (),
+    "pause": (),
+    "resume": (),
+    "restart": (),
+    "stop": (),
+    "signal": ("snapshot", "tables=a,b"),
+    "delete": (),
+    "rollback": ("1",),
+    "revisions": (),
+    "history": (),
+    "diff": (),
+    "wait": ("--timeout", "0"),
+    "logs": (),
+}
+
+
+def run(url: str, *words: str) -> Result:
+    """What the command line does; a traceback of it ends the test."""
+    result = CliRunner().invoke(app, [*words, "--url", url])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def test_every_command_that_takes_a_name_is_tried_here() -> None:
+    listing = CliRunner().invoke(app, ["connector", "--help"], env={"COLUMNS": "200"}).output
+    assert all(f" {verb} " in listing for verb in VERBS)
+    commands = {command.callback.__name__ for command in app.registered_groups[0].typer_instance.registered_commands}  # type: ignore[union-attr]
+    assert commands - set(VERBS) == {"create", "list_connectors", "validate"}
+
+
+@pytest.mark.parametrize("name", ["unk/state", "unk#y", "unk?x=y", "../connectors", "unk:pause", "unk%2e", "ü ö", "a;b"])
+@pytest.mark.parametrize("verb", VERBS)
+def test_whatever_a_name_holds_it_is_one_segment_of_the_one_path_that_is_asked(rest_factory: Any, verb: str, name: str) -> None:
+    rest = rest_factory(404, NOT_FOUND)
+    result = run(rest.url, "connector", verb, name, *VERBS[verb])
+    words = f"Error: there is no connector {name!r}; `rocketconnect connector list` shows those there are\n"
+    assert (result.exit_code, result.stderr) == (3, words)
+    paths = [asked.partition("/v1/connectors/")[2].partition("?")[0] for asked in rest.asked]
+    assert {unquote(path.partition("/")[0].partition(":")[0]) for path in paths} == {name}
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "\udcff"])
+@pytest.mark.parametrize(("verb", "more"), [*VERBS.items(), ("create", CONFIG)])
+def test_a_name_that_no_path_can_hold_is_refused_before_anything_is_asked(
+    rest_factory: Any, verb: str, more: tuple[str, ...], name: str
+) -> None:
+    rest = rest_factory(200, {})
+    result = run(rest.url, "connector", verb, name, *more)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+    assert rest.asked == []
+
+
+ANSWERS: dict[str, tuple[int, object]] = {
+    "a list": (200, [1, 2]),
+    "a text": (200, "hello"),
+    "nothing": (200, b""),
+    "a page": (200, b"<html>It works!</html>"),
+    "bytes": (200, b"\xff\xfe\x00"),
+    "deep": (200, b"[" * 100_000),
+    "an empty object": (200, {}),
+    "other objects": (
+        200,
+        {"connector": [], "state": "up", "connectors": {}, "workers": [1], "plugins": 3, "problems": {}, "logs": None},
+    ),
+    "objects without fields": (
+        200,
+        {"connector": {}, "state": {}, "connectors": [{}], "workers": [{}], "plugins": [{}], "positions": [{}]},
+    ),
+    "a token of another kind": (
+        200,
+        {"logs": [], "connectors": [], "workers": [1], "plugins": [], "positions": [], "nextPageToken": 1},
+    ),
+    "a redirection": (302, b""),
+    "an error without JSON": (500, b"Internal Server Error"),
+    "an error with a list": (404, [{"error": "none"}]),
+    "an error of another kind": (404, {"error_code": 404, "message": "HTTP 404 Not Found"}),
+    "problems of another kind": (422, {**NOT_FOUND, "problems": [1]}),
+}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("connector", "list"),
+        ("connector", "get", "a"),
+        ("connector", "wait", "a"),
+        ("connector", "pause", "a"),
+        ("connector", "logs", "a"),
+        ("connector", "create", "a", *CONFIG),
+        ("connector", "validate", *CONFIG),
+        ("cluster",),
+        ("worker", "list"),
+        ("worker", "drain", "a"),
+        ("plugins", "reload"),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
+def test_another_server_at_the_address_is_told_in_one_sentence(
+    rest_factory: Any, words: tuple[str, ...], answer: tuple[int, object]
+) -> None:
+    rest = rest_factory(*answer)
+    result = run(rest.url, *words)
+    assert result.exit_code == 5
+    assert f"Error: {rest.url}/v1/" in result.stderr
+    assert "does not answer as RocketConnect does" in result.stderr
+    assert "--url" in result.stderr
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "nonsense", "localhost:8082", "http://a\nb", "http://\udcff"])
+def test_what_is_no_url_is_told_in_one_sentence(url: str) -> None:
+    result = run(url, "connector", "list")
+    assert result.exit_code == 5
+    assert "is not a URL to ask" in result.stderr
+    assert "http://127.0.0.1:8082" in result.stderr
+
+
+def test_an_unknown_state_is_refused_at_once_with_the_ones_there_are(rest_factory: Any) -> None:
+    rest = rest_factory(404, NOT_FOUND)
+    result = run(rest.url, "connector", "wait", "a", "--state", "bogus")
+    assert result.exit_code == 2
+    assert "bogus" in result.stderr
+    assert all(state.lower() in result.stderr.lower() for state in State)
+    assert rest.asked == []
+
+
+def test_the_states_to_wait_for_are_those_of_the_api() -> None:
+    assert {f"STATE_{state}" for state in State} == set(connector_pb2.State.keys()) - {"STATE_UNSPECIFIED"}
+
+
+@pytest.mark.parametrize("state", ["IDLE", "idle"])
+def test_a_state_is_waited_for_in_any_case_of_its_letters(rest_factory: Any, state: str) -> None:
+    rest = rest_factory(200, {"state": {"state": "STATE_IDLE"}})
+    result = run(rest.url, "connector", "wait", "a", "--state", state)
+    assert (result.exit_code, result.stdout) == (0, "a is IDLE\n")
+
+
+STORED = {
+    "name": "a",
+    "uid": "u",
+    "revision": "1",
+    "wantedState": "WANTED_STATE_RUNNING",
+    "etag": "5",
+    "config": {"connector.class": "file_sink", "topics": "t"},
+}
+SIGNED = {"author": "alice", "reason": "why"}
+
+
+@pytest.fixture(autouse=True)
+def author(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROCKETCONNECT_AUTHOR", "alice")
+
+
+@pytest.mark.parametrize("verb", ["pause", "resume", "restart", "stop", "rollback", "delete"])
+def test_every_change_says_who_and_why_and_carries_the_etag(rest_factory: Any, verb: str) -> None:
+    rest = rest_factory(200, {"connector": STORED})
+    assert run(rest.url, "connector", verb, "a", *VERBS[verb], "-m", "why", "--etag", "5").exit_code == 0
+    said = {**SIGNED, "etag": "5"}
+    if verb == "delete":
+        assert dict(httpx.URL(rest.asked[0].split()[1]).params) == said
+    else:
+        assert said.items() <= json.loads(rest.sent[0]).items()
+
+
+def test_without_a_name_in_the_environment_it_is_user_at_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ROCKETCONNECT_AUTHOR")
+    monkeypatch.setenv("LOGNAME", "zoë")
+    assert signed("why") == {"author": f"zoë@{socket.gethostname()}", "reason": "why"}
+
+
+@pytest.mark.parametrize(("more", "etag"), [((), "5"), (("--etag", "4"), "4")])
+def test_an_update_of_keys_keeps_the_others_and_is_refused_when_they_changed_meanwhile(
+    rest_factory: Any, more: tuple[str, ...], etag: str
+) -> None:
+    rest = rest_factory(200, {"connector": STORED})
+    assert run(rest.url, "connector", "update", "a", "-s", "max.tasks=2", "--unset", "topics", "-m", "why", *more).exit_code == 0
+    assert rest.asked == ["GET /v1/connectors/a", "PUT /v1/connectors/a"]
+    assert json.loads(rest.sent[1]) == {"config": {"connector.class": "file_sink", "max.tasks": "2"}, "etag": etag, **SIGNED}
+
+
+def test_an_update_with_a_file_replaces_the_whole_configuration(rest_factory: Any, tmp_path: Any) -> None:
+    file = tmp_path / "c.json"
+    file.write_text(json.dumps({**STORED, "config": {"connector.class": "file_sink"}}))
+    rest = rest_factory(200, {"connector": STORED})
+    assert run(rest.url, "connector", "update", "a", "-f", str(file), "-s", "max.tasks=2", "-m", "why").exit_code == 0
+    assert rest.asked == ["PUT /v1/connectors/a"]
+    assert json.loads(rest.sent[0]) == {"config": {"connector.class": "file_sink", "max.tasks": "2"}, **SIGNED}
+
+
+SAME = {"detail": "connector 'a' has this configuration already; nothing was written", "reason": "SAME_CONFIG", "problems": []}
+
+
+@pytest.mark.parametrize("words", [("update", "a", "-s", "topics=t"), ("rollback", "a", "1")])
+def test_the_configuration_that_is_there_already_is_unchanged_and_no_failure(
+    rest_factory: Any, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    rest = rest_factory(200, {"connector": STORED})
+    asks = Api.request
+
+    def refused(self: Api, method: str, path: str, **more: Any) -> dict[str, Any]:
+        if method == "GET":
+            return asks(self, method, path, **more)
+        raise ApiError(Exit.CONFLICT, SAME)
+
+    monkeypatch.setattr(Api, "request", refused)
+    result = run(rest.url, "connector", *words, "-o", "json")
+    assert (result.exit_code, json.loads(result.stdout)) == (0, STORED)
+    assert result.stderr == "a is unchanged: it has this configuration already\n"
+
+
+REVISIONS = [
+    {"revision": "3", "connectorUid": "u2", "config": {"connector.class": "new"}},
+    {"revision": "2", "connectorUid": "u", "config": STORED["config"]},
+    {"revision": "1", "connectorUid": "u", "config": {"connector.class": "old"}},
+]
+
+
+def test_a_deleted_connector_is_brought_back_with_its_last_configuration(rest_factory: Any) -> None:
+    rest = rest_factory(200, {"connector": STORED, "revisions": REVISIONS, "nextPageToken": ""})
+    assert run(rest.url, "connector", "create", "a", "--adopt-uid", "u").exit_code == 0
+    sent = json.loads(rest.sent[-1])
+    assert (sent["adoptUid"], sent["config"]) == ("u", STORED["config"])
+
+
+def test_a_deleted_connector_is_brought_back_with_another_configuration(rest_factory: Any) -> None:
+    rest = rest_factory(200, {"connector": STORED})
+    assert run(rest.url, "connector", "create", "a", "--adopt-uid", "u", *CONFIG).exit_code == 0
+    sent = json.loads(rest.sent[-1])
+    assert (len(rest.sent), sent["adoptUid"], sent["config"]) == (1, "u", {"connector.class": "file_sink"})
+
+
+def test_a_uid_that_the_name_never_had_is_not_adopted(rest_factory: Any) -> None:
+    rest = rest_factory(200, {"revisions": REVISIONS, "nextPageToken": ""})
+    result = run(rest.url, "connector", "create", "a", "--adopt-uid", "x")
+    assert (result.exit_code, len(rest.asked)) == (3, 1)
+    assert "`rocketconnect connector revisions a`" in result.stderr
+
+
+BACK = "`rocketconnect connector create a --adopt-uid u` brings it back, with its positions and revisions"
+
+
+def test_a_delete_says_how_to_bring_the_connector_back(rest_factory: Any) -> None:
+    rest = rest_factory(200, {"connector": STORED})
+    assert run(rest.url, "connector", "delete", "a").stdout == f"a deleted; {BACK}\n"
+
+
+@pytest.mark.parametrize("more", [(), ("--with-positions",)])
+def test_a_rollback_of_a_deleted_connector_says_how_to_bring_it_back(
+    rest_factory: Any, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
+) -> None:
+    rest = rest_factory(404, NOT_FOUND)
+    monkeypatch.setattr(Api, "pages", lambda *_, **__: iter(REVISIONS[1:]))
+    result = run(rest.url, "connector", "rollback", "a", "1", *more)
+    assert (result.exit_code, result.stderr) == (3, f"Error: a was deleted; {BACK}, then roll it back\n")
+
+
+def test_a_revision_that_is_not_there_comes_with_the_command_that_lists_them(rest_factory: Any) -> None:
+    rest = rest_factory(404, {"detail": "list its revisions", "reason": "REVISION_NOT_FOUND", "problems": []})
+    result = run(rest.url, "connector", "rollback", "a", "99")
+    words = "Error: a has no revision 99; `rocketconnect connector revisions a` shows those there are\n"
+    assert (result.exit_code, result.stderr) == (3, words)
+
+
+@pytest.mark.parametrize(("words", "named"), [(("x",), "[OLD]"), (("1", "x"), "[NEW]")])
+def test_a_word_that_is_no_revision_is_told_by_what_it_stands_for(words: tuple[str, ...], named: str) -> None:
+    assert f"Invalid value for '{named}'" in run("http://127.0.0.1:1", "connector", "diff", "a", *words).stderr
+
+
+LINES = [
+    {"time": "2026-01-01T10:00:02Z", "level": "INFO", "task": 0, "workerId": "w2", "message": "starts"},
+    {"time": "2026-01-01T10:00:01.5Z", "level": "INFO", "task": 0, "workerId": "w1", "message": "stopped"},
+    {"time": "2026-01-01T10:00:03Z", "level": "INFO", "task": -1, "workerId": "w1", "message": "planned"},
+    {"time": "2026-01-01T10:00:04Z", "level": "INFO", "task": -1, "workerId": "position", "message": "positions moved"},
+    {"time": "2026-01-01T10:00:05Z", "level": "WARNING", "task": 1, "message": "w1 was lost"},
+]
+
+
+def test_log_lines_stand_in_the_order_of_time_and_say_who_speaks(rest_factory: Any) -> None:
+    rest = rest_factory(200, {"logs": LINES, "nextPageToken": ""})
+    assert [line.split(None, 1)[1] for line in run(rest.url, "connector", "logs", "a").stdout.splitlines()] == [
+        "INFO    task 0 w1: stopped",
+        "INFO    task 0 w2: starts",
+        "INFO    plan w1: planned",
+        "INFO    position service: positions moved",
+        "WARNING task 1: w1 was lost",
+    ]
+
+
+@pytest.mark.parametrize(("zone", "shown"), [("UTC", "2026-01-01 10:00:00Z"), ("Europe/Berlin", "2026-01-01 11:00:00+01:00")])
+def test_a_time_in_a_table_names_its_zone(monkeypatch: pytest.MonkeyPatch, zone: str, shown: str) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        assert local_time("2026-01-01T10:00:00.123456Z") == shown
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+class Interrupted(httpx.BaseTransport):
+    """Takes some requests, then Ctrl-C comes while the next is under way."""
+
+    def __init__(self, taken: int) -> None:
+        self.left = taken
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if not self.left:
+            raise KeyboardInterrupt
+        self.left -= 1
+        return httpx.Response(
+            200, json={"worker": {"workerId": "w", "drained": True, "tasks": 3}, "connector": STORED, "problems": []}
+        )
+
+
+UNKNOWN = "an order had gone out, and whether it was taken is not known: look before you give it again"
+
+
+@pytest.mark.parametrize(
+    ("taken", "words", "told"),
+    [
+        (0, ("connector", "get", "a"), "nothing was changed"),
+        (0, ("connector", "validate", *CONFIG), "nothing was changed"),
+        (0, ("connector", "update", "a", *CONFIG), "nothing was changed"),
+        (0, ("connector", "create", "a", *CONFIG), UNKNOWN),
+        (1, ("connector", "update", "a", "-s", "x=y"), UNKNOWN),
+        (1, ("worker", "drain", "w"), "1 order was taken and will be carried out"),
+    ],
+)
+def test_a_command_that_is_interrupted_says_in_one_line_whether_an_order_had_gone_out(
+    monkeypatch: pytest.MonkeyPatch, taken: int, words: tuple[str, ...], told: str
+) -> None:
+    client = httpx.Client(base_url="http://rest", transport=Interrupted(taken))
+    monkeypatch.setattr(httpx, "Client", lambda **_: client)
+    result = run("http://rest", *words)
+    assert (result.exit_code, result.stderr.splitlines()[-1]) == (130, f"Error: interrupted: {told}")
+
+
+def test_an_update_of_nothing_is_refused_before_anything_is_asked(rest_factory: Any) -> None:
+    rest = rest_factory(200, {"connector": STORED})
+    assert run(rest.url, "connector", "update", "a").exit_code == 2
+    assert rest.asked == []
+
+
+PROBLEMS = [
+    {"key": "flush.interval", "value": "x", "reason": "is not a duration", "fix": "Give a duration."},
+    {"key": "max.tasks", "value": "", "reason": "is empty", "fix": ""},
+]
+
+
+@pytest.mark.parametrize(
+    ("detail", "heading"),
+    [
+        ("2 problems: flush.interval: is not a duration; Give a duration. max.tasks: is empty", "2 problems"),
+        ("the request says: nothing", "the request says: nothing"),
+    ],
+)
+def test_each_problem_is_told_once(rest_factory: Any, detail: str, heading: str) -> None:
+    rest = rest_factory(400, {"detail": detail, "reason": "CONFIG_INVALID", "problems": PROBLEMS})
+    result = run(rest.url, "connector", "create", "a", *CONFIG)
+    assert result.stderr == (
+        f"Error: {heading}\n  flush.interval: is not a duration (given: 'x')\n    -> Give a duration.\n  max.tasks: is empty\n"
+    )
+
+
+def ago(**time: int) -> str:
+    return (datetime.now(UTC) - timedelta(**time)).isoformat().replace("+00:00", "Z")
+
+
+TRACE = "/a/long/path/" + "x" * 300 + " [bold]can't be read\nTraceback"
+STATE = {
+    "connector": "a",
+    "name": "a",
+    "state": "STATE_FAILED",
+    "trace": TRACE,
+    "tasks": [
+        {"task": 0, "state": "STATE_FAILED", "workerId": "worker-number-one", "since": ago(days=3, hours=12), "trace": TRACE},
+        {"task": 1, "state": "STATE_RUNNING", "workerId": "worker-number-one", "since": ago(days=9, hours=12), "trace": ""},
+    ],
+}
+
+
+def test_why_is_told_in_full_below_the_table_and_since_is_an_age(rest_factory: Any) -> None:
+    rest = rest_factory(200, {"state": STATE})
+    result = run(rest.url, "connector", "status", "a")
+    assert result.exit_code == 1
+    header, *rows, why = result.stdout.partition("\nTraceback")[0].splitlines()
+    assert header.split() == ["TASK", "STATE", "WORKER", "SINCE", "IN", "OUT", "PER", "SECOND", "LAG", "ERRORS", "RESTARTS"]
+    assert [row.split()[:4] for row in rows[1:]] == [
+        ["0", "FAILED", "worker-number-one", "3d"],
+        ["1", "RUNNING", "worker-number-one", "9d"],
+    ]
+    assert f"{why}\nTraceback\n" == f"task 0: {TRACE}\n"
+
+
+@pytest.mark.parametrize(
+    ("state", "lags", "shown"),
+    [
+        ("RUNNING", [{"queue": "t/b/0", "messages": "7"}, {"queue": "t/b/1"}], ["12", "7"]),
+        ("IDLE", [{"queue": "t/b/0"}], ["12", "0"]),
+        ("RUNNING", [], ["12", "-"]),
+        ("STARTING", [{"queue": "t/b/0"}], ["-", "-"]),
+        ("UNASSIGNED", [{"queue": "t/b/0"}], ["-", "-"]),
+        ("FAILED", [{"queue": "t/b/0"}], ["-", "-"]),
+    ],
+)
+def test_lag_and_rate_are_shown_when_the_task_has_said_them_and_never_as_0_before(
+    rest_factory: Any, state: str, lags: list[object], shown: list[str]
+) -> None:
+    task = {"task": 0, "state": f"STATE_{state}", "workerId": "w", "metrics": {"rateOut": 12, "lags": lags}}
+    rest = rest_factory(200, {"state": {"state": "STATE_RUNNING", "tasks": [task]}})
+    row = run(rest.url, "connector", "status", "a").stdout.splitlines()[2].split()
+    assert row[6:8] == shown
+
+
+def test_the_row_of_the_connector_names_no_worker_for_who_planned_it_does_not_run_it(rest_factory: Any) -> None:
+    rest = rest_factory(200, {"state": {"state": "STATE_RUNNING", "workerId": "worker-9", "tasks": []}})
+    assert "worker-9" not in run(rest.url, "connector", "status", "a").stdout
+
+
+def test_a_list_tells_the_whole_first_line_of_why(rest_factory: Any) -> None:
+    rest = rest_factory(200, {"connectors": [STATE], "states": [STATE], "nextPageToken": ""})
+    result = run(rest.url, "connector", "list")
+    assert result.stdout.splitlines()[2:] == ["a: " + TRACE.partition("\n")[0]]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "age"), [(-5, "0s"), (0, "0s"), (12, "12s"), (59, "59s"), (60, "1m"), (7200, "2h"), (90_000, "1d")]
+)
+def test_an_age_is_told_in_its_largest_unit(seconds: int, age: str) -> None:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    assert connector.age((now - timedelta(seconds=seconds)).isoformat(), now) == age
+
+
+def test_a_terminal_folds_the_last_column_alone(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    # Whatever runs the tests may itself be no terminal, or a dumb one.
+    terminal = Console(force_terminal=True, width=40, soft_wrap=True, no_color=True, _environ={"TERM": "xterm"})
+    monkeypatch.setattr(output, "out", terminal)
+    output.emit(output.Output.TABLE, {}, lambda: output.table_of(("NAME", "WHAT"), [("n" * 30, "word " * 10)]))
+    lines = capsys.readouterr().out.splitlines()[1:]
+    assert "n" * 30 in lines[0]
+    assert len(lines) == 10
+
+
+def test_a_signal_goes_out_with_its_arguments_and_what_each_task_says_is_shown(rest_factory: Any) -> None:
+    rest = rest_factory(200, {"answers": [{"text": "reads t"}, {"task": 1, "text": "has no t"}]})
+    result = run(rest.url, "connector", "signal", "orders", "snapshot", "tables=t", "note=a=b")
+    assert (result.exit_code, result.stdout.splitlines()) == (0, ["task 0: reads t", "task 1: has no t"])
+    assert rest.asked == ["POST /v1/connectors/orders:signal"]
+    assert json.loads(rest.sent[0]) == {"signal": "snapshot", "arguments": {"tables": "t", "note": "a=b"}}
+
+
+def test_an_argument_of_a_signal_that_is_none_is_told_before_anything_is_asked(rest_factory: Any) -> None:
+    rest = rest_factory(200, {})
+    result = run(rest.url, "connector", "signal", "orders", "snapshot", "tables")
+    assert (result.exit_code, rest.asked) == (2, [])
+    assert "is not of the form KEY=VALUE" in result.stderr

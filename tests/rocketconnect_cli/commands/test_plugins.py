@@ -1,0 +1,132 @@
+"""The commands `rocketconnect plugins`: what they show of what executors tell."""
+
+import json
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from rocketconnect_cli.commands.root import app
+from tests.rocketconnect_cli.conftest import RestFactory
+
+SINK = {
+    "name": "file_sink",
+    "aliases": ["FileSink"],
+    "type": "PLUGIN_TYPE_SINK",
+    "package": "rocketconnect",
+    "version": "0.1.0",
+    "summary": "Lines into a file.",
+    "documentation": "One file has one writer.",
+    "guarantee": "EXACTLY_ONCE",
+    "engines": ["spark", "native"],
+    "options": [
+        {"key": "filename", "type": "string", "required": True, "documentation": "The path.", "aliases": ["path"]},
+        {"key": "mode", "type": "string", "defaultValue": "new", "documentation": "How.", "choices": ["new", "append"]},
+        {"key": "rows", "type": "int", "documentation": "How many.", "minimum": "1", "maximum": "9"},
+        {"key": "least", "type": "int", "minimum": "1"},
+        {"key": "most", "type": "duration", "maximum": "1m"},
+        {"key": "password", "type": "string", "secret": True, "documentation": "For the target."},
+    ],
+}
+FILTER = {"name": "drop_some", "type": "PLUGIN_TYPE_TRANSFORM", "package": "weather-connect", "version": "2.1", "summary": "Drops."}
+
+
+def run(*words: str) -> Result:
+    result = CliRunner().invoke(app, ["plugins", *words])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def listing(*plugins: dict[str, Any]) -> dict[str, Any]:
+    return {"plugins": plugins, "nextPageToken": ""}
+
+
+@pytest.mark.parametrize("words", [(), ("list",)])
+@pytest.mark.parametrize("more", [(), ("-o", "json")])
+def test_plugins_without_a_command_lists_them(rest_factory: RestFactory, words: tuple[str, ...], more: tuple[str, ...]) -> None:
+    rest = rest_factory(200, listing(SINK, FILTER))
+    result = run(*words, *more, "--url", rest.url)
+    assert result.exit_code == 0
+    if more:
+        assert json.loads(result.stdout) == {"plugins": [SINK, FILTER]}
+    else:
+        assert [line.split() for line in result.stdout.splitlines()[1:]] == [
+            ["file_sink", "sink", "0.1.0", "EXACTLY_ONCE", "Lines", "into", "a", "file."],
+            ["drop_some", "transform", "2.1", "-", "Drops."],
+        ]
+
+
+@pytest.mark.parametrize("name", ["file_sink", "FileSink"])
+def test_a_plugin_is_shown_with_all_that_is_to_be_said_of_it_and_of_its_options(rest_factory: RestFactory, name: str) -> None:
+    rest = rest_factory(200, listing(FILTER, SINK))
+    result = run("show", name, "--url", rest.url)
+    assert result.exit_code == 0
+    assert [" ".join(line.split()) for line in result.stdout.splitlines()] == [
+        "file_sink: sink, version 0.1.0 of rocketconnect",
+        "Lines into a file.",
+        "One file has one writer.",
+        "",
+        "configured as connector.class=file_sink",
+        "also known as FileSink",
+        "delivery EXACTLY_ONCE",
+        "engines spark, native",
+        "",
+        "OPTION TYPE DEFAULT WHAT IT DOES",
+        "filename string required The path. Also path.",
+        "mode string new How. One of new, append.",
+        "rows int How many. From 1 to 9.",
+        "least int At least 1.",
+        "most duration At most 1m.",
+        "password string For the target. A secret: a reference such as ${env:NAME}.",
+    ]
+
+
+def test_what_people_can_tell_the_tasks_of_a_source_is_shown_behind_its_options(rest_factory: RestFactory) -> None:
+    table = {"key": "tables", "type": "list", "required": True, "documentation": "Which."}
+    signals = [{"name": "snapshot", "documentation": "Reads tables again.", "arguments": [table]}, {"name": "resume"}]
+    rest = rest_factory(200, listing({"name": "cdc", "type": "PLUGIN_TYPE_SOURCE", "signals": signals}))
+    result = run("show", "cdc", "--url", rest.url)
+    assert [" ".join(line.split()) for line in result.stdout.splitlines()][-7:] == [
+        "It has no options.",
+        "",
+        "signal snapshot: Reads tables again.",
+        "ARGUMENT TYPE DEFAULT WHAT IT SAYS",
+        "tables list required Which.",
+        "",
+        "signal resume:",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "how"),
+    [
+        ("CONVERTER", "value.converter=drop_some, its options behind value.converter."),
+        ("TRANSFORM", "transforms=NAME and transforms.NAME.type=drop_some, its options behind transforms.NAME."),
+        ("PREDICATE", "predicates=NAME and predicates.NAME.type=drop_some, its options behind predicates.NAME."),
+        ("DIRECT", "connector.class=drop_some, and the options of its source and its sink behind source. and sink."),
+    ],
+)
+def test_a_plugin_of_every_kind_says_how_a_configuration_names_it(rest_factory: RestFactory, kind: str, how: str) -> None:
+    rest = rest_factory(200, listing({**FILTER, "type": f"PLUGIN_TYPE_{kind}"}))
+    lines = run("show", "drop_some", "--url", rest.url).stdout.splitlines()
+    assert lines == [
+        f"drop_some: {kind.lower()}, version 2.1 of weather-connect",
+        "Drops.",
+        "",
+        f"configured as  {how}",
+        "",
+        "It has no options.",
+    ]
+
+
+def test_a_plugin_that_nobody_offers_is_not_found(rest_factory: RestFactory) -> None:
+    result = run("show", "nothing", "--url", rest_factory(200, listing(SINK)).url)
+    assert result.exit_code == 3
+    assert "no executor offers a plugin nothing" in result.stderr
+
+
+def test_the_help_of_plugins_shows_its_commands() -> None:
+    result = CliRunner().invoke(app, ["plugins", "--help"])
+    assert result.exit_code == 0
+    assert "reload" in result.stdout

@@ -1,0 +1,108 @@
+"""`rocketconnect up`: what it chooses before it starts anything."""
+
+import importlib
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from rocketconnect_cli.commands.root import app
+from rocketconnect_cli.embedded import ports
+
+# The command of that name hides the module in the package.
+up = importlib.import_module("rocketconnect_cli.commands.up")
+
+_RUN = "from rocketconnect_cli.main import main; main()"
+
+
+class Chosen(Exception):
+    """Stands where the services would be started."""
+
+
+@pytest.fixture
+def metrics_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """Run it with these options up to the moment at which it has its ports; the one of the metrics."""
+    return _until_chosen(monkeypatch, tmp_path, "metrics")
+
+
+@pytest.fixture
+def rest_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """The same; the one of REST."""
+    return _until_chosen(monkeypatch, tmp_path, "rest")
+
+
+def _until_chosen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, which: str) -> Any:
+    def stop(chosen: Any, **_: object) -> None:
+        raise Chosen(getattr(chosen, which))
+
+    monkeypatch.setattr(up.topology, "services", stop)
+
+    def run(*options: str) -> int:
+        words = ("up", "--data", str(tmp_path), "--namesrv", "127.0.0.1:1", "--rest-port", "0", *options)
+        chosen = CliRunner().invoke(app, words).exception
+        assert isinstance(chosen, Chosen)
+        return int(chosen.args[0])
+
+    return run
+
+
+def test_metrics_stay_at_their_port_from_one_start_to_the_next(metrics_of: Any) -> None:
+    first = metrics_of()
+    assert [metrics_of(), metrics_of()] == [first, first]
+    given = ports.choose()
+    assert [metrics_of("--metrics-port", str(given)), metrics_of()] == [given, given]
+
+
+def test_rest_stays_at_its_port_from_one_start_to_the_next(rest_of: Any) -> None:
+    first = rest_of()
+    assert [rest_of(), rest_of()] == [first, first]
+    given = ports.choose()
+    assert [rest_of("--rest-port", str(given)), rest_of()] == [given, given]
+
+
+def test_metrics_get_another_port_when_theirs_is_taken(metrics_of: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ports, "_GRACE_SECONDS", 0.0)
+    first = metrics_of()
+    with socket.socket() as other:
+        other.bind(("", first))
+        other.listen(1)
+        second = metrics_of()
+    assert second != first
+    assert metrics_of("--rest-port", str(second)) != second
+
+
+@pytest.mark.slow
+def test_a_service_that_does_not_stay_up_is_given_up_with_the_end_of_its_log(tmp_path: Path) -> None:
+    words = ("up", "--data", str(tmp_path), "--namesrv", "127.0.0.1:1", "--rest-port", "0")
+    environment = {**os.environ, "ROCKETCONNECT_COMPAT_STATUS": "perhaps"}
+    command = [sys.executable, "-c", _RUN, *words]
+    ended = subprocess.run(command, env=environment, check=False, capture_output=True, text=True, timeout=180)
+    assert ended.returncode == 1
+    assert "gateway does not stay up. Its log" in ended.stderr
+    assert "compat-status" in ended.stderr.partition("ends:")[2]
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_rocketmq_that_does_not_answer_is_told_when_the_rest_is_ready(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Supervisor:
+        processes = ()
+
+        def __init__(self, *_: object) -> None:
+            """Starts nothing."""
+
+        def __getattr__(self, _name: str) -> Any:
+            return lambda: None
+
+    monkeypatch.setattr(up, "Supervisor", Supervisor)
+    monkeypatch.setattr(up._Instance, "_await_ready", lambda *_: True)
+    with socket.create_server(("127.0.0.1", 0)) as name_server:
+        there = f"127.0.0.1:{name_server.getsockname()[1]}"
+        for addresses, told in (("127.0.0.1:1", True), ("nowhere", True), (f"127.0.0.1:1;{there}", False)):
+            result = CliRunner().invoke(app, ["up", "--data", str(tmp_path), "--namesrv", addresses, "--rest-port", "0"])
+            assert "RocketConnect is ready." in result.stdout
+            assert (f"No RocketMQ answers at {addresses} yet; connectors say WAITING until one does." in result.stderr) is told

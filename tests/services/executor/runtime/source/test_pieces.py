@@ -1,0 +1,58 @@
+from rocketmq_remoting.model import MessageQueue
+from services.executor.runtime.source.pieces import Piece, Progress, ReadBatch
+
+FIRST, SECOND = (MessageQueue("t", "b", number) for number in range(2))
+
+
+def read(progress: Progress, *ends: int) -> list[list[Piece]]:
+    """Batches of one partition with these ends, each with a piece for each queue."""
+    found = []
+    for end in ends:
+        batch = ReadBatch("p", "p", (end,), 0.0, open_pieces=2)
+        pieces = [Piece(batch, queue, "p", 0, [(end,)], [b"x"], [b""]) for queue in (FIRST, SECOND)]
+        progress.read(batch)
+        found.append(pieces)
+    return found
+
+
+def moved(progress: Progress) -> list[int]:
+    return [int(stored.offset[0]) for stored in progress.take_moved().values()]
+
+
+def test_a_position_moves_over_a_batch_when_every_piece_of_it_is_confirmed() -> None:
+    progress = Progress({}, 0)
+    ((left, right),) = read(progress, 10)
+    assert moved(progress) == []
+    progress.confirmed(right, 0, 1)
+    assert (moved(progress), progress.in_flight) == ([], True)
+    progress.confirmed(left, 0, 1)
+    assert (moved(progress), progress.in_flight) == ([10], False)
+    assert moved(progress) == []
+
+
+def test_a_position_waits_for_every_batch_before() -> None:
+    progress = Progress({}, 0)
+    first, second, third = read(progress, 10, 20, 30)
+    for piece in (*second, first[0]):
+        progress.confirmed(piece, 0, 1)
+    assert moved(progress) == []
+    progress.confirmed(first[1], 0, 1)
+    assert moved(progress) == [20]
+    for piece in third:
+        progress.confirmed(piece, 0, 1)
+    assert moved(progress) == [30]
+
+
+def test_a_successor_looks_from_the_first_message_that_is_above_the_position() -> None:
+    progress = Progress({}, 0)
+    for queue in (FIRST, SECOND):
+        progress.add_queue(queue, 5)
+    first, second = read(progress, 10, 20)
+    assert progress.floors({}) == {FIRST: 5, SECOND: 5}
+    progress.confirmed(first[0], 6, 7)
+    progress.confirmed(second[0], 7, 8)
+    assert progress.floors({}) == {FIRST: 6, SECOND: 5}
+    progress.confirmed(first[1], 5, 6)
+    assert progress.floors({}) == {FIRST: 7, SECOND: 6}
+    progress.confirmed(second[1], 6, 7)
+    assert progress.floors({FIRST: 4}) == {FIRST: 4, SECOND: 7}
