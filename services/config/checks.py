@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from rocketconnect_kit.errors import FieldProblem, InvalidArgument
+from rocketconnect_kit.errors import AlreadyExists, FieldProblem, InvalidArgument
 from rocketconnect_sdk.options import names_secret
 from rocketconnect_sdk.references import REFERENCE, REFERENCE_FIX, wrong_reference
 from rocketconnect_sdk.sink import Target
+from services.config.domain import Connector
 
 CLASS_KEY = "connector.class"
 MAXIMUM_KEYS = 1_000
@@ -186,3 +187,10 @@ def _shown(secret: str) -> str:
 def _character(character: str) -> str:
     names = {"/": "a slash", ".": "a dot", " ": "a space", "\\": "a backslash", "\n": "a line break", "\t": "a tab"}
     return names.get(character) or (repr(character) if character.isprintable() else f"the character U+{ord(character):04X}")
+
+
+def refuse_same(connector: Connector, config: Mapping[str, str]) -> None:
+    """Raise AlreadyExists (SAME_CONFIG) when the connector has this configuration already."""
+    if connector.config == dict(config):
+        message = f"connector {connector.name!r} has this configuration already; nothing was written"
+        raise AlreadyExists("SAME_CONFIG", message, connector=connector.name)

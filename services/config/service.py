@@ -15,11 +15,12 @@ from rocketconnect_kit.serving.caller import caller
 from rocketconnect_kit.serving.interception import ServicerContext
 from rocketconnect_kit.settings import parse_addresses
 from services.config import checks, wire
+from services.config.checks import refuse_same
 from services.config.domain import Connector, ConnectorType, WantedState, Worker
 from services.config.executors import Executors, Verdict, no_executor, preview_in_turn, validate_in_turn, verify_in_turn
 from services.config.feed import ChangeFeed
 from services.config.signature import Signature, shortened_reason, signature, signature_problems
-from services.config.store import ConfigStore, refuse_same
+from services.config.store import ConfigStore
 
 FRESH_SECONDS = 90.0
 """A worker that has not reported for so long offers nothing any more; workers report every 30 s."""

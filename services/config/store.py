@@ -4,20 +4,19 @@ Each write of connectors takes the next number of one sequence, whose row lock l
 replicas: so a decision is made on what is really there, and a watcher that has seen number N has seen everything up to N.
 """
 
-import hashlib
 import json
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 
-from rocketconnect_kit.errors import AlreadyExists, FailedPrecondition, FieldProblem, NotFound
+from rocketconnect_kit.errors import FieldProblem, NotFound
 from rocketconnect_kit.store.database import reading, upsert, writing
 from rocketconnect_sdk.sink import Target
-from services.config import checks, cleanups, history, tables
+from services.config import checks, cleanups, history, requests, tables
 from services.config.domain import (
     Action,
     Change,
@@ -31,16 +30,26 @@ from services.config.domain import (
     WantedState,
     Worker,
 )
+from services.config.rows import (
+    LIVING,
+    Row,
+    adopted_row,
+    already_there,
+    connector_of,
+    dump_config,
+    dump_targets,
+    existing_row,
+    find_row,
+    not_found,
+    revision_of,
+    revisions_with_history,
+    taken_targets,
+)
 from services.config.signature import Signature
-
-REQUEST_DAYS = 7
-"""For so long the same request id is the same create."""
 
 _MICROSECONDS_A_DAY = 24 * 3600 * 1_000_000
 _NOBODY = Signature("")
 _WANTING = {WantedState.RUNNING: Action.RESUME, WantedState.PAUSED: Action.PAUSE, WantedState.STOPPED: Action.STOP}
-_Row = Mapping[str, Any] | sa.RowMapping
-_living = tables.connectors.c.delete_time.is_(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +61,7 @@ class _Write:
     now: int
     by: Signature
 
-    def note(self, action: Action, row: _Row, of_revision: int = 0) -> None:
+    def note(self, action: Action, row: Row, of_revision: int = 0) -> None:
         history.write(self.connection, self.sequence, history.change(action, row, self.by, self.now, of_revision))
 
 
@@ -77,7 +86,7 @@ class ConfigStore:
             AlreadyExists: REQUEST_ID_REUSED when it was another create.
         """
         with reading(self._engine) as connection:
-            return _answered(connection, draft)
+            return requests.answered(connection, draft)
 
     def create(
         self, draft: Draft, kind: ConnectorType, by: Signature = _NOBODY, targets: Sequence[Target] | None = None
@@ -91,13 +100,13 @@ class ConfigStore:
             FailedPrecondition: ADOPTED_UID_ALIVE when a living connector has it.
         """
         with self._write(by) as write:
-            before = _answered(write.connection, draft)
+            before = requests.answered(write.connection, draft)
             if before is not None:
                 return before
-            if _row(write.connection, draft.name) is not None:
-                raise _exists(draft.name)
-            checks.refuse(_taken(write.connection, targets, draft.name))
-            config = _dump(draft.config)
+            if find_row(write.connection, draft.name) is not None:
+                raise already_there(draft.name)
+            checks.refuse(taken_targets(write.connection, targets, draft.name))
+            config = dump_config(draft.config)
             row: dict[str, Any] = {
                 "name": draft.name,
                 "changed": write.sequence,
@@ -107,19 +116,19 @@ class ConfigStore:
                 "create_time": write.now,
                 "update_time": write.now,
                 "apply_set": draft.apply_set,
-                "targets": _dump_targets(targets),
+                "targets": dump_targets(targets),
             }
             if draft.adopt_uid:
-                row |= _adopt(write.connection, draft.adopt_uid)
+                row |= adopted_row(write.connection, draft.adopt_uid)
                 write.connection.execute(tables.connectors.update().where(tables.connectors.c.uid == row["uid"]).values(row))
             else:
                 row |= {"uid": self._new_uid(), "revision": 1, "restarts": 0}
                 write.connection.execute(tables.connectors.insert().values(row))
             _write_revision(write, row)
             write.note(Action.CREATE, row)
-            connector = _connector(row)
+            connector = connector_of(row)
             if draft.request_id:
-                self._remember(write, draft, connector)
+                requests.remember(write.connection, write.now, draft, connector)
             return connector
 
     def update(
@@ -142,11 +151,11 @@ class ConfigStore:
             AlreadyExists: SAME_CONFIG when it is the current configuration; nothing is written.
         """
         with self._write(by) as write:
-            row = _existing(write.connection, name, etag)
-            current = _connector(row)
-            refuse_same(current, config)
-            checks.refuse(_taken(write.connection, targets, name))
-            row |= {"config": _dump(config), "type": kind, "revision": current.revision + 1, "targets": _dump_targets(targets)}
+            row = existing_row(write.connection, name, etag)
+            current = connector_of(row)
+            checks.refuse_same(current, config)
+            checks.refuse(taken_targets(write.connection, targets, name))
+            row |= {"config": dump_config(config), "type": kind, "revision": current.revision + 1, "targets": dump_targets(targets)}
             _write_revision(write, row)
             write.note(Action.ROLLBACK if of_revision else Action.UPDATE, row, of_revision)
             return _save(write, row)
@@ -154,20 +163,20 @@ class ConfigStore:
     def taken(self, targets: Sequence[Target] | None, name: str) -> list[FieldProblem]:
         """Return the problems of a connector of this name with targets that others have, as far as those are known."""
         with reading(self._engine) as connection:
-            return _taken(connection, targets, name)
+            return taken_targets(connection, targets, name)
 
     def of_unknown_targets(self) -> list[Connector]:
         """Return the living connectors that write and of which no executor has said yet what they alone may write."""
         unknown = tables.connectors.c.targets.is_(None) & (tables.connectors.c.type != ConnectorType.SOURCE)
         with reading(self._engine) as connection:
-            rows = connection.execute(sa.select(tables.connectors).where(_living, unknown)).mappings()
-            return [_connector(row) for row in rows]
+            rows = connection.execute(sa.select(tables.connectors).where(LIVING, unknown)).mappings()
+            return [connector_of(row) for row in rows]
 
     def know_targets(self, connector: Connector, targets: Sequence[Target]) -> None:
         """Store what an executor says of a connector as it was read; changes nothing when it has changed since."""
         with self._write(_NOBODY) as write:
             mine = (tables.connectors.c.uid == connector.uid) & (tables.connectors.c.revision == connector.revision)
-            write.connection.execute(tables.connectors.update().where(mine).values(targets=_dump_targets(targets)))
+            write.connection.execute(tables.connectors.update().where(mine).values(targets=dump_targets(targets)))
 
     def delete(self, name: str, etag: str, by: Signature = _NOBODY) -> Connector:
         """Remove a connector from the living ones; return it as it was.
@@ -177,11 +186,11 @@ class ConfigStore:
             Aborted: ETAG_MISMATCH.
         """
         with self._write(by) as write:
-            row = _existing(write.connection, name, etag)
+            row = existing_row(write.connection, name, etag)
             write.note(Action.DELETE, row)
             values = {"delete_time": write.now, "changed": write.sequence, "cleanup_due": write.now}
             write.connection.execute(tables.connectors.update().where(tables.connectors.c.uid == row["uid"]).values(values))
-            return _connector(row)
+            return connector_of(row)
 
     def want(self, name: str, wanted: WantedState, etag: str = "", by: Signature = _NOBODY) -> Connector:
         """Want a connector RUNNING, PAUSED or STOPPED; writes nothing when it is so already.
@@ -193,7 +202,7 @@ class ConfigStore:
         if current.wanted_state is wanted:
             return current
         with self._write(by) as write:
-            row = _existing(write.connection, name, etag) | {"wanted_state": wanted}
+            row = existing_row(write.connection, name, etag) | {"wanted_state": wanted}
             write.note(_WANTING[wanted], row)
             return _save(write, row)
 
@@ -204,7 +213,7 @@ class ConfigStore:
             NotFound: CONNECTOR_NOT_FOUND.
         """
         with self._write(by) as write:
-            row = _existing(write.connection, name, etag)
+            row = existing_row(write.connection, name, etag)
             row |= {"wanted_state": WantedState.RUNNING, "restarts": row["restarts"] + 1}
             write.note(Action.RESTART, row)
             return _save(write, row)
@@ -216,10 +225,10 @@ class ConfigStore:
             NotFound: CONNECTOR_NOT_FOUND.
         """
         with self._write(by) as write:
-            query = sa.select(tables.connectors).where(_living, tables.connectors.c.uid == uid)
+            query = sa.select(tables.connectors).where(LIVING, tables.connectors.c.uid == uid)
             row = write.connection.execute(query).mappings().one_or_none()
             if row is None:
-                raise _not_found(uid)
+                raise not_found(uid)
             write.note(Action.MOVE_POSITIONS, row)
 
     def take_cleanup(self, plugins: Collection[str], seconds: int) -> Cleanup | None:
@@ -255,18 +264,18 @@ class ConfigStore:
             Aborted: ETAG_MISMATCH when `etag` is given and is not the current one.
         """
         with reading(self._engine) as connection:
-            return _connector(_existing(connection, name, etag))
+            return connector_of(existing_row(connection, name, etag))
 
     def page(self, after: str, limit: int) -> list[Connector]:
         """Return at most `limit` living connectors with names above `after`, by name."""
         query = (
             sa.select(tables.connectors)
-            .where(_living, tables.connectors.c.name > after)
+            .where(LIVING, tables.connectors.c.name > after)
             .order_by(tables.connectors.c.name)
             .limit(limit)
         )
         with reading(self._engine) as connection:
-            return [_connector(row) for row in connection.execute(query).mappings()]
+            return [connector_of(row) for row in connection.execute(query).mappings()]
 
     def revision(self, connector_uid: str, number: int) -> Revision:
         """Return one revision of a connector.
@@ -274,13 +283,15 @@ class ConfigStore:
         Raises:
             NotFound: REVISION_NOT_FOUND.
         """
-        query = _revisions().where(tables.revisions.c.connector_uid == connector_uid, tables.revisions.c.revision == number)
+        query = revisions_with_history().where(
+            tables.revisions.c.connector_uid == connector_uid, tables.revisions.c.revision == number
+        )
         with reading(self._engine) as connection:
             row = connection.execute(query).mappings().one_or_none()
         if row is None:
             message = f"the connector has no revision {number}; list its revisions to see which there are"
             raise NotFound("REVISION_NOT_FOUND", message, revision=str(number))
-        return _revision(row)
+        return revision_of(row)
 
     def revisions(self, name: str, before: int | None, limit: int) -> list[Revision]:
         """Return at most `limit` revisions of all connectors, living and deleted, that had the name; the newest first.
@@ -288,14 +299,14 @@ class ConfigStore:
         Raises:
             NotFound: CONNECTOR_NOT_FOUND when there never was one.
         """
-        query = _revisions().where(tables.revisions.c.connector == name)
+        query = revisions_with_history().where(tables.revisions.c.connector == name)
         if before is not None:
             query = query.where(tables.revisions.c.sequence < before)
         with reading(self._engine) as connection:
             rows = connection.execute(query.order_by(tables.revisions.c.sequence.desc()).limit(limit)).mappings().all()
         if not rows and before is None:
-            raise _not_found(name)
-        return [_revision(row) for row in rows]
+            raise not_found(name)
+        return [revision_of(row) for row in rows]
 
     def history(self, name: str, before: int | None, limit: int) -> list[tuple[int, Change]]:
         """Return at most `limit` changes of all connectors that had the name, with their numbers; the newest first.
@@ -306,7 +317,7 @@ class ConfigStore:
         with reading(self._engine) as connection:
             found = history.of_name(connection, name, before, limit)
         if not found and before is None:
-            raise _not_found(name)
+            raise not_found(name)
         return found
 
     def sequence(self) -> int:
@@ -317,8 +328,8 @@ class ConfigStore:
     def snapshot(self) -> Changes:
         """Return all living connectors and the number of the last change that they show."""
         with reading(self._engine) as connection:
-            rows = connection.execute(sa.select(tables.connectors).where(_living)).mappings().all()
-            return Changes(_sequence(connection), tuple(map(_connector, rows)), ())
+            rows = connection.execute(sa.select(tables.connectors).where(LIVING)).mappings().all()
+            return Changes(_sequence(connection), tuple(map(connector_of, rows)), ())
 
     def changes_since(self, sequence: int) -> Changes:
         """Return what changed after the change number `sequence`, each connector once, as it is now."""
@@ -327,14 +338,14 @@ class ConfigStore:
             rows = connection.execute(query).mappings().all()
             return Changes(
                 _sequence(connection),
-                tuple(_connector(row) for row in rows if row["delete_time"] is None),
+                tuple(connector_of(row) for row in rows if row["delete_time"] is None),
                 tuple(row["uid"] for row in rows if row["delete_time"] is not None),
             )
 
     def report_worker(self, worker_id: str, address: str, plugins: Mapping[str, str], aliases: Mapping[str, str]) -> None:
         """Store what a worker offers, in place of what it said before; forget workers that were silent for a day."""
         now = self._now()
-        values = {"address": address, "plugins": _dump(plugins), "aliases": _dump(aliases), "update_time": now}
+        values = {"address": address, "plugins": dump_config(plugins), "aliases": dump_config(aliases), "update_time": now}
         with writing(self._engine) as connection:
             connection.execute(tables.workers.delete().where(tables.workers.c.update_time < now - _MICROSECONDS_A_DAY))
             upsert(connection, tables.workers, [{"worker_id": worker_id, **values}])
@@ -356,82 +367,11 @@ class ConfigStore:
             sequence = connection.execute(bump.returning(tables.sequence.c.sequence)).scalar_one()
             yield _Write(connection, sequence, self._now(), by)
 
-    def _remember(self, write: _Write, draft: Draft, connector: Connector) -> None:
-        old = tables.requests.c.create_time < write.now - REQUEST_DAYS * _MICROSECONDS_A_DAY
-        write.connection.execute(tables.requests.delete().where(old))
-        values = {
-            "request_id": draft.request_id,
-            "fingerprint": _fingerprint(draft),
-            "answer": json.dumps(asdict(connector)),
-            "create_time": write.now,
-        }
-        write.connection.execute(tables.requests.insert().values(values))
-
-
-def refuse_same(connector: Connector, config: Mapping[str, str]) -> None:
-    """Raise AlreadyExists (SAME_CONFIG) when the connector has this configuration already."""
-    if connector.config == dict(config):
-        message = f"connector {connector.name!r} has this configuration already; nothing was written"
-        raise AlreadyExists("SAME_CONFIG", message, connector=connector.name)
-
-
-def _not_found(name: str) -> NotFound:
-    message = f"there is no connector {name[:128]!r}; list the connectors to see their names"
-    return NotFound("CONNECTOR_NOT_FOUND", message, connector=name[:128])
-
-
-def _exists(name: str) -> AlreadyExists:
-    message = f"there is a connector {name!r} already; update it, delete it first, or choose another name"
-    return AlreadyExists("CONNECTOR_EXISTS", message, connector=name)
-
-
-def _taken(connection: sa.Connection, targets: Sequence[Target] | None, name: str) -> list[FieldProblem]:
-    if not targets:
-        return []
-    known = _living & tables.connectors.c.targets.is_not(None) & (tables.connectors.c.name != name)
-    rows = connection.execute(sa.select(tables.connectors.c.name, tables.connectors.c.targets).where(known))
-    owners = {found: owner for owner, stored in rows for _, found in json.loads(stored)}
-    return [checks.taken(target, owners[target.name]) for target in targets if target.name in owners]
-
-
-def _row(connection: sa.Connection, name: str) -> dict[str, Any] | None:
-    row = connection.execute(sa.select(tables.connectors).where(_living, tables.connectors.c.name == name)).mappings().one_or_none()
-    return None if row is None else dict(row)
-
-
-def _existing(connection: sa.Connection, name: str, etag: str = "") -> dict[str, Any]:
-    # No name holds a NUL, and PostgreSQL refuses to be asked for one.
-    row = None if "\0" in name else _row(connection, name)
-    if row is None:
-        raise _not_found(name)
-    if etag and etag != _etag(row):
-        raise history.etag_mismatch(connection, row, etag, current=_etag(row))
-    return row
-
-
-def _adopt(connection: sa.Connection, uid: str) -> dict[str, Any]:
-    row = connection.execute(sa.select(tables.connectors).where(tables.connectors.c.uid == uid)).mappings().one_or_none()
-    if row is None:
-        message = f"no connector ever had the uid {uid!r}; take it from the revisions of the deleted connector"
-        raise NotFound("ADOPTED_UID_NOT_FOUND", message, uid=uid)
-    if row["delete_time"] is None:
-        message = f"connector {row['name']!r} lives and has the uid {uid!r}; delete it first, or adopt none"
-        raise FailedPrecondition("ADOPTED_UID_ALIVE", message, uid=uid, connector=row["name"])
-    # Revisions go on counting: (uid, revision) names one configuration for ever.
-    kept = {"uid": uid, "revision": row["revision"] + 1, "restarts": row["restarts"]}
-    return kept | {"delete_time": None, "cleanup_due": None, "cleanup_error": None}
-
 
 def _save(write: _Write, row: dict[str, Any]) -> Connector:
     row |= {"changed": write.sequence, "update_time": write.now}
     write.connection.execute(tables.connectors.update().where(tables.connectors.c.uid == row["uid"]).values(row))
-    return _connector(row)
-
-
-def _revisions() -> sa.Select[Any]:
-    revisions = tables.revisions
-    more = [column for column in tables.history.c if column.name not in revisions.c]
-    return sa.select(revisions, *more).join(tables.history, tables.history.c.sequence == revisions.c.sequence)
+    return connector_of(row)
 
 
 def _write_revision(write: _Write, row: Mapping[str, Any]) -> None:
@@ -446,60 +386,6 @@ def _write_revision(write: _Write, row: Mapping[str, Any]) -> None:
     write.connection.execute(tables.revisions.insert().values(values))
 
 
-def _answered(connection: sa.Connection, draft: Draft) -> Connector | None:
-    if not draft.request_id:
-        return None
-    row = connection.execute(sa.select(tables.requests).where(tables.requests.c.request_id == draft.request_id)).one_or_none()
-    if row is None:
-        return None
-    if row.fingerprint != _fingerprint(draft):
-        message = f"the request id {draft.request_id!r} was used for another create; choose a fresh one for each connector"
-        raise AlreadyExists("REQUEST_ID_REUSED", message, request_id=draft.request_id)
-    fields = json.loads(row.answer)
-    kinds = {"wanted_state": WantedState(fields["wanted_state"]), "type": ConnectorType(fields["type"])}
-    return Connector(**(fields | kinds))
-
-
-def _fingerprint(draft: Draft) -> str:
-    said = [draft.name, draft.config, draft.wanted_state, draft.adopt_uid]
-    # Without a set the fingerprint is what it was before there were sets, for requests that are repeated across an upgrade.
-    body = json.dumps([*said, draft.apply_set] if draft.apply_set else said, sort_keys=True)
-    return hashlib.sha256(body.encode()).hexdigest()
-
-
 def _sequence(connection: sa.Connection) -> int:
     number: int = connection.execute(sa.select(tables.sequence.c.sequence)).scalar_one()
     return number
-
-
-def _dump(mapping: Mapping[str, str]) -> str:
-    return json.dumps(dict(mapping), sort_keys=True)
-
-
-def _dump_targets(targets: Sequence[Target] | None) -> str | None:
-    return None if targets is None else json.dumps([[target.key, target.name] for target in targets])
-
-
-def _etag(row: _Row) -> str:
-    return f"{row['changed']:x}"
-
-
-def _connector(row: _Row) -> Connector:
-    return Connector(
-        uid=row["uid"],
-        name=row["name"],
-        revision=row["revision"],
-        etag=_etag(row),
-        config=json.loads(row["config"]),
-        wanted_state=WantedState(row["wanted_state"]),
-        type=ConnectorType(row["type"]),
-        create_time=row["create_time"],
-        update_time=row["update_time"],
-        restarts=row["restarts"],
-        apply_set=row["apply_set"],
-    )
-
-
-def _revision(row: _Row) -> Revision:
-    own = {name: row[name] for name in ("sequence", "connector_uid", "connector", "revision", "create_time")}
-    return Revision(**own, config=json.loads(row["config"]), change=history.of_row(row))

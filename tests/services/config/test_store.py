@@ -11,7 +11,8 @@ from rocketconnect_kit.store import database
 from rocketconnect_sdk.sink import Target
 from services.config import tables
 from services.config.domain import Connector, ConnectorType, Draft, WantedState
-from services.config.store import REQUEST_DAYS, ConfigStore
+from services.config.requests import REQUEST_DAYS
+from services.config.store import ConfigStore
 
 
 def draft(name: str, config: dict[str, str] | None = None, request_id: str = "", adopt_uid: str = "") -> Draft:
