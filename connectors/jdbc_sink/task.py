@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from logging import Logger
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from connectors.jdbc import Dialect, Fault, Place
 from connectors.jdbc.dialect import Connection
+from connectors.jdbc_sink.batch import UNCHANGED, Batch, batch_of
 from connectors.jdbc_sink.changes import (
     Changes,
     by_key,
@@ -39,42 +40,10 @@ _NO_VALUES = Schema(Type.STRUCT, optional=True)
 """Of a batch in which no record has a value."""
 _REFUSED = 1000
 """So many values that the database refuses are looked for at once."""
-_UNCHANGED = "header:unchanged"
-"""The header that names the columns of a row whose values are not told."""
 
 
 class _Undo(Exception):
     """Ends a transaction that was but a trial."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """Columns of a DataFrame.
-
-    Attributes:
-        values: The values.
-        topics: Of each.
-        keys: Of each; None: they are not looked at.
-        unchanged: Of each the header `unchanged`; empty: they are not looked at.
-    """
-
-    values: pa.Array
-    topics: Sequence[str]
-    keys: pa.Array | None
-    unchanged: Sequence[str | None]
-
-    def take(self, indexes: Sequence[int]) -> "_Batch":
-        """Some of the records."""
-        # All of one table is the usual case, and copying it costs time.
-        if len(indexes) == len(self.values):
-            return self
-        wanted = pa.array(indexes, pa.int64())
-        return _Batch(
-            self.values.take(wanted),
-            [self.topics[index] for index in indexes],
-            None if self.keys is None else self.keys.take(wanted),
-            [self.unchanged[index] for index in indexes] if self.unchanged else (),
-        )
 
 
 class JdbcTask(DataFrameSinkTask):
@@ -124,7 +93,7 @@ class JdbcTask(DataFrameSinkTask):
     @property
     def columns(self) -> Sequence[str]:
         """See DataFrameSinkTask. Keys and headers cost time."""
-        more = (("key", self._writing.by_key), (_UNCHANGED, self._writing.keyed))
+        more = (("key", self._writing.by_key), (UNCHANGED, self._writing.keyed))
         return ("value", "topic", *(name for name, wanted in more if wanted))
 
     @property
@@ -148,7 +117,7 @@ class JdbcTask(DataFrameSinkTask):
     def write(self, frame: "DataFrame", commit: SinkCommit) -> None:
         """See DataFrameSinkTask."""
         schema = self._schema or self._writing.columns or _schema_of(frame)
-        prepared = self._prepare(_batch(frame.toArrow()), schema)
+        prepared = self._prepare(batch_of(frame.toArrow()), schema)
         try:
             with self._transaction([each.shape.name for each in prepared]) as connection:
                 if not self._store.written(connection, commit):
@@ -226,7 +195,7 @@ class JdbcTask(DataFrameSinkTask):
             return found or [each for name in tables for each in self._dialect.grants(self._connection, name, ["DELETE"])]
         return ()
 
-    def _prepare(self, batch: _Batch, schema: Schema) -> list[Prepared]:
+    def _prepare(self, batch: Batch, schema: Schema) -> list[Prepared]:
         """All that can be known before the transaction.
 
         Raises:
@@ -250,7 +219,7 @@ class JdbcTask(DataFrameSinkTask):
             raise RecordError(msg)
         return prepared
 
-    def _prepare_table(self, name: str, batch: _Batch, schema: Schema, indexes: Sequence[int]) -> Prepared | None:
+    def _prepare_table(self, name: str, batch: Batch, schema: Schema, indexes: Sequence[int]) -> Prepared | None:
         bad: dict[int, str] = {}
         try:
             with self._transaction([name]) as connection:
@@ -390,17 +359,6 @@ class JdbcTask(DataFrameSinkTask):
 def commit_all(connection: Connection) -> None:
     """Invariant 2: from here on the batch is durable, and so are its positions."""
     connection.commit()
-
-
-def _batch(held: pa.Table) -> _Batch:
-    values = held.column("value").combine_chunks()
-    names = held.column_names
-    return _Batch(
-        values,
-        held.column("topic").to_pylist() if "topic" in names else [""] * len(values),
-        held.column("key").combine_chunks() if "key" in names else None,
-        held.column(_UNCHANGED).to_pylist() if _UNCHANGED in names and held.column(_UNCHANGED).null_count < len(values) else (),
-    )
 
 
 def _schema_of(frame: "DataFrame") -> Schema:

@@ -9,17 +9,13 @@ from functools import partial
 from connectors.mysql_cdc_source.binlog.definitions import completed
 from connectors.mysql_cdc_source.binlog.row_reading.table_map import TableMap
 from connectors.mysql_cdc_source.binlog.server import (
-    Connection,
     LogFile,
-    Login,
     Position,
     connected,
     end_of_log,
     gtids_at,
-    is_mariadb,
     is_place,
     log_files,
-    variables_of,
 )
 from connectors.mysql_cdc_source.binlog.stream import BinlogStream
 from connectors.mysql_cdc_source.replicas import name_of, replicas
@@ -28,18 +24,17 @@ from connectors.mysql_cdc_source.rows.current import current_values
 from connectors.mysql_cdc_source.rows.incremental import Incremental, ask
 from connectors.mysql_cdc_source.rows.snapshot import Snapshot, transaction
 from connectors.mysql_cdc_source.rows.text_query import TableAltered
+from connectors.mysql_cdc_source.server import Server, first_place, log_end, watermark_of
 from connectors.mysql_cdc_source.settings import Settings
 from connectors.mysql_cdc_source.streaming import LogReader
 from connectors.mysql_cdc_source.tables import Name, Table, names, now
-from connectors.mysql_cdc_source.watermark import PARTITION, Place, Watermark, behind, file_number, server_of
+from connectors.mysql_cdc_source.watermark import PARTITION, Place, Watermark, behind
 from rocketconnect_sdk.changes.snapshots.incremental import Requests
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
 from rocketconnect_sdk.record import Offset, SourceBatch
 from rocketconnect_sdk.source import SourceTask
 
-_FILE_DIGITS = 6
-_NO_LOG = "none.0"
 _MOST_OFFSET = 1 << 32
 _IDLE_SECONDS = 0.005
 _LOOK_SECONDS = 5.0
@@ -89,12 +84,12 @@ class MysqlCdcTask(SourceTask):
         """All that is held, behind what was given."""
         positions = dict(self._reached)
         login = self._settings.login
-        end = _end(login, needed=self._settings.log)
+        end = log_end(login, needed=self._settings.log)
         with connected(login) as connection:
-            self._server = _Server(connection)
+            self._server = Server(connection)
         self._making = self._settings.making(self._context, positions, mariadb=self._server.mariadb)
         if PARTITION in positions:
-            mark, position = self._resumed(_watermark(positions[PARTITION]))
+            mark, position = self._resumed(watermark_of(positions[PARTITION]))
         else:
             mark, position = None, Position()
         self._requests = Requests(positions)
@@ -110,12 +105,12 @@ class MysqlCdcTask(SourceTask):
         settings = self._settings
         if not settings.snapshot:
             with connected(settings.login) as connection:
-                position = _first(connection) if settings.earliest else end_of_log(connection)
+                position = first_place(connection) if settings.earliest else end_of_log(connection)
                 tables = names(connection, settings.chosen) if settings.incremental else []
             if settings.incremental:
                 self._ask_for(tables)
             return self._server.mark(position, snapshot_done=True), position
-        end = _end(settings.login, needed=settings.log)
+        end = log_end(settings.login, needed=settings.log)
         held, place = transaction(settings.login)
         if mark is None:
             position = place or end
@@ -372,60 +367,3 @@ class MysqlCdcTask(SourceTask):
     def _now(self, name: Name) -> Table | None:
         with connected(self._settings.login) as connection:
             return now(connection, name, self._settings.chosen)
-
-
-class _Server:
-    """What is known of a server.
-
-    Attributes:
-        mariadb: Whether it is MariaDB.
-        identity: Integers that stand for it.
-        era: How many others were read before.
-    """
-
-    def __init__(self, connection: Connection) -> None:
-        self.mariadb = is_mariadb(connection)
-        found = variables_of(connection, "server_uuid", "server_uid", "server_id", "log_bin_basename")
-        # Servers that know of each other have different ids.
-        own = found.get("server_uuid") or found.get("server_uid") or found.get("server_id", "")
-        self.identity = server_of(own)
-        self._base = found.get("log_bin_basename", "").replace("\\", "/").rpartition("/")[2]
-        self.era = 0
-
-    def file(self, number: int) -> str:
-        """The name of a file of the log."""
-        return f"{self._base}.{number:0{_FILE_DIGITS}}"
-
-    def place(self, position: Position) -> Place:
-        """A position that names a file, as a place."""
-        return Place(self.era, file_number(position.file), position.offset)
-
-    def mark(self, position: Position, *, snapshot_done: bool) -> Watermark:
-        """The watermark of a place."""
-        return Watermark(self.place(position), snapshot_done, self.identity, position.gtid_set)
-
-
-def _end(login: Login, *, needed: bool) -> Position:
-    """Where the log ends."""
-    try:
-        with connected(login) as connection:
-            return end_of_log(connection)
-    except PermanentError:
-        # The rows that are there can be had without a log.
-        if needed:
-            raise
-        return Position(_NO_LOG)
-
-
-def _first(connection: Connection) -> Position:
-    """The first place that the server still has."""
-    file = log_files(connection)[0].name
-    return Position(file, 4, gtids_at(connection, file, 4) or "")
-
-
-def _watermark(offset: Offset) -> Watermark:
-    try:
-        return Watermark.of(offset)
-    except ValueError as error:
-        msg = f"the position {list(offset)} of {PARTITION} {error}: put back one that it had, or remove it for a new snapshot"
-        raise PermanentError(msg) from error

@@ -22,8 +22,9 @@ from connectors.mysql_cdc_source.streaming import LogReader
 from connectors.mysql_cdc_source.tables import Name, Table, now
 from connectors.mysql_cdc_source.watermark import Place
 from rocketconnect_sdk.changes.gathered import Row
-from rocketconnect_sdk.changes.snapshots import chunked
-from rocketconnect_sdk.changes.snapshots.chunked import Chunk, Chunks, Reading, Texts, ask_all, key_length_problem, number_of
+from rocketconnect_sdk.changes.snapshots import asking, chunked
+from rocketconnect_sdk.changes.snapshots.asking import ask_all, key_length_problem, number_of
+from rocketconnect_sdk.changes.snapshots.chunked import Chunk, Chunks, Reading, Texts
 from rocketconnect_sdk.changes.snapshots.incremental import Requests, keys_of, partition_of
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import ConnectorError
@@ -168,7 +169,7 @@ class Incremental(Chunks[Table, Places, _Chunk, LogReader]):
 
 def key_problem(table: Table) -> str | None:
     """Why a table can't be read in chunks; None: it can."""
-    if problem := chunked.key_problem(table):
+    if problem := asking.key_problem(table):
         return problem
     columns = {column.name: column for column in table.columns}
     if not keys.is_comparable([columns[name] for name in table.key]):

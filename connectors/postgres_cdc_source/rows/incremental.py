@@ -30,16 +30,8 @@ from connectors.postgres_cdc_source.tables import Name, Table, now
 from connectors.postgres_cdc_source.writers import Writers
 from rocketconnect_sdk.changes.gathered import Row
 from rocketconnect_sdk.changes.snapshots import chunked
-from rocketconnect_sdk.changes.snapshots.chunked import (
-    Chunk,
-    Chunks,
-    Reading,
-    Texts,
-    ask_all,
-    key_length_problem,
-    key_problem,
-    number_of,
-)
+from rocketconnect_sdk.changes.snapshots.asking import ask_all, key_length_problem, key_problem, number_of
+from rocketconnect_sdk.changes.snapshots.chunked import Chunk, Chunks, Reading, Texts
 from rocketconnect_sdk.changes.snapshots.incremental import Requests, keys_of, partition_of
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import ConnectorError

@@ -8,7 +8,9 @@ from uuid import UUID
 
 from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.converters.avro import names
-from rocketconnect_sdk.converters.avro.codec import Codec, Part, array, enumeration, leaf, map_of, mapping, optional, record, union
+from rocketconnect_sdk.converters.avro.codec import Codec
+from rocketconnect_sdk.converters.avro.containers import Part, array, enumeration, map_of, mapping, optional, record, union
+from rocketconnect_sdk.converters.avro.leaves import leaf
 from rocketconnect_sdk.converters.counts import date_of, decimal_number, scaled, time_of, timestamp_of
 from rocketconnect_sdk.converters.registered import MANY, Form
 from rocketconnect_sdk.errors import RecordError

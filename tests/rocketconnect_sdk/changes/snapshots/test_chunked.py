@@ -8,16 +8,8 @@ import pyarrow as pa
 import pytest
 
 from rocketconnect_sdk.changes import ChangeForm, Operation, Origin, TableChanges
-from rocketconnect_sdk.changes.snapshots.chunked import (
-    Chunk,
-    Chunks,
-    Reading,
-    Texts,
-    ask_all,
-    key_length_problem,
-    key_problem,
-    number_of,
-)
+from rocketconnect_sdk.changes.snapshots.asking import ask_all, key_length_problem, key_problem, number_of
+from rocketconnect_sdk.changes.snapshots.chunked import Chunk, Chunks, Reading, Texts
 from rocketconnect_sdk.changes.snapshots.chunks import Window
 from rocketconnect_sdk.changes.snapshots.incremental import Requests, partition_of
 from rocketconnect_sdk.context import TaskContext
