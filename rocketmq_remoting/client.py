@@ -12,21 +12,17 @@ from rocketmq_remoting.batch import EncodedBatch
 from rocketmq_remoting.connections.heartbeat import Heartbeat
 from rocketmq_remoting.connections.network import Lane, Network
 from rocketmq_remoting.errors import (
-    GroupNotFound,
     InvalidRequest,
     NotSent,
     RequestTimeout,
     TopicNotFound,
 )
 from rocketmq_remoting.model import Message, MessageQueue, Permission, SqlFilter
-from rocketmq_remoting.protocol.codes import RequestCode, ResponseCode
+from rocketmq_remoting.offsets import Offsets
 from rocketmq_remoting.protocol.requests import (
-    Request,
     check,
     check_filter_request,
     filter_expression,
-    number,
-    queue_fields,
 )
 from rocketmq_remoting.protocol.signature import Credentials
 from rocketmq_remoting.pulls.pulling import PullLane
@@ -35,12 +31,11 @@ from rocketmq_remoting.sending import Sender, encode_messages
 from rocketmq_remoting.topics import Topics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from types import TracebackType
 
     from rocketmq_remoting.connections.pending import Pending
     from rocketmq_remoting.model import SendReceipt, TagFilter, TlsOptions, TopicConfig, TopicRoute
-    from rocketmq_remoting.protocol.frame import Frame
     from rocketmq_remoting.pulls.pulled import PullResult
 
 T = TypeVar("T")
@@ -94,6 +89,7 @@ class Client:
             raise
         self._topics = Topics(self._network, self._routes, max(timeout, 5.0))
         self._heartbeat = Heartbeat(self._network, self._routes, self.client_id, group, _HEARTBEAT_INTERVAL)
+        self._offsets = Offsets(self._routes, self._heartbeat, timeout)
         self._sender = Sender(self._network, self._routes, group)
         self._barrier_brokers: set[str] = set()
         self._checked_filters: set[tuple[str, SqlFilter]] = set()
@@ -264,56 +260,30 @@ class Client:
         if key not in self._checked_filters:
             what = f"filter {message_filter.expression!r} on topic {queue.topic}"
             request = check_filter_request(self.client_id, group, queue.topic, message_filter)
-            self._submit(queue, request, lambda frame: check(frame, what), self._timeout, what).result()
+            self._routes.submit(queue.broker, request, lambda frame: check(frame, what), timeout=self._timeout, what=what).result()
             self._checked_filters.add(key)
 
     # --- offsets
 
     def min_offset(self, queue: MessageQueue) -> int:
         """Return the offset of the first message that the queue still has."""
-        # The empty queue of a batch topic answers -1, from where nothing can be pulled.
-        return max(0, self._offset(queue, RequestCode.GET_MIN_OFFSET, "minimum offset of"))
+        return self._offsets.first(queue)
 
     def max_offset(self, queue: MessageQueue) -> int:
         """Return the offset that the next message will get; it lags behind sends by the broker's dispatch."""
-        return self._offset(queue, RequestCode.GET_MAX_OFFSET, "maximum offset of")
+        return self._offsets.end(queue)
 
     def offset_by_time(self, queue: MessageQueue, timestamp_ms: int) -> int:
         """Return the offset of the first message stored at or after a time, in milliseconds since 1970."""
-        return self._offset(queue, RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, "offset by time of", timestamp=str(timestamp_ms))
+        return self._offsets.by_time(queue, timestamp_ms)
 
     def committed_offset(self, group: str, queue: MessageQueue) -> int | None:
         """Return the offset that a consumer group goes on from, None if it never committed one."""
-        what = f"offset of group {group} in {_name(queue)}"
-
-        def read(frame: Frame) -> int | None:
-            return None if frame.code == ResponseCode.QUERY_NOT_FOUND else number(check(frame, what), "offset")
-
-        fields = queue_fields(queue, consumerGroup=group, setZeroIfNotFound="false")
-        request = Request(RequestCode.QUERY_CONSUMER_OFFSET, fields)
-        return self._submit(queue, request, read, self._timeout, what).result()
+        return self._offsets.committed(group, queue)
 
     def commit_offset(self, group: str, queue: MessageQueue, offset: int) -> None:
         """Set the offset that a consumer group goes on from; RocketMQ's tools show lag by it."""
-        self._heartbeat.subscribe(group, queue.topic)
-        what = f"commit of group {group} in {_name(queue)}"
-        fields = queue_fields(queue, consumerGroup=group, commitOffset=str(offset))
-        request = Request(RequestCode.UPDATE_CONSUMER_OFFSET, fields)
-
-        def commit() -> None:
-            self._submit(queue, request, lambda frame: check(frame, what), self._timeout, what).result()
-
-        try:
-            commit()
-        except GroupNotFound:
-            # A broker that creates groups on its own does so at the first heartbeat or pull.
-            self._heartbeat.beat()
-            commit()
-
-    def _offset(self, queue: MessageQueue, code: RequestCode, of: str, **more: str) -> int:
-        what = f"{of} {_name(queue)}"
-        request = Request(code, queue_fields(queue, **more))
-        return self._submit(queue, request, lambda frame: number(check(frame, what), "offset"), self._timeout, what).result()
+        self._offsets.commit(group, queue, offset)
 
     # --- topics
 
@@ -424,22 +394,3 @@ class Client:
                 raise RequestTimeout(msg)
             time.sleep(pause)
             pause = min(pause * 2, 0.05)
-
-    def _submit(
-        self,
-        queue: MessageQueue,
-        request: Request,
-        read: Callable[[Frame], T],
-        timeout: float,
-        what: str,
-    ) -> Pending[T]:
-        address = self._routes.master(queue.broker)
-        try:
-            return self._network.submit(address, request, read, timeout=timeout, what=what)
-        except NotSent:
-            self._routes.doubt(queue.broker)
-            raise
-
-
-def _name(queue: MessageQueue) -> str:
-    return f"{queue.topic}/{queue.broker}/{queue.queue_id}"

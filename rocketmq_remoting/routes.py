@@ -11,6 +11,7 @@ from rocketmq_remoting.connections.network import split_address
 from rocketmq_remoting.errors import (
     InvalidRequest,
     NameServersUnavailable,
+    NotSent,
     RetriableError,
     RocketMQError,
     TopicNotFound,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from rocketmq_remoting.connections.network import Network
+    from rocketmq_remoting.connections.pending import Pending
     from rocketmq_remoting.model import BrokerData, TopicRoute
     from rocketmq_remoting.protocol.frame import Frame
 
@@ -117,6 +119,24 @@ class Routes:
         """Ask for this broker's address again next time, as after a failed connection."""
         with self._lock:
             self._doubted.add(broker)
+
+    def submit(
+        self,
+        broker: str,
+        request: Request,
+        read: Callable[[Frame], T],
+        *,
+        timeout: float,
+        what: str,
+        not_after: float | None = None,
+    ) -> Pending[T]:
+        """Write a request to a broker group's master and return its future answer; arguments and errors as `Connection.submit`."""
+        address = self.master(broker)
+        try:
+            return self._network.submit(address, request, read, timeout=timeout, what=what, not_after=not_after)
+        except NotSent:
+            self.doubt(broker)
+            raise
 
     def _remember(self, brokers: Iterable[BrokerData]) -> None:
         for broker in brokers:

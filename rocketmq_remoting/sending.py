@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rocketmq_remoting.batch import encode_batch
 from rocketmq_remoting.connections.clock import boot_seconds
-from rocketmq_remoting.errors import InvalidRequest, NotSent, OutcomeUnknown, Refused
+from rocketmq_remoting.errors import InvalidRequest, OutcomeUnknown, Refused
 from rocketmq_remoting.protocol.codes import ResponseCode
 from rocketmq_remoting.protocol.properties import UniqueKeys, message_properties
 from rocketmq_remoting.protocol.requests import read_receipt, send_batch_request, send_request
@@ -59,13 +59,8 @@ class Sender:
                 self._routes.forget_topic(queue.topic)
             return read_receipt(frame, queue, count)
 
-        address = self._routes.master(queue.broker)
         what = f"send to {queue.topic}/{queue.broker}/{queue.queue_id}"
-        try:
-            return self._network.submit(address, request, read, timeout=timeout, what=what, not_after=not_after)
-        except NotSent:
-            self._routes.doubt(queue.broker)
-            raise
+        return self._routes.submit(queue.broker, request, read, timeout=timeout, what=what, not_after=not_after)
 
     def confirmed(
         self,
