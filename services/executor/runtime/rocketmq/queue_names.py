@@ -1,4 +1,4 @@
-"""Queues as text, and what can be learnt by reading one: which of a connector's records are there already."""
+"""Queues as texts: topic/broker/number."""
 
 from rocketmq_remoting.model import MessageQueue
 
