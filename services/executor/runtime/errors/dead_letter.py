@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from rocketconnect_sdk.letters.dead_letters import PREFIX, STAGES, own_properties
 from rocketconnect_sdk.record import NO_HEADERS
-from services.executor.runtime.errors.failure import _SEPARATORS, Failure
+from services.executor.runtime.errors.failure import SEPARATORS, Failure
 from services.executor.secrets.resolving import hide
 
 _PROPERTIES_LIMIT = 32_767
@@ -57,7 +57,7 @@ def dead_letter(
     properties: dict[str, str] = {}
     left = _PROPERTIES_LIMIT - _FREE_FOR_OTHERS - sum(_size(name, value) for name, value in kept.items())
     for name, value in said.items():
-        clean = _SEPARATORS.sub(" ", value)
+        clean = SEPARATORS.sub(" ", value)
         name_length = len(PREFIX) + len(name) + 2
         encoded = clean.encode(errors="replace")[: max(0, left - name_length)]
         if encoded:

@@ -13,10 +13,10 @@ from rocketconnect_sdk.columns.misfit import misfit
 from rocketconnect_sdk.record import Offset, Rejected
 from rocketconnect_sdk.schema import Schema
 
-_SEPARATORS = re.compile("[\x00-\x02]")
+SEPARATORS = re.compile("[\x00-\x02]")
 _TRACE_CHARACTERS = 8_000
 _CAUSES = 5
-_ADVICE = (
+ADVICE = (
     "Correct the record or the configuration, or let bad records go with errors.tolerance=all "
     "(and keep them with errors.deadletterqueue.topic.name)"
 )

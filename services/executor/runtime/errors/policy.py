@@ -4,7 +4,7 @@ import shlex
 from dataclasses import dataclass
 
 from rocketconnect_sdk.options import Config
-from services.executor.runtime.errors.failure import _ADVICE, Failure
+from services.executor.runtime.errors.failure import ADVICE, Failure
 
 
 class RecordFailed(Exception):
@@ -67,7 +67,7 @@ class ErrorPolicy:
         """
         if self.tolerant:
             return
-        msg = f"{place}: {failure.stage.value}: {failure.error}: {failure.message}. {failure.advice or _ADVICE}"
+        msg = f"{place}: {failure.stage.value}: {failure.error}: {failure.message}. {failure.advice or ADVICE}"
         if skipping:
             command = f"rocketconnect position set {self.connector} {shlex.quote(skipping)} --restart"
             msg += f". To leave out this record alone: `{command}`"

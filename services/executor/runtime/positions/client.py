@@ -20,7 +20,7 @@ from rocketconnect_sdk.record import Offset
 from services.executor.contract.endpoints import Endpoints
 from services.executor.contract.task import TaskSpec
 
-_CALL_SECONDS = 5.0
+CALL_SECONDS = 5.0
 
 
 class Fenced(Exception):
@@ -102,7 +102,7 @@ class PositionClient:
         with _errors():
             request = wire.OpenTaskRequest(fence=self._fence, revision=self._revision)
             request.send_deadline.FromTimedelta(self._send_deadline)
-            answer = self._stub.OpenTask(request, timeout=_CALL_SECONDS)
+            answer = self._stub.OpenTask(request, timeout=CALL_SECONDS)
         self._known = {position.partition: position.offset for position in answer.positions}
         positions = {
             position.partition: Stored(
@@ -113,7 +113,7 @@ class PositionClient:
         return Opened(positions, answer.wait.ToTimedelta() / timedelta(seconds=1), answer.clean, answer.incarnation)
 
     def commit(
-        self, updates: Mapping[str, Stored], *, clean: bool = False, seconds: float = _CALL_SECONDS
+        self, updates: Mapping[str, Stored], *, clean: bool = False, seconds: float = CALL_SECONDS
     ) -> "grpc.Future[wire.CommitPositionsResponse]":
         """Begins to store positions, all or none, within so many seconds. See `settled` for how it ended."""
         request = wire.CommitPositionsRequest(fence=self._fence, clean=clean)

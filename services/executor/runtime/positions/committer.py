@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from services.executor.runtime.positions.client import _CALL_SECONDS, PositionClient, PositionsAway, Stored
+from services.executor.runtime.positions.client import CALL_SECONDS, PositionClient, PositionsAway, Stored
 from services.executor.runtime.task.backoff import Backoff
 
 if TYPE_CHECKING:
@@ -113,10 +113,10 @@ class Committer:
                 return False
             if self.trouble:
                 time.sleep(min(self._backoff.pause(), max(0.0, until - time.monotonic())))
-            self._begin(clean=clean, seconds=min(_CALL_SECONDS, max(0.0, until - time.monotonic())))
+            self._begin(clean=clean, seconds=min(CALL_SECONDS, max(0.0, until - time.monotonic())))
             finished = not self._waiting
 
-    def _begin(self, *, clean: bool = False, seconds: float = _CALL_SECONDS) -> None:
+    def _begin(self, *, clean: bool = False, seconds: float = CALL_SECONDS) -> None:
         """Begins the next commit, or the one whose outcome is not known again, as it was; `clean` goes with the last one."""
         if not self._under_way:
             self._under_way, self._waiting = _first(self._waiting)

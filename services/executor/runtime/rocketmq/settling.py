@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.model import MessageQueue
-from services.executor.runtime.rocketmq.tail import _BARRIER_SECONDS
+from services.executor.runtime.rocketmq.tail import BARRIER_SECONDS
 
 BROKER_SETTLES = 0.5
 """Seconds: a broker that answers has by then worked off, or refused, whatever reached it before (it refuses requests that waited
@@ -22,9 +22,9 @@ def settle(client: Client, brokers: Iterable[str], pause: Callable[[float], obje
         RetriableError: a broker is away; call it again.
     """
     for broker in sorted(set(brokers)):
-        client.barrier(broker, _BARRIER_SECONDS)
+        client.barrier(broker, BARRIER_SECONDS)
         pause(BROKER_SETTLES)
-        client.barrier(broker, _BARRIER_SECONDS)
+        client.barrier(broker, BARRIER_SECONDS)
 
 
 def settled_end(client: Client, queue: MessageQueue, known: int, pause: Callable[[float], object]) -> int:

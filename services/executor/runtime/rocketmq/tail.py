@@ -21,7 +21,7 @@ _STREAM = b"\xff\xff\xff\xff"
 _PULL_SECONDS = 1.0
 
 
-_BARRIER_SECONDS = 5.0
+BARRIER_SECONDS = 5.0
 
 
 _BEFORE_A_LOST_END = 200_000
