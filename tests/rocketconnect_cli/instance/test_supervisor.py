@@ -145,7 +145,7 @@ def test_one_interrupt_drains_and_a_second_one_stops_at_once(tmp_path: Path, sig
     code = f"""
 import os, sys, time
 from pathlib import Path
-sys.path.insert(0, {str(Path(__file__).parents[2])!r})
+sys.path.insert(0, {str(Path(__file__).parents[3])!r})
 from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_cli.instance.process import Process
 from rocketconnect_cli.instance.supervisor import Supervisor

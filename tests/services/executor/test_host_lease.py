@@ -11,7 +11,7 @@ import socket, sys, time
 from rocketconnect_kit.clock import boot_seconds
 from services.executor.host.line import Line
 from services.executor.host.tasks import Tasks
-from services.executor.runtime.task import Endpoints
+from services.executor.contract.endpoints import Endpoints
 
 ours, theirs = socket.socketpair()
 tasks = Tasks(Line(ours))

@@ -13,7 +13,7 @@ from services.executor.runtime.task.control import TaskControl
 from services.executor.worker import membership, worker
 from services.executor.worker.lifecycle import Policy
 
-COMPOSE = Path(__file__).parents[3] / "deploy/compose/compose.yaml"
+COMPOSE = Path(__file__).parents[4] / "deploy/compose/compose.yaml"
 
 
 @pytest.mark.parametrize("total", [0.5, 2.0, 10.0, EXECUTOR_SECONDS, topology.EXECUTOR_DRAIN_SECONDS, 3600.0])

@@ -21,7 +21,7 @@ sys.stdin.read()
 def live(worker: str, folder: Path) -> "subprocess.Popen[str]":
     """A process of the worker, which lives until it is killed or its input is closed."""
     arguments = [sys.executable, "-c", _LIVE, worker, str(folder)]
-    return subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[3])
+    return subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[4])
 
 
 def said(process: "subprocess.Popen[str]") -> list[str]:
