@@ -4,8 +4,7 @@ from typing import Annotated
 
 import typer
 
-from rocketconnect_cli import secret
-from rocketconnect_cli.commands import cluster, connector, plugins, position, worker
+from rocketconnect_cli.commands import cluster, connector, plugins, position, secret, worker
 from rocketconnect_cli.commands.apply import apply
 from rocketconnect_cli.commands.dead_letters import dlq
 from rocketconnect_cli.commands.preview import preview

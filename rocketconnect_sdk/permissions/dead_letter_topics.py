@@ -7,7 +7,8 @@ has started, nothing is limited.
 
 import os
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
+
+from rocketconnect_sdk.permissions.names import is_named
 
 DEAD_LETTER_TOPICS = "ROCKETCONNECT_DEAD_LETTER_TOPICS"
 """Patterns of names, separated by commas."""
@@ -18,8 +19,12 @@ USUAL = "*dlq*,*dead-letter*,*dead_letter*,*deadletter*"
 
 def may_hold_dead_letters(topic: str, patterns: str) -> bool:
     """Whether patterns allow a topic; capital letters make no difference."""
-    name = topic.casefold()
-    return any(fnmatchcase(name, pattern.strip().casefold()) for pattern in patterns.split(",") if pattern.strip())
+    return is_named(topic.casefold(), patterns.casefold())
+
+
+def setting_said(patterns: str) -> str:
+    """What operators have to know of the setting: its names, and what it allows."""
+    return f"--dead-letter-topics ({DEAD_LETTER_TOPICS}) {f'names those like {patterns}' if patterns.strip() else 'names none'}"
 
 
 def problem(topic: str, environment: Mapping[str, str] = os.environ) -> str | None:
@@ -27,5 +32,4 @@ def problem(topic: str, environment: Mapping[str, str] = os.environ) -> str | No
     patterns = environment.get(DEAD_LETTER_TOPICS)
     if patterns is None or may_hold_dead_letters(topic, patterns):
         return None
-    allowed = f"names those like {patterns}" if patterns.strip() else "names none"
-    return f"is not a topic that this executor lets dead letters go to: its --dead-letter-topics ({DEAD_LETTER_TOPICS}) {allowed}"
+    return f"is not a topic that this executor lets dead letters go to: its {setting_said(patterns)}"

@@ -13,7 +13,7 @@ from services.config.domain import Connector, ConnectorType, Draft, WantedState
 REQUEST_DAYS = 7
 """For so long the same request id is the same create."""
 
-_MICROSECONDS_A_DAY = 24 * 3600 * 1_000_000
+MICROSECONDS_A_DAY = 24 * 3600 * 1_000_000
 
 
 def answered(connection: sa.Connection, draft: Draft) -> Connector | None:
@@ -37,7 +37,7 @@ def answered(connection: sa.Connection, draft: Draft) -> Connector | None:
 
 def remember(connection: sa.Connection, now: int, draft: Draft, connector: Connector) -> None:
     """Keep what a create is answered, and forget what is older than REQUEST_DAYS."""
-    old = tables.requests.c.create_time < now - REQUEST_DAYS * _MICROSECONDS_A_DAY
+    old = tables.requests.c.create_time < now - REQUEST_DAYS * MICROSECONDS_A_DAY
     connection.execute(tables.requests.delete().where(old))
     values = {
         "request_id": draft.request_id,

@@ -47,7 +47,6 @@ from services.config.rows import (
 )
 from services.config.signature import Signature
 
-_MICROSECONDS_A_DAY = 24 * 3600 * 1_000_000
 _NOBODY = Signature("")
 _WANTING = {WantedState.RUNNING: Action.RESUME, WantedState.PAUSED: Action.PAUSE, WantedState.STOPPED: Action.STOP}
 
@@ -347,7 +346,7 @@ class ConfigStore:
         now = self._now()
         values = {"address": address, "plugins": dump_config(plugins), "aliases": dump_config(aliases), "update_time": now}
         with writing(self._engine) as connection:
-            connection.execute(tables.workers.delete().where(tables.workers.c.update_time < now - _MICROSECONDS_A_DAY))
+            connection.execute(tables.workers.delete().where(tables.workers.c.update_time < now - requests.MICROSECONDS_A_DAY))
             upsert(connection, tables.workers, [{"worker_id": worker_id, **values}])
 
     def workers(self, newer_than_seconds: float) -> list[Worker]:

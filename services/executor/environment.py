@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from rocketconnect_sdk.permissions.names import is_named
+
 VARIABLES = "ROCKETCONNECT_SECRET_VARIABLES"
 """Names of variables that `${env:NAME}` may stand for, separated by commas; `*` stands for any characters."""
 
@@ -65,8 +67,7 @@ def of_hosts(environment: Mapping[str, str], told: Mapping[str, str]) -> dict[st
 
 def may_be_named(name: str, variables: str) -> bool:
     """Whether connectors may ask for this variable. Never for what the services of this product are told."""
-    patterns = filter(None, (pattern.strip() for pattern in variables.split(",")))
-    return not name.startswith(_OWN) and any(fnmatchcase(name, pattern) for pattern in patterns)
+    return not name.startswith(_OWN) and is_named(name, variables)
 
 
 def folders(text: str) -> list[Path]:

@@ -11,7 +11,7 @@ from rocketconnect_sdk.converters.protobuf import fields, files, names, values
 from rocketconnect_sdk.converters.protobuf.fields import Element, Slot
 from rocketconnect_sdk.converters.protobuf.files import Descriptor, FieldDescriptor, FileDescriptor
 from rocketconnect_sdk.converters.protobuf.layout import VALUES, layout_of, varint
-from rocketconnect_sdk.converters.protobuf_wire import check_all_read, wire_message
+from rocketconnect_sdk.converters.protobuf.wire import check_all_read, wire_message
 from rocketconnect_sdk.converters.registered import MANY, Form
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import STRING, Default, Field, Schema, Type, Unit

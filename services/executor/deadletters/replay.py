@@ -8,7 +8,7 @@ from rocketconnect.connector.v1 import connector_pb2 as connectors
 
 from rocketconnect_kit.errors import FailedPrecondition
 from rocketconnect_sdk.letters.dead_letters import REPLAY_TOPIC, Filter, Spans, format_spans, replay_topic
-from rocketconnect_sdk.permissions.dead_letter_topics import DEAD_LETTER_TOPICS, may_hold_dead_letters
+from rocketconnect_sdk.permissions.dead_letter_topics import may_hold_dead_letters, setting_said
 
 PLUGIN = "dead_letter_source"
 _LONGEST_NAME = 128
@@ -88,8 +88,7 @@ def target(failed: connectors.Connector, to: str, allowed: str) -> str:
     own = _own_target(failed)
     if to and to != own and not may_hold_dead_letters(to, allowed):
         message = (
-            f"dead letters may not be sent to topic {to!r}: the executors' --dead-letter-topics ({DEAD_LETTER_TOPICS}) "
-            f"{f'names those like {allowed}' if allowed.strip() else 'names none'}; their operator can add it there"
+            f"dead letters may not be sent to topic {to!r}: the executors' {setting_said(allowed)}; their operator can add it there"
         )
         raise FailedPrecondition("REPLAY_TARGET_NOT_ALLOWED", message, topic=to)
     if to or own:

@@ -8,7 +8,8 @@ services.executor.environment puts that into the environment of this process, an
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from urllib.parse import quote
 
 from rocketconnect_sdk.errors import ConfigError, Problem, SystemAway
@@ -59,6 +60,19 @@ def remember(value: str) -> None:
     _redactor.add(value)
 
 
+def _finder(environment: Mapping[str, str]) -> Callable[[str, str], str]:
+    """Finds the secret of a kind and a name, and remembers it: once, though a configuration has it as a value and as a text."""
+    known = providers(environment)
+
+    @cache
+    def find(kind: str, name: str) -> str:
+        value = known[kind].look_up(name)
+        remember(value)
+        return value
+
+    return find
+
+
 def resolve(config: Config, environment: Mapping[str, str] = os.environ) -> Config:
     """Return a parsed configuration with every reference in it replaced by what it stands for.
 
@@ -69,19 +83,17 @@ def resolve(config: Config, environment: Mapping[str, str] = os.environ) -> Conf
         SystemAway: what a reference stands for can't be told now.
     """
     problems: list[Problem] = []
-    known = providers(environment)
+    found_by = _finder(environment)
 
     def text(key: str, value: str) -> str:
         return REFERENCE.sub(lambda match: one(key, match), value)
 
     def one(key: str, reference: "re.Match[str]") -> str:
         try:
-            value = known[reference[1]].look_up(reference[2])
+            return found_by(reference[1], reference[2])
         except Unresolved as error:
             problems.append(Problem(key, reference[0], error.reason, error.fix))
             return ""
-        _redactor.add(value)
-        return value
 
     def parsed(key: str, value: object) -> object:
         if isinstance(value, str):
@@ -101,15 +113,13 @@ def resolve(config: Config, environment: Mapping[str, str] = os.environ) -> Conf
 
 def resolve_known(config: Config, environment: Mapping[str, str] = os.environ) -> Config:
     """The same for a check, before any task runs: what stands for nothing here, or can't be told now, stays a reference."""
-    known = providers(environment)
+    found_by = _finder(environment)
 
     def one(reference: "re.Match[str]") -> str:
         try:
-            value = known[reference[1]].look_up(reference[2])
+            return found_by(reference[1], reference[2])
         except (Unresolved, SystemAway):
             return reference[0]
-        _redactor.add(value)
-        return value
 
     return config.replaced(lambda text: REFERENCE.sub(one, text))
 

@@ -1,10 +1,10 @@
 """`${keystore:NAME}`: secrets that the config service keeps sealed, and that are opened here."""
 
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from rocketconnect_sdk.errors import SystemAway
+from rocketconnect_sdk.permissions.names import is_named
 from services.executor.secrets.keystore_access import CONFIG_ADDRESS, KEYS, NAMES, TLS_CA, TLS_CERT, TLS_KEY
 from services.executor.secrets.providers.provider import Unresolved
 
@@ -32,7 +32,7 @@ class Keystore:
                 reason="stands for a secret in the keystore, of which this executor lets no connector read any: it has no keys",
                 fix=f"Start the executor with the --keystore-keys (or {KEYS}) of the config service.",
             )
-        if not any(fnmatchcase(name, pattern.strip()) for pattern in allowed.split(",")):
+        if not is_named(name, allowed):
             raise Unresolved(
                 reason="stands for a secret in the keystore that this executor lets no connector read",
                 fix=f"Add {name} to the executor's --keystore-names (or {NAMES}), and start it again.",
