@@ -1,9 +1,11 @@
 """What flows: records, in batches, as columns. rocketconnect_sdk.arrow makes batches from tables, and tables from batches."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Any
 
+from rocketconnect_sdk.columns.compact import concatenated, picked
 from rocketconnect_sdk.schema import Schema
 
 Offset = tuple[int, ...]
@@ -34,9 +36,16 @@ class Rejected:
     advice: str = ""
 
 
+_SOURCE_COLUMNS = ("values", "offsets", "keys", "timestamps_ms", "headers", "topics", "properties")
+_SINK_COLUMNS = ("values", "offsets", "keys", "timestamps_ms", "headers", "rows")
+
+
 @dataclass(slots=True)
 class SourceBatch:
     """Records of one source partition in their order, as columns of equal length.
+
+    A column is any sequence. A Column or Texts (rocketconnect_sdk.columns.compact) is held without an object for each value, and
+    stays so until somebody asks for a value: the way of tables.
 
     Attributes:
         partition: The source partition, at most 1,024 characters, without control characters.
@@ -72,10 +81,21 @@ class SourceBatch:
         """How many records it holds."""
         return len(self.values)
 
+    def take(self, places: Sequence[int]) -> "SourceBatch":
+        """Some of the records, by their places here, increasing; the others are left out: its end is the end of this batch."""
+        end = self.end or self.offsets[-1]
+        return replace(self, **_some(self, _SOURCE_COLUMNS, places), size=_share(self.size, len(places), len(self)), end=end)
+
+    def slice(self, start: int, stop: int) -> "SourceBatch":
+        """The records from `start` up to `stop`, at most the last; its end is its last record, and this batch's at the last one."""
+        places = range(start, min(stop, len(self)))
+        end = self.end if places.stop == len(self) else ()
+        return replace(self, **_some(self, _SOURCE_COLUMNS, places), size=_share(self.size, len(places), len(self)), end=end)
+
 
 @dataclass(slots=True)
 class SinkBatch:
-    """Records of one queue in their order, as columns of equal length: what a record sink writes.
+    """Records of one queue in their order, as columns of equal length: what a record sink writes. Columns as of a SourceBatch.
 
     Attributes:
         queue: "topic/broker/queue".
@@ -106,3 +126,35 @@ class SinkBatch:
     def __len__(self) -> int:
         """How many records it holds."""
         return len(self.values)
+
+    def take(self, places: Sequence[int]) -> "SinkBatch":
+        """Some of the records, by their places here, increasing."""
+        return replace(self, **_some(self, _SINK_COLUMNS, places), size=_share(self.size, len(places), len(self)))
+
+    def slice(self, start: int, stop: int) -> "SinkBatch":
+        """The records from `start` up to `stop`, at most the last. Of Arrow's columns nothing is copied."""
+        return self.take(range(start, min(stop, len(self))))
+
+    @staticmethod
+    def concat(batches: Sequence["SinkBatch"]) -> "SinkBatch":
+        """Batches of one queue and one schema as one, at least one. Records of a batch without keys, times, headers have none."""
+        first = batches[0]
+        if len(batches) == 1:
+            return first
+        columns: dict[str, Any] = {name: _joined([getattr(batch, name) for batch in batches], batches) for name in _SINK_COLUMNS}
+        schema = next((batch.schema for batch in batches if batch.schema is not None), None)
+        return replace(first, **columns, schema=schema, size=sum(batch.size for batch in batches))
+
+
+def _some(batch: SourceBatch | SinkBatch, names: Sequence[str], places: Sequence[int]) -> dict[str, Any]:
+    return {name: picked(column, places) for name in names if (column := getattr(batch, name)) is not None}
+
+
+def _share(size: int, part: int, whole: int) -> int:
+    return size * part // whole if whole else 0
+
+
+def _joined(columns: Sequence[Sequence[object] | None], batches: Sequence[SinkBatch]) -> Sequence[object] | None:
+    if all(column is None for column in columns):
+        return None
+    return concatenated([[None] * len(batch) if column is None else column for column, batch in zip(columns, batches, strict=True)])

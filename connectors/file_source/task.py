@@ -6,7 +6,6 @@ import stat
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from glob import glob, has_magic  # Path.glob takes no absolute patterns
 from pathlib import Path
 
@@ -198,7 +197,7 @@ class FileSourceTask(SourceTask):
     def _first_piece(self, batch: SourceBatch) -> SourceBatch:
         most = max(1, self._context.batch_records)
         if len(batch) > most:
-            self._ready.extend(_part(batch, begin, begin + most) for begin in range(0, len(batch), most))
+            self._ready.extend(batch.slice(begin, begin + most) for begin in range(0, len(batch), most))
             return self._ready.popleft()
         return batch
 
@@ -313,13 +312,3 @@ def _size(path: Path) -> int | None:
         return path.stat().st_size
     except OSError:
         return None
-
-
-def _part(batch: SourceBatch, begin: int, end: int) -> SourceBatch:
-    return replace(
-        batch,
-        values=batch.values[begin:end],
-        offsets=batch.offsets[begin:end],
-        keys=None if batch.keys is None else batch.keys[begin:end],
-        size=batch.size * (min(end, len(batch)) - begin) // len(batch),
-    )

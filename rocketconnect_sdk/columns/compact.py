@@ -4,8 +4,6 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any, TypeVar, cast, overload
 
-from rocketconnect_sdk.record import Offset
-
 T = TypeVar("T")
 
 
@@ -63,7 +61,7 @@ class Texts(Sequence[str]):
         return repr(list(self))
 
 
-class Numbers(Sequence[Offset]):
+class Numbers(Sequence[tuple[int, ...]]):
     """Offsets of one integer each, held as integers. Immutable by convention."""
 
     __slots__ = ("integers",)
@@ -76,14 +74,14 @@ class Numbers(Sequence[Offset]):
         return len(self.integers)
 
     @overload
-    def __getitem__(self, index: int) -> Offset: ...
+    def __getitem__(self, index: int) -> tuple[int, ...]: ...
     @overload
     def __getitem__(self, index: slice) -> "Numbers": ...
-    def __getitem__(self, index: int | slice) -> "Offset | Numbers":
+    def __getitem__(self, index: int | slice) -> "tuple[int, ...] | Numbers":
         """One of them, or some."""
         return Numbers(self.integers[index]) if isinstance(index, slice) else (self.integers[index],)
 
-    def __iter__(self) -> Iterator[Offset]:
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
         """One after the other."""
         return zip(self.integers)
 
@@ -154,7 +152,9 @@ class Column(Sequence[object]):
 
 
 def picked(column: Sequence[T], places: Sequence[int]) -> Sequence[T]:
-    """The elements of a column at these places, in this order; held as they were."""
+    """The elements of a column at these places, in this order; held as they were. A range of places copies nothing of Arrow's."""
+    if isinstance(places, range) and places.step == 1:
+        return column if len(places) == len(column) else column[places.start : places.stop]
     if isinstance(column, Column):
         import pyarrow as pa
 
@@ -167,12 +167,18 @@ def picked(column: Sequence[T], places: Sequence[int]) -> Sequence[T]:
 
 
 def concatenated(columns: Sequence[Sequence[T]]) -> Sequence[T]:
-    """The elements of columns of one schema, one column behind the other; held as they were where all are Columns."""
-    held = [column.array for column in columns if isinstance(column, Column)]
-    if len(held) == len(columns):
-        import pyarrow as pa
+    """The elements of columns of one schema, one column behind the other; held as they were where all are held alike."""
+    kinds = set(map(type, columns))
+    if kinds == {Column}:
+        arrays = [cast("Column", column).array for column in columns]
+        if len({array.type for array in arrays}) == 1:
+            import pyarrow as pa
 
-        return cast("Sequence[T]", Column(pa.concat_arrays(held)))
+            return cast("Sequence[T]", Column(pa.concat_arrays(arrays)))
+    if kinds == {Texts}:
+        return cast("Sequence[T]", Texts(list(chain.from_iterable(cast("Texts", column).utf8 for column in columns))))
+    if kinds == {Numbers}:
+        return cast("Sequence[T]", Numbers(list(chain.from_iterable(cast("Numbers", column).integers for column in columns))))
     return list(chain.from_iterable(columns))
 
 

@@ -193,7 +193,8 @@ class DirectRun:
         key = mark_key(self._around.spec.connector_uid, batch.partition)
         moved = {key: SourceMark(self._around.spec.epoch, before.incarnation, end)} if end > highest else {}
         until = before.until + len(kept) + len(bad)
-        return Part(batch.partition, before.until, until, moved, _records(batch, kept), len(batch), doubles, bad, now, error)
+        records = _records(batch if len(kept) == len(batch) else batch.take(kept))
+        return Part(batch.partition, before.until, until, moved, records, len(batch), doubles, bad, now, error)
 
     def _put(self, partition: str) -> None:
         position = self._positions[partition]
@@ -212,15 +213,15 @@ def _place(record: BadRecord) -> str:
     return place_of(record.queue, (record.offset,))
 
 
-def _records(batch: SourceBatch, kept: Sequence[int]) -> SinkBatch:
+def _records(batch: SourceBatch) -> SinkBatch:
     return SinkBatch(
         batch.partition,
         "",
-        [batch.values[i] for i in kept],
-        [batch.offsets[i][-1] for i in kept],
-        None if batch.keys is None else [batch.keys[i] for i in kept],
-        None if batch.timestamps_ms is None else [batch.timestamps_ms[i] for i in kept],
-        None if batch.headers is None else [batch.headers[i] for i in kept],
+        batch.values,
+        [offset[-1] for offset in batch.offsets],
+        batch.keys,
+        batch.timestamps_ms,
+        batch.headers,
         batch.schema,
         batch.size,
     )

@@ -1,10 +1,8 @@
 """How a sink task writes a batch: natively, or with Spark."""
 
 from collections.abc import Callable, Sequence
-from itertools import chain
 from typing import Protocol
 
-from rocketconnect_sdk.columns.compact import Texts
 from rocketconnect_sdk.errors import RecordRefused
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.sink import Receipt, RecordSinkTask, SinkCommit, SinkWriter
@@ -104,39 +102,4 @@ def by_queue(parts: Sequence[Part]) -> list[SinkBatch]:
     for part in parts:
         if len(part.records):
             held.setdefault(part.queue, []).append(part.records)
-    return [_join(batches) for batches in held.values()]
-
-
-def _join(batches: Sequence[SinkBatch]) -> SinkBatch:
-    first = batches[0]
-    if len(batches) == 1:
-        return first
-    return SinkBatch(
-        first.queue,
-        first.topic,
-        _values(batches),
-        list(chain.from_iterable(batch.offsets for batch in batches)),
-        _optional([batch.keys for batch in batches], batches),
-        None if first.timestamps_ms is None else list(chain.from_iterable(batch.timestamps_ms or () for batch in batches)),
-        None if first.headers is None else [headers for batch in batches for headers in batch.headers or ()],
-        next((batch.schema for batch in batches if batch.schema is not None), None),
-        sum(batch.size for batch in batches),
-        None if first.rows is None else list(chain.from_iterable(batch.rows or () for batch in batches)),
-    )
-
-
-def _values(batches: Sequence[SinkBatch]) -> Sequence[object]:
-    texts = [batch.values for batch in batches if isinstance(batch.values, Texts)]
-    if len(texts) == len(batches):
-        return Texts(list(chain.from_iterable(column.utf8 for column in texts)))
-    return [value for batch in batches for value in batch.values]
-
-
-def _optional(columns: Sequence[Sequence[object] | None], batches: Sequence[SinkBatch]) -> list[object] | None:
-    if all(column is None for column in columns):
-        return None
-    return [
-        item
-        for column, batch in zip(columns, batches, strict=True)
-        for item in (column if column is not None else [None] * len(batch))
-    ]
+    return [SinkBatch.concat(batches) for batches in held.values()]

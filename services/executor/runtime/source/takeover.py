@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rocketconnect_sdk.columns.compact import picked
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.record import Offset, SourceBatch
 from rocketmq_remoting.model import MessageQueue
@@ -282,7 +281,7 @@ class Found:
         if unfinished is None or not len(batch):
             return batch
         kept = [index for index, offset in enumerate(batch.offsets) if tuple(offset) not in unfinished.sent]
-        return batch if len(kept) == len(batch) else _only(batch, kept)
+        return batch if len(kept) == len(batch) else batch.take(kept)
 
     def lane(self, topic: str, queues: Sequence[MessageQueue], key: str, incarnation: int, first: Offset) -> MessageQueue | None:
         """The queue of a topic to which all of a source partition goes until its old map is finished; None: the map decides.
@@ -384,9 +383,3 @@ def _marks(
 ) -> dict[MessageQueue, Offset]:
     """What is the highest offset of a source partition in each queue that has any."""
     return {queue: marks[key][1] for queue, marks in there.items() if key in marks and marks[key][0] == incarnation}
-
-
-def _only(batch: SourceBatch, kept: Sequence[int]) -> SourceBatch:
-    columns = ("values", "offsets", "keys", "timestamps_ms", "headers", "topics", "properties")
-    chosen: dict[str, Any] = {name: picked(column, kept) for name in columns if (column := getattr(batch, name)) is not None}
-    return replace(batch, **chosen, size=batch.size * len(kept) // len(batch), end=batch.end or batch.offsets[-1])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TypeVar
 
-from rocketconnect_sdk.columns.compact import Column
+from rocketconnect_sdk.columns.compact import Column, picked
 from rocketconnect_sdk.converters import Converter
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.record import SinkBatch
@@ -93,20 +93,12 @@ class Decoder:
             until = offsets[stop]
             bad = {}
         parts = []
+        whole = made.batch(queue, batch.queue.topic, offsets, self._wanted)
         left_out = bad.keys() | made.dropped
         for first, last, schema in made.ranges(left_out, stop):
             good = [i for i in range(first, last) if i not in left_out] if left_out else range(first, last)
-            records = SinkBatch(
-                queue,
-                batch.queue.topic if made.topics is None or not good else made.topics[good[0]],
-                _pick(made.values, good),
-                _pick(offsets, good),
-                None if made.keys is None or not self._wanted.keys else _pick(made.keys, good),
-                None if made.times is None or not self._wanted.timestamps else _pick(made.times, good),
-                None if made.headers is None or not self._wanted.headers else _pick(made.headers, good),
-                schema,
-                sum(map(len, _pick(bodies, good))),
-            )
+            topic = whole.topic if made.topics is None or not good else made.topics[good[0]]
+            records = replace(whole.take(good), topic=topic, schema=schema, size=sum(map(len, picked(bodies, good))))
             failed = [BadRecord(queue, offsets[i], _whole(bad[i], bodies[i]), raws[i]) for i in range(first, last) if i in bad]
             dropped = sum(first <= i < last for i in made.dropped)
             part = Part(queue, start, until, {}, records, len(records) + len(failed) + dropped, 0, failed, now)
@@ -172,8 +164,8 @@ class Decoder:
         runs: list[Records] = []
         for first, last, schema in made.ranges(bad.keys(), count):
             good = [i for i in range(first, last) if i not in bad] if bad else range(first, last)
-            columns = [None if column is None else _pick(column, good) for column in (made.keys, made.times, made.headers)]
-            done = self._chain.run(Records(_pick(made.values, good), good, topic, schema, None, *columns))
+            columns = [None if column is None else picked(column, good) for column in (made.keys, made.times, made.headers)]
+            done = self._chain.run(Records(picked(made.values, good), good, topic, schema, None, *columns))
             bad.update({index: failure_of(failed, original(index)) for index, failed in done.failed.items()})
             runs += done.runs
         if len(runs) == 1 and len(runs[0]) == count:
@@ -277,12 +269,6 @@ def _scattered(runs: Sequence[Records], count: int, bad: Collection[int]) -> Mad
         topics,
         frozenset(index for index in range(count) if index not in there and index not in bad),
     )
-
-
-def _pick(column: Sequence[T], which: Sequence[int]) -> Sequence[T]:
-    if len(which) == len(column):
-        return column
-    return column[which.start : which.stop] if isinstance(which, range) else [column[index] for index in which]
 
 
 def _stored_before(batch: DecodedBatch, until: int) -> int:

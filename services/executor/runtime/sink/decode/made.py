@@ -4,7 +4,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema
+from services.executor.runtime.sink.decode.part import Wanted
 
 
 @dataclass(slots=True)
@@ -28,6 +30,19 @@ class Made:
     headers: Sequence[Mapping[str, str]] | None
     topics: Sequence[str] | None = None
     dropped: frozenset[int] = frozenset()
+
+    def batch(self, queue: str, topic: str, offsets: Sequence[int], wanted: Wanted) -> SinkBatch:
+        """All of them with what a sink looks at, by the topic of the queue, and with their schema if that is one for all."""
+        return SinkBatch(
+            queue,
+            topic,
+            self.values,
+            offsets,
+            self.keys if wanted.keys else None,
+            self.times if wanted.timestamps else None,
+            self.headers if wanted.headers else None,
+            self.schemas if isinstance(self.schemas, Schema) else None,
+        )
 
     def ranges(self, left_out: Collection[int], stop: int) -> list[tuple[int, int, Schema | None]]:
         """Ranges before `stop` of one schema and topic each; what is left out, and a tombstone, goes with what is around it."""

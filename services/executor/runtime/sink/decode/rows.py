@@ -4,11 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rocketconnect_sdk.columns.compact import Column, picked
+from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.columns.rows import Rows, unpack, values_of
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.record import SinkBatch
-from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import SourceMark
 from rocketconnect_sdk.transforms.chain import Chain
 from rocketmq_remoting.batch import DecodedBatch
@@ -84,19 +83,11 @@ class RowsDecoder(Decoder):
         first = len(whole) - len(rows)
         made, bad = self._made(batch, index, whole, rows)
         good = sorted(set(range(len(rows))) - {found.row - first for found in bad if found.row is not None} - made.dropped)
-        all_good = len(good) == len(rows)
-        part.records = SinkBatch(
-            queue,
-            made.topics[good[0]] if made.topics is not None and good else topic,
-            made.values if all_good else picked(made.values, good),
-            [offset] * len(good),
-            None if made.keys is None or not self._wanted.keys else [made.keys[i] for i in good],
-            None if made.times is None or not self._wanted.timestamps else [made.times[i] for i in good],
-            None if made.headers is None or not self._wanted.headers else [made.headers[i] for i in good],
-            made.schemas if isinstance(made.schemas, Schema) else None,
-            len(body) * len(good) // len(whole),
-            range(first, len(whole)) if all_good else [first + i for i in good],
-        )
+        goes_to = made.topics[good[0]] if made.topics is not None and good else topic
+        records = made.batch(queue, goes_to, [offset] * len(rows), self._wanted)
+        records.rows = range(first, len(whole))
+        part.records = records if len(good) == len(rows) else records.take(good)
+        part.records.size = len(body) * len(good) // len(whole)
         if self._wanted.array is not None:
             values = part.records.values
             part.array = values.array if isinstance(values, Column) else self._wanted.array(values, part.records.schema)
