@@ -6,20 +6,17 @@ from itertools import repeat
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeVar
 
-from rocketconnect_sdk.changes.envelope import Operation, Origin, envelope, key_of, row
+from rocketconnect_sdk.changes.envelope import Operation, Origin, key_of
 from rocketconnect_sdk.changes.form import ChangeForm
 from rocketconnect_sdk.changes.gathered import Block, Change, Columns, Made, Row, columns_of, joined
 from rocketconnect_sdk.changes.masks import TableMasks
-from rocketconnect_sdk.columns.compact import Column
+from rocketconnect_sdk.changes.values import ChangeValues
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.record import Offset, SourceBatch
 from rocketconnect_sdk.schema import Schema
 
 T = TypeVar("T")
 
-_HEADERS: Mapping[Operation, Mapping[str, str]] = {operation: {"op": operation.value} for operation in Operation}
-_STREAMED = "false"
-"""What source.snapshot says of changes of the log."""
 _AGAIN = (1,)
 """Behind the offset of the second record that a change becomes, and of the third one."""
 
@@ -93,16 +90,22 @@ class TableChanges:
         columns = self._masks.schema(columns)
         self.partition = partition
         self.columns = columns
-        self.schema = envelope(origin, columns, source) if form.envelope else row(origin, columns)
         self.key_schema = key_of(origin, columns, key, nullable=nullable_key)
         self._form = form
         self._topic = topic
         self._behind = behind
         self._columnar = columnar
-        self._snapshot = snapshot
-        self._clock = clock
-        self._constants = tuple(origin.constants.values())
-        self._parts = {field.name: field.schema for field in self.schema.fields}
+        self._values = ChangeValues(
+            origin,
+            columns,
+            source,
+            self.key_schema,
+            enveloped=form.envelope,
+            columnar=columnar,
+            snapshot=snapshot,
+            clock=clock,
+        )
+        self.schema = self._values.schema
         self._made: list[Made] = []
         self._changes: list[_Gathered] = []
         self._blocks: list[Block] = []
@@ -239,29 +242,16 @@ class TableChanges:
             ts_ms: When the snapshot was taken.
             source: As in add, for all of them.
         """
-        from rocketconnect_sdk.changes import arrays
-
         if self._masks:
+            from rocketconnect_sdk.changes import arrays
+
             rows = arrays.masked(rows, self._masks)
-        after = arrays.table(self._parts["after"] if self._form.envelope else self.schema, rows)
         count = len(offsets)
-        values = after
-        if self._form.envelope:
-            nulls = {name: arrays.nulls(self._parts[name], count) for name in ("before", "transaction", "unchanged")}
-            of_source = arrays.repeated(self._parts["source"], (*self._constants, self._snapshot, ts_ms, *source), count)
-            op = arrays.column(self._parts["op"], [Operation.READ.value] * count)
-            now = arrays.column(self._parts["ts_ms"], [self._clock()] * count)
-            made = {**nulls, "after": after, "source": of_source, "op": op, "ts_ms": now}
-            values = arrays.struct(self.schema, [made[name] for name in self._parts])
-        keys = None if self.key_schema is None else arrays.chosen(self.key_schema, after)
-        return self._batch(
-            values if self._columnar else list(values),
-            offsets,
-            keys if self._columnar or keys is None else list(keys),
-            [ts_ms] * count,
-            None if self._form.envelope else [_HEADERS[Operation.READ]] * count,
-            rows.nbytes,
-        )
+        values, keys = self._values.reads(rows, count, ts_ms, source)
+        headers = self._values.headers([Operation.READ] * count, [()] * count)
+        if self._columnar:
+            return self._batch(values, offsets, keys, [ts_ms] * count, headers, rows.nbytes)
+        return self._batch(list(values), offsets, None if keys is None else list(keys), [ts_ms] * count, headers, rows.nbytes)
 
     def take(self) -> SourceBatch:
         """What was added, in its order; it is then forgotten. At least one change was."""
@@ -274,7 +264,7 @@ class TableChanges:
             columns.offsets,
             keys,
             columns.times,
-            None if self._form.envelope else list(map(_headers, columns.operations, columns.unchanged)),
+            self._values.headers(columns.operations, columns.unchanged),
             0,
         )
 
@@ -289,7 +279,7 @@ class TableChanges:
         if self._masks:
             before, after = map(self._masks.rows, (columns.before, columns.after))
             columns = columns._replace(before=before, after=after, keys=self._key_masks.rows(columns.keys))
-        return Made(columns, *self._values(columns, self._clock()))
+        return Made(columns, *self._values.values(columns))
 
     def _make_of_blocks(self) -> Made | None:
         """Of all blocks; None: their rows are to be read one by one."""
@@ -297,90 +287,27 @@ class TableChanges:
 
         blocks = self._blocks
         counts = [len(block.offsets) for block in blocks]
+        sides = [block.before for block in blocks], [block.after for block in blocks]
         try:
             before, after = (
                 images.structs(schema, side, counts, self._masks)
-                for schema, side in zip(self._image_schemas, ([b.before for b in blocks], [b.after for b in blocks]), strict=True)
+                for schema, side in zip(self._values.image_schemas, sides, strict=True)
             )
             keys = None if self.key_schema is None else images.keys(self.key_schema, before, after)
             if keys is None and self.key_schema is not None:
                 return None
             columns = columns_of(blocks, counts)
-            values = self._enveloped(before, after, columns, self._clock()) if self._form.envelope else after
+            values = self._values.of_images(before, after, columns)
         except RecordError:
             return None
         self._blocks, self._unread = [], 0
         return Made(columns, values, keys)
-
-    @property
-    def _image_schemas(self) -> tuple[Schema, Schema]:
-        """Of rows before and after."""
-        return (self._parts["before"], self._parts["after"]) if self._form.envelope else (self.schema, self.schema)
 
     def _keys(self, images: Sequence[Row] | None, count: int) -> Sequence[Row | None]:
         """Of so many rows."""
         if not self._key_places or images is None:
             return [None] * count
         return list(zip(*(map(itemgetter(place), images) for place in self._key_places), strict=True))
-
-    def _values(self, columns: Columns, now: int) -> tuple[Sequence[object], Sequence[object] | None]:
-        """And keys."""
-        if self._columnar:
-            try:
-                return self._columns(columns, now)
-            except RecordError:
-                # At least one value is none of its column: the error policy decides, row by row.
-                pass
-        names = None if self.key_schema is None else [field.name for field in self.key_schema.fields]
-        keys = None
-        if names is not None:
-            keys = [None if key is None else dict(zip(names, key, strict=True)) for key in columns.keys]
-        return [self._value(Change._make(change), now) for change in zip(*columns, strict=True)], keys
-
-    def _columns(self, columns: Columns, now: int) -> tuple[Sequence[object], Sequence[object] | None]:
-        from rocketconnect_sdk.changes import arrays
-
-        key_schema = self.key_schema
-        keys = None if key_schema is None else arrays.rows(key_schema, columns.keys)
-        if not self._form.envelope:
-            return arrays.rows(self.schema, columns.after), keys
-        before, after = map(arrays.rows, self._image_schemas, (columns.before, columns.after))
-        return self._enveloped(before, after, columns, now), keys
-
-    def _enveloped(self, before: Column, after: Column, columns: Columns, now: int) -> Column:
-        from rocketconnect_sdk.changes import arrays
-
-        said = list(map(self._said, columns.operations))
-        parts = [
-            before,
-            after,
-            arrays.beside(self._parts["source"], self._constants, [said, columns.times, *zip(*columns.sources, strict=True)]),
-            arrays.rows(self._parts["transaction"], columns.transactions),
-            arrays.column(self._parts["op"], columns.operations),
-            arrays.column(self._parts["ts_ms"], [now] * len(said)),
-            arrays.column(self._parts["unchanged"], [names or None for names in columns.unchanged]),
-        ]
-        return arrays.struct(self.schema, parts, columns.tombstones)
-
-    def _value(self, change: Change, now: int) -> dict[str, object] | None:
-        after = self._named("after", change.after) if self._form.envelope else _dict(self.schema, change.after)
-        if change.tombstone or not self._form.envelope:
-            return None if change.tombstone else after
-        return {
-            "before": self._named("before", change.before),
-            "after": after,
-            "source": self._named("source", (*self._constants, self._said(change.operation), change.ts_ms, *change.source)),
-            "transaction": self._named("transaction", change.transaction),
-            "op": change.operation.value,
-            "ts_ms": now,
-            "unchanged": list(change.unchanged) or None,
-        }
-
-    def _named(self, part: str, values: Row | None) -> dict[str, object] | None:
-        return _dict(self._parts[part], values)
-
-    def _said(self, operation: Operation) -> str:
-        return self._snapshot if operation is Operation.READ else _STREAMED
 
     @property
     def _sends_tombstones(self) -> bool:
@@ -433,15 +360,3 @@ def getter(columns: Schema, names: Sequence[str]) -> Callable[[Row], Row] | None
         (place,) = places
         return lambda values: (values[place],)
     return itemgetter(*places)
-
-
-def _dict(schema: Schema, values: Row | None) -> dict[str, object] | None:
-    if values is None:
-        return None
-    return {field.name: value for field, value in zip(schema.fields, values, strict=True)}
-
-
-def _headers(operation: Operation, unchanged: Sequence[str]) -> Mapping[str, str]:
-    if not unchanged:
-        return _HEADERS[operation]
-    return {**_HEADERS[operation], "unchanged": ",".join(unchanged)}
