@@ -1,21 +1,21 @@
 """Follows a server-streaming watch for ever: a snapshot first, then changes; a new snapshot after each reconnection."""
 
 import asyncio
-import random
 import time
 from collections.abc import AsyncIterable, Callable
 from typing import Generic, Self, TypeVar
 
 import grpc
 
+from rocketconnect_kit.backoff import Backoff
 from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.serving.status import decode
 
 T = TypeVar("T")
 
 _log = get_logger(__name__)
-_FIRST_BACKOFF = 0.1
-_LAST_BACKOFF = 2.0
+_FIRST_PAUSE = 0.1
+_LONGEST_PAUSE = 2.0
 
 
 class Watch(Generic[T]):
@@ -69,11 +69,11 @@ class Watch(Generic[T]):
 
     async def run(self) -> None:
         """Follow until cancelled."""
-        backoff = _FIRST_BACKOFF
+        backoff = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
         while True:
-            was_connected = await self._follow_once()
-            backoff = _FIRST_BACKOFF if was_connected else min(backoff * 2, _LAST_BACKOFF)
-            await asyncio.sleep(backoff * random.uniform(0.5, 1.0))  # noqa: S311 - not a secret
+            if await self._follow_once():
+                backoff.reset()
+            await asyncio.sleep(backoff.pause())
 
     async def __aenter__(self) -> Self:
         """Start to follow in the background."""

@@ -42,6 +42,13 @@ def _labels_problem(labels: Sequence[str]) -> str | None:
     return f"has {', '.join(map(repr, wrong[:5]))} instead of name=value" if wrong else None
 
 
+STALL_TIMEOUT = Option(
+    "stall.timeout",
+    "A task that has work and makes no progress for so long is reported as STALLED.",
+    Kind.DURATION,
+    "60s",
+    minimum=1,
+)
 CLASS = Option("connector.class", "The kind of connector: see `rocketconnect plugins`.", required=True)
 
 COMMON = (
@@ -136,13 +143,7 @@ COMMON = (
         default="pause",
         choices=("pause", "continue"),
     ),
-    Option(
-        "stall.timeout",
-        "A task that has work and makes no progress for so long is reported as STALLED.",
-        Kind.DURATION,
-        "60s",
-        minimum=1,
-    ),
+    STALL_TIMEOUT,
     Option(
         "max.rate.records",
         "At most so many records a second in each task. Without it: no limit.",
@@ -273,8 +274,10 @@ SINK = (
     Option("batch.records", "How many records are written at once at most.", Kind.INT, "500000", minimum=1, maximum=10_000_000),
 )
 
+SOURCE_CLASS = Option("source.connector.class", "The source. Its options follow with the prefix source.", required=True)
+SINK_CLASS = Option("sink.connector.class", "The sink. Its options follow with the prefix sink.", required=True)
 DIRECT = (
     *COMMON,
-    Option("source.connector.class", "The source. Its options follow with the prefix source.", required=True),
-    Option("sink.connector.class", "The sink. Its options follow with the prefix sink.", required=True),
+    SOURCE_CLASS,
+    SINK_CLASS,
 )

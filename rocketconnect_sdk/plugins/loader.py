@@ -19,6 +19,7 @@ from pkgutil import iter_modules
 from typing import ClassVar, Protocol
 
 from rocketconnect_sdk import converters, transforms
+from rocketconnect_sdk.configuration.runtime_options import CLASS
 from rocketconnect_sdk.errors import ConfigError, Problem
 from rocketconnect_sdk.options import Option
 from rocketconnect_sdk.plugins.installed import OURS, Package, installed, package_of
@@ -144,15 +145,13 @@ def find(name: str) -> Source | Sink:
             return connector
     why = known.broken.get(name)
     if why:
-        raise ConfigError([Problem("connector.class", name, f"could not be loaded: {why}", "Mend or reinstall the plugin.")])
+        raise ConfigError([Problem(CLASS.key, name, f"could not be loaded: {why}", "Mend or reinstall the plugin.")])
     fix = f"Use one of {', '.join(sorted([*known.connectors, DIRECT]))}."
     for other in _others():
         if name == other.name or name in other.aliases:
             kind = other.type.value.lower()
-            raise ConfigError(
-                [Problem("connector.class", name, f"is a {kind}, not a connector", f"{fix} {_KINDS[other.type].where}")]
-            )
-    raise ConfigError([Problem("connector.class", name[:200], "is not a connector of this worker", fix)])
+            raise ConfigError([Problem(CLASS.key, name, f"is a {kind}, not a connector", f"{fix} {_KINDS[other.type].where}")])
+    raise ConfigError([Problem(CLASS.key, name[:200], "is not a connector of this worker", fix)])
 
 
 def _info(connector: Source | Sink) -> PluginInfo:

@@ -29,7 +29,7 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class Backoff:
+class HeldBack:
     """Not to be given out before `until`; counted for `worker`, who had it, so that nothing else moves meanwhile.
 
     Afterwards, until somebody holds it, it is known that this worker had it last.
@@ -53,7 +53,7 @@ class State:
         self.ended_at = {worker.id: now for worker in tables.workers.values() if worker.ended and not worker.drained}
         # How long they have run is not stored: to a task that may have run for days its next failure is the first one.
         self.given_at = {unit.key: -FOREVER for unit in tables.units.values() if unit.is_held}
-        self.backoffs: dict[Key, Backoff] = {}
+        self.held_back: dict[Key, HeldBack] = {}
         self.settled: set[Key] = set()
         """Whose last owner was judged: what it had sent was not under way any more when the unit became free. After a start it is
         not known of any."""
@@ -95,7 +95,7 @@ class State:
         keys.discard(key)
         if not keys:
             self._keys_of.pop(key.connector_uid, None)
-        for notes in (self.backoffs, self.reasons, self.given_at, self.demands, self.owners):
+        for notes in (self.held_back, self.reasons, self.given_at, self.demands, self.owners):
             notes.pop(key, None)
         self.settled.discard(key)
         self.unsettled.add(key.connector_uid)
@@ -110,7 +110,7 @@ class State:
         units, epochs = self.tables.units, self.tables.next_epochs(len(moves))
         for (unit, worker), epoch in zip(moves, epochs, strict=True):
             key = unit.key
-            self.backoffs.pop(key, None)
+            self.held_back.pop(key, None)
             self.given_at[key] = now
             # Not by replace(), which takes three times as long: there may be twenty thousand.
             given = Unit(key, unit.generation, unit.revision, epoch, worker, failures=unit.failures, given_up=unit.given_up)
@@ -228,6 +228,6 @@ class State:
         """Return when time alone changes something next."""
         return min(
             self.leases.next_event(now),
-            min((backoff.until for backoff in self.backoffs.values() if backoff.until > now), default=FOREVER),
+            min((held.until for held in self.held_back.values() if held.until > now), default=FOREVER),
             min(self.replan_at.values(), default=FOREVER),
         )

@@ -73,7 +73,7 @@ def _why_unowned(state: "State", key: Key) -> tuple[Unowned, str]:
         fix = "change the configuration or restart the connector to try again"
         return Unowned.FAILED, f"failed {times}: {fix}"
     reason = state.reasons.get(key, "")
-    if key in state.backoffs and unit.failures and not reason:
+    if key in state.held_back and unit.failures and not reason:
         times = "once" if unit.failures == 1 else f"{unit.failures} times in a row"
         return Unowned.RESTARTING, f"failed {times}; it is started again after a while"
     return Unowned.UNASSIGNED, reason

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from rocketconnect_kit.errors import AlreadyExists, FieldProblem, InvalidArgument
+from rocketconnect_sdk.configuration.runtime_options import CLASS
 from rocketconnect_sdk.options import names_secret
 from rocketconnect_sdk.references import REFERENCE, REFERENCE_FIX, wrong_reference
 from rocketconnect_sdk.sink import Target
 from services.config.domain import Connector
 
-CLASS_KEY = "connector.class"
 MAXIMUM_KEYS = 1_000
 MAXIMUM_KEY_BYTES = 256
 MAXIMUM_VALUE_BYTES = 64 * 1024
@@ -106,16 +106,16 @@ def fits(config: Mapping[str, str]) -> bool:
 
 def class_problems(config: Mapping[str, str]) -> list[FieldProblem]:
     """Return the problem of a configuration that names no plugin."""
-    if config.get(CLASS_KEY, "").strip():
+    if config.get(CLASS.key, "").strip():
         return []
-    fix = f"set {CLASS_KEY} to the name of a plugin, such as file_source (rocketconnect plugins lists them)"
-    return [FieldProblem(CLASS_KEY, "", f"Request config key: {CLASS_KEY}", fix)]
+    fix = f"set {CLASS.key} to the name of a plugin, such as file_source (rocketconnect plugins lists them)"
+    return [FieldProblem(CLASS.key, "", f"Request config key: {CLASS.key}", fix)]
 
 
 def unknown_class(class_name: str, available: Iterable[str]) -> FieldProblem:
     """Return the problem of a class that no executor offers."""
     names = ", ".join(sorted(available)) or "none"
-    return FieldProblem(CLASS_KEY, class_name[:200], "no executor offers a plugin of this name", f"use one of: {names}")
+    return FieldProblem(CLASS.key, class_name[:200], "no executor offers a plugin of this name", f"use one of: {names}")
 
 
 def taken(target: Target, owner: str) -> FieldProblem:

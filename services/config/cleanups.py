@@ -8,6 +8,7 @@ from collections.abc import Collection
 
 import sqlalchemy as sa
 
+from rocketconnect_sdk.configuration.runtime_options import CLASS
 from services.config.domain import Action, Cleanup, CleanupOutcome
 from services.config.tables import connectors
 
@@ -24,7 +25,6 @@ ACTIONS = {
 """Of the outcomes that people are told."""
 
 _SECOND = 1_000_000
-_CLASS = "connector.class"
 
 
 def due(connection: sa.Connection, plugins: Collection[str], now: int) -> list[Cleanup]:
@@ -32,7 +32,7 @@ def due(connection: sa.Connection, plugins: Collection[str], now: int) -> list[C
     query = sa.select(connectors).where(connectors.c.delete_time.is_not(None), connectors.c.cleanup_due <= now)
     rows = connection.execute(query.order_by(connectors.c.cleanup_due)).mappings()
     found = [Cleanup(row["uid"], row["name"], json.loads(row["config"]), row["delete_time"]) for row in rows]
-    return [each for each in found if each.config.get(_CLASS) in plugins]
+    return [each for each in found if each.config.get(CLASS.key) in plugins]
 
 
 def take(connection: sa.Connection, cleanup: Cleanup, now: int, seconds: int) -> bool:

@@ -14,6 +14,7 @@ from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.serving.caller import caller
 from rocketconnect_kit.serving.interception import ServicerContext
 from rocketconnect_kit.settings import parse_addresses
+from rocketconnect_sdk.configuration.runtime_options import CLASS
 from services.config import checks, wire
 from services.config.checks import refuse_same
 from services.config.domain import Connector, ConnectorType, WantedState, Worker
@@ -173,7 +174,7 @@ class ConfigService(ConfigServiceServicer):
         verdict = await self._verdict(request.name, config, own)
         if verdict.problems:
             return pb.PreviewConnectorResponse(problems=map(wire.problem, verdict.problems), plugin=verdict.plugin)
-        workers = [worker for worker in await self._workers() if worker.plugin(config[checks.CLASS_KEY]) is not None]
+        workers = [worker for worker in await self._workers() if worker.plugin(config[CLASS.key]) is not None]
         records = request.records or checks.PREVIEW_RECORDS
         shown = await preview_in_turn(self._executors, workers, request.name, config, records)
         return pb.PreviewConnectorResponse(
@@ -189,7 +190,7 @@ class ConfigService(ConfigServiceServicer):
         else:
             everything = await asyncio.to_thread(self._store.snapshot)
             sinks = [each for each in everything.connectors if each.type is ConnectorType.SINK]
-        named = {each.config[checks.CLASS_KEY] for each in (source, *(sinks if request.sink else ()))}
+        named = {each.config[CLASS.key] for each in (source, *(sinks if request.sink else ()))}
         capable = [worker for worker in await self._workers() if all(worker.plugin(name) is not None for name in named)]
         if not capable:
             why = f"none offers {' and '.join(sorted(named))}"
@@ -334,7 +335,7 @@ class ConfigService(ConfigServiceServicer):
             ServiceError: nobody can check the configuration now, and nothing is known to be wrong with it.
         """
         workers = await self._workers()
-        class_name = config.get(checks.CLASS_KEY, "")
+        class_name = config.get(CLASS.key, "")
         capable = [worker for worker in workers if worker.plugin(class_name) is not None]
         own = [*own, *checks.size_problems(config), *checks.class_problems(config)]
         if class_name.strip() and workers and not capable:

@@ -7,8 +7,10 @@ from rocketconnect.executor.v1.executor_service_pb2_grpc import ExecutorServiceS
 
 from rocketconnect_kit.errors import DeadlineExceeded, Unavailable
 from rocketconnect_kit.serving.interception import ServicerContext
+from rocketconnect_sdk.configuration.runtime_options import CLASS
+from rocketconnect_sdk.errors import Problem
 from services.executor import wire
-from services.executor.contract.answers import Checked, FoundProblem, Previewed, Verified
+from services.executor.contract.answers import Checked, Previewed, Verified
 from services.executor.contract.endpoints import Endpoints
 from services.executor.contract.questions import CheckConnector, NamedConnector, PreviewConnector, TableKey, VerifyConnector
 from services.executor.hosts.fresh import FreshHosts, PluginCrashed, PluginLate
@@ -17,7 +19,6 @@ from services.executor.inquiries.positions import Places
 from services.executor.worker.signals import Signals, tell_task
 from services.executor.worker.worker import Worker
 
-_CLASS = "connector.class"
 _OF_PREVIEW = 0.7
 """The part of its time in which a preview reads; the rest is for starting and ending."""
 
@@ -163,4 +164,4 @@ class ExecutorService(ExecutorServiceServicer):
 def _crashed(config: dict[str, str], cause: str) -> Checked:
     fix = "This is a defect of the plugin; what it printed is in the log of the executor."
     reason = f"the check of the plugin ended without an answer: {cause}"
-    return Checked("", "", [FoundProblem(_CLASS, config.get(_CLASS, "")[:200], reason, fix)], [])
+    return Checked("", "", [Problem(CLASS.key, config.get(CLASS.key, "")[:200], reason, fix)], [])

@@ -14,10 +14,10 @@ from rocketconnect.record.v1 import record_pb2
 from rocketconnect.state.v1 import state_service_pb2 as states
 
 from rocketconnect_kit.errors import FieldProblem, InvalidArgument
-from rocketconnect_sdk.options import Kind, Option
+from rocketconnect_sdk.configuration.runtime_options import STALL_TIMEOUT
+from rocketconnect_sdk.errors import Problem
 from services.executor.contract.answers import (
     Checked,
-    FoundProblem,
     Plugin,
     PluginOption,
     PositionsChecked,
@@ -34,8 +34,6 @@ from services.executor.contract.metrics import TaskMetrics
 from services.executor.contract.questions import GivenPosition
 from services.executor.contract.task import State
 from services.executor.hosts.pool import HostView
-
-STALL_TIMEOUT = Option("stall.timeout", "See rocketconnect_sdk.configuration.connector_options.", Kind.DURATION, "60s", minimum=1)
 
 
 def assigned(message: cluster.Assignment) -> Assigned:
@@ -301,7 +299,7 @@ def duration(seconds: float) -> Duration:
     return value
 
 
-def _problem(found: FoundProblem) -> connectors.Problem:
+def _problem(found: Problem) -> connectors.Problem:
     return connectors.Problem(key=found.key, value=found.value, reason=found.reason, fix=found.fix)
 
 

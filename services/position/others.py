@@ -23,6 +23,7 @@ from rocketconnect_kit.errors import DeadlineExceeded, FieldProblem, ServiceErro
 from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.serving.status import remote_errors
 from rocketconnect_kit.settings import ServiceSettings
+from rocketconnect_sdk.configuration.runtime_options import CLASS
 
 if TYPE_CHECKING:
     import grpc.aio
@@ -34,7 +35,6 @@ NOT_CHECKED = "POSITIONS_NOT_CHECKED"
 
 _PAGE = 1_000
 _SPEAKER = "position"
-_CLASS = "connector.class"
 
 _log = get_logger(__name__)
 
@@ -176,13 +176,13 @@ class GrpcOthers:
             peers += [
                 Peer(worker.worker_id, worker.address)
                 for worker in answer.workers
-                if worker.alive and worker.address and config.get(_CLASS, "") in worker.plugins
+                if worker.alive and worker.address and config.get(CLASS.key, "") in worker.plugins
             ]
             request.page_token = answer.next_page_token
             if not request.page_token:
                 break
         if not peers:
-            raise not_checked(what, f"no living executor offers the plugin {config.get(_CLASS, '')!r}")
+            raise not_checked(what, f"no living executor offers the plugin {config.get(CLASS.key, '')!r}")
         return peers
 
 

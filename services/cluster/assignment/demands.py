@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from rocketconnect_sdk.configuration.runtime_options import CLASS
 from services.cluster.assignment.model import Candidate, Demand
 from services.cluster.model import Key
 
-PLUGIN_OPTION = "connector.class"
 LABELS_OPTION = "worker.labels"
 
 
@@ -15,7 +15,7 @@ def demand_of(key: Key, config: Mapping[str, str]) -> Demand:
 
     `worker.labels` is a list such as `spark=3.5,zone=a`; a part without "=" asks for that label with an empty value.
     """
-    return Demand(key, config.get(PLUGIN_OPTION, ""), _labels(config.get(LABELS_OPTION, "")))
+    return Demand(key, config.get(CLASS.key, ""), _labels(config.get(LABELS_OPTION, "")))
 
 
 @lru_cache(maxsize=1024)
@@ -37,7 +37,7 @@ def why_nobody(demand: Demand, workers: Sequence[Candidate], drained: Sequence[C
         return "no executor is registered: start one"
     if not any(demand.plugin in worker.plugins for worker in known):
         return (
-            f"no executor offers plugin {demand.plugin}: start one that has it installed, or correct {PLUGIN_OPTION} "
+            f"no executor offers plugin {demand.plugin}: start one that has it installed, or correct {CLASS.key} "
             "(the list of plugins says what is offered)"
         )
     labels = ",".join(f"{name}={value}" for name, value in sorted(demand.labels))

@@ -32,7 +32,7 @@ from services.cluster.decisions.events import (
     WorkerGone,
 )
 from services.cluster.model import PLAN, Changes, Key, Unit, Worker
-from services.cluster.state import Backoff, State
+from services.cluster.state import HeldBack, State
 from services.cluster.view import view_of
 
 TICK_SECONDS = 1.0
@@ -165,7 +165,7 @@ def _register(state: State, event: Register, now: float) -> int:
         _require_gone(state, before, event, now)
     session = state.tables.next_number()
     for unit in state.free_units_of(event.worker_id):
-        state.backoffs[unit.key] = Backoff(now, event.worker_id)
+        state.held_back[unit.key] = HeldBack(now, event.worker_id)
     if before is None or before.ended:
         state.arrivals.joined(event.worker_id, now)
     drained = before is not None and before.drained
@@ -221,10 +221,10 @@ def _release(state: State, event: Release, now: float, random: Random) -> None:
     elif event.failed:
         failures = retry.count(free.failures, lasted)
         state.put_unit(replace(free, failures=failures, given_up=failures >= retry.limit))
-        state.backoffs[unit.key] = Backoff(now + retry.delay(failures, random), event.worker_id)
+        state.held_back[unit.key] = HeldBack(now + retry.delay(failures, random), event.worker_id)
     elif not unit.revoked:
         # It ended by itself and without an error, which no task does for good: not again in a tight loop.
-        state.backoffs[unit.key] = Backoff(now + retry.first, event.worker_id)
+        state.held_back[unit.key] = HeldBack(now + retry.first, event.worker_id)
     plans.take_opened(state, event.key.connector_uid, event.opened_generation)
 
 
@@ -254,7 +254,7 @@ def _held(state: State, key: Key, epoch: int, worker_id: str) -> Unit:
 def _distribute(state: State, now: float) -> set[Key]:
     """Give out what can be given, take back what must move, and return the units whose reason to wait has changed."""
     candidates, drained = state.candidates(now), state.drained(now)
-    waiting = {key: state.leases.is_alive(backoff.worker, now) for key, backoff in state.backoffs.items() if now < backoff.until}
+    waiting = {key: state.leases.is_alive(held.worker, now) for key, held in state.held_back.items() if now < held.until}
     # Most steps are a Tick at which nothing has changed: they do not pay for what 2,000 tasks cost.
     tables = state.tables
     given = (candidates, drained, waiting, tables.connectors.version, tables.plans.version, tables.units.version)
@@ -262,11 +262,11 @@ def _distribute(state: State, now: float) -> set[Key]:
         return set()
     state.distributed = given
     wanted, current = dict(state.demands), dict(state.owners)
-    for key, backoff in state.backoffs.items():
+    for key, held in state.held_back.items():
         if key in wanted and key not in current:
-            wanted[key] = wanted[key]._replace(last=backoff.worker)
+            wanted[key] = wanted[key]._replace(last=held.worker)
             if waiting.get(key, False):
-                current[key] = backoff.worker
+                current[key] = held.worker
     demands = list(wanted.values())
     for key in drains.next_to_move(drained, candidates, tables.units, demands, current):
         del current[key]

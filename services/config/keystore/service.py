@@ -11,6 +11,7 @@ from rocketconnect_kit.errors import FailedPrecondition, ServiceError
 from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.sealing import CannotOpen, Keys
 from rocketconnect_kit.serving.interception import ServicerContext
+from rocketconnect_sdk.configuration.runtime_options import CLASS
 from services.config import checks
 from services.config.executors import Executors, validate_in_turn
 from services.config.keystore.moving import moved, secret_name_problems, value_problems
@@ -86,7 +87,7 @@ class KeystoreService(KeystoreServiceServicer):
 
     async def _secret_keys(self, connector: str, config: dict[str, str]) -> frozenset[str]:
         workers = await asyncio.to_thread(self._store.workers, FRESH_SECONDS)
-        capable = [worker for worker in workers if worker.plugin(config.get(checks.CLASS_KEY, "")) is not None]
+        capable = [worker for worker in workers if worker.plugin(config.get(CLASS.key, "")) is not None]
         if not capable:
             return frozenset()
         try:

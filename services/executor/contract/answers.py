@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-
-class FoundProblem(msgspec.Struct, frozen=True):
-    """Something wrong with a configuration; see connector/v1 Problem."""
-
-    key: str
-    value: str
-    reason: str
-    fix: str
+from rocketconnect_sdk.errors import Problem
 
 
 class Checked(msgspec.Struct, tag=True, frozen=True):
@@ -19,7 +12,7 @@ class Checked(msgspec.Struct, tag=True, frozen=True):
 
     plugin: str
     direction: str
-    problems: list[FoundProblem]
+    problems: list[Problem]
     secret_keys: list[str]
     targets: list[tuple[str, str]] | None = None
     """What the connector writes and no other one may: the option that names it, and its name; None: not known."""
@@ -55,7 +48,7 @@ class CleanUpFailed(msgspec.Struct, tag=True, frozen=True):
 class PositionsChecked(msgspec.Struct, tag=True, frozen=True):
     """The answer to CheckPositions: what is wrong, and the bounds of what is there (None: not known)."""
 
-    problems: list[FoundProblem]
+    problems: list[Problem]
     bounds: dict[str, tuple[list[int] | None, list[int] | None]]
 
 
@@ -63,8 +56,8 @@ class PositionsResolved(msgspec.Struct, tag=True, frozen=True):
     """The answer to ResolvePositions: positions, or why there are none; and what was left out, with the reason."""
 
     positions: dict[str, list[int]]
-    problems: list[FoundProblem]
-    left_out: list[FoundProblem]
+    problems: list[Problem]
+    left_out: list[Problem]
 
 
 class ShownRecord(msgspec.Struct, frozen=True):
@@ -98,7 +91,7 @@ class Previewed(msgspec.Struct, tag=True, frozen=True):
     """The answer to PreviewConnector; trouble: why there are no more."""
 
     plugin: str
-    problems: list[FoundProblem]
+    problems: list[Problem]
     records: list[PreviewedRecord]
     trouble: str
 
@@ -145,7 +138,7 @@ class RowDifference(msgspec.Struct, frozen=True):
 class Verified(msgspec.Struct, tag=True, frozen=True):
     """The answer to VerifyConnector; trouble: why it could not go on."""
 
-    problems: list[FoundProblem]
+    problems: list[Problem]
     tables: list[TableCompared]
     differences: list[RowDifference]
     next_page_token: str

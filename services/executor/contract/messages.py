@@ -10,11 +10,11 @@ from typing import Literal
 
 import msgspec
 
+from rocketconnect_sdk.errors import Problem
 from services.executor.contract.answers import (
     Checked,
     CleanedUp,
     CleanUpFailed,
-    FoundProblem,
     LettersChecked,
     PlanFailed,
     Planned,
@@ -155,7 +155,7 @@ class SignalAnswered(msgspec.Struct, tag=True, frozen=True):
 
     number: int
     text: str = ""
-    problems: list[FoundProblem] = []
+    problems: list[Problem] = []
     trouble: str = ""
 
 

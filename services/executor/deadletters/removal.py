@@ -8,6 +8,7 @@ from rocketconnect.config.v1 import config_service_pb2 as config
 from rocketconnect_kit.errors import NotFound, ServiceError
 from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.serving.status import remote_errors
+from rocketconnect_sdk.configuration.runtime_options import CLASS
 from services.executor.contract.assignment import Assigned
 from services.executor.contract.messages import TaskPulse
 from services.executor.contract.task import State
@@ -40,7 +41,7 @@ class Removal:
         uid = assigned.key.connector_uid
         # The task counts the note that it is done as remaining, too, from the first that it says.
         is_done = pulse.state is State.IDLE and not pulse.metrics.source_remaining
-        if is_done and assigned.config.get("connector.class") == PLUGIN and uid not in self._under_way:
+        if is_done and assigned.config.get(CLASS.key) == PLUGIN and uid not in self._under_way:
             task = self._under_way[uid] = asyncio.create_task(self._delete(assigned.connector), name=f"delete {assigned.connector}")
             task.add_done_callback(lambda _: self._under_way.pop(uid))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from rocketconnect.connector.v1 import connector_pb2 as connectors
 
 from rocketconnect_kit.errors import FailedPrecondition
+from rocketconnect_sdk.configuration.runtime_options import CLASS
 from rocketconnect_sdk.letters.dead_letters import REPLAY_TOPIC, Filter, Spans, format_spans, replay_topic
 from rocketconnect_sdk.permissions.dead_letter_topics import may_hold_dead_letters, setting_said
 
@@ -44,7 +45,7 @@ class Replay:
         """Return the configuration of the connector that does it; `failed`: that of the one that failed."""
         is_own = self.topic.startswith(REPLAY_TOPIC)
         config = {
-            "connector.class": PLUGIN,
+            CLASS.key: PLUGIN,
             "topic": self.topic,
             "topic.auto.create": str(self.create_topic or is_own).lower(),
             "key.converter": "bytes",

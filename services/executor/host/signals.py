@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from rocketconnect_sdk.configuration.runtime_options import CLASS
+from rocketconnect_sdk.configuration.runtime_options import CLASS, SOURCE_CLASS
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import read
 from rocketconnect_sdk.plugins.loader import DIRECT, find
@@ -16,7 +16,7 @@ def problems_of(config: Mapping[str, str], name: str, arguments: Mapping[str, st
         ConnectorError: the plugin is not there.
     """
     own = config[CLASS.key]
-    plugin = find(config["source.connector.class"] if own == DIRECT else own)
+    plugin = find(config[SOURCE_CLASS.key] if own == DIRECT else own)
     known = {signal.name: signal for signal in plugin.signals} if isinstance(plugin, Source) else {}
     if name not in known:
         reason = f"is no signal of {plugin.name}"

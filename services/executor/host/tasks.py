@@ -8,7 +8,6 @@ import traceback
 from typing import TYPE_CHECKING
 
 from rocketconnect_kit.clock import boot_seconds
-from services.executor.contract.answers import FoundProblem
 from services.executor.contract.endpoints import Endpoints
 from services.executor.contract.messages import DirectTask, Exit, Pulse, SignalAnswered, SignalTask, StartTask, TaskEnded
 from services.executor.contract.task import Kind, Outcome, TaskSpec
@@ -19,6 +18,7 @@ from services.executor.host.signals import problems_of
 from services.executor.runtime.run import run_task
 from services.executor.runtime.task.control import ENDED, Asked, TaskControl
 from services.executor.runtime.task.lease import Lease
+from services.executor.secrets.resolving import hide_problem
 
 if TYPE_CHECKING:
     from services.executor.host.spark import SparkDriver
@@ -97,8 +97,7 @@ class Tasks:
         except Exception as error:  # whatever is wrong with the plugin, the one who asks has to hear of it
             return answer("", f"{type(error).__name__}: {error}")
         if problems:
-            found = [FoundProblem(problem.key, problem.value, problem.reason, problem.fix) for problem in problems]
-            return self._line.send(SignalAnswered(order.number, problems=found))
+            return self._line.send(SignalAnswered(order.number, problems=list(map(hide_problem, problems))))
         return run.control.signal(Asked(order.name, order.arguments, answer))
 
     def _run(self, run: "_Run", endpoints: Endpoints) -> None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rocketconnect_sdk.configuration.connector_options import parse_direct, parse_sink, parse_source
+from rocketconnect_sdk.configuration.runtime_options import CLASS, SINK_CLASS, SOURCE_CLASS
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.converters import converter_class
 from rocketconnect_sdk.errors import PermanentError
@@ -117,12 +118,12 @@ def _run(
     *,
     spark: Callable[[], SparkSession] | None,
 ) -> Outcome:
-    direct = spec.config["connector.class"] == DIRECT
+    direct = spec.config[CLASS.key] == DIRECT
     parsed: tuple[Config, ...]
     if direct:
         parsed = parse_direct(spec.config)
     else:
-        plugin = find(spec.config["connector.class"])
+        plugin = find(spec.config[CLASS.key])
         parsed = (parse_source(plugin, spec.config) if isinstance(plugin, Source) else parse_sink(plugin, spec.config),)
     retrying = parsed[0]
     attempts = Attempts(control, reporter, _seconds(retrying["errors.retry.timeout"]), retrying["errors.retry.delay.max.ms"] / 1000)
@@ -162,7 +163,7 @@ def _without_end() -> Lease:
 
 
 def _direct(around: Surroundings, source_config: Config, sink_config: Config, context: TaskContext, held: ExitStack) -> Outcome:
-    source, sink = find(around.config["source.connector.class"]), find(around.config["sink.connector.class"])
+    source, sink = find(around.config[SOURCE_CLASS.key]), find(around.config[SINK_CLASS.key])
     if not isinstance(source, Source) or not isinstance(sink, RecordSink):
         msg = "a direct connector needs a source and a sink that runs natively"
         raise PermanentError(msg)

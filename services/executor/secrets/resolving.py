@@ -55,6 +55,11 @@ def hide(text: str) -> str:
     return _redactor.hide(text).encode("utf-8", "backslashreplace").decode()
 
 
+def hide_problem(problem: Problem) -> Problem:
+    """A problem as it may leave this process: checks know secrets."""
+    return Problem(problem.key, hide(problem.value), hide(problem.reason), hide(problem.fix))
+
+
 def remember(value: str) -> None:
     """From now on `hide` takes this value out."""
     _redactor.add(value)

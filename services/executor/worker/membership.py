@@ -1,7 +1,6 @@
 """This worker's place in the cluster: a session, and the lease that goes with it."""
 
 import asyncio
-import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING
 import grpc
 from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
 
+from rocketconnect_kit.backoff import Backoff
 from rocketconnect_kit.clock import boot_seconds
 from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.serving.status import decode
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 FENCED = "WORKER_FENCED"
 
 _CALL_SECONDS = 5.0
-_FIRST_BACKOFF = 0.1
-_LAST_BACKOFF = 2.0
+_FIRST_PAUSE = 0.1
+_LONGEST_PAUSE = 2.0
 _LEAVE_SECONDS = 2.0
 
 _log = get_logger(__name__)
@@ -96,7 +96,7 @@ class Membership:
 
     async def join(self) -> None:
         """Register; tried for ever, since without a cluster service there is nothing else to do. Renews the lease."""
-        backoff, told = _FIRST_BACKOFF, False
+        backoff, told = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE), False
         while True:
             offered, identity = self._plugins(), self._identity
             request = cluster.RegisterWorkerRequest(
@@ -118,8 +118,7 @@ class Membership:
                 if not told:
                     _log.warning("can't register at the cluster service, trying on", cause=decode(error).message)
                 told = True
-                await asyncio.sleep(backoff * random.uniform(0.5, 1.0))  # noqa: S311 - not a secret
-                backoff = min(backoff * 2, _LAST_BACKOFF)
+                await asyncio.sleep(backoff.pause())
                 continue
             self.session, self._offered = answer.session, frozenset(offered)
             interval, lease = answer.heartbeat_interval.ToTimedelta(), answer.lease.ToTimedelta()
@@ -200,7 +199,7 @@ class Membership:
 
     async def keep_offer(self) -> None:
         """Tell the cluster service of other plugins when there are, tried until it has taken note. Ends only when cancelled."""
-        backoff = _FIRST_BACKOFF
+        backoff = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
         while True:
             await self._offer_changed.wait()
             self._offer_changed.clear()
@@ -213,10 +212,10 @@ class Membership:
             except grpc.RpcError as error:
                 _log.warning("can't tell the cluster service of other plugins, trying on", cause=decode(error).message)
                 self._offer_changed.set()
-                await asyncio.sleep(backoff)
-                backoff = min(backoff * 2, _LAST_BACKOFF)
+                await asyncio.sleep(backoff.pause())
             else:
-                self._offered, backoff = offered, _FIRST_BACKOFF
+                self._offered = offered
+                backoff.reset()
 
     async def leave(self) -> bool:
         """End the session in good order: everything has been stopped. The cluster gives the tasks to others at once.

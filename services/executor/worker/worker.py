@@ -11,6 +11,7 @@ import grpc
 from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
 from rocketconnect.position.v1 import position_service_pb2 as position
 
+from rocketconnect_kit.backoff import Backoff
 from rocketconnect_kit.calls.watch import Watch
 from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.serving.status import decode
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 
 _TICK_SECONDS = 1.0
 _CALL_SECONDS = 5.0
-_FIRST_BACKOFF = 0.1
-_LAST_BACKOFF = 2.0
+_FIRST_PAUSE = 0.1
+_LONGEST_PAUSE = 2.0
 _LAST_WORD_SECONDS = 1.0
 """How long a release waits for the last report of its unit to arrive: the state service may be away."""
 
@@ -297,7 +298,7 @@ class Worker:
     async def _release(self, assigned: Assigned, end: End) -> None:
         """Give a unit back, for as long as it is ours: tried until the cluster has taken note."""
         await self._last_words()
-        session, backoff = self._membership.session, _FIRST_BACKOFF
+        session, backoff = self._membership.session, Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
         while session and session == self._membership.session and self._lifecycle.is_wanted(assigned.key, assigned.epoch):
             try:
                 return await self._tell_cluster(session, assigned, end)
@@ -312,8 +313,7 @@ class Worker:
                     await self._last_words()
                     continue
                 _log.warning("can't release a unit, trying on", connector=assigned.connector, cause=cause.message)
-            await asyncio.sleep(backoff)
-            backoff = min(backoff * 2, _LAST_BACKOFF)
+            await asyncio.sleep(backoff.pause())
         return None
 
     async def _tell_cluster(self, session: int, assigned: Assigned, end: End) -> None:

@@ -4,7 +4,7 @@ import traceback
 from collections.abc import Iterator, Mapping
 
 from rocketconnect_sdk.configuration.connector_options import parse_direct, parse_sink, parse_source
-from rocketconnect_sdk.configuration.runtime_options import CLASS
+from rocketconnect_sdk.configuration.runtime_options import CLASS, SINK_CLASS, SOURCE_CLASS
 from rocketconnect_sdk.errors import ConnectorError, PermanentError
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.plugins import loader
@@ -51,7 +51,7 @@ def _plugins(config: Mapping[str, str]) -> Iterator[tuple[Source | Sink, Config]
     name = config.get(CLASS.key, "")
     if name == loader.DIRECT:
         own, source_config, sink_config = parse_direct(config)
-        for key, parsed in (("source.connector.class", source_config), ("sink.connector.class", sink_config)):
+        for key, parsed in ((SOURCE_CLASS.key, source_config), (SINK_CLASS.key, sink_config)):
             if _leaves_something(plugin := loader.find(own[key])):
                 yield plugin, parsed
     elif _leaves_something(plugin := loader.find(name)):

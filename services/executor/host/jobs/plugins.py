@@ -16,7 +16,7 @@ from rocketconnect_sdk.configuration.connector_options import (
     sink_options,
     source_options,
 )
-from rocketconnect_sdk.configuration.runtime_options import CLASS
+from rocketconnect_sdk.configuration.runtime_options import CLASS, SOURCE_CLASS
 from rocketconnect_sdk.errors import ConfigError, ConnectorError, PermanentError, Problem
 from rocketconnect_sdk.options import Option
 from rocketconnect_sdk.plugins import loader
@@ -24,7 +24,7 @@ from rocketconnect_sdk.plugins.loader import PluginInfo, PluginType
 from rocketconnect_sdk.source import Plan, Source
 from rocketconnect_sdk.transforms import chain
 from services.executor.contract import answers
-from services.executor.secrets.resolving import hide, resolve, resolve_known
+from services.executor.secrets.resolving import hide, hide_problem, resolve, resolve_known
 
 TASKS = "tasks"
 """The key under which every task is told how many there are."""
@@ -44,15 +44,10 @@ def check(config: Mapping[str, str]) -> answers.Checked:
     return answers.Checked(
         plugin=found.plugin,
         direction=found.type.value if found.type else "",
-        problems=[found_problem(problem) for problem in problems],
+        problems=[hide_problem(problem) for problem in problems],
         secret_keys=list(found.secret_keys),
         targets=None if found.targets is None else [(target.key, hide(target.name)) for target in found.targets],
     )
-
-
-def found_problem(problem: Problem) -> answers.FoundProblem:
-    """A problem as it may leave the process. Invariant 6: checks know secrets."""
-    return answers.FoundProblem(problem.key, hide(problem.value), hide(problem.reason), hide(problem.fix))
 
 
 def plan(config: Mapping[str, str]) -> answers.Planned | answers.PlanFailed:
@@ -102,9 +97,9 @@ def _plan(config: Mapping[str, str]) -> tuple[Plan, int]:
     name = config.get(CLASS.key, "")
     if name == loader.DIRECT:
         own, source_config, _ = parse_direct(config)
-        source = loader.find(own["source.connector.class"])
+        source = loader.find(own[SOURCE_CLASS.key])
         if not isinstance(source, Source):
-            raise ConfigError([Problem("source.connector.class", source.name, "is no source", "Name a source.")])
+            raise ConfigError([Problem(SOURCE_CLASS.key, source.name, "is no source", "Name a source.")])
         return source.plan(resolve(source_config), own["max.tasks"]), own["max.tasks"]
     plugin = loader.find(name)
     parsed = parse_source(plugin, config) if isinstance(plugin, Source) else parse_sink(plugin, config)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from rocketconnect_sdk.configuration.connector_options import parse_direct, parse_sink, parse_source
-from rocketconnect_sdk.configuration.runtime_options import CLASS
+from rocketconnect_sdk.configuration.runtime_options import CLASS, SOURCE_CLASS
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, Problem
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.plugins import loader
@@ -15,7 +15,7 @@ from rocketconnect_sdk.source import Edge, Source
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.errors import RocketMQError, TopicNotFound
 from rocketmq_remoting.model import MessageQueue
-from services.executor.contract.answers import FoundProblem, PositionsChecked, PositionsResolved, PositionsUnknown
+from services.executor.contract.answers import PositionsChecked, PositionsResolved, PositionsUnknown
 from services.executor.contract.endpoints import Endpoints
 from services.executor.contract.questions import CheckPositions, ResolvePositions
 from services.executor.runtime.positions.client import Stored
@@ -162,7 +162,7 @@ def _asked(config: Mapping[str, str], endpoints: Endpoints, answer: Callable[[_S
         name = config.get(CLASS.key, "")
         if name == loader.DIRECT:
             own, source_config, _ = parse_direct(config)
-            plugin = loader.find(own["source.connector.class"])
+            plugin = loader.find(own[SOURCE_CLASS.key])
             parsed = source_config
         else:
             plugin = loader.find(name)
@@ -192,7 +192,5 @@ def _numbers(place: Offset | Problem) -> list[int] | None:
     return None if isinstance(place, Problem) else list(place)
 
 
-def _found(problems: Iterable[Problem]) -> list[FoundProblem]:
-    return [
-        FoundProblem(problem.key, problem.value, secrets.hide(problem.reason), secrets.hide(problem.fix)) for problem in problems
-    ]
+def _found(problems: Iterable[Problem]) -> list[Problem]:
+    return list(map(secrets.hide_problem, problems))

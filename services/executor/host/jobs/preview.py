@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import islice
 
 from rocketconnect_sdk.configuration.connector_options import check_connector, parse_direct, parse_sink, parse_source
-from rocketconnect_sdk.configuration.runtime_options import CLASS
+from rocketconnect_sdk.configuration.runtime_options import CLASS, SOURCE_CLASS
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.converters.arrow import ArrowConverter
 from rocketconnect_sdk.converters.json.schema import to_json
@@ -30,7 +30,7 @@ from rocketmq_remoting.batch import DecodedBatch
 from rocketmq_remoting.errors import RocketMQError
 from rocketmq_remoting.protocol.properties import decode_properties
 from services.executor.contract import answers, questions
-from services.executor.host.jobs.plugins import TASKS, found_problem
+from services.executor.host.jobs.plugins import TASKS
 from services.executor.host.jobs.previewed import Seen, trace
 from services.executor.runtime.errors.failure import written
 from services.executor.runtime.errors.policy import ErrorPolicy
@@ -40,7 +40,7 @@ from services.executor.runtime.rocketmq.topic_reader import RocketMQTopics
 from services.executor.runtime.sink.decode.decoders import decoder
 from services.executor.runtime.sink.decode.part import Wanted
 from services.executor.runtime.surroundings import converters_of
-from services.executor.secrets.resolving import hide, resolve, resolve_known
+from services.executor.secrets.resolving import hide, hide_problem, resolve, resolve_known
 
 _LONGEST = 10_000
 """Characters of a value that are shown."""
@@ -52,7 +52,7 @@ def preview(order: questions.PreviewConnector) -> answers.Previewed:
     """Show what becomes of a few records, or what is wrong with the configuration, or why there is nothing to show."""
     checked = check_connector(order.config, resolve_known)
     if checked.problems:
-        problems = [found_problem(each) for each in checked.problems]
+        problems = [hide_problem(each) for each in checked.problems]
         return answers.Previewed(checked.plugin, problems, [], "")
     found: list[answers.PreviewedRecord] = []
     trouble = ""
@@ -77,7 +77,7 @@ class _Preview:
         name = self._order.config[CLASS.key].strip()
         if name == DIRECT:
             config, source_config, _ = map(resolve, parse_direct(self._order.config))
-            source = find(config["source.connector.class"])
+            source = find(config[SOURCE_CLASS.key])
             return self._of_source(source, source_config, config, "") if isinstance(source, Source) else []
         plugin = find(name)
         if isinstance(plugin, Source):

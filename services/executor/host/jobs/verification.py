@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from rocketconnect_sdk.configuration.connector_options import parse_sink, parse_source
 from rocketconnect_sdk.configuration.runtime_options import CLASS
-from rocketconnect_sdk.errors import ConnectorError
+from rocketconnect_sdk.errors import ConnectorError, Problem
 from rocketconnect_sdk.plugins.loader import find
 from rocketconnect_sdk.schema import Schema, Type
 from rocketconnect_sdk.sink import Sink
@@ -50,7 +50,7 @@ class Refused(Exception):  # it is told as a problem
 
     def __init__(self, key: str, value: str, reason: str, fix: str) -> None:
         super().__init__(reason)
-        self.problem = answers.FoundProblem(key, value, hide(reason), hide(fix))
+        self.problem = Problem(key, value, hide(reason), hide(fix))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import rocketmq_remoting.errors as rocketmq
+from rocketconnect_kit.backoff import Backoff
 from rocketconnect_sdk.errors import RetriableError, SystemAway
 from services.executor.contract.task import State
 from services.executor.runtime.positions.client import Fenced, PositionsAway
-from services.executor.runtime.task.backoff import Backoff
 from services.executor.runtime.task.control import TaskControl
 from services.executor.runtime.task.reporter import Reporter
 

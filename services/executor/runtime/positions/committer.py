@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from rocketconnect_kit.backoff import Backoff
 from services.executor.runtime.positions.client import CALL_SECONDS, PositionClient, PositionsAway, Stored
-from services.executor.runtime.task.backoff import Backoff
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from rocketconnect_kit.backoff import Backoff
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.errors import RetriableError as TryAgain
 from rocketconnect_sdk.record import SinkBatch
@@ -22,7 +23,6 @@ from services.executor.runtime.sink.batcher import Batcher
 from services.executor.runtime.sink.decode.decoder import Decoder
 from services.executor.runtime.sink.decode.part import Part
 from services.executor.runtime.sink.positions import merged
-from services.executor.runtime.task.backoff import Backoff
 from services.executor.runtime.task.control import TaskControl
 from services.executor.runtime.task.rate import RateLimit
 

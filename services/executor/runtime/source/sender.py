@@ -7,6 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from rocketconnect_kit.backoff import Backoff
 from rocketconnect_sdk.errors import SystemAway
 from rocketmq_remoting.batch import EncodedBatch
 from rocketmq_remoting.client import Client
@@ -25,7 +26,6 @@ from services.executor.runtime.rocketmq.queue_names import text
 from services.executor.runtime.rocketmq.settling import settle
 from services.executor.runtime.rocketmq.tail import Tail, read_tail
 from services.executor.runtime.source.pieces import Piece
-from services.executor.runtime.task.backoff import Backoff
 from services.executor.runtime.task.control import TaskControl
 from services.executor.runtime.task.lease import Lease
 

@@ -1,4 +1,4 @@
-from services.executor.runtime.task.backoff import Backoff
+from rocketconnect_kit.backoff import Backoff
 
 
 def test_pauses_double_up_to_the_longest_and_begin_anew_after_success() -> None:

@@ -5,7 +5,9 @@ from collections.abc import Callable
 
 
 class Backoff:
-    """Growing pauses with jitter: each is between half and all of twice the one before, up to the longest.
+    """Growing pauses with jitter: the longest that is possible doubles up to `longest`, and each is between half and all of it.
+
+    Used by one thread.
 
     Args:
         first: Seconds.
