@@ -13,19 +13,20 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from rocketconnect_sdk.stages import SOURCE, Stage
 from rocketconnect_sdk.topics import Message
 
 PREFIX = "__connect.errors."
 """Begins the properties of a dead letter that say why it is one: the prefix that RocketMQ Connect uses."""
 
-STAGES: Mapping[str, str] = {
-    "poll": "TASK_POLL",
-    "transform": "TRANSFORMATION",
-    "convert": "CONVERTER",
-    "send": "ROCKETMQ_PRODUCE",
-    "write": "TASK_PUT",
+STAGES: Mapping[Stage, str] = {
+    Stage.POLL: "TASK_POLL",
+    Stage.TRANSFORM: "TRANSFORMATION",
+    Stage.CONVERT: "CONVERTER",
+    Stage.SEND: "ROCKETMQ_PRODUCE",
+    Stage.WRITE: "TASK_PUT",
 }
-"""Where a record can fail, and what RocketMQ Connect calls that."""
+"""What RocketMQ Connect calls the stages, and so do dead letters."""
 
 EDITION_TAG = "rocketconnect-edition"
 REPLAY_TOPIC = "RCREPLAY_"
@@ -44,6 +45,7 @@ _QUEUE_PLACE = ("topic", "broker", "queue", "offset")
 _SOURCE_PLACE = ("source.partition", "source.offset")
 _SHA256_DIGITS = 64
 _NAMES = {name: stage for stage, name in STAGES.items()}
+_BEFORE_SEND = (*SOURCE[: SOURCE.index(Stage.SEND)], None)
 _ID = re.compile(r"(?:([^:]{1,200}):)?(\d{1,9}):(\d{1,18})(?:-(\d{1,18}))?")
 
 _OF_ROCKETMQ = frozenset(
@@ -113,9 +115,9 @@ class DeadLetter:
         return _number(self.notes.get("task.id", ""))
 
     @property
-    def stage(self) -> str:
-        """A key of STAGES; empty: not known."""
-        return _NAMES.get(self.notes.get("stage", ""), "")
+    def stage(self) -> Stage | None:
+        """Where it failed; None: not known."""
+        return _NAMES.get(self.notes.get("stage", ""))
 
     @property
     def error(self) -> str:
@@ -145,7 +147,7 @@ class DeadLetter:
             is_own: That is where its source would have sent it, whatever topic that is.
         """
         is_meant = is_own or ("source.partition" in self.notes and self.notes.get("topic") == topic)
-        return is_meant and self.stage != "send"
+        return is_meant and self.stage in _BEFORE_SEND
 
     @property
     def replays(self) -> int:

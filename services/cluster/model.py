@@ -1,7 +1,7 @@
 """What the cluster service knows, as values.
 
-Rows are frozen; a change replaces a row. The rows here are the durable ones: everything else (leases, what is held back) is made anew
-after a start.
+Rows are frozen; a change replaces a row. The rows here are the durable ones: everything else (leases, what is held back) is made
+anew after a start.
 """
 
 import enum

@@ -9,7 +9,8 @@ from rocketconnect_sdk.converters import converter
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.record import Offset, SourceBatch
 from rocketconnect_sdk.source import SourceTask
-from services.executor.runtime.errors.failure import Failure, Stage
+from rocketconnect_sdk.stages import Stage
+from services.executor.runtime.errors.failure import Failure
 from tests.servers.debezium import Event
 
 SECONDS = 120.0

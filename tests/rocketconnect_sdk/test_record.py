@@ -1,6 +1,6 @@
 """Batches are cut, chosen from and joined without what holds their columns becoming lists of objects."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rocketconnect_sdk.columns.compact import Column, Numbers, Texts
 from rocketconnect_sdk.record import SinkBatch, SourceBatch
 
-COLUMNS = {
+COLUMNS: dict[str, Callable[[list[str]], Sequence[object]]] = {
     "Arrow": lambda texts: Column(pa.array(texts, pa.string())),
     "UTF-8": lambda texts: Texts([text.encode() for text in texts]),
     "objects": list,

@@ -4,6 +4,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from rocketconnect.deadletter.v1 import deadletter_service_pb2 as pb
 
 from rocketconnect_sdk.letters.dead_letters import Filter, letter_id
+from rocketconnect_sdk.stages import Stage
 from services.executor.deadletters.choice import Found
 from services.executor.secrets.resolving import hide
 
@@ -67,5 +68,5 @@ def since_ms(request: pb.ListDeadLettersRequest | pb.ReplayDeadLettersRequest) -
     return request.since.ToMilliseconds() if request.HasField("since") else 0
 
 
-def _stage(stage: str) -> pb.Stage.ValueType:
-    return pb.Stage.Value(f"STAGE_{stage.upper()}") if stage else pb.STAGE_UNSPECIFIED
+def _stage(stage: Stage | None) -> pb.Stage.ValueType:
+    return pb.Stage.Value(f"STAGE_{stage.name}") if stage else pb.STAGE_UNSPECIFIED

@@ -6,9 +6,10 @@ from itertools import pairwise
 
 from rocketconnect_sdk.columns.compact import Column, Texts, picked
 from rocketconnect_sdk.record import Rejected, SourceBatch
+from rocketconnect_sdk.stages import Stage
 from rocketconnect_sdk.transforms.base import Records, in_order, one_by_one
 from rocketconnect_sdk.transforms.chain import Chain, StepFailed
-from services.executor.runtime.errors.failure import Failure, Stage
+from services.executor.runtime.errors.failure import Failure
 
 
 def failure_of(failed: StepFailed, original: object) -> Failure:

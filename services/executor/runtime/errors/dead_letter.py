@@ -41,7 +41,7 @@ def dead_letter(
         return body, kept
     said = {
         **origin,
-        "stage": STAGES[failure.stage.value],
+        "stage": STAGES[failure.stage],
         "class.name": failure.by,
         "exception.class.name": failure.error,
         "length": str(failure.length),

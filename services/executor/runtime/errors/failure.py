@@ -7,11 +7,11 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass, replace
-from enum import Enum
 
 from rocketconnect_sdk.columns.misfit import misfit
 from rocketconnect_sdk.record import Offset, Rejected
 from rocketconnect_sdk.schema import Schema
+from rocketconnect_sdk.stages import Stage
 
 SEPARATORS = re.compile("[\x00-\x02]")
 _TRACE_CHARACTERS = 8_000
@@ -20,16 +20,6 @@ ADVICE = (
     "Correct the record or the configuration, or let bad records go with errors.tolerance=all "
     "(and keep them with errors.deadletterqueue.topic.name)"
 )
-
-
-class Stage(Enum):
-    """Where a record failed."""
-
-    POLL = "poll"
-    TRANSFORM = "transform"
-    CONVERT = "convert"
-    SEND = "send"
-    WRITE = "write"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
+from rocketconnect_sdk.stages import Stage
 from rocketmq_remoting.batch import encode_batch
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import decode_properties, encode_properties
 from services.executor.runtime.errors.dead_letter import dead_letter
-from services.executor.runtime.errors.failure import Stage, place_of
+from services.executor.runtime.errors.failure import place_of
 from services.executor.runtime.rocketmq.queue_map import queue_of_partition
 from services.executor.runtime.sink.decode.part import BadRecord
 from services.executor.runtime.surroundings import Surroundings

@@ -6,7 +6,8 @@ from typing import Protocol
 from rocketconnect_sdk.errors import RecordRefused
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.sink import Receipt, RecordSinkTask, SinkCommit, SinkWriter
-from services.executor.runtime.errors.failure import Failure, Stage, as_bytes
+from rocketconnect_sdk.stages import Stage
+from services.executor.runtime.errors.failure import Failure, as_bytes
 from services.executor.runtime.sink.decode.part import BadRecord, Part, Wanted
 
 Ready = Callable[[Sequence[BadRecord]], None]

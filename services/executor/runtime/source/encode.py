@@ -9,11 +9,12 @@ from rocketconnect_sdk.converters import Converter
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.record import Offset, Rejected, SourceBatch
 from rocketconnect_sdk.schema import Schema
+from rocketconnect_sdk.stages import Stage
 from rocketmq_remoting.errors import RocketMQError
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import decode_properties, encode_properties
 from services.executor.runtime.errors.dead_letter import dead_letter
-from services.executor.runtime.errors.failure import Failure, Stage, beyond, place_of, written
+from services.executor.runtime.errors.failure import Failure, beyond, place_of, written
 from services.executor.runtime.errors.policy import ErrorPolicy, RecordFailed
 from services.executor.runtime.rocketmq.properties import extras_of, null_places
 from services.executor.runtime.rocketmq.queue_map import deal, queue_of_partition

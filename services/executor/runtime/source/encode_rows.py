@@ -12,8 +12,9 @@ from rocketconnect_sdk.columns.rows import HEADERS, Rows, array_of, offsets_of, 
 from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.record import Rejected, SourceBatch
 from rocketconnect_sdk.schema import Schema
+from rocketconnect_sdk.stages import Stage
 from rocketmq_remoting.model import MessageQueue
-from services.executor.runtime.errors.failure import Failure, Stage
+from services.executor.runtime.errors.failure import Failure
 from services.executor.runtime.rocketmq.properties import extras_of
 from services.executor.runtime.source.encode import Encoded, Encoder, by_topic, keys_of, too_large
 from services.executor.runtime.source.pieces import Piece, ReadBatch

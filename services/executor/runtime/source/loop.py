@@ -10,10 +10,11 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
 from rocketconnect_sdk.record import SourceBatch
 from rocketconnect_sdk.source import SourceTask
+from rocketconnect_sdk.stages import Stage
 from rocketmq_remoting.model import MessageQueue
 from services.executor.contract.task import Outcome, State
 from services.executor.runtime.errors.attempts import FENCED, GaveUp
-from services.executor.runtime.errors.failure import Failure, Stage, beyond, place_of
+from services.executor.runtime.errors.failure import Failure, beyond, place_of
 from services.executor.runtime.errors.outcomes import failed
 from services.executor.runtime.errors.policy import RecordFailed
 from services.executor.runtime.positions.client import Fenced, Opened, Stored

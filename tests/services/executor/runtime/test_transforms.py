@@ -12,10 +12,11 @@ from rocketconnect_sdk.columns.compact import Column, Numbers, Texts
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import Rejected, SourceBatch
 from rocketconnect_sdk.schema import BYTES, STRING
+from rocketconnect_sdk.stages import Stage
 from rocketconnect_sdk.transforms.chain import Chain, Step, make
 from services.executor.contract.metrics import SourcePosition
 from services.executor.contract.task import Kind, State
-from services.executor.runtime.errors.failure import Failure, Stage
+from services.executor.runtime.errors.failure import Failure
 from services.executor.runtime.transforms import of_source
 from tests.services.executor.runtime.conftest import TOPIC_TYPES, Tasks, rows
 from tests.services.executor.runtime.plugins.gated import Loud

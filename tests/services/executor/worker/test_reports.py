@@ -1,20 +1,16 @@
 """What the state service is told, and what happens while it is away."""
 
 import asyncio
-from typing import cast
 
 import grpc
 import pytest
 from rocketconnect.connector.v1 import connector_pb2 as connectors
 from rocketconnect.state.v1 import state_service_pb2 as states
 
-from rocketconnect_sdk.configuration.connector_options import source_options
-from rocketconnect_sdk.source import Source
 from services.executor.contract.assignment import PLAN, Assigned, Key
 from services.executor.contract.messages import LogLine, TaskPulse
 from services.executor.contract.metrics import QueueLag, SourcePosition, TaskMetrics
 from services.executor.contract.task import State
-from services.executor.wire import STALL_TIMEOUT
 from services.executor.worker.reports import LOG_LINES, Reports
 
 KEY = Key("uid", 0)
@@ -204,15 +200,6 @@ async def test_a_planning_never_stalls(reports: Reports, service: StateService) 
     reports.started(assigned(key=Key("uid", PLAN)), 0)
     await reports.flush()
     assert not service.requests[0].reports[0].HasField("stall_after")
-
-
-def test_the_stall_timeout_is_the_one_that_every_connector_has() -> None:
-    (there,) = [option for option in source_options(cast("Source", _NoOptions())) if option.key == STALL_TIMEOUT.key]
-    assert (there.kind, there.default) == (STALL_TIMEOUT.kind, STALL_TIMEOUT.default)
-
-
-class _NoOptions:
-    options = ()
 
 
 def named(request: states.ReportTasksRequest) -> tuple[int, list[str]]:

@@ -14,12 +14,13 @@ from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import SourceMark
+from rocketconnect_sdk.stages import Stage
 from rocketconnect_sdk.transforms.base import Record, Records, one_by_one
 from rocketconnect_sdk.transforms.chain import Chain
 from rocketmq_remoting.batch import DecodedBatch
 from rocketmq_remoting.numbered import NumberedProperties
 from rocketmq_remoting.protocol.properties import UNIQUE_KEY, decode_properties
-from services.executor.runtime.errors.failure import Failure, Stage, beyond
+from services.executor.runtime.errors.failure import Failure, beyond
 from services.executor.runtime.errors.policy import ErrorPolicy, RecordFailed
 from services.executor.runtime.rocketmq.properties import KEY_BASE64, TIMESTAMP, TOMBSTONE
 from services.executor.runtime.rocketmq.queue_names import text

@@ -9,10 +9,11 @@ from rocketconnect_sdk.columns.rows import Rows, unpack, values_of
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.sink import SourceMark
+from rocketconnect_sdk.stages import Stage
 from rocketconnect_sdk.transforms.chain import Chain
 from rocketmq_remoting.batch import DecodedBatch
 from rocketmq_remoting.protocol.properties import UNIQUE_KEY, decode_properties
-from services.executor.runtime.errors.failure import Failure, Stage
+from services.executor.runtime.errors.failure import Failure
 from services.executor.runtime.errors.policy import RecordFailed
 from services.executor.runtime.rocketmq.queue_names import text
 from services.executor.runtime.rocketmq.source_marks import behind, parse

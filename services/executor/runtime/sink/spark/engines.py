@@ -19,7 +19,8 @@ from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import DataFrameSinkTask, Receipt, RecordSinkTask, SinkCommit, SinkWriter
 from rocketconnect_sdk.spark import to_spark
-from services.executor.runtime.errors.failure import Failure, Stage, as_bytes
+from rocketconnect_sdk.stages import Stage
+from services.executor.runtime.errors.failure import Failure, as_bytes
 from services.executor.runtime.sink.decode.part import BadRecord, Part, Wanted
 from services.executor.runtime.sink.engines import Ready, stage
 from services.executor.runtime.sink.spark.batches import (

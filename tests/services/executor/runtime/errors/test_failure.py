@@ -4,9 +4,10 @@ from hypothesis import strategies as st
 
 from rocketconnect_sdk.letters.dead_letters import PREFIX
 from rocketconnect_sdk.record import Rejected
+from rocketconnect_sdk.stages import Stage
 from rocketmq_remoting.protocol.properties import MAX_PROPERTIES_BYTES, encode_properties
 from services.executor.runtime.errors.dead_letter import dead_letter
-from services.executor.runtime.errors.failure import Failure, Stage, beyond, place_of
+from services.executor.runtime.errors.failure import Failure, beyond, place_of
 from services.executor.runtime.errors.policy import ErrorPolicy, RecordFailed
 from services.executor.secrets.resolving import remember
 

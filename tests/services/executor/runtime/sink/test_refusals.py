@@ -4,7 +4,8 @@ import pyarrow as pa
 
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.sink import SourceMark
-from services.executor.runtime.errors.failure import Failure, Stage
+from rocketconnect_sdk.stages import Stage
+from services.executor.runtime.errors.failure import Failure
 from services.executor.runtime.sink.decode.part import BadRecord, Part
 from services.executor.runtime.sink.refusals import Stop, before, first_refused
 

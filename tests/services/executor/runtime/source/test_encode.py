@@ -6,9 +6,10 @@ from rocketconnect_sdk.letters.dead_letters import PREFIX
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.record import Rejected, SourceBatch
 from rocketconnect_sdk.schema import Schema
+from rocketconnect_sdk.stages import Stage
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import decode_properties
-from services.executor.runtime.errors.failure import Failure, Stage
+from services.executor.runtime.errors.failure import Failure
 from services.executor.runtime.errors.policy import ErrorPolicy
 from services.executor.runtime.source.encode import Encoded, Encoder, Target
 from services.executor.runtime.source.takeover import Found

@@ -9,12 +9,12 @@ from rocketconnect_sdk.converters import Converter, converter
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import BYTES, STRING, Schema
 from rocketconnect_sdk.sink import SourceMark
+from rocketconnect_sdk.stages import Stage
 from rocketconnect_sdk.transforms.chain import Chain
 from rocketmq_remoting.batch import DecodedBatch, Source
 from rocketmq_remoting.errors import ProtocolError
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import encode_properties
-from services.executor.runtime.errors.failure import Stage
 from services.executor.runtime.errors.policy import ErrorPolicy
 from services.executor.runtime.sink.decode.decoders import decoder
 from services.executor.runtime.sink.decode.part import Part, Wanted
