@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from rocketconnect_cli.embedded.tethered import tethered
+
 START_SECONDS = 300.0
 STOP_SECONDS = 100.0
 
@@ -19,7 +21,7 @@ class InstanceFailed(Exception):
 
 @contextmanager
 def running(data: Path, *options: str, drain: bool = True) -> Iterator[dict[str, Any]]:
-    """Everything on free ports, until the end of the block; then drained and stopped.
+    """Everything on free ports, until the end of the block; then drained and stopped. It dies with the thread that calls this.
 
     Args:
         data: Its data directory.
@@ -35,7 +37,7 @@ def running(data: Path, *options: str, drain: bool = True) -> Iterator[dict[str,
     executable = str(Path(sys.executable).with_name("rocketconnect"))
     command = [executable, "up", "--data", str(data), "--rest-port", "0", "--output", "json", *options]
     # In a session of its own: Ctrl-C comes to the caller alone, who then stops it in good order.
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+    with subprocess.Popen(tethered(command), stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
         try:
             yield _ready(process)
         finally:

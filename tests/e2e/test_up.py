@@ -16,6 +16,7 @@ import pytest
 from rocketconnect_cli.api import Api
 from rocketconnect_cli.embedded import EmbeddedRocketMQ, ports
 from rocketconnect_cli.embedded.rocketmq import BROKER, NAME_SERVER
+from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_cli.states import counter, get_state, wait_for
 from rocketmq_remoting import Client
 from tests.ended import ended
@@ -29,7 +30,9 @@ class Up:
 
     def __init__(self, folder: Path, *options: str) -> None:
         command = [COMMAND, "up", "--data", str(folder), "--output", "json", *options]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        self.process = subprocess.Popen(
+            tethered(command), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        )
 
     def ready(self) -> dict[str, Any]:
         assert self.process.stdout is not None
