@@ -10,14 +10,15 @@ from xml.etree import ElementTree
 
 from bench.peers.debezium_jars import DEBEZIUM, DEBEZIUM_VERSION
 from bench.peers.kafka_jars import KAFKA, KAFKA_VERSION
-from rocketconnect_cli.embedded import ivy, jars
-from rocketconnect_cli.embedded.java import find_java
+from rocketconnect_cli.embedded import rocketmq_jars
+from rocketconnect_kit.java import ivy, jars
+from rocketconnect_kit.java.find import find_java
 
 SETS = {
     "rocketmq": (
-        jars.ROCKETMQ,
+        rocketmq_jars.ROCKETMQ,
         [
-            f"org.apache.rocketmq:{name}:{jars.ROCKETMQ_VERSION}"
+            f"org.apache.rocketmq:{name}:{rocketmq_jars.ROCKETMQ_VERSION}"
             for name in ("rocketmq-namesrv", "rocketmq-proxy", "rocketmq-tools")
         ],
     ),

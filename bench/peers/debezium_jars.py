@@ -2,7 +2,7 @@
 
 from importlib.resources import files
 
-from rocketconnect_cli.embedded.jars import JarSet
+from rocketconnect_kit.java.jars import JarSet
 
 DEBEZIUM_VERSION = "3.5.0.Final"
 DEBEZIUM = JarSet(

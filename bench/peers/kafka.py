@@ -13,9 +13,10 @@ import httpx
 
 from bench.peers.kafka_jars import KAFKA
 from bench.workload import BenchFailed
-from rocketconnect_cli.embedded import jars, ports, probe
-from rocketconnect_cli.embedded.java import find_java
-from rocketconnect_cli.embedded.tethered import tethered
+from rocketconnect_cli.embedded import ports, probe
+from rocketconnect_kit.java import jars
+from rocketconnect_kit.java.find import find_java
+from rocketconnect_kit.tethered import tethered
 
 START_SECONDS = 90.0
 POLL_SECONDS = 0.1

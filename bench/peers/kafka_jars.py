@@ -2,7 +2,7 @@
 
 from importlib.resources import files
 
-from rocketconnect_cli.embedded.jars import JarSet
+from rocketconnect_kit.java.jars import JarSet
 
 KAFKA_VERSION = "4.1.2"
 KAFKA = JarSet(

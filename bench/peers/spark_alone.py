@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.workload import BenchFailed
-from rocketconnect_cli.embedded.tethered import tethered
+from rocketconnect_kit.tethered import tethered
 
 _TYPES = {"int64": "bigint", "string": "string"}
 

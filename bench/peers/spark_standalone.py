@@ -14,7 +14,7 @@ import pyspark
 
 from bench.workload import BenchFailed
 from rocketconnect_cli.embedded import ports
-from rocketconnect_cli.embedded.tethered import tethered
+from rocketconnect_kit.tethered import tethered
 
 START_SECONDS = 90.0
 POLL_SECONDS = 0.1

@@ -21,9 +21,9 @@ from bench.paper_workers import PLUGIN, TASKS_EACH
 from bench.workload import BenchFailed, Options, Sample, Workload
 from rocketconnect_cli.api import Api, ApiError, connector_path
 from rocketconnect_cli.embedded import ports
-from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_cli.instance import topology
 from rocketconnect_cli.states import State, state_name
+from rocketconnect_kit.tethered import tethered
 
 CONNECTORS = (1_000,)
 """`--rows` adds a last one."""

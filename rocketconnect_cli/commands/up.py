@@ -17,15 +17,16 @@ from rocketconnect_cli.embedded import ports, probe
 from rocketconnect_cli.embedded.data_directory import DataDirectory
 from rocketconnect_cli.embedded.download import show_download
 from rocketconnect_cli.embedded.errors import EmbeddedRocketMQError
-from rocketconnect_cli.embedded.java import find_java
 from rocketconnect_cli.embedded.rocketmq import BROKER, NAME_SERVER, EmbeddedRocketMQ
 from rocketconnect_cli.embedded.spark import prepare_spark
-from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_cli.extras import advice
 from rocketconnect_cli.instance import topology
 from rocketconnect_cli.instance.process import Process
 from rocketconnect_cli.instance.supervisor import Supervisor
 from rocketconnect_cli.output import Output, OutputOption, err
+from rocketconnect_kit.java.errors import JavaError
+from rocketconnect_kit.java.find import find_java
+from rocketconnect_kit.tethered import tethered
 
 NEEDED = ("grpc", "msgspec", "pyspark", "sqlalchemy", "starlette", "uvicorn")
 START_SECONDS = 120.0
@@ -71,7 +72,7 @@ def up(
         inner = _inner_ports(port or [], executors, embedded=not namesrv)
         instance = _Instance(data.absolute(), rest_port, metrics_port, inner, executors, namesrv, host, log_level)
         code = instance.run(output)
-    except (StartFailed, EmbeddedRocketMQError) as error:
+    except (StartFailed, EmbeddedRocketMQError, JavaError) as error:
         err.print(f"Error: {error}", style="red", markup=False)
         raise typer.Exit(int(Exit.FAILED)) from None
     raise typer.Exit(code)

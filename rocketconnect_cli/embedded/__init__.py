@@ -1,6 +1,6 @@
 """The RocketMQ that comes with RocketConnect: a real name server and a real broker as child processes of one machine.
 
-Owns the jars (resolved once, checked, cached), the search for Java, and the launcher.
+Owns the list of its jars and the launcher; rocketconnect_kit.java finds Java and fetches jars.
 Never fakes RocketMQ, and never touches an existing installation.
 """
 
@@ -8,8 +8,6 @@ from rocketconnect_cli.embedded.errors import (
     DataDirectoryInUse,
     DataDirectoryUnusable,
     EmbeddedRocketMQError,
-    JarsUnavailable,
-    JavaMissing,
     PortInUse,
     StartFailed,
 )
@@ -20,8 +18,6 @@ __all__ = [
     "DataDirectoryUnusable",
     "EmbeddedRocketMQ",
     "EmbeddedRocketMQError",
-    "JarsUnavailable",
-    "JavaMissing",
     "PortInUse",
     "StartFailed",
 ]

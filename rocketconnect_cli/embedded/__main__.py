@@ -5,7 +5,7 @@ import sys
 from rich.console import Console
 
 from rocketconnect_cli.embedded.download import show_download
-from rocketconnect_cli.embedded.errors import EmbeddedRocketMQError
+from rocketconnect_kit.java.errors import JavaError
 
 
 def main() -> int:
@@ -13,7 +13,7 @@ def main() -> int:
     console = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
     try:
         show_download(console)
-    except EmbeddedRocketMQError as err:
+    except JavaError as err:
         console.print(str(err), style="red")
         return 1
     except KeyboardInterrupt:

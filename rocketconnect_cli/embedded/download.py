@@ -5,7 +5,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from rocketconnect_cli.embedded.jars import ROCKETMQ, JarSet, jars_of
+from rocketconnect_cli.embedded.rocketmq_jars import ROCKETMQ
+from rocketconnect_kit.java.jars import JarSet, jars_of
 
 
 def show_download(console: Console, wanted: JarSet = ROCKETMQ) -> Path:

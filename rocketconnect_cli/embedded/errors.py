@@ -1,25 +1,17 @@
 """What can go wrong with the embedded RocketMQ; every message says what to do about it.
 
 EmbeddedRocketMQError
-|-- JavaMissing           no Java of version 17 or newer
-|-- JarsUnavailable       RocketMQ's jars are not here and could not be downloaded
 |-- DataDirectoryInUse    another broker works on the same data directory
 |-- DataDirectoryUnusable the data directory can't be made or written
 |-- PortInUse             a port that was asked for belongs to somebody else
 `-- StartFailed           a process ended, or did not answer in time
+
+Java and jars that are missing are in rocketconnect_kit.java.errors.
 """
 
 
 class EmbeddedRocketMQError(Exception):
     """The embedded RocketMQ can't run; the text is for the user."""
-
-
-class JavaMissing(EmbeddedRocketMQError):
-    """No Java 17 or newer was found on this machine."""
-
-
-class JarsUnavailable(EmbeddedRocketMQError):
-    """The jars are neither cached nor given, and could not be resolved."""
 
 
 class DataDirectoryInUse(EmbeddedRocketMQError):

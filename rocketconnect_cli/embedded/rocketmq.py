@@ -13,9 +13,9 @@ from typing import Self
 from rocketconnect_cli.embedded import ports, probe, settings
 from rocketconnect_cli.embedded.data_directory import DataDirectory
 from rocketconnect_cli.embedded.errors import StartFailed
-from rocketconnect_cli.embedded.jars import rocketmq_jars
-from rocketconnect_cli.embedded.java import find_java
-from rocketconnect_cli.embedded.tethered import tethered
+from rocketconnect_cli.embedded.rocketmq_jars import rocketmq_jars
+from rocketconnect_kit.java.find import find_java
+from rocketconnect_kit.tethered import tethered
 
 NAME_SERVER = "name-server"
 BROKER = "broker"

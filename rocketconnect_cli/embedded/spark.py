@@ -10,9 +10,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from rocketconnect_cli.embedded.jars import cache_folder
-from rocketconnect_cli.embedded.java import find_java
-from rocketconnect_cli.embedded.tethered import tethered
+from rocketconnect_kit.java.find import find_java
+from rocketconnect_kit.java.jars import cache_folder
+from rocketconnect_kit.tethered import tethered
 
 _LIMIT_SECONDS = 300.0
 """It takes some ten seconds, and far more on a machine that is busy."""

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from rocketconnect_cli.embedded.tethered import tethered
+from rocketconnect_kit.tethered import tethered
 
 START_SECONDS = 300.0
 STOP_SECONDS = 100.0

@@ -12,9 +12,9 @@ import httpx
 from rocketconnect_cli.embedded import ports, probe
 from rocketconnect_cli.embedded.rocketmq import BROKER, NAME_SERVER, EmbeddedRocketMQ
 from rocketconnect_cli.embedded.spark import spark_folder
-from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_cli.instance import topology
 from rocketconnect_cli.instance.process import Process
+from rocketconnect_kit.tethered import tethered
 from tests.chaos.network import Network, Proxy
 from tests.chaos.processes import leave_out_running
 from tests.servers.postgres import Postgres

@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 
 from rocketconnect_cli.embedded import ports
-from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_cli.instance.process import Process
+from rocketconnect_kit.tethered import tethered
 from tests.chaos.fleet import INJECTED, START_SECONDS, NotReady, answers
 from tests.chaos.processes import leave_out_running
 

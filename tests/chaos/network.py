@@ -15,7 +15,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from rocketconnect_cli.embedded.tethered import tethered
+from rocketconnect_kit.tethered import tethered
 
 _CHUNK = 1 << 16
 _SECONDS = 10.0

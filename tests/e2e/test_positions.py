@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rocketconnect_cli.embedded.jars import rocketmq_jars
+from rocketconnect_cli.embedded.rocketmq_jars import rocketmq_jars
 from rocketconnect_cli.signed import AUTHOR_VARIABLE
 from rocketconnect_cli.states import wait_for
 from rocketmq_remoting import Client

@@ -16,9 +16,9 @@ import pytest
 from rocketconnect_cli.api import Api, ApiError, Exit
 from rocketconnect_cli.embedded import ports
 from rocketconnect_cli.embedded.spark import spark_folder
-from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_cli.instance import topology
 from rocketconnect_cli.states import wait_for
+from rocketconnect_kit.tethered import tethered
 from tests.ended import ended
 
 pytestmark = pytest.mark.e2e

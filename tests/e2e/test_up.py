@@ -16,8 +16,8 @@ import pytest
 from rocketconnect_cli.api import Api
 from rocketconnect_cli.embedded import EmbeddedRocketMQ, ports
 from rocketconnect_cli.embedded.rocketmq import BROKER, NAME_SERVER
-from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_cli.states import counter, get_state, wait_for
+from rocketconnect_kit.tethered import tethered
 from rocketmq_remoting import Client
 from tests.ended import ended
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rocketconnect_cli.embedded import EmbeddedRocketMQ
-from rocketconnect_cli.embedded.java import find_javac
+from rocketconnect_kit.java.find import find_javac
 from rocketmq_remoting import Client, Compression, Message, MessageQueue, PullStream
 
 pytestmark = pytest.mark.rocketmq

@@ -14,8 +14,8 @@ import pytest
 from rocketconnect.keystore.v1 import keystore_service_pb2 as pb
 from rocketconnect.keystore.v1.keystore_service_pb2_grpc import KeystoreServiceStub
 
-from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_kit.sealing import new_key
+from rocketconnect_kit.tethered import tethered
 from tests.security.environments import environments
 
 Executor = Any

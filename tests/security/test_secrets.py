@@ -11,9 +11,9 @@ import psutil
 import pytest
 from rocketconnect.executor.v1 import executor_service_pb2 as pb
 
-from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_kit.private import SECRETS
 from rocketconnect_kit.settings import ENV_PREFIX, StoreSettings
+from rocketconnect_kit.tethered import tethered
 from services.executor.settings import ExecutorSettings
 from tests.security.environments import environments
 

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import httpx
 
-from rocketconnect_cli.embedded import ivy, ports
-from rocketconnect_cli.embedded.errors import JarsUnavailable
-from rocketconnect_cli.embedded.ivy import REPOSITORY_VARIABLE as REPOSITORY
-from rocketconnect_cli.embedded.jars import cache_folder
-from rocketconnect_cli.embedded.java import find_java
+from rocketconnect_cli.embedded import ports
+from rocketconnect_kit.java import ivy
+from rocketconnect_kit.java.errors import JarsUnavailable
+from rocketconnect_kit.java.find import find_java
+from rocketconnect_kit.java.ivy import REPOSITORY_VARIABLE as REPOSITORY
+from rocketconnect_kit.java.jars import cache_folder
 
 VERSION = "3.0.9"
 FOLDER_VARIABLE = "ROCKETCONNECT_APICURIO"

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.peers.debezium_jars import DEBEZIUM
-from rocketconnect_cli.embedded.jars import jars_of
-from rocketconnect_cli.embedded.java import find_javac
-from rocketconnect_cli.embedded.tethered import tethered
+from rocketconnect_kit.java.find import find_javac
+from rocketconnect_kit.java.jars import jars_of
+from rocketconnect_kit.tethered import tethered
 
 SECONDS = 60.0
 """Only a hang takes longer."""

@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 
 from rocketconnect_cli.embedded import ports
-from rocketconnect_cli.embedded.jars import cache_folder
+from rocketconnect_kit.java.jars import cache_folder
 
 VERSION = "2.7.2"
 PROGRAM_VARIABLE = "ROCKETCONNECT_OPENBAO"

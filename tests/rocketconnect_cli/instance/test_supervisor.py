@@ -11,9 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_cli.instance.process import Process
 from rocketconnect_cli.instance.supervisor import Supervisor
+from rocketconnect_kit.tethered import tethered
 from tests.ended import ended
 
 SLEEPER = "import time; time.sleep(600)"
@@ -146,7 +146,7 @@ def test_one_interrupt_drains_and_a_second_one_stops_at_once(tmp_path: Path, sig
 import os, sys, time
 from pathlib import Path
 sys.path.insert(0, {str(Path(__file__).parents[3])!r})
-from rocketconnect_cli.embedded.tethered import tethered
+from rocketconnect_kit.tethered import tethered
 from rocketconnect_cli.instance.process import Process
 from rocketconnect_cli.instance.supervisor import Supervisor
 deaf = [sys.executable, "-c", {DEAF!r}]
@@ -177,7 +177,7 @@ def test_children_die_with_a_supervisor_that_is_killed(tmp_path: Path) -> None:
     code = f"""
 import os, sys
 from pathlib import Path
-from rocketconnect_cli.embedded.tethered import tethered
+from rocketconnect_kit.tethered import tethered
 from rocketconnect_cli.instance.process import Process
 from rocketconnect_cli.instance.supervisor import Supervisor
 command = [sys.executable, "-c", {SLEEPER!r}]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from rocketconnect_cli.embedded.java import find_javac
+from rocketconnect_kit.java.find import find_javac
 
 _SOURCES = Path(__file__).parent / "java"
 _QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"

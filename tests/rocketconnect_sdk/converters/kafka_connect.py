@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.peers.kafka_jars import KAFKA
-from rocketconnect_cli.embedded.jars import jars_of
+from rocketconnect_kit.java.jars import jars_of
 from rocketconnect_sdk.converters import Converter, converter
 from tests.rocketconnect_sdk.converters.connect_data import SENT, sorted_maps
 from tests.rocketconnect_sdk.converters.connect_peer import Peer, save

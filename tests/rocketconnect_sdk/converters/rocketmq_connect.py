@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.peers.kafka_jars import KAFKA
-from rocketconnect_cli.embedded import ivy
-from rocketconnect_cli.embedded.jars import jars_of, rocketmq_jars
-from rocketconnect_cli.embedded.java import find_java
+from rocketconnect_cli.embedded.rocketmq_jars import rocketmq_jars
+from rocketconnect_kit.java import ivy
+from rocketconnect_kit.java.find import find_java
+from rocketconnect_kit.java.jars import jars_of
 from rocketconnect_sdk.converters import Converter, converter
 from rocketconnect_sdk.schema import Schema, Type
 from tests.rocketconnect_sdk.converters.connect_data import SENT, sorted_maps

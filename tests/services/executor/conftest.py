@@ -33,9 +33,9 @@ from rocketconnect.position.v1 import position_service_pb2_grpc as position_rpc
 from rocketconnect.state.v1 import state_service_pb2 as states
 from rocketconnect.state.v1 import state_service_pb2_grpc as state_rpc
 
-from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_kit.errors import FailedPrecondition
 from rocketconnect_kit.serving.status import encode
+from rocketconnect_kit.tethered import tethered
 from tests.services.executor.system import STORES, System
 
 PLUGINS = Path(__file__).parent / "plugins"

@@ -19,8 +19,8 @@ from rocketconnect.executor.v1.executor_service_pb2_grpc import ExecutorServiceS
 from rocketconnect.state.v1 import state_service_pb2 as states
 from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceStub
 
-from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_kit.serving.status import decode
+from rocketconnect_kit.tethered import tethered
 
 PLUGINS = Path(__file__).parent / "plugins"
 STORES = ("config", "position", "state", "cluster")

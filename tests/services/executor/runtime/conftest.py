@@ -19,8 +19,8 @@ from rocketconnect.position.v1 import position_service_pb2 as wire
 from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceStub
 
 from rocketconnect_cli.embedded import EmbeddedRocketMQ, ports
-from rocketconnect_cli.embedded.tethered import tethered
 from rocketconnect_kit.clock import boot_seconds
+from rocketconnect_kit.tethered import tethered
 from rocketconnect_sdk.plugins.loader import catalogue
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.model import Message, MessageQueue

@@ -14,9 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from rocketconnect_cli.embedded import JarsUnavailable, jars
-from rocketconnect_cli.embedded.ivy import REPOSITORY_VARIABLE
-from rocketconnect_cli.embedded.jars import JARS_VARIABLE
+from rocketconnect_cli.embedded import rocketmq_jars
+from rocketconnect_cli.embedded.rocketmq_jars import JARS_VARIABLE
+from rocketconnect_kit.java import jars
+from rocketconnect_kit.java.errors import JarsUnavailable
+from rocketconnect_kit.java.ivy import REPOSITORY_VARIABLE
 
 DEADLINE_SECONDS = 120
 
@@ -25,8 +27,8 @@ class Repository:
     """A Maven repository with all pinned jars."""
 
     def __init__(self, folder: Path) -> None:
-        source = jars.rocketmq_jars()
-        for jar in jars.ROCKETMQ.pinned:
+        source = rocketmq_jars.rocketmq_jars()
+        for jar in rocketmq_jars.ROCKETMQ.pinned:
             path = self.path(folder, jar.file_name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.symlink_to(source / jar.file_name)
@@ -43,7 +45,7 @@ class Repository:
 
     @staticmethod
     def path(folder: Path, file_name: str) -> Path:
-        (jar,) = (jar for jar in jars.ROCKETMQ.pinned if jar.file_name == file_name)
+        (jar,) = (jar for jar in rocketmq_jars.ROCKETMQ.pinned if jar.file_name == file_name)
         return folder / jar.group.replace(".", "/") / jar.name / jar.version / file_name
 
     def downloads(self) -> int:
@@ -69,11 +71,11 @@ def _fill(repository: Repository, cache: Path) -> subprocess.Popen[str]:
 
 
 def _folder(cache: Path) -> Path:
-    return cache / "rocketconnect" / f"rocketmq-{jars.ROCKETMQ_VERSION}"
+    return cache / "rocketconnect" / f"rocketmq-{rocketmq_jars.ROCKETMQ_VERSION}"
 
 
 def _is_complete(cache: Path) -> bool:
-    pinned = jars.ROCKETMQ.pinned
+    pinned = rocketmq_jars.ROCKETMQ.pinned
     return {jar.file_name: digest for jar, digest in pinned.items()} == {
         file.name: jars.sha256(file) for file in _folder(cache).iterdir()
     }
@@ -95,7 +97,7 @@ def test_a_killed_download_is_continued_and_two_at_once_share_one(repository: Re
             assert filling.returncode == 0, shown
     assert _is_complete(cache)
     # The one that was under way at the kill is fetched again, and perhaps its successor.
-    assert repository.downloads() <= len(jars.ROCKETMQ.pinned) + 2
+    assert repository.downloads() <= len(rocketmq_jars.ROCKETMQ.pinned) + 2
     assert not list(cache.glob("rocketconnect/*.partial"))
 
 
@@ -118,7 +120,7 @@ def test_without_the_repository_the_error_says_what_to_do(repository: Repository
     with _fill(repository, tmp_path / "cache") as filling:
         shown = filling.communicate(timeout=DEADLINE_SECONDS)[1]
     assert filling.returncode == 1
-    assert f"RocketMQ {jars.ROCKETMQ_VERSION} could not be downloaded" in shown
+    assert f"RocketMQ {rocketmq_jars.ROCKETMQ_VERSION} could not be downloaded" in shown
     assert f"{JARS_VARIABLE}=FOLDER" in shown
     assert "Traceback" not in shown
 
@@ -126,13 +128,13 @@ def test_without_the_repository_the_error_says_what_to_do(repository: Repository
 def test_a_given_folder_is_used_as_it_is(tmp_path: Path) -> None:
     for name in ("rocketmq-namesrv-5.3.0.jar", "rocketmq-broker-5.3.0.jar"):
         (tmp_path / name).touch()
-    assert jars.rocketmq_jars(environment={JARS_VARIABLE: str(tmp_path)}) == tmp_path
+    assert rocketmq_jars.rocketmq_jars(environment={JARS_VARIABLE: str(tmp_path)}) == tmp_path
 
 
 def test_a_given_folder_without_rocketmq_is_refused(tmp_path: Path) -> None:
     (tmp_path / "rocketmq-namesrv-5.3.0.jar").touch()
     with pytest.raises(JarsUnavailable, match=f"{JARS_VARIABLE}={tmp_path}: no rocketmq-broker"):
-        jars.rocketmq_jars(environment={JARS_VARIABLE: str(tmp_path)})
+        rocketmq_jars.rocketmq_jars(environment={JARS_VARIABLE: str(tmp_path)})
 
 
 def test_the_cache_folder_follows_the_xdg_specification() -> None:
@@ -142,7 +144,7 @@ def test_the_cache_folder_follows_the_xdg_specification() -> None:
 
 
 def test_the_pinned_list_is_whole() -> None:
-    pinned = jars.ROCKETMQ.pinned
+    pinned = rocketmq_jars.ROCKETMQ.pinned
     names = {jar.name for jar in pinned}
     assert {"rocketmq-namesrv", "rocketmq-broker", "rocketmq-proxy", "rocketmq-tools", "rocketmq-client", "guava"} <= names
     assert len({jar.file_name for jar in pinned}) == len(pinned)

@@ -11,12 +11,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-from rocketconnect_cli.embedded import ports, tethered
+from rocketconnect_cli.embedded import ports
+from rocketconnect_kit import tethered
 from tests.ended import pid_ended
 
 PARENT = """
 import subprocess, sys, time
-from rocketconnect_cli.embedded.tethered import tethered
+from rocketconnect_kit.tethered import tethered
 child = subprocess.Popen(tethered(["sleep", "60"]), start_new_session=True)
 print(child.pid, flush=True)
 time.sleep(60)

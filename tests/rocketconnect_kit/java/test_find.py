@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from rocketconnect_cli.embedded import JavaMissing
-from rocketconnect_cli.embedded.java import find_java, find_javac
+from rocketconnect_kit.java.errors import JavaMissing
+from rocketconnect_kit.java.find import find_java, find_javac
 
 Find = Callable[..., Path]
 both = pytest.mark.parametrize("find", [find_java, find_javac])

@@ -17,9 +17,8 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies
 from xml.sax.saxutils import quoteattr
 
-from rocketconnect_cli.embedded.errors import JarsUnavailable
-from rocketconnect_cli.embedded.tethered import tethered
-from rocketconnect_cli.extras import advice
+from rocketconnect_kit.java.errors import JarsUnavailable
+from rocketconnect_kit.tethered import tethered
 
 REPOSITORY_VARIABLE = "ROCKETCONNECT_MAVEN_REPOSITORY"
 # A repository may be slow; a connection that brings no jar for so long is dead.
@@ -51,7 +50,7 @@ def find_ivy() -> Path:
     for folder in (spec.submodule_search_locations or []) if spec else []:
         for jar in sorted(Path(folder, "jars").glob("ivy-*.jar")):
             return jar
-    message = f"the Python package pyspark, which is needed to download jars, is missing: {advice('up')}"
+    message = "the Python package pyspark, which is needed to download jars, is missing: install RocketConnect with its extra `up`"
     raise JarsUnavailable(message)
 
 

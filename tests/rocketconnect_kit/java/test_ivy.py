@@ -2,8 +2,8 @@
 
 from xml.etree import ElementTree
 
-from rocketconnect_cli.embedded import ivy
-from rocketconnect_cli.embedded.ivy import Coordinates
+from rocketconnect_kit.java import ivy
+from rocketconnect_kit.java.ivy import Coordinates
 
 EPOLL = Coordinates("io.netty", "netty-epoll", "4.1", "linux-x86_64")
 

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from rocketconnect_cli.embedded.errors import JavaMissing
+from rocketconnect_kit.java.errors import JavaMissing
 
 MINIMUM_VERSION = 17
 _SYSTEM_JAVAS = Path("/usr/lib/jvm")

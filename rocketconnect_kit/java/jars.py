@@ -8,16 +8,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from rocketconnect_cli.embedded.errors import JarsUnavailable
-from rocketconnect_cli.embedded.ivy import REPOSITORY_VARIABLE, Coordinates, download
-from rocketconnect_cli.embedded.java import find_java
+from rocketconnect_kit.java.errors import JarsUnavailable
+from rocketconnect_kit.java.find import find_java
+from rocketconnect_kit.java.ivy import REPOSITORY_VARIABLE, Coordinates, download
 
-ROCKETMQ_VERSION = "5.5.0"
-JARS_VARIABLE = "ROCKETCONNECT_ROCKETMQ_JARS"
 _LOCK_DEADLINE_SECONDS = 900
 
 OnProgress = Callable[[int, int], None]
@@ -48,20 +45,6 @@ class JarSet:
         lines = self.listing.read_text(encoding="utf-8").splitlines()
         pairs = (line.split() for line in lines if not line.startswith("#"))
         return {Coordinates(*coordinates.split(":")): digest for coordinates, digest in pairs}
-
-
-ROCKETMQ = JarSet(
-    f"RocketMQ {ROCKETMQ_VERSION}",
-    files(__package__) / f"rocketmq-{ROCKETMQ_VERSION}.jars",
-    "90 MB",
-    JARS_VARIABLE,
-    ("rocketmq-namesrv-*.jar", "rocketmq-broker-*.jar"),
-)
-
-
-def rocketmq_jars(on_progress: OnProgress = lambda _done, _total: None, environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the folder with RocketMQ's jars, as jars_of() does."""
-    return jars_of(ROCKETMQ, on_progress, environment)
 
 
 def jars_of(
