@@ -3,8 +3,12 @@
 from dataclasses import dataclass, field
 from logging import Logger, getLogger
 from threading import Event
+from typing import TYPE_CHECKING
 
 from rocketconnect_sdk.topics import TopicReader
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @dataclass(slots=True)
@@ -25,6 +29,8 @@ class TaskContext:
         columns: Sources do best to give the values of tables as a Column (rocketconnect_sdk.columns.compact): no object is made of
             any row.
         topics: RocketMQ's topics, for sources that read them; None: there is no access.
+        spark: The Spark session, from the first call of the sink's task on; its jobs go to a pool of this task. None: the task
+            does not run on Spark.
     """
 
     connector: str = "test"
@@ -39,3 +45,4 @@ class TaskContext:
     max_record_bytes: int = (4 << 20) - (64 << 10)
     columns: bool = False
     topics: TopicReader | None = None
+    spark: "SparkSession | None" = None

@@ -17,6 +17,7 @@ from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.record import Offset, SinkBatch
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.source import Plan
+from rocketconnect_sdk.spark_needs import NOTHING, SparkNeeds
 from rocketconnect_sdk.verification import SinkTables
 
 if TYPE_CHECKING:
@@ -212,9 +213,11 @@ class DataFrameSink(Sink):
     Class attributes:
         columns: Those of the DataFrame, and no others, of: value, key, topic, queue, offset, row, timestamp, headers, and
             header:NAME for the text of one header, which costs less. The row is null but for packed messages, see SinkBatch.
+        needs: Jars and settings of Spark without which it does not work. TaskContext.spark is a session that has them.
     """
 
     columns: ClassVar[Sequence[str]] = ("value",)
+    needs: ClassVar[SparkNeeds] = NOTHING
 
     @abstractmethod
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "DataFrameSinkTask":

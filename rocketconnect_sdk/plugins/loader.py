@@ -25,6 +25,7 @@ from rocketconnect_sdk.options import Option
 from rocketconnect_sdk.plugins.installed import OURS, Package, installed, package_of
 from rocketconnect_sdk.sink import DataFrameSink, RecordSink, Sink
 from rocketconnect_sdk.source import Signal, Source
+from rocketconnect_sdk.spark_needs import NOTHING, SparkNeeds
 
 GROUP = "rocketconnect.connectors"
 DIRECT = "direct"
@@ -61,6 +62,7 @@ class PluginInfo:
         guarantee: Of a connector: EXACTLY_ONCE, IDEMPOTENT or AT_LEAST_ONCE.
         engines: Of a sink: spark, native or both.
         signals: Of a source: what people can tell its running tasks.
+        needs: Of a sink on Spark: jars and settings.
     """
 
     name: str
@@ -73,6 +75,7 @@ class PluginInfo:
     guarantee: str
     engines: Sequence[str] = ()
     signals: Sequence[Signal] = ()
+    needs: SparkNeeds = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +176,7 @@ def _info(connector: Source | Sink) -> PluginInfo:
         guarantee,
         engines,
         connector.signals if isinstance(connector, Source) else (),
+        connector.needs if isinstance(connector, DataFrameSink) else NOTHING,
     )
 
 

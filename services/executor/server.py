@@ -220,6 +220,7 @@ class _Executor:
             spark_warm=settings.spark_warm,
             spark_profiles=settings.spark_profiles,
             spark_classes=settings.spark_classes,
+            needs=self._plugins.needs,
         )
 
 

@@ -9,8 +9,9 @@ from rocketconnect.executor.v1 import executor_service_pb2 as pb
 
 from rocketconnect_sdk.permissions import spark_profiles
 from rocketconnect_sdk.permissions.spark_profiles import PROFILES, ProfilesWrong, is_secret, problems, read_profiles, settings
+from rocketconnect_sdk.spark_needs import NOTHING
 from services.executor.contract.assignment import Assigned, Key
-from services.executor.hosts.placement import profile_of
+from services.executor.hosts.placement import Profile, profile_of
 
 Start = Callable[..., Any]
 CANARY = "c4n4ry-for-spark"
@@ -58,7 +59,7 @@ def test_a_value_of_a_harmless_setting_that_is_more_than_a_value_is_refused() ->
 def test_a_configuration_that_was_stored_before_reaches_spark_without_what_is_not_allowed() -> None:
     config = {**sink(**ATTACKS), "spark.sql.shuffle.partitions": "3"}
     assigned = Assigned(Key("uid", 0), "out", 1, 1, 1, "SINK", config, {})
-    assert profile_of(assigned, "") == (("spark.sql.shuffle.partitions", "3"),)
+    assert profile_of(assigned, "", lambda _: NOTHING) == Profile((("spark.sql.shuffle.partitions", "3"),))
 
 
 def test_a_profile_gives_what_a_connector_may_not_set_and_the_connector_says_the_rest(tmp_path: Path) -> None:

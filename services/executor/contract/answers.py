@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.spark_needs import NOTHING, SparkNeeds
 
 
 class Checked(msgspec.Struct, tag=True, frozen=True):
@@ -188,6 +189,7 @@ class Plugin(msgspec.Struct, frozen=True):
     guarantee: str
     engines: list[str]
     signals: list[PluginSignal]
+    needs: SparkNeeds = NOTHING
 
 
 class PluginsFound(msgspec.Struct, tag=True, frozen=True):

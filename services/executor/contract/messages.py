@@ -99,6 +99,9 @@ class StartSpark(msgspec.Struct, tag=True, frozen=True):
     profile: dict[str, str]
     classes: str
     """The folder with the archive of Spark's classes; empty: there is none."""
+    title: str = ""
+    jars: str = ""
+    """The list of the jars that the sinks in it need; see SparkNeeds."""
 
 
 Order = Begin | Renew | StartTask | DirectTask | SignalTask | StartSpark | Question
@@ -138,6 +141,14 @@ class TaskEnded(msgspec.Struct, tag=True, frozen=True):
     outcome: Outcome
 
 
+class SparkFetches(msgspec.Struct, tag=True, frozen=True):
+    """So many of the jars that sinks in this driver need are here; the others are on their way."""
+
+    title: str
+    done: int
+    total: int
+
+
 class SparkReady(msgspec.Struct, tag=True, frozen=True):
     """The session is there, after so many seconds."""
 
@@ -163,6 +174,7 @@ Event = (
     Pulse
     | TaskEnded
     | SignalAnswered
+    | SparkFetches
     | SparkReady
     | SparkFailed
     | Checked

@@ -10,7 +10,6 @@ import socket
 import sys
 import threading
 import traceback
-from pathlib import Path
 from typing import NoReturn
 
 import services.executor.runtime.run  # noqa: F401 - what every task needs takes a while to load
@@ -87,7 +86,7 @@ def _carry_out(order: Order, line: Line, tasks: Tasks) -> None:
         case SignalTask():
             tasks.signal(order)
         case StartSpark():
-            tasks.driver = SparkDriver(order.profile, line, Path(order.classes) if order.classes else None)
+            tasks.driver = SparkDriver(order, line)
             tasks.driver.warm_up()
         case (
             CheckConnector()

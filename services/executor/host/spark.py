@@ -12,8 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from rocketconnect_kit.java.jars import JarSet, jars_of
 from rocketconnect_sdk.errors import ConfigError, RetriableError
-from services.executor.contract.messages import Exit, SparkFailed, SparkReady
+from rocketconnect_sdk.spark_needs import joined
+from services.executor.contract.messages import Exit, SparkFailed, SparkFetches, SparkReady, StartSpark
 from services.executor.host.line import Line
 from services.executor.host.output import flush_output
 from services.executor.runtime.sink.spark.errors import spark_error_text
@@ -34,17 +36,13 @@ class SparkDriver:
     """Makes the session of a profile when it is first wanted. Safe to use from any thread.
 
     Args:
-        profile: The spark.* keys, references unresolved.
+        order: What the session is to be; references in its settings are unresolved.
         line: Is told when the session is there.
-        classes: The folder with the archive of Spark's classes, if there is one.
         start_seconds: How long the start may take.
     """
 
-    def __init__(
-        self, profile: Mapping[str, str], line: Line, classes: Path | None = None, *, start_seconds: float = START_SECONDS
-    ) -> None:
-        self._profile = profile
-        self._classes = classes
+    def __init__(self, order: StartSpark, line: Line, *, start_seconds: float = START_SECONDS) -> None:
+        self._order = order
         self._line = line
         self._start_seconds = start_seconds
         self._lock = threading.Lock()
@@ -92,6 +90,17 @@ class SparkDriver:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 _end(process, _GONE_SECONDS)
 
+    def _jars(self) -> Mapping[str, str]:
+        """The setting that names the jars which sinks need, once they are here."""
+        if not self._order.jars:
+            return {}
+        listing = Path(self._order.jars)
+        # delta-4.4.0.jars: ROCKETCONNECT_DELTA_JARS
+        variable = f"ROCKETCONNECT_{listing.stem.rpartition('-')[0].upper().replace('-', '_')}_JARS"
+        wanted = JarSet(self._order.title, listing, "some MB", variable, ())
+        folder = jars_of(wanted, lambda done, total: self._line.send(SparkFetches(self._order.title, done, total)))
+        return {"spark.jars": ",".join(sorted(str(jar) for jar in folder.glob("*.jar")))}
+
     def _hold(self) -> None:
         """Makes the session and stays until its Java process ends: the kernel ends that one with the thread that started it."""
         try:
@@ -99,7 +108,8 @@ class SparkDriver:
 
             sys.setswitchinterval(_SWITCH_SECONDS)
             began = time.monotonic()
-            session = make_session(resolve_values(self._profile), self._classes)
+            settings = joined(self._jars(), resolve_values(self._order.profile))
+            session = make_session(settings, Path(self._order.classes) if self._order.classes else None)
             run_first_jobs(session)
             # What is there now stays: nobody need look through it again. See let_go_of_java.
             gc.collect()

@@ -1,18 +1,38 @@
 """Which kind of host a task needs."""
 
 import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
+from rocketconnect_sdk.configuration.runtime_options import CLASS
 from rocketconnect_sdk.permissions import spark_profiles
+from rocketconnect_sdk.spark_needs import SparkNeeds, joined
 from services.executor.contract.assignment import Assigned
 
-Profile = tuple[tuple[str, str], ...]
-"""What is fixed when a Spark driver starts: what connectors tell Spark, by the order of the keys. Those with the same share one."""
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What is fixed when a Spark driver starts. Tasks with the same one share a driver.
+
+    Attributes:
+        settings: What Spark is told, by the order of the keys.
+        title: What the jars are, for people; empty: there are none beside Spark's.
+        jars: The list of them; see SparkNeeds.
+    """
+
+    settings: tuple[tuple[str, str], ...] = ()
+    title: str = ""
+    jars: str = ""
+
+
+PLAIN = Profile()
+"""That of a driver of which nobody wants anything."""
 
 NATIVE = None
 """The profile of a host without Spark."""
 
 
-def profile_of(assigned: Assigned, profiles: str) -> Profile | None:
+def profile_of(assigned: Assigned, profiles: str, needs: Callable[[str], SparkNeeds]) -> Profile | None:
     """Return the Spark profile that a task needs, or NATIVE.
 
     Only sinks run on Spark. A sink that runs natively alone is told engine=native, or refused when its configuration is checked.
@@ -20,17 +40,21 @@ def profile_of(assigned: Assigned, profiles: str) -> Profile | None:
     Args:
         assigned: The task.
         profiles: The path of the file of Spark profiles; empty: there are none.
+        needs: What a plugin of a name needs of Spark.
     """
-    if assigned.type != "SINK" or assigned.config.get("engine", "spark").strip() != "spark":
+    config: Mapping[str, str] = assigned.config
+    if assigned.type != "SINK" or config.get("engine", "spark").strip() != "spark":
         return NATIVE
+    needed = needs(config.get(CLASS.key, "").strip())
     # A stored configuration may be older than what is allowed now: its task is refused when it is read in the host.
-    return tuple(sorted(spark_profiles.settings(assigned.config, profiles).items()))
+    settings = joined(needed.settings, spark_profiles.settings(config, profiles))
+    return Profile(tuple(sorted(settings.items())), needed.title, needed.jars)
 
 
 def profile_name(profile: Profile | None) -> str:
     """Return a name for people: "native", "spark", or "spark-" and a digest, since values in a profile may be secret."""
     if profile is NATIVE:
         return "native"
-    if not profile:
+    if profile == PLAIN:
         return "spark"
     return f"spark-{hashlib.sha256(repr(profile).encode()).hexdigest()[:8]}"

@@ -2,11 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from rocketconnect_kit.logs import get_logger
+from rocketconnect_sdk.spark_needs import NOTHING, SparkNeeds
 from services.executor.contract.assignment import Assigned
 from services.executor.contract.endpoints import Endpoints
 from services.executor.contract.messages import (
@@ -18,6 +19,7 @@ from services.executor.contract.messages import (
     SignalAnswered,
     SignalTask,
     SparkFailed,
+    SparkFetches,
     SparkReady,
     StartSpark,
     StartTask,
@@ -26,7 +28,7 @@ from services.executor.contract.messages import (
 )
 from services.executor.contract.task import Outcome
 from services.executor.hosts.fresh import FreshHosts
-from services.executor.hosts.placement import NATIVE, Profile, profile_name, profile_of
+from services.executor.hosts.placement import NATIVE, PLAIN, Profile, profile_name, profile_of
 from services.executor.hosts.process import HostProcess
 from services.executor.runtime.task.control import ENDED
 
@@ -89,6 +91,8 @@ class HostPool:
         native_hosts: With so many native hosts, tasks share those that there are, whatever their number.
         spark_warm: Keep a Spark driver of the default profile ready.
         spark_classes: The folder with the archive of Spark's classes; empty: there is none.
+        spark_profiles: The path of the file of Spark profiles; empty: there are none.
+        needs: What a plugin of a name needs of Spark.
         watcher: Hears of the runs.
     """
 
@@ -103,6 +107,7 @@ class HostPool:
         spark_warm: bool = False,
         spark_classes: str = "",
         spark_profiles: str = "",
+        needs: Callable[[str], SparkNeeds] = lambda _name: NOTHING,
     ) -> None:
         self._fresh = fresh
         self._endpoints = endpoints
@@ -112,6 +117,7 @@ class HostPool:
         self._spark_warm = spark_warm
         self._spark_classes = spark_classes
         self._spark_profiles = spark_profiles
+        self._needs = needs
         self._warm_at = float("-inf")
         self._lease_until = 0.0
         self._hosts: list[_Host] = []
@@ -122,7 +128,7 @@ class HostPool:
     def start(self, run: int, assigned: Assigned) -> None:
         """Start a run in a host that has room, or in a new one."""
         try:
-            host = self._host_for(profile_of(assigned, self._spark_profiles))
+            host = self._host_for(profile_of(assigned, self._spark_profiles, self._needs))
         except (OSError, RuntimeError) as error:  # RuntimeError: no thread could be started
             # Told later, as the loss of a process always is: the caller is in the middle of something.
             reason = f"no host process could be started: {error}; give the executor more memory or processes"
@@ -182,7 +188,7 @@ class HostPool:
             return
         self._warm_at = now + _WARM_AGAIN_SECONDS
         try:
-            self._new_host(())
+            self._new_host(PLAIN)
         except OSError as error:
             _log.warning("no Spark driver could be started", cause=str(error))
 
@@ -219,7 +225,7 @@ class HostPool:
         self._hosts.append(host)
         host.process.send(Begin(self._endpoints), Renew(self._lease_until))
         if profile is not NATIVE:
-            host.process.send(StartSpark(dict(profile), self._spark_classes))
+            host.process.send(StartSpark(dict(profile.settings), self._spark_classes, profile.title, profile.jars))
         return host
 
     def _on_event(self, host: _Host, event: Event) -> None:
@@ -232,6 +238,8 @@ class HostPool:
                 self._on_ended(host, event)
             case SignalAnswered():
                 self._on_answered(event)
+            case SparkFetches():
+                _log.info("fetching jars", what=event.title, done=event.done, of=event.total)
             case SparkReady():
                 _log.info(
                     "Spark is ready", host=host.process.pid, profile=profile_name(host.profile), seconds=round(event.seconds, 2)
@@ -286,7 +294,7 @@ class HostPool:
         host.process.close()
 
     def _is_kept(self, host: _Host) -> bool:
-        return self._spark_warm and host.profile == () and self._is_usable(host)
+        return self._spark_warm and host.profile == PLAIN and self._is_usable(host)
 
     def _holding(self, run: int) -> Iterator[_Host]:
         return (host for host in list(self._hosts) if run in host.runs)

@@ -10,6 +10,7 @@ from rocketconnect_kit.errors import DeadlineExceeded, Internal, ServiceError
 from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.serving.status import decode
 from rocketconnect_sdk.plugins.loader import PluginType
+from rocketconnect_sdk.spark_needs import NOTHING, SparkNeeds
 from services.executor import wire
 from services.executor.contract.answers import Plugin, PluginsFound
 from services.executor.contract.questions import FindPlugins
@@ -37,6 +38,10 @@ class Plugins:
         """All names that a connector.class may call them by."""
         connectors = (plugin for plugin in self.found if PluginType(plugin.type).is_connector)
         return [name for plugin in connectors for name in (plugin.name, *plugin.aliases)]
+
+    def needs(self, name: str) -> SparkNeeds:
+        """What a connector.class needs of Spark; nothing when there is none of that name, or it is an alias of none."""
+        return next((plugin.needs for plugin in self.found if name in (plugin.name, *plugin.aliases)), NOTHING)
 
     async def reload(self) -> None:
         """Look again.

@@ -232,7 +232,7 @@ def _engine(
     from services.executor.runtime.sink.spark.engines import DataFrameEngine, RecordsOnSparkEngine
 
     around.reporter.state(State.STARTING, "starting Spark")
-    session = _awaited(spark, around.control)
+    context.spark = session = _awaited(spark, around.control)
     if isinstance(plugin, RecordSink):
         records = plugin.open(around.config, task_config, context)
         held.callback(records.close)

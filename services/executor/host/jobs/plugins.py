@@ -90,6 +90,7 @@ def described(info: PluginInfo, options: Iterable[Option]) -> answers.Plugin:
             answers.PluginSignal(signal.name, signal.doc, [_option(argument) for argument in signal.arguments])
             for signal in info.signals
         ],
+        needs=info.needs,
     )
 
 

@@ -16,6 +16,7 @@ from rocketconnect_sdk.source import Plan, Signal, Source, SourceTask
 
 
 def _hang() -> None:
+    print("hangs as ordered", flush=True)
     while True:
         time.sleep(3600)
 

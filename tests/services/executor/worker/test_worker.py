@@ -440,7 +440,7 @@ def test_the_second_sigterm_ends_at_once(start_executor: Start, plane: Plane) ->
     executor = start_executor(drain_seconds="600")
     plane.wait_for(lambda: plane.registrations)
     plane.assign("a", on_open="hang")
-    plane.wait_for(lambda: plane.state("a"))
+    plane.wait_for(lambda: "hangs as ordered" in executor.log)
     hosts = executor.children()
     executor.process.send_signal(signal.SIGTERM)
     time.sleep(0.5)
