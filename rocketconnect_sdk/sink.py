@@ -17,7 +17,7 @@ from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.record import Offset, SinkBatch
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.source import Plan
-from rocketconnect_sdk.spark_needs import NOTHING, SparkNeeds
+from rocketconnect_sdk.spark.needs import NOTHING, SparkNeeds
 from rocketconnect_sdk.verification import SinkTables
 
 if TYPE_CHECKING:

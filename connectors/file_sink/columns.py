@@ -10,7 +10,7 @@ from rocketconnect_sdk.columns.arrow_types import to_arrow_type
 from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.evolution import Policy, Settled, Takes, as_table, nullable, settle
 from rocketconnect_sdk.schema import OPTIONAL_STRING, Field, Schema, Type
-from rocketconnect_sdk.spark import stored_type
+from rocketconnect_sdk.spark.types import stored_type
 
 
 def _stored(schema: Schema) -> pa.DataType:

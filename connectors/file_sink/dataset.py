@@ -97,7 +97,7 @@ class DatasetTask(DataFrameSinkTask):
         if self._columns is None:
             return None
         from rocketconnect_sdk.columns.arrow_types import to_arrow_type
-        from rocketconnect_sdk.spark import stored_type
+        from rocketconnect_sdk.spark.types import stored_type
 
         kind = to_arrow_type(self._columns)
         return self._columns if stored_type(kind) == kind else None
@@ -174,7 +174,7 @@ class DatasetTask(DataFrameSinkTask):
         from pyspark.sql.types import StructType
 
         if self._columns is not None:
-            from rocketconnect_sdk.spark import to_spark_type
+            from rocketconnect_sdk.spark.types import to_spark_type
 
             fields: Any = to_spark_type(self._columns)
             value = frame.schema["value"].dataType

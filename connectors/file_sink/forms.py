@@ -12,7 +12,7 @@ from rocketconnect_sdk.columns.objects import rows_of_array
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.files.lines import json_lines, text_lines, to_json
 from rocketconnect_sdk.schema import Schema
-from rocketconnect_sdk.spark import to_spark
+from rocketconnect_sdk.spark.types import to_spark
 
 _SHOWN = 100
 

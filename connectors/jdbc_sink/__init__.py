@@ -152,7 +152,7 @@ def _columns_problems(config: Config) -> Iterable[Problem]:
     if not config["columns"]:
         return
     from rocketconnect_sdk.columns.arrow_types import to_arrow_type
-    from rocketconnect_sdk.spark import stored_type
+    from rocketconnect_sdk.spark.types import stored_type
 
     for field in parse_columns(config["columns"]).fields:
         kind = to_arrow_type(field.schema)

@@ -10,7 +10,7 @@ from rocketconnect_sdk.columns.arrow_types import from_arrow_type, to_arrow_type
 from rocketconnect_sdk.columns.objects import rows_of_bytes, rows_of_values
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import Field, Schema, Type
-from rocketconnect_sdk.spark import to_spark
+from rocketconnect_sdk.spark.types import to_spark
 
 _TEXT = (Type.STRING, Type.JSON)
 _FIX = "set key.converter to the one that its source has, or pk.mode=record_value"

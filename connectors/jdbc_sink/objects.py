@@ -11,7 +11,7 @@ from rocketconnect_sdk.columns.objects import rows_of_bytes, rows_of_values
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.evolution import nullable
 from rocketconnect_sdk.schema import Field, Schema, Type
-from rocketconnect_sdk.spark import to_spark
+from rocketconnect_sdk.spark.types import to_spark
 
 _Object = dict[str, Any] | None
 

@@ -362,6 +362,6 @@ def commit_all(connection: Connection) -> None:
 
 
 def _schema_of(frame: "DataFrame") -> Schema:
-    from rocketconnect_sdk.spark import from_spark_type
+    from rocketconnect_sdk.spark.types import from_spark_type
 
     return next(each.schema for each in from_spark_type(frame.schema).fields if each.name == "value")

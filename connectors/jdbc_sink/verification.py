@@ -9,7 +9,7 @@ from connectors.jdbc.reading.table_rows import JdbcRows, table_of
 from connectors.jdbc.session import Session
 from connectors.jdbc_sink.shape import Shape, fitted, met
 from rocketconnect_sdk.schema import Field, Schema, Type
-from rocketconnect_sdk.spark import to_spark
+from rocketconnect_sdk.spark.types import to_spark
 from rocketconnect_sdk.verification import CapturedTable, KeptRows, SinkTables
 
 

@@ -15,7 +15,7 @@ from rocketconnect_sdk.columns.arrow_types import to_arrow_type
 from rocketconnect_sdk.evolution.numbers import NUMBERS, has_all
 from rocketconnect_sdk.evolution.tables import VALUE, as_table, nullable, type_name
 from rocketconnect_sdk.schema import WHOLE, Schema, Type, Unit
-from rocketconnect_sdk.spark import stored_type, to_spark
+from rocketconnect_sdk.spark.types import stored_type, to_spark
 
 _SHOWN = 100
 _WHOLE_DECIMAL = pa.decimal128(20, 0)
@@ -26,7 +26,7 @@ def fit(values: pa.Array, schema: Schema, table: Schema) -> tuple[pa.Array, dict
     """Values as rows of a table.
 
     Args:
-        values: Of the type that Spark has for the schema: see rocketconnect_sdk.spark.to_spark.
+        values: Of the type that Spark has for the schema: see rocketconnect_sdk.spark.types.to_spark.
         schema: What they are.
         table: A struct of the columns that are wanted.
 

@@ -25,7 +25,7 @@ from rocketconnect_sdk.options import Option
 from rocketconnect_sdk.plugins.installed import OURS, Package, installed, package_of
 from rocketconnect_sdk.sink import DataFrameSink, RecordSink, Sink
 from rocketconnect_sdk.source import Signal, Source
-from rocketconnect_sdk.spark_needs import NOTHING, SparkNeeds
+from rocketconnect_sdk.spark.needs import NOTHING, SparkNeeds
 
 GROUP = "rocketconnect.connectors"
 DIRECT = "direct"

@@ -9,7 +9,7 @@ from rocketconnect.executor.v1 import executor_service_pb2 as pb
 
 from rocketconnect_sdk.permissions import spark_profiles
 from rocketconnect_sdk.permissions.spark_profiles import PROFILES, ProfilesWrong, is_secret, problems, read_profiles, settings
-from rocketconnect_sdk.spark_needs import NOTHING
+from rocketconnect_sdk.spark.needs import NOTHING
 from services.executor.contract.assignment import Assigned, Key
 from services.executor.hosts.placement import Profile, profile_of
 

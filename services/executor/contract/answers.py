@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from rocketconnect_sdk.errors import Problem
-from rocketconnect_sdk.spark_needs import NOTHING, SparkNeeds
+from rocketconnect_sdk.spark.needs import NOTHING, SparkNeeds
 
 
 class Checked(msgspec.Struct, tag=True, frozen=True):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from rocketconnect_kit.java.jars import JarSet, jars_of
 from rocketconnect_sdk.errors import ConfigError, RetriableError
-from rocketconnect_sdk.spark_needs import joined
+from rocketconnect_sdk.spark.needs import joined
 from services.executor.contract.messages import Exit, SparkFailed, SparkFetches, SparkReady, StartSpark
 from services.executor.host.line import Line
 from services.executor.host.output import flush_output

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rocketconnect_sdk.configuration.runtime_options import CLASS
 from rocketconnect_sdk.permissions import spark_profiles
-from rocketconnect_sdk.spark_needs import SparkNeeds, joined
+from rocketconnect_sdk.spark.needs import SparkNeeds, joined
 from services.executor.contract.assignment import Assigned
 
 

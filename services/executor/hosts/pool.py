@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from rocketconnect_kit.logs import get_logger
-from rocketconnect_sdk.spark_needs import NOTHING, SparkNeeds
+from rocketconnect_sdk.spark.needs import NOTHING, SparkNeeds
 from services.executor.contract.assignment import Assigned
 from services.executor.contract.endpoints import Endpoints
 from services.executor.contract.messages import (

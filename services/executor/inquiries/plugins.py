@@ -10,7 +10,7 @@ from rocketconnect_kit.errors import DeadlineExceeded, Internal, ServiceError
 from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.serving.status import decode
 from rocketconnect_sdk.plugins.loader import PluginType
-from rocketconnect_sdk.spark_needs import NOTHING, SparkNeeds
+from rocketconnect_sdk.spark.needs import NOTHING, SparkNeeds
 from services.executor import wire
 from services.executor.contract.answers import Plugin, PluginsFound
 from services.executor.contract.questions import FindPlugins

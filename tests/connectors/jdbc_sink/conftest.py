@@ -20,7 +20,7 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
-from rocketconnect_sdk.spark import to_spark
+from rocketconnect_sdk.spark.types import to_spark
 from tests.servers.mariadb import Mariadb
 
 QUEUE = "orders/broker-a/0"

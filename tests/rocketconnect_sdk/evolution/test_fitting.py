@@ -17,7 +17,7 @@ from rocketconnect_sdk.evolution import Policy, Takes, as_table, nullable, settl
 from rocketconnect_sdk.evolution.fitting import fit
 from rocketconnect_sdk.evolution.numbers import NUMBERS, joined
 from rocketconnect_sdk.schema import OPTIONAL_STRING, STRING, WHOLE, Schema, Type, Unit, decimal, struct, timestamp
-from rocketconnect_sdk.spark import stored_type, to_spark
+from rocketconnect_sdk.spark.types import stored_type, to_spark
 from tests.rocketconnect_sdk.typed_values import LEAVES, typed
 
 EVERYTHING = Takes(columns=True, nulls=True, type=lambda *_: True)

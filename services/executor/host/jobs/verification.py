@@ -19,7 +19,7 @@ from rocketconnect_sdk.plugins.loader import find
 from rocketconnect_sdk.schema import Schema, Type
 from rocketconnect_sdk.sink import Sink
 from rocketconnect_sdk.source import Source
-from rocketconnect_sdk.spark import to_spark
+from rocketconnect_sdk.spark.types import to_spark
 from rocketconnect_sdk.verification import (
     CapturedTable,
     KeptRows,

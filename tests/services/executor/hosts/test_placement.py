@@ -1,6 +1,6 @@
 """Tasks share a Spark driver when they need the same of it, and no other."""
 
-from rocketconnect_sdk.spark_needs import NOTHING, SparkNeeds, joined
+from rocketconnect_sdk.spark.needs import NOTHING, SparkNeeds, joined
 from services.executor.contract.assignment import Assigned, Key
 from services.executor.hosts.placement import NATIVE, PLAIN, Profile, profile_name, profile_of
 

@@ -16,7 +16,8 @@ from rocketconnect_sdk.source import Plan, Signal, Source, SourceTask
 
 
 def _hang() -> None:
-    print("hangs as ordered", flush=True)
+    sys.stdout.write("hangs as ordered\n")
+    sys.stdout.flush()
     while True:
         time.sleep(3600)
 

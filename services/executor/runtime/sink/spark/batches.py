@@ -20,7 +20,7 @@ from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.columns.objects import rows_of_values
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.schema import Schema
-from rocketconnect_sdk.spark import to_spark
+from rocketconnect_sdk.spark.types import to_spark
 from services.executor.runtime.sink.decode.part import Part
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from rocketconnect_sdk.evolution.fitting import fit
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import DataFrameSinkTask, Receipt, RecordSinkTask, SinkCommit, SinkWriter
-from rocketconnect_sdk.spark import to_spark
+from rocketconnect_sdk.spark.types import to_spark
 from rocketconnect_sdk.stages import Stage
 from services.executor.runtime.errors.failure import Failure, as_bytes
 from services.executor.runtime.sink.decode.part import BadRecord, Part, Wanted

@@ -10,7 +10,7 @@ from pyspark.sql import types
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.columns.arrow_types import readable, to_arrow_type
 from rocketconnect_sdk.schema import STRING, Field, Schema, Type, Unit, decimal, struct, timestamp
-from rocketconnect_sdk.spark import from_spark_field, from_spark_type, stored_type, to_spark, to_spark_field, to_spark_type
+from rocketconnect_sdk.spark.types import from_spark_field, from_spark_type, stored_type, to_spark, to_spark_field, to_spark_type
 from tests.rocketconnect_sdk.typed_values import typed
 
 known = typed()

@@ -1,0 +1,1 @@
+"""Spark: its types, and what sinks need of it."""
