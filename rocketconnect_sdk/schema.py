@@ -1,4 +1,4 @@
-"""The types of values. What they are in Arrow is in rocketconnect_sdk.columns.arrow_types, in Spark in rocketconnect_sdk.spark.types."""
+"""The types of values. rocketconnect_sdk.columns.arrow_types says what they are in Arrow, rocketconnect_sdk.spark.types in Spark."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
