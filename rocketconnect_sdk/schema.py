@@ -1,4 +1,4 @@
-"""The types of values. For what they are in Arrow see rocketconnect_sdk.columns.arrow_types, in Spark rocketconnect_sdk.spark.types."""
+"""The types of values. What they are in Arrow: rocketconnect_sdk.columns.arrow_types; in Spark: rocketconnect_sdk.spark.types."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
