@@ -9,7 +9,7 @@ from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.letters.dead_letters import EDITION_TAG, STAGES, DeadLetter, Filter, Newest, Spans, join_spans, read_spans
 from rocketconnect_sdk.letters.replay_notes import ReplayNote
 from rocketconnect_sdk.options import Config, Kind, Option
-from rocketconnect_sdk.record import Offset, SourceBatch
+from rocketconnect_sdk.record import Position, SourceBatch
 from rocketconnect_sdk.source import Plan, Source, SourceTask
 from rocketconnect_sdk.topics import Message, TopicReader
 
@@ -51,9 +51,9 @@ class DeadLetterSource(Source):
                 if any(first >= until for first, until in each) or any(one[1] >= other[0] for one, other in pairwise(each)):
                     yield Problem(key, "", "has ranges that are empty or out of order", "Give them in their order.")
 
-    def plan(self, config: Config, max_tasks: int) -> Plan:
+    def plan(self, config: Config, max_tasks: int, positions: Mapping[str, Position]) -> Plan:
         """One: what is sent again keeps its order."""
-        del config, max_tasks
+        del config, max_tasks, positions
         return Plan([{}])
 
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "DeadLetterTask":
@@ -92,11 +92,11 @@ class DeadLetterTask(SourceTask):
         self._last = (_notes_of(name), each[-1][1] + 1)
         self._is_told = self._is_done = False
 
-    def start(self, positions: Mapping[str, Offset]) -> None:
+    def start(self, positions: Mapping[str, Position]) -> None:
         """See SourceTask."""
         queues = []
         for queue, spans in sorted(self._spans.items()):
-            sent, noted = (positions.get(name, (0,))[0] for name in (queue, _notes_of(queue)))
+            sent, noted = (_first(positions, name) for name in (queue, _notes_of(queue)))
             queues.append(_Queue(self._reader, queue, spans, sent, noted, self._editions(queue, spans[0][0])))
         if self._newest is not None:
             self._learn_newest(self._newest, queues)
@@ -104,7 +104,7 @@ class DeadLetterTask(SourceTask):
                 each.rewind()
         self._queues = queues
         partition, offset = self._last
-        self._is_told = self._is_done = positions.get(partition, (0,))[0] >= offset
+        self._is_told = self._is_done = _first(positions, partition) >= offset
 
     def poll(self) -> SourceBatch | None:
         """The next note; else the next letters of the queue whose next one is the oldest; None only behind the last."""
@@ -174,15 +174,15 @@ class DeadLetterTask(SourceTask):
         """True when all are confirmed."""
         return self._is_done
 
-    def committed(self, positions: Mapping[str, Offset]) -> None:
+    def committed(self, positions: Mapping[str, Position]) -> None:
         """See SourceTask."""
         for queue in self._queues:
             if queue.name in positions:
-                queue.confirmed(positions[queue.name][0])
+                queue.confirmed(_first(positions, queue.name))
             if _notes_of(queue.name) in positions:
-                queue.noted(positions[_notes_of(queue.name)][0])
+                queue.noted(_first(positions, _notes_of(queue.name)))
         partition, offset = self._last
-        self._is_done |= positions.get(partition, (0,))[0] >= offset
+        self._is_done |= _first(positions, partition) >= offset
 
     def remaining(self) -> int:
         """Offsets that are left to look at, and letters and notes that are not confirmed yet."""
@@ -350,3 +350,8 @@ def _batch(queue: str, letters: Sequence[tuple[DeadLetter, bytes]], size: int) -
         properties=[letter.replayed() for letter, _ in letters],
         size=size,
     )
+
+
+def _first(positions: Mapping[str, Position], partition: str) -> int:
+    """The one number of a position; 0: there is none."""
+    return positions[partition].offset[0] if partition in positions else 0

@@ -81,3 +81,11 @@ def local_time(text: str) -> str:
 def instant(text: str) -> datetime:
     """A time of the API, to sort by; one that is not told is before all."""
     return datetime.fromisoformat(text) if text else datetime.min.replace(tzinfo=UTC)
+
+
+def offset_alone(partition: str) -> str:
+    """Say what it means that a position of a source has no map any more."""
+    return (
+        f"{partition}: what the source kept beside the old offset does not go with the new one: "
+        "the source must find its way from the offset alone"
+    )

@@ -15,7 +15,7 @@ from rocketconnect_sdk.errors import (
     SystemAway,
 )
 from rocketconnect_sdk.options import Config, Kind, Option, parse, run_checks
-from rocketconnect_sdk.record import Offset, Rejected, SinkBatch, SourceBatch
+from rocketconnect_sdk.record import Offset, Position, Rejected, SinkBatch, SourceBatch
 from rocketconnect_sdk.schema import Field, Schema, Type, Unit, decimal, struct, timestamp
 from rocketconnect_sdk.sink import (
     DataFrameSink,
@@ -33,7 +33,7 @@ from rocketconnect_sdk.sink import (
     SourceMark,
     Target,
 )
-from rocketconnect_sdk.source import Edge, Plan, Signal, Source, SourceTask
+from rocketconnect_sdk.source import Edge, Plan, Signal, Source, SourceTask, never
 from rocketconnect_sdk.verification import CapturedTable, KeptRows, ReadRows, SinkTables, SourceTables, TableRows
 from rocketconnect_sdk.version import __version__
 
@@ -54,6 +54,7 @@ __all__ = [
     "Option",
     "PermanentError",
     "Plan",
+    "Position",
     "Problem",
     "QueuePosition",
     "ReadRows",
@@ -85,6 +86,7 @@ __all__ = [
     "Unit",
     "__version__",
     "decimal",
+    "never",
     "parse",
     "run_checks",
     "struct",

@@ -9,9 +9,9 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any
 
+from rocketconnect_sdk.configuration.references import REFERENCE, REFERENCE_FIX, wrong_reference
 from rocketconnect_sdk.errors import ConfigError, Problem
 from rocketconnect_sdk.permissions.roots import Access, roots
-from rocketconnect_sdk.references import REFERENCE, REFERENCE_FIX, wrong_reference
 
 
 class Kind(Enum):

@@ -1,16 +1,32 @@
 """What flows: records, in batches, as columns. rocketconnect_sdk.arrow makes batches from tables, and tables from batches."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
 from rocketconnect_sdk.columns.compact import concatenated, picked
+from rocketconnect_sdk.resume import JSON
 from rocketconnect_sdk.schema import Schema
 
 Offset = tuple[int, ...]
 """A place in a source partition: integers compared element by element. The offset of a record is the place just behind it, so
 that it is also where reading goes on when the record is done. Offsets of a partition grow strictly, and a replay gives the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where reading of a source partition goes on.
+
+    Attributes:
+        offset: What compares: behind the last record that is done.
+        resume: What the source needs beside it to go on there: a cursor, a token, a link to the next page. As it was given with the
+            batch that ends there (SourceBatch.resume). It may be a secret, so no log shows it.
+    """
+
+    offset: Offset
+    resume: Mapping[str, JSON] = field(default_factory=dict, repr=False)
+
 
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
@@ -62,6 +78,9 @@ class SourceBatch:
             sources that read messages. Keys still choose the queue.
         end: Where reading goes on behind this batch, when that is behind its last record: what was read there is left out.
             Empty: at the offset of the last one. A batch without records that has an end moves the position of its partition.
+        resume: What start() needs beside the offset to go on behind this batch: a JSON object of at most 64 KiB. With it, the
+            position of the partition moves to the end of the batch when all of it is done, and never to a record within. None: the
+            offset alone is enough, behind each record.
     """
 
     partition: str
@@ -76,6 +95,7 @@ class SourceBatch:
     size: int = 0
     properties: Sequence[Mapping[str, str]] | None = None
     end: Offset = ()
+    resume: Mapping[str, JSON] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         """How many records it holds."""
@@ -87,7 +107,14 @@ class SourceBatch:
         return replace(self, **_some(self, _SOURCE_COLUMNS, places), size=_share(self.size, len(places), len(self)), end=end)
 
     def slice(self, start: int, stop: int) -> "SourceBatch":
-        """The records from `start` up to `stop`, at most the last; its end is its last record, and this batch's at the last one."""
+        """The records from `start` up to `stop`, at most the last; its end is its last record, and this batch's at the last one.
+
+        Raises:
+            ValueError: the batch has a map (`resume`), which belongs to its end: nowhere else could reading go on.
+        """
+        if self.resume is not None:
+            msg = "a batch with a map cannot be cut: reading goes on at its end only"
+            raise ValueError(msg)
         places = range(start, min(stop, len(self)))
         end = self.end if places.stop == len(self) else ()
         return replace(self, **_some(self, _SOURCE_COLUMNS, places), size=_share(self.size, len(places), len(self)), end=end)

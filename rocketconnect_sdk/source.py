@@ -9,7 +9,7 @@ from typing import ClassVar
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Option
-from rocketconnect_sdk.record import Offset, SourceBatch
+from rocketconnect_sdk.record import Position, SourceBatch
 from rocketconnect_sdk.verification import SourceTables
 
 
@@ -57,15 +57,12 @@ class Source(ABC):
         name: What users write into connector.class; the name of the module.
         aliases: Other names that it answers to.
         options: Its own options; the runtime adds those that every source has.
-        replayable: After a restart from the same offset it gives the same records with the same offsets. If it cannot, it is
-            AT_LEAST_ONCE.
         signals: What people can tell its running tasks.
     """
 
     name: ClassVar[str]
     aliases: ClassVar[Sequence[str]] = ()
     options: ClassVar[Sequence[Option]] = ()
-    replayable: ClassVar[bool] = True
     signals: ClassVar[Sequence[Signal]] = ()
 
     def check(self, config: Config) -> Iterable[Problem]:
@@ -79,28 +76,45 @@ class Source(ABC):
         del config
         return ()
 
+    def replayable(self, config: Config) -> bool:
+        """Whether after a restart from the same position it gives the same records with the same offsets: it does, by default.
+
+        If it cannot, it is AT_LEAST_ONCE. Called with a configuration that is valid; must not connect. A source that never can says
+        `replayable = never`.
+        """
+        del config
+        return True
+
     @abstractmethod
-    def plan(self, config: Config, max_tasks: int) -> Plan:
+    def plan(self, config: Config, max_tasks: int, positions: Mapping[str, Position]) -> Plan:
         """Splits the work into at most max_tasks tasks. Called in a fresh process, with a time limit.
 
         The same source partition must never be in two tasks of one plan.
+
+        Args:
+            config: The configuration.
+            max_tasks: How many tasks there may be.
+            positions: What is stored of the connector while the plan is made, by partition: nothing at first. Tasks of the plan
+                before may still run and move them.
         """
 
-    def check_position(self, config: Config, partition: str, offset: Offset) -> Iterable[Problem]:
-        """What is wrong with going on behind an offset: a partition that is not there, no place between two records.
+    def check_position(self, config: Config, partition: str, position: Position) -> Iterable[Problem]:
+        """What is wrong with going on at a position: a partition that is not there, no place between two records.
 
         Changes nothing. Called in a fresh process, with a time limit, before somebody moves a position by hand. The key of
-        each problem is the partition. Without an override any offset is good that is not empty and has no negative number.
+        each problem is the partition. Its resume is empty where the person gave none: a source that can't find its way from the
+        offset alone says so here. Without an override any offset is good that is not empty and has no negative number.
 
         Raises:
             SystemAway, RetriableError: it can't be told now.
         """
         del config
+        offset = position.offset
         if not offset or min(offset) < 0:
             yield Problem(partition, str(list(offset)), "is no offset", "Give one or more numbers that are not negative.")
 
-    def find_position(self, config: Config, partition: str, place: Edge | float) -> Offset | None:
-        """The offset behind which reading goes on from an end of a partition, or from a time, in seconds since 1970.
+    def find_position(self, config: Config, partition: str, place: Edge | float) -> Position | None:
+        """The position at which reading goes on from an end of a partition, or from a time, in seconds since 1970.
 
         Called as check_position is. None, also without an override: this source can't tell.
 
@@ -137,6 +151,12 @@ class Source(ABC):
         """Makes the task that copies one share; task is what plan() gave it. Must not block for long: connect in start()."""
 
 
+def never(source: Source, config: Config) -> bool:
+    """What a source says that cannot replay, whatever its configuration is: `replayable = never`."""
+    del source, config
+    return False
+
+
 class SourceTask(ABC):
     """Copies. All methods are called by one thread, but stop() of the context can be seen from any.
 
@@ -144,8 +164,11 @@ class SourceTask(ABC):
     """
 
     @abstractmethod
-    def start(self, positions: Mapping[str, Offset]) -> None:
-        """Begins behind the given offsets: of every partition of the connector that has one. Others begin at their beginning.
+    def start(self, positions: Mapping[str, Position]) -> None:
+        """Begins at the given positions: of every partition of the connector that has one. Others begin at their beginning.
+
+        Each holds the map that came with the last batch that was done, and no map when that came without, or when a person has
+        moved the position and gave none: PermanentError where the source can't go on from the offset alone.
 
         Raises:
             SystemAway, RetriableError: called again after a backoff.
@@ -183,8 +206,8 @@ class SourceTask(ABC):
         """True when there will never be more; the task then stays IDLE without being polled."""
         return False
 
-    def committed(self, positions: Mapping[str, Offset]) -> None:
-        """The broker has confirmed everything up to these offsets, and they are stored. For sources that must acknowledge."""
+    def committed(self, positions: Mapping[str, Position]) -> None:
+        """The broker has confirmed everything up to these positions, and they are stored. For sources that must acknowledge."""
         del positions
 
     def signal(self, name: str, arguments: Mapping[str, str]) -> str:

@@ -11,9 +11,14 @@ from dataclasses import dataclass
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import ConnectorError
 from rocketconnect_sdk.options import Config
-from rocketconnect_sdk.record import Offset, SinkBatch, SourceBatch
+from rocketconnect_sdk.record import Offset, Position, SinkBatch, SourceBatch
 from rocketconnect_sdk.sink import Guarantee, QueuePosition, Receipt, RecordSink, RecordSinkTask, SinkCommit, SinkWriter
 from rocketconnect_sdk.source import Plan, Source, SourceTask
+
+
+def at(offsets: Mapping[str, Offset]) -> dict[str, Position]:
+    """Positions that are offsets alone, by partition: what most sources start from."""
+    return {partition: Position(offset) for partition, offset in offsets.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +44,9 @@ class ScriptedSource(Source):
     def __init__(self, script: Sequence[Step] = ()) -> None:
         self._script = script
 
-    def plan(self, config: Config, max_tasks: int) -> Plan:
+    def plan(self, config: Config, max_tasks: int, positions: Mapping[str, Position]) -> Plan:
         """One task."""
-        del config, max_tasks
+        del config, max_tasks, positions
         return Plan([{}])
 
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "ScriptedSourceTask":
@@ -61,12 +66,12 @@ class ScriptedSourceTask(SourceTask):
     def __init__(self, script: Sequence[Step], context: TaskContext) -> None:
         self._script = script
         self._context = context
-        self.commits: list[Mapping[str, Offset]] = []
+        self.commits: list[Mapping[str, Position]] = []
         self.closed = False
 
-    def start(self, positions: Mapping[str, Offset]) -> None:
+    def start(self, positions: Mapping[str, Position]) -> None:
         """See SourceTask."""
-        self._skip = positions.get("script", (0,))[0]
+        self._skip = positions["script"].offset[0] if "script" in positions else 0
         self._steps = list(self._script)
         self._given = 0
 
@@ -105,7 +110,7 @@ class ScriptedSourceTask(SourceTask):
         """When the script is at its end."""
         return not self._steps
 
-    def committed(self, positions: Mapping[str, Offset]) -> None:
+    def committed(self, positions: Mapping[str, Position]) -> None:
         """See SourceTask."""
         self.commits.append(dict(positions))
 

@@ -23,7 +23,7 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.permissions.roots import Access, reading
-from rocketconnect_sdk.record import Offset
+from rocketconnect_sdk.record import Position
 from rocketconnect_sdk.source import Edge, Plan, Source
 
 _CHECKED = 1000
@@ -96,26 +96,27 @@ class FileSource(Source):
         """Looks at the options together, and at the files that are there."""
         return islice(run_checks(config, *_CHECKS), 20)
 
-    def plan(self, config: Config, max_tasks: int) -> Plan:
+    def plan(self, config: Config, max_tasks: int, positions: Mapping[str, Position]) -> Plan:
         """One file is one task; of a glob each task has a share, also of files that come later."""
+        del positions
         tasks = max_tasks if is_glob(config["filename"]) else 1
         return Plan([{"share": f"{number}/{tasks}", "by": "inode"} for number in range(tasks)])
 
-    def check_position(self, config: Config, partition: str, offset: Offset) -> Iterable[Problem]:
+    def check_position(self, config: Config, partition: str, position: Position) -> Iterable[Problem]:
         """The file is there, and a line begins behind the offset. See Source."""
         try:
             with opened(config, partition, _needs_header(config)) as content:
-                yield from place_problems(partition, offset, content)
+                yield from place_problems(partition, position.offset, content)
         except PermanentError as error:
             fix = "List the positions for the partitions that there are; a file has one when something of it was read."
             yield Problem(partition, "", str(error), fix)
 
-    def find_position(self, config: Config, partition: str, place: Edge | float) -> Offset | None:
+    def find_position(self, config: Config, partition: str, place: Edge | float) -> Position | None:
         """The beginning, or behind the last whole line. Lines have no times. See Source."""
         if not isinstance(place, Edge):
             return None
         with opened(config, partition, _needs_header(config)) as content:
-            return (0,) if place is Edge.EARLIEST else last_end(content, over=not config["follow"])
+            return Position((0,) if place is Edge.EARLIEST else last_end(content, over=not config["follow"]))
 
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> FileSourceTask:
         """See Source."""

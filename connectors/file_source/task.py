@@ -15,7 +15,7 @@ from connectors.file_source.records import Format
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
 from rocketconnect_sdk.options import Config
-from rocketconnect_sdk.record import Offset, SourceBatch
+from rocketconnect_sdk.record import Position, SourceBatch
 from rocketconnect_sdk.source import SourceTask
 
 _OPEN_FILES = 100
@@ -86,10 +86,10 @@ class FileSourceTask(SourceTask):
         self._ever = False
         self._caught_up = False
 
-    def start(self, positions: Mapping[str, Offset]) -> None:
+    def start(self, positions: Mapping[str, Position]) -> None:
         """Finds the files. See SourceTask."""
         self._drop_all()
-        self._places = Places(self._filename, positions)
+        self._places = Places(self._filename, {name: position.offset for name, position in positions.items()})
         found = self._look()
         self._look_for_renamed(found)
 

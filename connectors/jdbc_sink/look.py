@@ -8,11 +8,11 @@ from pathlib import Path
 from connectors.jdbc import Dialect, Fault, Place, Table, dialect_of, parse_url
 from connectors.jdbc.dialect import Connection
 from connectors.jdbc_sink.shape import name_problem
+from rocketconnect_sdk.configuration.references import REFERENCE
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import Policy
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.permissions.roots import writing
-from rocketconnect_sdk.references import REFERENCE
 from rocketconnect_sdk.schema import Type
 
 _SECONDS = 3

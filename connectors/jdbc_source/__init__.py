@@ -12,7 +12,8 @@ from rocketconnect_sdk.configuration.patterns import patterns_problem
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem, RetriableError, SystemAway
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
-from rocketconnect_sdk.source import Plan, Source
+from rocketconnect_sdk.record import Position
+from rocketconnect_sdk.source import Plan, Source, never
 
 if TYPE_CHECKING:
     from connectors.jdbc.session import Session
@@ -46,7 +47,7 @@ class JdbcSource(Source):
     name = "jdbc_source"
     aliases = ("JdbcSourceConnector", "org.apache.rocketmq.connect.jdbc.source.JdbcSourceConnector")
     # Whole tables are read in no order that could be had again.
-    replayable = False
+    replayable = never
     options = (
         *CONNECTION,
         Option(
@@ -136,10 +137,11 @@ class JdbcSource(Source):
         """See Source."""
         return run_checks(config, _query_problems, _mode_problems, _database_problems)
 
-    def plan(self, config: Config, max_tasks: int) -> Plan:
+    def plan(self, config: Config, max_tasks: int, positions: Mapping[str, Position]) -> Plan:
         """See Source. Each table is read by one task, or all by all of them in ranges; new ones are looked for."""
         from connectors.jdbc_source.tables import names
 
+        del positions
         session, wanted = _session(config), _wanted(config)
         try:
             found = names(session, wanted)

@@ -13,7 +13,7 @@ from connectors.jdbc_source.readers import AllRows, NewRows, Pace, Reader
 from connectors.jdbc_source.tables import Target, Wanted, look
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError
-from rocketconnect_sdk.record import Offset, SourceBatch
+from rocketconnect_sdk.record import Offset, Position, SourceBatch
 from rocketconnect_sdk.source import SourceTask
 
 _LONGEST_IDLE = 60.0
@@ -63,13 +63,14 @@ class JdbcSourceTask(SourceTask):
         self._context = context
         self._readers: list[Reader] = []
 
-    def start(self, positions: Mapping[str, Offset]) -> None:
+    def start(self, positions: Mapping[str, Position]) -> None:
         """See SourceTask."""
         self.close()
+        offsets = {name: position.offset for name, position in positions.items()}
         for name in self._names:
             self._find(name)
-            self._refuse_other_ranges(partition(self._wanted, name), positions)
-        self._readers = [self._reader(name, positions) for name in self._names]
+            self._refuse_other_ranges(partition(self._wanted, name), offsets)
+        self._readers = [self._reader(name, offsets) for name in self._names]
 
     def poll(self) -> SourceBatch | None:
         """See SourceTask."""
@@ -98,11 +99,11 @@ class JdbcSourceTask(SourceTask):
         self._readers = []
         self._session.close()
 
-    def _reader(self, name: str, positions: Mapping[str, Offset]) -> Reader:
+    def _reader(self, name: str, offsets: Mapping[str, Offset]) -> Reader:
         rhythm, context = self._rhythm, self._context
         pace = Pace(min(rhythm.rows, context.batch_records), context.batch_bytes)
         bulk = self._wanted.mode is Mode.BULK
-        position = positions.get(partition(self._wanted, name))
+        position = offsets.get(partition(self._wanted, name))
         others = (
             self._session,
             lambda: self._find(name),
@@ -113,13 +114,13 @@ class JdbcSourceTask(SourceTask):
         if bulk:
             return AllRows(*others, position=position, columnar=context.columns)
         if self._share is not None:
-            return RangedRows(*others, share=self._share, positions=positions, columnar=context.columns)
+            return RangedRows(*others, share=self._share, positions=offsets, columnar=context.columns)
         return NewRows(
             *others, delay=rhythm.delay, first=rhythm.first, zone=rhythm.zone, position=position, columnar=context.columns
         )
 
-    def _refuse_other_ranges(self, table: str, positions: Mapping[str, Offset]) -> None:
-        other = foreign(table, self._share.size if self._share else 0, positions)
+    def _refuse_other_ranges(self, table: str, offsets: Mapping[str, Offset]) -> None:
+        other = foreign(table, self._share.size if self._share else 0, offsets)
         if other is not None:
             msg = (
                 f"split.size: the position of {other!r} is of another size: rows would be read twice. Set split.size as it was, or "

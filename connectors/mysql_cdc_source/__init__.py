@@ -11,7 +11,7 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.permissions.roots import Access
-from rocketconnect_sdk.record import Offset
+from rocketconnect_sdk.record import Position
 from rocketconnect_sdk.source import Plan, Source, SourceTask
 
 if TYPE_CHECKING:
@@ -91,21 +91,21 @@ class MysqlCdcSource(Source):
 
         return run_checks(config, _tls_problems, server_problems)
 
-    def plan(self, config: Config, max_tasks: int) -> Plan:
+    def plan(self, config: Config, max_tasks: int, positions: Mapping[str, Position]) -> Plan:
         """One task: a log is read in order."""
-        del config, max_tasks
+        del config, max_tasks, positions
         return Plan([{}])
 
-    def check_position(self, config: Config, partition: str, offset: Offset) -> Iterable[Problem]:
+    def check_position(self, config: Config, partition: str, position: Position) -> Iterable[Problem]:
         """See Source."""
         from connectors.mysql_cdc_source.watermark import PARTITION, Watermark
 
-        problems = list(super().check_position(config, partition, offset))
+        problems = list(super().check_position(config, partition, position))
         if not problems and partition == PARTITION:
             try:
-                Watermark.of(offset)
+                Watermark.of(position.offset)
             except ValueError as error:
-                problems.append(Problem(partition, str(list(offset)), str(error), "Give one that it had."))
+                problems.append(Problem(partition, str(list(position.offset)), str(error), "Give one that it had."))
         return problems
 
     def tables(self, config: Config) -> "MysqlTables":

@@ -17,9 +17,9 @@ from connectors.mysql_cdc_source.rows.beginning import GTID_FIX, gtid_problem
 from connectors.mysql_cdc_source.rows.incremental import key_problem
 from connectors.mysql_cdc_source.settings import Settings, login_of
 from connectors.mysql_cdc_source.tables import Filter, names, now
+from rocketconnect_sdk.configuration.references import REFERENCE
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, Problem
 from rocketconnect_sdk.options import Config
-from rocketconnect_sdk.references import REFERENCE
 from rocketconnect_sdk.schema import Schema
 
 _SHOWN = 5

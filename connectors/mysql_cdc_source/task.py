@@ -33,6 +33,7 @@ from rocketconnect_sdk.changes.snapshots.incremental import Requests
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
 from rocketconnect_sdk.record import Offset, SourceBatch
+from rocketconnect_sdk.record import Position as SourcePosition
 from rocketconnect_sdk.source import SourceTask
 
 _MOST_OFFSET = 1 << 32
@@ -64,13 +65,13 @@ class MysqlCdcTask(SourceTask):
         """Of the log, when it was looked at."""
         self._looked_at = 0.0
 
-    def start(self, positions: Mapping[str, Offset]) -> None:
+    def start(self, positions: Mapping[str, SourcePosition]) -> None:
         """See SourceTask."""
         self.close()
         self._ready.clear()
         self._given: dict[str, Offset] = {}
-        self._stored: dict[str, Offset] = dict(positions)
-        self._reached: dict[str, Offset] = dict(positions)
+        self._stored: dict[str, Offset] = {name: position.offset for name, position in positions.items()}
+        self._reached: dict[str, Offset] = dict(self._stored)
         self._waiting: tuple[Watermark, dict[str, Offset]] | None = None
         self._beat = 0.0
         self._unstored: dict[str, Offset] = {}
@@ -309,9 +310,9 @@ class MysqlCdcTask(SourceTask):
             self._given = {name: offset for name, offset in self._given.items() if given.get(name) != offset}
             self._ready.append(SourceBatch(PARTITION, [], [], end=mark.offset))
 
-    def committed(self, positions: Mapping[str, Offset]) -> None:
+    def committed(self, positions: Mapping[str, SourcePosition]) -> None:
         """See SourceTask."""
-        self._stored.update(positions)
+        self._stored.update({name: position.offset for name, position in positions.items()})
         for partition in [name for name, offset in self._unstored.items() if self._stored.get(name, ()) >= offset]:
             del self._unstored[partition]
             self._context.log.info("what was told of %s is stored", partition)

@@ -12,9 +12,9 @@ from connectors.postgres_cdc_source.logical.requirements import problems
 from connectors.postgres_cdc_source.settings import address_of
 from connectors.postgres_cdc_source.tables import Filter, Name, lacking_in_identity, names, now, told_of_old_rows
 from rocketconnect_sdk.changes import ColumnMasks, MessageKeys
+from rocketconnect_sdk.configuration.references import REFERENCE
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, Problem
 from rocketconnect_sdk.options import Config
-from rocketconnect_sdk.references import REFERENCE
 from rocketconnect_sdk.schema import Schema
 
 _OPTIONS = {"user": "username", "slot": "slot.name", "publication": "publication.name", "tables": "table.include"}

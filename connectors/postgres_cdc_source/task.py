@@ -27,7 +27,7 @@ from connectors.postgres_cdc_source.writers import Writers
 from rocketconnect_sdk.changes.snapshots.incremental import Requests, partition_of
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
-from rocketconnect_sdk.record import Offset, SourceBatch
+from rocketconnect_sdk.record import Offset, Position, SourceBatch
 from rocketconnect_sdk.source import SourceTask
 
 _IDLE_SECONDS = 0.005
@@ -58,12 +58,12 @@ class PostgresCdcTask(SourceTask):
         self._lag: int | None = None
         self._looked_at = 0.0
 
-    def start(self, positions: Mapping[str, Offset]) -> None:
+    def start(self, positions: Mapping[str, Position]) -> None:
         """See SourceTask."""
         self.close()
         self._ready.clear()
-        self._stored: dict[str, Offset] = dict(positions)
-        self._given: dict[str, Offset] = dict(positions)
+        self._stored: dict[str, Offset] = {name: position.offset for name, position in positions.items()}
+        self._given: dict[str, Offset] = dict(self._stored)
         self._waiting: tuple[Watermark, dict[str, Offset]] | None = None
         self._beat = 0.0
         self._unstored: dict[str, Offset] = {}
@@ -96,14 +96,14 @@ class PostgresCdcTask(SourceTask):
         self._given[batch.partition] = batch.end or batch.offsets[-1]
         return batch
 
-    def committed(self, positions: Mapping[str, Offset]) -> None:
+    def committed(self, positions: Mapping[str, Position]) -> None:
         """See SourceTask. What is stored may be forgotten by the server."""
-        self._stored.update(positions)
+        self._stored.update({name: position.offset for name, position in positions.items()})
         for partition in [name for name, offset in self._unstored.items() if self._stored.get(name, ()) >= offset]:
             del self._unstored[partition]
             self._context.log.info("what was told of %s is stored", partition)
         if PARTITION in positions and self._stream is not None:
-            self._stream.confirm(Watermark.of(positions[PARTITION]).lsn)
+            self._stream.confirm(Watermark.of(positions[PARTITION].offset).lsn)
 
     def remaining(self) -> int | None:
         """Bytes of the log that are not confirmed."""

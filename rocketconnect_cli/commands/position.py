@@ -29,7 +29,7 @@ from rocketconnect_cli.output import (
     with_api,
     without_prefix,
 )
-from rocketconnect_cli.shown import Name, local_time
+from rocketconnect_cli.shown import Name, local_time, offset_alone
 from rocketconnect_cli.signed import author, signed
 from rocketconnect_cli.states import POLL_SECONDS
 
@@ -86,6 +86,14 @@ def set_positions(
     partitions: Annotated[
         list[str] | None, typer.Option("--partition", "-p", help="With --to-...: only this one; again for more. Default: all.")
     ] = None,
+    resumes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--resume",
+            metavar="PARTITION=JSON",
+            help="What the source needs beside the offset of a partition that is named: a JSON object, or @FILE that holds it.",
+        ),
+    ] = None,
     restart: Restart = False,
     dry_run: DryRun = False,
     unchecked: Unchecked = False,
@@ -93,7 +101,7 @@ def set_positions(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Move positions of a stopped connector: to offsets, to a time, or to an end. What is read again is delivered again."""
-    body = _alteration(places or [], to_time, to_earliest, to_latest, partitions or [])
+    body = _alteration(places or [], resumes or [], to_time, to_earliest, to_latest, partitions or [])
     if to_time and datetime.fromisoformat(to_time) > datetime.now(UTC):
         err.print(f"{to_time} is in the future: that is behind the last record there is now", style="yellow", markup=False)
     _move(url, name, "alter", body, restart=restart, dry_run=dry_run, unchecked=unchecked, output=output)
@@ -153,7 +161,7 @@ def import_positions(
 
 
 def _alteration(
-    places: Sequence[str], to_time: str, to_earliest: bool, to_latest: bool, partitions: Sequence[str]
+    places: Sequence[str], resumes: Sequence[str], to_time: str, to_earliest: bool, to_latest: bool, partitions: Sequence[str]
 ) -> dict[str, object]:
     """What to ask for; every problem of the arguments at once."""
     problems: list[dict[str, str]] = []
@@ -165,6 +173,8 @@ def _alteration(
     if partitions and places:
         problems.append({"key": "--partition", "reason": "goes with --to-... alone", "fix": "Leave it out."})
     positions = [_place(place, problems) for place in places]
+    for text in resumes:
+        _add_resume(text, positions, problems)
     body: dict[str, object] = {"positions": positions} if places else {"partitions": list(partitions)}
     if to_time:
         body["toTime"] = _rfc3339(to_time, problems)
@@ -186,6 +196,26 @@ def _place(text: str, problems: list[dict[str, str]]) -> dict[str, str]:
         fix = "Write the offset of the next record as a number, 17, or as `position get` shows it, [17]."
         problems.append({"key": partition, "value": offset, "reason": "the offset is not a number", "fix": fix})
     return {"partition": partition, "offset": f"[{offset}]" if _NUMBER.fullmatch(offset) else offset}
+
+
+def _add_resume(text: str, positions: Sequence[dict[str, str]], problems: list[dict[str, str]]) -> None:
+    """Adds what goes beside an offset to the position of its partition. It may be a secret: no problem shows it."""
+    meant = [position for position in positions if text.startswith(f"{position['partition']}=")]
+    if not meant:
+        fix = "Write --resume PARTITION=JSON, of a partition that is given as PARTITION=OFFSET."
+        problems.append({"key": "--resume", "reason": "names no partition that is moved to an offset", "fix": fix})
+        return
+    # Names of partitions may hold "=".
+    position = max(meant, key=lambda each: len(each["partition"]))
+    given = text.removeprefix(f"{position['partition']}=")
+    if given.startswith("@"):
+        try:
+            given = Path(given[1:]).read_text()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = f"{given[1:]} can't be read: {error.strerror if isinstance(error, OSError) else 'it is no UTF-8'}"
+            problems.append({"key": position["partition"], "reason": reason, "fix": "Name a file that holds the JSON object."})
+            return
+    position["resume"] = given.strip()
 
 
 def _rfc3339(text: str, problems: list[dict[str, str]]) -> str:
@@ -291,7 +321,8 @@ def _changes_table(answer: Mapping[str, Any], *, dry_run: bool) -> list[Table | 
     cells = [(change["partition"], change.get("fromOffset") or "-", change.get("toOffset") or "-") for change in answer["changes"]]
     left = [f"left as it is: {each.get('key', '')}: {each.get('reason', '')}" for each in answer.get("leftOut", [])]
     shown: list[Table | str] = [table_of(("PARTITION", "FROM", "TO"), cells) if cells else "nothing changes"]
-    return [*shown, *left, *(["nothing was changed: this is a dry run"] if dry_run else [])]
+    alone = [offset_alone(partition) for partition in answer.get("offsetAlone", [])]
+    return [*shown, *left, *alone, *(["nothing was changed: this is a dry run"] if dry_run else [])]
 
 
 def _positions(client: Api, name: str, *, every: bool) -> list[dict[str, Any]]:

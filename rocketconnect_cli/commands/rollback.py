@@ -9,7 +9,7 @@ import typer
 
 from rocketconnect_cli.api import Api, ApiError, Exit, connector_path
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, err, with_api
-from rocketconnect_cli.shown import CONNECTOR, STORED, Name, bring_back, changed_or_same, show_connector, wanted_state
+from rocketconnect_cli.shown import CONNECTOR, STORED, Name, bring_back, changed_or_same, offset_alone, show_connector, wanted_state
 from rocketconnect_cli.signed import EtagOption, ReasonOption, author, signed
 from rocketconnect_cli.states import State, wait_for
 
@@ -82,7 +82,7 @@ def _with_positions(client: Api, name: str, revision: int, timeout: float, reaso
         raise
     try:
         body = {"revision": revision, "author": author()}
-        client.request("POST", f"{path}/positions:restore", body=body, like={"positions": [{}]})
+        restored = client.request("POST", f"{path}/positions:restore", body=body, like={"positions": [{}]})
     except ApiError as error:
         detail = (
             f"{name} has the configuration of revision {revision} again and is stopped; its positions were not moved: {error} "
@@ -90,6 +90,8 @@ def _with_positions(client: Api, name: str, revision: int, timeout: float, reaso
         )
         raise ApiError(error.exit_code, {**error.problem, "detail": detail}) from None
     err.print(f"{name}: positions are those of the end of revision {revision}", markup=False)
+    for partition in restored.get("offsetAlone", []):
+        err.print(offset_alone(partition), markup=False)
     return _want(client, path, wanted_state(before), reason, after["etag"])
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from rocketconnect_sdk.configuration import runtime_options
+from rocketconnect_sdk.configuration.references import NO_PLACE, NO_PLACE_FIX, REFERENCE
 from rocketconnect_sdk.converters import converter_class
 from rocketconnect_sdk.errors import ConfigError, Problem
 from rocketconnect_sdk.options import Config, Option, OptionWrong, parse, read, run_checks
 from rocketconnect_sdk.permissions import spark_profiles
 from rocketconnect_sdk.plugins.loader import DIRECT, PluginType, catalogue, engines_of, find
-from rocketconnect_sdk.references import NO_PLACE, NO_PLACE_FIX, REFERENCE
 from rocketconnect_sdk.sink import RecordSink, Sink, Target
 from rocketconnect_sdk.source import Source
 from rocketconnect_sdk.transforms import chain

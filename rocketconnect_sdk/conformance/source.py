@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 from typing import Any
 
@@ -18,7 +18,8 @@ import pytest
 
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import Config, parse
-from rocketconnect_sdk.record import Offset, SourceBatch
+from rocketconnect_sdk.record import Offset, Position, SourceBatch
+from rocketconnect_sdk.resume import read, written
 from rocketconnect_sdk.source import Edge, Source, SourceTask
 
 _SAMPLES = 40
@@ -52,11 +53,19 @@ class SourceCase:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A record as it came out."""
+    """A record as it came out.
+
+    Attributes:
+        offset: Of the record.
+        value: Its value.
+        key: Its key.
+        position: What is stored when all up to it is done; None: nothing, since its batch goes on behind it and has a map.
+    """
 
     offset: Offset
     value: object
     key: object
+    position: Position | None = field(default=None, compare=False)
 
 
 @contextmanager
@@ -70,7 +79,26 @@ def _task(case: SourceCase, share: Mapping[str, str], context: TaskContext) -> I
 
 def _records(batch: SourceBatch) -> list[Seen]:
     keys = [None] * len(batch) if batch.keys is None else batch.keys
-    return [Seen(offset, value, key) for offset, value, key in zip(batch.offsets, batch.values, keys, strict=True)]
+    within = [None if batch.resume is not None else Position(offset) for offset in batch.offsets[:-1]]
+    positions = [*within, stored(Position(batch.end or batch.offsets[-1], batch.resume or {}))]
+    return [Seen(*each) for each in zip(batch.offsets, batch.values, keys, positions, strict=True)]
+
+
+def stored(position: Position) -> Position:
+    """A position as it comes back from where it is stored."""
+    return Position(position.offset, read(written(position.resume)))
+
+
+def _places(case: SourceCase) -> Iterator[tuple[str, int, Position]]:
+    """Positions that are stored while everything is read: the partition, how many of its records are done, the position."""
+    for context in (TaskContext(), TaskContext(batch_records=2)):
+        (found,) = read_all(case, context=context)
+        for partition, records in found.items():
+            places = [(partition, done, seen.position) for done, seen in enumerate(records, 1) if seen.position is not None]
+            yield from _sampled(places)
+            if len(places) == len(records):
+                # Each record is a place, wherever batches end.
+                return
 
 
 def _drain(task: SourceTask, seconds: float) -> Iterator[SourceBatch]:
@@ -88,11 +116,11 @@ def _drain(task: SourceTask, seconds: float) -> Iterator[SourceBatch]:
 
 
 def read_all(
-    case: SourceCase, *, positions: Mapping[str, Offset] | None = None, tasks: int = 1, context: TaskContext | None = None
+    case: SourceCase, *, positions: Mapping[str, Position] | None = None, tasks: int = 1, context: TaskContext | None = None
 ) -> list[dict[str, list[Seen]]]:
     """Everything there is behind the positions: for each task, by partition."""
     read = []
-    for number, share in enumerate(case.source.plan(case.parsed, tasks).tasks):
+    for number, share in enumerate(case.source.plan(case.parsed, tasks, positions or {}).tasks):
         with _task(case, share, replace(context or TaskContext(), task=number)) as task:
             task.start(dict(positions or {}))
             found: dict[str, list[Seen]] = {}
@@ -101,6 +129,10 @@ def read_all(
                     found.setdefault(batch.partition, []).extend(_records(batch))
             read.append(found)
     return read
+
+
+def _ends(whole: Mapping[str, Sequence[Seen]]) -> dict[str, Position]:
+    return {name: seen.position for name, records in whole.items() if (seen := records[-1]).position is not None}
 
 
 def _sampled(items: Sequence[Any]) -> Sequence[Any]:
@@ -134,7 +166,7 @@ class SourceSuite:
     @pytest.mark.parametrize("tasks", [1, 3, 1000])
     def test_a_plan_has_at_most_as_many_tasks_as_allowed_and_is_small(self, case: SourceCase, tasks: int) -> None:
         """Plans go through a database and over the network."""
-        plan = case.source.plan(case.parsed, tasks)
+        plan = case.source.plan(case.parsed, tasks, {})
         assert 1 <= len(plan.tasks) <= tasks
         assert all(isinstance(text, str) for task in plan.tasks for pair in task.items() for text in pair)
         assert max(len(json.dumps(dict(task))) for task in plan.tasks) < 100_000
@@ -151,12 +183,14 @@ class SourceSuite:
 
     def test_batches_are_whole_columns(self, case: SourceCase) -> None:
         """All columns of a batch have the same length, and partitions have names that can be stored."""
-        with _task(case, case.source.plan(case.parsed, 1).tasks[0], TaskContext()) as task:
+        with _task(case, case.source.plan(case.parsed, 1, {}).tasks[0], TaskContext()) as task:
             task.start({})
             for batch in _drain(task, case.seconds):
                 assert len(batch) > 0 or batch.end, "a batch without records and without an end is a None"
                 for column in (batch.offsets, batch.keys, batch.timestamps_ms, batch.headers, batch.topics):
                     assert column is None or len(column) == len(batch)
+                # A map that can't be stored is a ValueError, which says why.
+                stored(Position(batch.end, batch.resume or {}))
                 assert 0 < len(batch.partition) <= 1024
                 assert batch.partition.isprintable()
 
@@ -184,26 +218,34 @@ class SourceSuite:
         """A position is where reading goes on: nothing again, nothing left out."""
         self._only_replayable(case)
         (whole,) = read_all(case)
-        for partition, records in whole.items():
-            for done in _sampled(range(1, len(records) + 1)):
-                (rest,) = read_all(case, positions={partition: records[done - 1].offset})
-                others = {name: seen for name, seen in whole.items() if name != partition}
-                assert rest == ({**others, partition: records[done:]} if records[done:] else others)
+        for partition, done, position in _places(case):
+            (rest,) = read_all(case, positions={partition: position})
+            left = whole[partition][done:]
+            others = {name: seen for name, seen in whole.items() if name != partition}
+            assert rest == ({**others, partition: left} if left else others)
 
     def test_from_the_end_nothing_is_read(self, case: SourceCase) -> None:
         """What was delivered is not delivered again after a restart."""
         self._only_replayable(case)
         (whole,) = read_all(case)
-        assert read_all(case, positions={name: records[-1].offset for name, records in whole.items()}) == [{}]
+        assert read_all(case, positions=_ends(whole)) == [{}]
+
+    def test_a_plan_that_is_made_again_loses_nothing_and_begins_nothing_anew(self, case: SourceCase) -> None:
+        """Plans see what is stored."""
+        self._only_replayable(case)
+        (whole,) = read_all(case)
+        assert not any(read_all(case, positions=_ends(whole), tasks=3))
 
     def test_every_offset_that_it_gave_is_a_place_to_go_on_from(self, case: SourceCase) -> None:
         """People put back what they have seen; what is no offset is told, under the name of the partition."""
-        (whole,) = read_all(case)
-        for partition, records in whole.items():
-            for seen in _sampled(records):
-                assert list(case.source.check_position(case.parsed, partition, seen.offset)) == []
+        partitions = set()
+        for partition, _, position in _places(case):
+            partitions.add(partition)
+            assert list(case.source.check_position(case.parsed, partition, position)) == []
+        assert partitions
+        for partition in partitions:
             for wrong in ((), (-1,)):
-                problems = list(case.source.check_position(case.parsed, partition, wrong))
+                problems = list(case.source.check_position(case.parsed, partition, Position(wrong)))
                 assert problems, f"{wrong} is taken for an offset"
                 assert all(problem.key == partition and problem.fix for problem in problems)
 
@@ -213,7 +255,7 @@ class SourceSuite:
         (whole,) = read_all(case)
         for edge, expected in ((Edge.EARLIEST, whole), (Edge.LATEST, {})):
             found = {partition: case.source.find_position(case.parsed, partition, edge) for partition in whole}
-            places = {partition: place for partition, place in found.items() if place is not None}
+            places = {partition: stored(place) for partition, place in found.items() if place is not None}
             for partition, place in places.items():
                 assert list(case.source.check_position(case.parsed, partition, place)) == []
             untold = {partition: records for partition, records in whole.items() if partition not in places}
@@ -229,7 +271,7 @@ class SourceSuite:
 
     def test_a_poll_that_finds_nothing_does_not_block(self, case: SourceCase) -> None:
         """A task must see that it is to stop."""
-        with _task(case, case.source.plan(case.parsed, 1).tasks[0], TaskContext()) as task:
+        with _task(case, case.source.plan(case.parsed, 1, {}).tasks[0], TaskContext()) as task:
             task.start({})
             for _ in _drain(task, case.seconds):
                 pass
@@ -240,7 +282,7 @@ class SourceSuite:
 
     def test_it_can_be_closed_twice_and_without_a_start(self, case: SourceCase) -> None:
         """close() comes after errors, too."""
-        share = case.source.plan(case.parsed, 1).tasks[0]
+        share = case.source.plan(case.parsed, 1, {}).tasks[0]
         with _task(case, share, TaskContext()) as task:
             task.close()
         with _task(case, share, TaskContext()) as task:
@@ -251,7 +293,7 @@ class SourceSuite:
     def test_a_start_that_is_made_again_begins_again(self, case: SourceCase) -> None:
         """start() is called again after SystemAway and RetriableError."""
         self._only_replayable(case)
-        with _task(case, case.source.plan(case.parsed, 1).tasks[0], TaskContext()) as task:
+        with _task(case, case.source.plan(case.parsed, 1, {}).tasks[0], TaskContext()) as task:
             task.start({})
             first = task.poll()
             task.start({})
@@ -263,7 +305,7 @@ class SourceSuite:
 
     def test_what_remains_is_a_number_that_comes_to_nothing(self, case: SourceCase) -> None:
         """remaining() is shown as progress."""
-        with _task(case, case.source.plan(case.parsed, 1).tasks[0], TaskContext()) as task:
+        with _task(case, case.source.plan(case.parsed, 1, {}).tasks[0], TaskContext()) as task:
             task.start({})
             for _ in _drain(task, case.seconds):
                 remaining = task.remaining()
@@ -272,5 +314,5 @@ class SourceSuite:
 
     @staticmethod
     def _only_replayable(case: SourceCase) -> None:
-        if not case.source.replayable:
+        if not case.source.replayable(case.parsed):
             pytest.skip("the source says that it cannot replay")

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from rocketconnect_sdk.configuration.references import REFERENCE, REFERENCE_FIX, wrong_reference
 from rocketconnect_sdk.errors import Problem
-from rocketconnect_sdk.references import REFERENCE, REFERENCE_FIX, wrong_reference
 
 PROFILES = "ROCKETCONNECT_SPARK_PROFILES"
 """The file of profiles: TOML with a table for each, `[big]`, of settings of Spark and their values."""

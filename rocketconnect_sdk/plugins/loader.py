@@ -24,11 +24,13 @@ from rocketconnect_sdk.errors import ConfigError, Problem
 from rocketconnect_sdk.options import Option
 from rocketconnect_sdk.plugins.installed import OURS, Package, installed, package_of
 from rocketconnect_sdk.sink import DataFrameSink, RecordSink, Sink
-from rocketconnect_sdk.source import Signal, Source
+from rocketconnect_sdk.source import Signal, Source, never
 from rocketconnect_sdk.spark.needs import NOTHING, SparkNeeds
 
 GROUP = "rocketconnect.connectors"
 DIRECT = "direct"
+CONFIGURED = "depends on the configuration"
+"""The guarantee of a source whose configuration decides whether it can replay."""
 
 
 class PluginType(Enum):
@@ -59,7 +61,7 @@ class PluginInfo:
         summary: What it does, in one line.
         documentation: What else there is to say of it; paragraphs with empty lines between them.
         options: Its own options; those that every connector has are in rocketconnect_sdk.configuration.connector_options.
-        guarantee: Of a connector: EXACTLY_ONCE, IDEMPOTENT or AT_LEAST_ONCE.
+        guarantee: Of a connector: EXACTLY_ONCE, IDEMPOTENT, AT_LEAST_ONCE, or CONFIGURED.
         engines: Of a sink: spark, native or both.
         signals: Of a source: what people can tell its running tasks.
         needs: Of a sink on Spark: jars and settings.
@@ -160,7 +162,7 @@ def find(name: str) -> Source | Sink:
 def _info(connector: Source | Sink) -> PluginInfo:
     if isinstance(connector, Source):
         plugin_type = PluginType.SOURCE
-        guarantee = "EXACTLY_ONCE" if connector.replayable else "AT_LEAST_ONCE"
+        guarantee = _guarantee(connector)
         engines: Sequence[str] = ()
     else:
         plugin_type = PluginType.SINK
@@ -178,6 +180,12 @@ def _info(connector: Source | Sink) -> PluginInfo:
         connector.signals if isinstance(connector, Source) else (),
         connector.needs if isinstance(connector, DataFrameSink) else NOTHING,
     )
+
+
+def _guarantee(source: Source) -> str:
+    """Of a source, without a configuration: one with a `replayable` of its own may look at that."""
+    known = {Source.replayable: "EXACTLY_ONCE", never: "AT_LEAST_ONCE"}
+    return known.get(type(source).replayable, CONFIGURED)
 
 
 def _others() -> Iterator[PluginInfo]:

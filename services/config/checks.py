@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from rocketconnect_kit.errors import AlreadyExists, FieldProblem, InvalidArgument
+from rocketconnect_sdk.configuration.references import REFERENCE, REFERENCE_FIX, wrong_reference
 from rocketconnect_sdk.configuration.runtime_options import CLASS
 from rocketconnect_sdk.options import names_secret
-from rocketconnect_sdk.references import REFERENCE, REFERENCE_FIX, wrong_reference
 from rocketconnect_sdk.sink import Target
 from services.config.domain import Connector
 

@@ -36,6 +36,7 @@ from services.executor.inquiries.cleanup import Cleanups
 from services.executor.inquiries.planner import HostPlanner
 from services.executor.inquiries.plugins import PluginReports, Plugins
 from services.executor.inquiries.positions import Places
+from services.executor.inquiries.stored_positions import StoredPositions
 from services.executor.runtime.rocketmq.connect import connect
 from services.executor.service import ExecutorService
 from services.executor.settings import ExecutorSettings, parse_labels
@@ -146,7 +147,7 @@ class _Executor:
             PositionServiceStub(self._channels["position"]),
             StateServiceStub(self._channels["state"]),
             lambda: self._plugins.names,
-            HostPlanner(self._fresh, settings.plugin_seconds),
+            HostPlanner(self._fresh, settings.plugin_seconds, StoredPositions(PositionServiceStub(self._channels["position"]))),
             self._make_pool,
             Removal(ConfigServiceStub(self._channels["config"])).saw,
             Policy.within(StopLimits.within(settings.drain_seconds)),

@@ -203,7 +203,10 @@ def positions_checked(value: PositionsChecked) -> executor.CheckPositionsRespons
 def positions_resolved(value: PositionsResolved) -> executor.ResolvePositionsResponse:
     """Return the positions that were found."""
     return executor.ResolvePositionsResponse(
-        positions=[record_pb2.Position(partition=name, offset=_offset(value.positions[name])) for name in sorted(value.positions)],
+        positions=[
+            record_pb2.Position(partition=name, offset=_offset(found.offset), resume=found.resume)
+            for name, found in sorted(value.positions.items())
+        ],
         problems=map(_problem, value.problems),
         left_out=map(_problem, value.left_out),
     )

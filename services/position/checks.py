@@ -106,12 +106,18 @@ def restored_problems(field: str, resume: str) -> list[FieldProblem]:
     if problems or not resume:
         return problems
     try:
-        value = json.loads(resume)
+        value = json.loads(resume, parse_constant=_no_constant)
     except (ValueError, RecursionError):
         value = None
     if isinstance(value, dict):
         return []
-    return [FieldProblem(f"{field}.resume", resume[:64], "is not a JSON object", "take it as it was exported, or leave it out")]
+    # What it is may be a secret of the source.
+    reason = "is not a JSON object (nor does JSON have NaN and Infinity)"
+    return [FieldProblem(f"{field}.resume", "", reason, "take it as it was exported, or leave it out")]
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(name)
 
 
 def list_problems(field: str, partitions: list[str]) -> list[FieldProblem]:

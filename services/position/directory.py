@@ -15,11 +15,22 @@ SETTLE_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A living connector: its uid, whether it is wanted STOPPED, its configuration."""
+    """A living connector: its uid, whether it is wanted STOPPED, its configuration, its type without prefix."""
 
     uid: str
     stopped: bool
     config: Mapping[str, str] = field(default_factory=dict)
+    type: str = ""
+
+    @property
+    def source(self) -> bool:
+        """Whether its positions are those of a source."""
+        return self.type in {"SOURCE", "DIRECT"}
+
+    @property
+    def direct(self) -> bool:
+        """Whether it is a source and a sink in one."""
+        return self.type == "DIRECT"
 
 
 class Directory:
@@ -41,7 +52,8 @@ class Directory:
         for connector in message.connectors:
             self._names[connector.uid] = connector.name
             stopped = connector.wanted_state == connector_pb2.WANTED_STATE_STOPPED
-            self._entries[connector.name] = Entry(connector.uid, stopped, dict(connector.config))
+            kind = connector_pb2.ConnectorType.Name(connector.type).removeprefix("CONNECTOR_TYPE_")
+            self._entries[connector.name] = Entry(connector.uid, stopped, dict(connector.config), kind)
         for uid in message.deleted_uids:
             name = self._names.pop(uid, "")
             # The name may live on under another uid.

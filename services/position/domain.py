@@ -21,7 +21,7 @@ class Position:
     partition: str
     offset: str
     incarnation: int
-    resume: str
+    resume: str = field(repr=False)
     update_time: int
 
 
@@ -33,14 +33,14 @@ class Update:
         partition: where.
         offset: the new offset, canonical JSON.
         incarnation: the one that the sender knows; 0: not given.
-        resume: what the runtime needs to resume.
+        resume: what the runtime or the source needs to resume; may be a secret of the source.
         expected: the offset that must be stored now; "none": no position may be stored; "": whatever is there.
     """
 
     partition: str
     offset: str
     incarnation: int
-    resume: str
+    resume: str = field(repr=False)
     expected: str
 
 
@@ -84,12 +84,16 @@ class ConnectorRow:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Where a connector was when `revision` ended and `next_revision` was opened: offsets by partition. Time in microseconds."""
+    """Where a connector was when `revision` ended and `next_revision` was opened: offsets by partition. Time in microseconds.
+
+    `resumes`: what was stored beside the offsets, by partition, where the task that opened has asked for it to be kept.
+    """
 
     revision: int
     next_revision: int
     offsets: Mapping[str, str]
     time: int
+    resumes: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +132,16 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """How a position moves by hand. An offset that is None: there is no position."""
+    """How a position moves by hand. An offset that is None: there is no position.
+
+    `had` and `has`: what was stored beside the offset, and what is.
+    """
 
     partition: str
     before: str | None
     after: str | None
+    had: str = field(default="", repr=False)
+    has: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,14 @@ _OVER = -LONGEST_LEASE
 
 
 def open_task(
-    ledger: Ledger, fence: Fence, seen: Sightings, revision: int = 0, now: int = 0, send_deadline: int = 0
+    ledger: Ledger,
+    fence: Fence,
+    seen: Sightings,
+    revision: int = 0,
+    now: int = 0,
+    send_deadline: int = 0,
+    *,
+    keep_resume: bool = False,
 ) -> tuple[Effects, Opened]:
     """Raise the fence of a task, whose plan is of a revision (0: not known). The ledger holds all tasks and positions.
 
@@ -87,7 +94,7 @@ def open_task(
     connector = _waiting_for(connector, shut_out, seen)
     snapshot = None
     if fence.generation > connector.generation:
-        snapshot = snapshots.ended(ledger, revision, now)
+        snapshot = snapshots.ended(ledger, revision, now, keep_resume=keep_resume)
         clean = connector.carried_clean and all(task.clean for task in ledger.tasks.values())
         connector = replace(
             connector, generation=fence.generation, carried_clean=clean, revision=revision, epoch_floor=_highest_epoch(ledger)
@@ -154,14 +161,14 @@ def commit(ledger: Ledger, fence: Fence, updates: Sequence[Update], seen: Sighti
     return Effects(None if waiting == connector else waiting, () if kept == row else (kept,), tuple(changed))
 
 
-def alter(ledger: Ledger, offsets: Mapping[str, str], now: int) -> Effects:
-    """Move positions by hand. The ledger holds all of the connector."""
+def alter(ledger: Ledger, wanted: Mapping[str, tuple[str, str]], now: int) -> Effects:
+    """Move positions by hand: offset and resume information by partition. The ledger holds all of the connector."""
     positions = []
-    for partition, offset in offsets.items():
+    for partition, (offset, resume) in wanted.items():
         stored = ledger.positions.get(partition)
         incarnation = (stored.incarnation if stored is not None else ledger.connector.incarnation) + 1
-        # What the runtime kept with the old position (lower bounds, what it has seen) says nothing about the new one.
-        positions.append(Position(partition, offset, incarnation, "", now))
+        # What was kept with the old position (what a sink has seen, where a source's cursor is) says nothing about the new one.
+        positions.append(Position(partition, offset, incarnation, resume, now))
     return Effects(None, _shut_out(ledger, clean=None), tuple(positions))
 
 
@@ -179,7 +186,7 @@ def restore(ledger: Ledger, snapshot: Snapshot, now: int) -> Effects:
     """
     stored = ledger.positions
     moved = {
-        partition: offset
+        partition: (offset, snapshot.resumes.get(partition, ""))
         for partition, offset in snapshot.offsets.items()
         if partition not in stored or stored[partition].offset != offset
     }
@@ -207,7 +214,13 @@ def moved(ledger: Ledger, effects: Effects) -> Moved:
     """Return what effects do, for who asked for them."""
     before, after = ledger.positions, apply(ledger, effects).positions
     changes = [
-        Change(partition, was.offset if was else None, now.offset if now else None)
+        Change(
+            partition,
+            was.offset if was else None,
+            now.offset if now else None,
+            was.resume if was else "",
+            now.resume if now else "",
+        )
         for partition in sorted(before.keys() | after.keys())
         if snapshots.moves(partition) and (was := before.get(partition)) != (now := after.get(partition))
     ]

@@ -41,9 +41,9 @@ _log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """Offsets by partition, or why there are none; and the partitions that were left out, with the reason."""
+    """Offsets and resume information by partition, or why there are none; and the partitions that were left out, and why."""
 
-    offsets: Mapping[str, str]
+    positions: Mapping[str, tuple[str, str]]
     problems: Sequence[FieldProblem]
     left_out: Sequence[connector_pb2.Problem]
 
@@ -134,8 +134,8 @@ class GrpcOthers:
         what = "which positions these are"
         with _not_known(what):
             answer = await ask_in_turn(await self._capable(request.config, what), ask)
-        offsets = {position.partition: position.offset for position in answer.positions}
-        return Resolved(offsets, [_problem(found) for found in answer.problems], list(answer.left_out))
+        positions = {position.partition: (position.offset, position.resume) for position in answer.positions}
+        return Resolved(positions, [_problem(found) for found in answer.problems], list(answer.left_out))
 
     async def tell(self, uid: str, author: str, why: str, lines: Sequence[str]) -> None:
         """See `Others`."""

@@ -58,7 +58,8 @@ class PositionService(PositionServiceServicer):
     async def OpenTask(self, request: pb.OpenTaskRequest, context: ServicerContext) -> pb.OpenTaskResponse:
         """Raise the fence and return all positions."""
         fence, revision, send_deadline = wire.opening(request)
-        opened = await asyncio.wrap_future(self._store.open_task(fence, revision, send_deadline))
+        opening = self._store.open_task(fence, revision, send_deadline, keep_resume=request.keep_resume)
+        opened = await asyncio.wrap_future(opening)
         _log.info(
             "task opened",
             uid=fence.connector_uid,
@@ -89,7 +90,7 @@ class PositionService(PositionServiceServicer):
     async def ListPositions(self, request: pb.ListPositionsRequest, context: ServicerContext) -> pb.ListPositionsResponse:
         """Return a page of positions."""
         size = pages.page_size(request.page_size)
-        uid = (await self._directory.find(request.connector, connected=self._connected())).uid
+        uid = request.connector_uid or (await self._directory.find(request.connector, connected=self._connected())).uid
         scope = f"positions of {uid}"
         after = pages.decode_token(scope, request.page_token) or ""
         found = await asyncio.to_thread(self._store.page, uid, after, size + 1)
@@ -100,22 +101,24 @@ class PositionService(PositionServiceServicer):
 
     async def AlterPositions(self, request: pb.AlterPositionsRequest, context: ServicerContext) -> pb.AlterPositionsResponse:
         """Move positions of a stopped connector."""
-        offsets: Mapping[str, str] = wire.alteration(request)
+        wanted: Mapping[str, tuple[str, str]] = wire.alteration(request)
         entry = await self._movable(request.connector, dry_run=request.dry_run)
         left_out: Sequence[connector_pb2.Problem] = ()
-        if offsets and not request.unchecked:
-            given = {partition: (offset, "") for partition, offset in offsets.items()}
-            checks.refuse(await self._others.check(request.connector, entry.config, given))
-        elif not offsets:
+        if wanted and not request.unchecked:
+            checks.refuse(await self._others.check(request.connector, entry.config, wanted))
+        elif not wanted:
             resolved = await self._resolved(request, entry)
-            offsets, left_out = resolved.offsets, resolved.left_out
+            wanted, left_out = resolved.positions, resolved.left_out
         if not request.dry_run:
             await self._all_ended(request.connector, entry, unchecked=request.unchecked)
-        moved = await asyncio.wrap_future(self._store.alter(entry.uid, offsets, dry_run=request.dry_run))
+        moved = await asyncio.wrap_future(self._store.alter(entry.uid, wanted, dry_run=request.dry_run))
         if not request.dry_run:
             await self._tell(request, context, entry, moved, "moved")
         return pb.AlterPositionsResponse(
-            positions=map(wire.position, moved.positions), changes=wire.changes(moved), left_out=left_out
+            positions=map(wire.position, moved.positions),
+            changes=wire.changes(moved),
+            left_out=left_out,
+            offset_alone=wire.offset_alone(entry, moved),
         )
 
     async def ResetPositions(self, request: pb.ResetPositionsRequest, context: ServicerContext) -> pb.ResetPositionsResponse:
@@ -152,7 +155,11 @@ class PositionService(PositionServiceServicer):
         moved = await asyncio.wrap_future(restoring)
         await self._tell(request, context, entry, moved, f"restored to the end of revision {request.revision}")
         forgotten = [change.partition for change in moved.changes if change.after is None]
-        return pb.RestorePositionsResponse(positions=map(wire.position, moved.positions), forgotten=forgotten)
+        return pb.RestorePositionsResponse(
+            positions=map(wire.position, moved.positions),
+            forgotten=forgotten,
+            offset_alone=wire.offset_alone(entry, moved),
+        )
 
     async def ImportPositions(self, request: pb.ImportPositionsRequest, context: ServicerContext) -> pb.ImportPositionsResponse:
         """Put back positions of a stopped connector."""
@@ -169,7 +176,11 @@ class PositionService(PositionServiceServicer):
         moved = await asyncio.wrap_future(self._store.put_back(entry.uid, wanted, dry_run=request.dry_run))
         if not request.dry_run:
             await self._tell(request, context, entry, moved, "imported")
-        return pb.ImportPositionsResponse(positions=map(wire.position, moved.positions), changes=wire.changes(moved))
+        return pb.ImportPositionsResponse(
+            positions=map(wire.position, moved.positions),
+            changes=wire.changes(moved),
+            offset_alone=wire.offset_alone(entry, moved),
+        )
 
     async def _movable(self, name: str, *, dry_run: bool) -> Entry:
         """Return the connector, which must be wanted STOPPED if something is to change."""

@@ -15,13 +15,17 @@ KEPT = 20
 _OWN = "~"
 
 
-def ended(ledger: Ledger, revision: int, now: int) -> Snapshot | None:
-    """Return the snapshot to take when a plan of `revision` (0: not known) is opened; None when no known revision ends."""
+def ended(ledger: Ledger, revision: int, now: int, *, keep_resume: bool) -> Snapshot | None:
+    """Return the snapshot to take when a plan of `revision` (0: not known) is opened; None when no known revision ends.
+
+    `keep_resume`: with what is stored beside the offsets.
+    """
     known = ledger.connector.revision
     if not known or revision == known:
         return None
     offsets = {position.partition: position.offset for position in ledger.positions.values() if moves(position.partition)}
-    return Snapshot(known, revision or known + 1, offsets, now)
+    resumes = {partition: ledger.positions[partition].resume for partition in offsets if ledger.positions[partition].resume}
+    return Snapshot(known, revision or known + 1, offsets, now, resumes if keep_resume else {})
 
 
 def covering(snapshots: Sequence[Snapshot], revision: int) -> Snapshot:

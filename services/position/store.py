@@ -65,6 +65,7 @@ _snapshots = sa.Table(
     sa.Column("next_revision", sa.BigInteger),
     sa.Column("offsets", sa.Text),
     sa.Column("time", sa.BigInteger),
+    sa.Column("resumes", sa.Text),
 )
 
 
@@ -121,11 +122,11 @@ class PositionStore:
         self._seen = Sightings(elapsed)
         self._writer: GroupWriter[_Change, Any] = GroupWriter(self._store_group)
 
-    def open_task(self, fence: Fence, revision: int = 0, send_deadline: int = 0) -> "Future[Opened]":
+    def open_task(self, fence: Fence, revision: int = 0, send_deadline: int = 0, *, keep_resume: bool = False) -> "Future[Opened]":
         """Raise the fence of a task and return the positions (see `fencing.open_task`)."""
 
         def decide(ledger: Ledger) -> tuple[Effects, Opened]:
-            return fencing.open_task(ledger, fence, self._seen, revision, self._now(), send_deadline)
+            return fencing.open_task(ledger, fence, self._seen, revision, self._now(), send_deadline, keep_resume=keep_resume)
 
         return self._writer.submit(_Change(fence.connector_uid, decide))
 
@@ -146,9 +147,9 @@ class PositionStore:
         partitions = tuple(update.partition for update in updates)
         return self._writer.submit(_Change(fence.connector_uid, decide, fence.task, partitions))
 
-    def alter(self, uid: str, offsets: Mapping[str, str], *, dry_run: bool = False) -> "Future[Moved]":
+    def alter(self, uid: str, wanted: Mapping[str, tuple[str, str]], *, dry_run: bool = False) -> "Future[Moved]":
         """Move positions by hand (see `fencing.alter`)."""
-        return self._move(uid, lambda ledger: fencing.alter(ledger, offsets, self._now()), dry_run=dry_run)
+        return self._move(uid, lambda ledger: fencing.alter(ledger, wanted, self._now()), dry_run=dry_run)
 
     def reset(self, uid: str, *, dry_run: bool = False) -> "Future[Moved]":
         """Forget all positions (see `fencing.reset`)."""
@@ -196,7 +197,10 @@ class PositionStore:
         with reading(self._engine) as connection:
             rows = connection.execute(query).all()
             opened = connection.execute(connector).scalar_one_or_none()
-        return opened or 0, [Snapshot(row.revision, row.next_revision, json.loads(row.offsets), row.time) for row in rows]
+        kept = [
+            Snapshot(row.revision, row.next_revision, json.loads(row.offsets), row.time, json.loads(row.resumes)) for row in rows
+        ]
+        return opened or 0, kept
 
     def page(self, uid: str, after: str, limit: int) -> list[Position]:
         """Return at most `limit` positions of a connector with partitions above `after`, by partition."""
@@ -290,7 +294,7 @@ class _Books:
         upsert(self._connection, _positions, [{"connector_uid": uid, **asdict(row)} for (uid, _), row in self._positions.items()])
 
     def _keep(self, uid: str, snapshot: Snapshot) -> None:
-        row = {**asdict(snapshot), "offsets": json.dumps(dict(snapshot.offsets))}
+        row = {**asdict(snapshot), "offsets": json.dumps(dict(snapshot.offsets)), "resumes": json.dumps(dict(snapshot.resumes))}
         upsert(self._connection, _snapshots, [{"connector_uid": uid, **row}])
         own = _snapshots.c.connector_uid == uid
         revisions = sa.select(_snapshots.c.revision).where(own).order_by(_snapshots.c.revision.desc())

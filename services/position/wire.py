@@ -1,5 +1,6 @@
 """Messages to domain and back, pure."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import asdict
 
@@ -9,6 +10,7 @@ from rocketconnect.record.v1 import record_pb2
 
 from rocketconnect_kit.errors import FieldProblem
 from services.position import checks
+from services.position.directory import Entry
 from services.position.domain import Fence, Moved, Opened, Position, Snapshot, Update
 from services.position.fencing import NONE
 from services.position.snapshots import moves
@@ -69,8 +71,8 @@ def commit(request: pb.CommitPositionsRequest) -> tuple[Fence, tuple[Update, ...
     return value, tuple(updates)
 
 
-def alteration(request: pb.AlterPositionsRequest) -> dict[str, str]:
-    """Return the canonical offsets by partition; none when an edge or a time is asked for.
+def alteration(request: pb.AlterPositionsRequest) -> dict[str, tuple[str, str]]:
+    """Return canonical offsets and resume information by partition; none when an edge or a time is asked for.
 
     Raises:
         InvalidArgument: POSITION_INVALID with all that is wrong with partitions and offsets, or when nothing, or more than one
@@ -91,9 +93,9 @@ def alteration(request: pb.AlterPositionsRequest) -> dict[str, str]:
     for number, partition in enumerate(request.partitions[: checks.MAXIMUM_UPDATES]):
         problems += checks.movable_problems(f"partitions[{number}]", partition)
     for number, position in enumerate(given[: checks.MAXIMUM_UPDATES]):
-        problems += _movable_problems(f"positions[{number}]", position)
+        problems += _restored_problems(f"positions[{number}]", position)
     checks.refuse(problems)
-    return {position.partition: checks.canonical_offset(position.offset) or "" for position in given}
+    return _restored(given)
 
 
 def restoration(request: pb.ImportPositionsRequest) -> dict[str, tuple[str, str]]:
@@ -105,10 +107,9 @@ def restoration(request: pb.ImportPositionsRequest) -> dict[str, tuple[str, str]
     given = [position for position in request.positions if moves(position.partition)]
     problems = checks.list_problems("positions", [position.partition for position in given])
     for number, position in enumerate(given[: checks.MAXIMUM_UPDATES]):
-        problems += _movable_problems(f"positions[{number}]", position)
-        problems += checks.restored_problems(f"positions[{number}]", position.resume)
+        problems += _restored_problems(f"positions[{number}]", position)
     checks.refuse(problems)
-    return {position.partition: (checks.canonical_offset(position.offset) or "", position.resume) for position in given}
+    return _restored(given)
 
 
 def changes(moved: Moved) -> list[pb.PositionChange]:
@@ -117,6 +118,22 @@ def changes(moved: Moved) -> list[pb.PositionChange]:
         pb.PositionChange(partition=change.partition, from_offset=change.before or "", to_offset=change.after or "")
         for change in moved.changes
     ]
+
+
+def offset_alone(entry: Entry, moved: Moved) -> list[str]:
+    """Return the partitions of a source that had a map beside their offset, and have none now that they were moved."""
+    if not entry.source:
+        return []
+    return [
+        change.partition
+        for change in moved.changes
+        if change.after is not None and _has_map(entry, change.had) and not _has_map(entry, change.has)
+    ]
+
+
+def _has_map(entry: Entry, resume: str) -> bool:
+    # A direct task keeps the map of its source in its own.
+    return bool(resume) and (not entry.direct or bool(json.loads(resume).get("resume")))
 
 
 def opened(value: Opened) -> pb.OpenTaskResponse:
@@ -164,5 +181,13 @@ def _position_problems(field: str, value: record_pb2.Position) -> list[FieldProb
     ]
 
 
-def _movable_problems(field: str, value: record_pb2.Position) -> list[FieldProblem]:
-    return [*_position_problems(field, value), *checks.movable_problems(field, value.partition)]
+def _restored_problems(field: str, value: record_pb2.Position) -> list[FieldProblem]:
+    return [
+        *_position_problems(field, value),
+        *checks.movable_problems(field, value.partition),
+        *checks.restored_problems(field, value.resume),
+    ]
+
+
+def _restored(given: Iterable[record_pb2.Position]) -> dict[str, tuple[str, str]]:
+    return {position.partition: (checks.canonical_offset(position.offset) or "", position.resume) for position in given}

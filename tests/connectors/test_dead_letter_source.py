@@ -8,6 +8,7 @@ from rocketconnect_sdk.letters.dead_letters import PREFIX, DeadLetter
 from rocketconnect_sdk.letters.replay_notes import ReplayNote
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import SourceBatch
+from rocketconnect_sdk.testing import at
 from rocketconnect_sdk.topics import Message
 
 
@@ -54,7 +55,7 @@ def task(queues: Mapping[str, Sequence[Message]], positions: Mapping[str, tuple[
     }
     source = DeadLetterSource()
     made = source.open(parse(source.options, config), {}, TaskContext(topics=Topic(queues)))
-    made.start(positions)
+    made.start(at(positions))
     return made
 
 
@@ -81,7 +82,7 @@ def sent(made: DeadLetterTask) -> list[str]:
 def confirm_notes(made: DeadLetterTask) -> list[ReplayNote]:
     _, notes = polled(made)
     for batch, _ in notes:
-        made.committed({batch.partition: batch.offsets[-1]})
+        made.committed(at({batch.partition: batch.offsets[-1]}))
     return [note for _, note in notes]
 
 
@@ -101,11 +102,11 @@ def test_it_is_finished_when_the_last_letter_is_confirmed_and_noted_not_when_it_
     sent(made)
     assert (made.finished, made.remaining()) == (False, 10)
     assert confirm_notes(made) == []
-    made.committed({"dead/b/0": (4,), "dead/b/1": (2,)})
+    made.committed(at({"dead/b/0": (4,), "dead/b/1": (2,)}))
     notes = confirm_notes(made)
     assert [note.sent for note in notes] == [{"dead/b/0": [(0, 4)]}, {"dead/b/1": [(0, 2)]}]
     assert (made.finished, made.remaining()) == (False, 3)
-    made.committed({"dead/b/1": (3,)})
+    made.committed(at({"dead/b/1": (3,)}))
     assert (made.finished, made.remaining()) == (False, 2)
     assert [note.sent for note in confirm_notes(made)] == [{"dead/b/1": [(2, 3)]}]
     assert (made.finished, made.remaining()) == (False, 1)
@@ -130,7 +131,7 @@ def test_a_note_says_what_was_left_out_and_who_did_it_and_a_restart_after_it_lea
     options = {"replay_if_newer": "true", "replay_letters": "b:0:0-2", "replay_to": "there"}
     made = task(queues, {}, **options)
     assert sent(made) == ["0:1"]
-    made.committed({"dead/b/0": (2,)})
+    made.committed(at({"dead/b/0": (2,)}))
     noted = ReplayNote("sink", "test", "there", {"dead/b/0": [(1, 2)]}, {"dead/b/0": []})
     first = ReplayNote("sink", "test", "there", {"dead/b/0": []}, {"dead/b/0": [(0, 1)]})
     assert [*confirm_notes(task(queues, {}, **options)), *confirm_notes(made)] == [_read(first), _read(noted)]

@@ -10,6 +10,7 @@ from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.record import Offset, SourceBatch
 from rocketconnect_sdk.source import SourceTask
 from rocketconnect_sdk.stages import Stage
+from rocketconnect_sdk.testing import at
 from services.executor.runtime.errors.failure import Failure
 from tests.servers.debezium import Event
 
@@ -51,7 +52,7 @@ class Reading:
             return 0
         position = {batch.partition: batch.end or batch.offsets[-1]}
         self.positions.update(position)
-        self._task.committed(position)
+        self._task.committed(at(position))
         if len(batch):
             self.batches.append(batch)
         return len(batch)

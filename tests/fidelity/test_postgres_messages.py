@@ -41,7 +41,7 @@ def both() -> Iterator[Both]:
         given = capturing.parsed(capturing.config_of(database.address, "ours", **more))
         source = PostgresCdcSource()
         with database.theirs() as engine:
-            task = source.open(given, source.plan(given, 1).tasks[0], TaskContext(connector_uid="fidelity", columns=True))
+            task = source.open(given, source.plan(given, 1, {}).tasks[0], TaskContext(connector_uid="fidelity", columns=True))
             try:
                 reading = messages.Reading(task)
                 reading.until(lambda run: run.positions.get("log", (0, 0))[1] == 1)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.source import SourceTask
+from rocketconnect_sdk.testing import at
 from tests.connectors.jdbc_source import conftest as jdbc
 from tests.connectors.jdbc_source.test_jdbc_source import INCREMENTING, opened
 from tests.connectors.mysql_cdc_source import capturing as mysql
@@ -82,7 +83,7 @@ def read(task: SourceTask, count: int) -> list[Batch]:
     for _ in range(_POLLS):
         batch = task.poll()
         if batch is not None:
-            task.committed({batch.partition: batch.end or batch.offsets[-1]})
+            task.committed(at({batch.partition: batch.end or batch.offsets[-1]}))
             if len(batch):
                 assert batch.schema is not None
                 found.append(Batch(list(batch.values), batch.schema))

@@ -92,3 +92,11 @@ def test_batches_that_are_held_otherwise_and_lack_columns_are_joined_as_objects(
 def test_columns_of_other_types_are_joined_as_objects() -> None:
     joined = SinkBatch.concat([sink(Column(pa.array([1]))), sink(Column(pa.array(["a"])), begin=1)])
     assert joined.values == [1, "a"]
+
+
+def test_a_batch_with_a_map_is_not_cut_since_reading_goes_on_at_its_end_only() -> None:
+    whole = source(["a", "b"])
+    whole.resume = {"cursor": "x"}
+    with pytest.raises(ValueError, match="cannot be cut"):
+        whole.slice(0, 1)
+    assert whole.take([0]).resume == {"cursor": "x"}

@@ -6,7 +6,7 @@ from rocketconnect_sdk.conformance import SourceCase, SourceSuite
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import RetriableError, SystemAway
 from rocketconnect_sdk.options import Config, parse
-from rocketconnect_sdk.record import Offset, SinkBatch, SourceBatch
+from rocketconnect_sdk.record import Position, SinkBatch, SourceBatch
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 from rocketconnect_sdk.testing import HandClock, ListSink, Pause, ScriptedSource, ScriptedSourceTask
 
@@ -23,9 +23,9 @@ class BeatingSource(ScriptedSource):
 
 
 class BeatingTask(ScriptedSourceTask):
-    def start(self, positions: Mapping[str, Offset]) -> None:
+    def start(self, positions: Mapping[str, Position]) -> None:
         super().start(positions)
-        (self._beats,) = positions.get("log", (0,))
+        self._beats = positions["log"].offset[0] if "log" in positions else 0
 
     def poll(self) -> SourceBatch | None:
         self._beats += 1

@@ -104,7 +104,7 @@ class PositionServer(Process):
         if not self._config.is_stopped(uid):
             return FailedPrecondition("NOT_STOPPED", "stop it first", connector=uid)
         before = self._store.ledger(uid)
-        self._write(uid, before, fencing.alter(before, {partition: offset}, self._now()))
+        self._write(uid, before, fencing.alter(before, {partition: (offset, "")}, self._now()))
         self._checks.altered(uid, self._store.ledger(uid).positions[partition])
         self.world.note(f"{uid}: the position of {partition} is set to {offset}")
         return None

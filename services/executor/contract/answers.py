@@ -6,6 +6,7 @@ import msgspec
 
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.spark.needs import NOTHING, SparkNeeds
+from services.executor.contract.questions import GivenPosition
 
 
 class Checked(msgspec.Struct, tag=True, frozen=True):
@@ -56,7 +57,7 @@ class PositionsChecked(msgspec.Struct, tag=True, frozen=True):
 class PositionsResolved(msgspec.Struct, tag=True, frozen=True):
     """The answer to ResolvePositions: positions, or why there are none; and what was left out, with the reason."""
 
-    positions: dict[str, list[int]]
+    positions: dict[str, GivenPosition]
     problems: list[Problem]
     left_out: list[Problem]
 

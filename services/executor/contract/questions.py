@@ -13,17 +13,23 @@ class CheckConnector(msgspec.Struct, tag=True, frozen=True):
     config: dict[str, str]
 
 
-class PlanConnector(msgspec.Struct, tag=True, frozen=True):
-    """Split a connector into tasks, answer and end."""
-
-    config: dict[str, str]
-
-
 class GivenPosition(msgspec.Struct, frozen=True):
-    """A position that somebody wants: the offset, and what goes with it (JSON, or nothing)."""
+    """A position that is stored, or that somebody wants: the offset, and what goes with it (JSON, or nothing)."""
 
     offset: list[int]
     resume: str = ""
+
+
+class PlanConnector(msgspec.Struct, tag=True, frozen=True):
+    """Split a connector into tasks, answer and end.
+
+    Attributes:
+        config: Its configuration.
+        positions: Of a source what is stored, by partition.
+    """
+
+    config: dict[str, str]
+    positions: dict[str, GivenPosition]
 
 
 class CheckPositions(msgspec.Struct, tag=True, frozen=True):

@@ -108,7 +108,7 @@ def _answer(order: Question, line: Line) -> None:
         case CheckConnector():
             line.send(plugin_jobs.check(order.config))
         case PlanConnector():
-            line.send(plugin_jobs.plan(order.config))
+            line.send(plugin_jobs.plan(order.config, order.positions))
         case CheckPositions():
             line.send(places.check(order))
         case ResolvePositions():

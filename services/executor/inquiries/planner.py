@@ -1,11 +1,10 @@
 """Plans connectors in fresh host processes."""
 
-from collections.abc import Mapping
-
 from services.executor.contract.answers import PlanFailed, Planned
-from services.executor.contract.assignment import End, PlanResult
+from services.executor.contract.assignment import Assigned, End, PlanResult
 from services.executor.contract.questions import PlanConnector
 from services.executor.hosts.fresh import FreshHosts, PluginCrashed, PluginLate
+from services.executor.inquiries.stored_positions import PositionsNotTold, StoredPositions
 
 
 class HostPlanner:
@@ -14,17 +13,22 @@ class HostPlanner:
     Args:
         fresh: Where processes come from.
         seconds: How long a plugin may take.
+        stored: Where sources are, which their plans see.
     """
 
-    def __init__(self, fresh: FreshHosts, seconds: float) -> None:
+    def __init__(self, fresh: FreshHosts, seconds: float, stored: StoredPositions) -> None:
         self._fresh = fresh
         self._seconds = seconds
+        self._stored = stored
 
-    async def plan(self, connector: str, config: Mapping[str, str]) -> End:
+    async def plan(self, assigned: Assigned) -> End:
         """Return the plan, or why there is none. Cancelled, it ends the process."""
         try:
-            answer = await self._fresh.ask(PlanConnector(dict(config)), self._seconds, f"{connector} (planning)")
-        except (PluginLate, PluginCrashed) as error:
+            # Queues have no part in how a sink is split.
+            positions = {} if assigned.type == "SINK" else await self._stored.of(assigned.key.connector_uid)
+            question = PlanConnector(dict(assigned.config), positions)
+            answer = await self._fresh.ask(question, self._seconds, f"{assigned.connector} (planning)")
+        except (PluginLate, PluginCrashed, PositionsNotTold) as error:
             return End(failed=True, error=f"the connector could not be split into tasks: {error}")
         match answer:
             case Planned():

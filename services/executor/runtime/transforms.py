@@ -26,7 +26,8 @@ def failure_of(failed: StepFailed, original: object) -> Failure:
 def of_source(chain: Chain, batch: SourceBatch, topic: str) -> list[SourceBatch]:
     """The batches that a batch becomes, each of one schema, in the order of its records: at least one, the last perhaps empty.
 
-    Together they end where it ends. In the place of a value that could not be changed stands a Failure.
+    Together they end where it ends, and each has its resume, which holds for the end of the last one. In the place of a value that
+    could not be changed stands a Failure.
 
     Args:
         chain: The transforms.
@@ -71,7 +72,7 @@ def _with(aside: Mapping[int, object], records: Records, runs: Sequence[Records]
 
 def _batches(batch: SourceBatch, runs: Sequence[Records], aside: Mapping[int, object]) -> Iterator[SourceBatch]:
     if not runs:
-        yield SourceBatch(batch.partition, [], [], end=batch.end or batch.offsets[-1])
+        yield SourceBatch(batch.partition, [], [], end=batch.end or batch.offsets[-1], resume=batch.resume)
         return
     for run, following in pairwise([*runs, None]):
         if run is None:
@@ -91,6 +92,7 @@ def _batches(batch: SourceBatch, runs: Sequence[Records], aside: Mapping[int, ob
             batch.size * len(run) // len(batch),
             None if batch.properties is None else picked(batch.properties, run.indexes),
             last,
+            batch.resume,
         )
 
 

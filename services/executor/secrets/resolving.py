@@ -1,4 +1,4 @@
-"""References to secrets (rocketconnect_sdk.references): resolved here, in the process of the plugin, and nowhere else.
+"""References to secrets (rocketconnect_sdk.configuration.references): resolved here, in the plugin's process, and nowhere else.
 
 Invariant 6: what was resolved is remembered, so that `hide` can take it out of everything that leaves the process as text.
 
@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from urllib.parse import quote
 
+from rocketconnect_sdk.configuration.references import REFERENCE
 from rocketconnect_sdk.errors import ConfigError, Problem, SystemAway
 from rocketconnect_sdk.options import Config
-from rocketconnect_sdk.references import REFERENCE
 from services.executor.secrets.providers import Unresolved, providers
 
 HIDDEN = "***"

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -46,7 +46,7 @@ _log = get_logger(__name__)
 class Planner(Protocol):
     """Splits connectors into tasks."""
 
-    async def plan(self, connector: str, config: Mapping[str, str]) -> End:
+    async def plan(self, assigned: Assigned) -> End:
         """Return the plan, or why there is none. Cancelled when nobody wants it any more."""
 
 
@@ -288,7 +288,7 @@ class Worker:
 
     async def _plan(self, run: int, assigned: Assigned) -> None:
         try:
-            end = await self._planner.plan(assigned.connector, assigned.config)
+            end = await self._planner.plan(assigned)
         except Exception as error:  # a planning that ends in any way has an end
             _log.exception("planning failed", connector=assigned.connector)
             end = End(failed=True, error=f"the connector could not be split into tasks: {type(error).__name__}: {error}")

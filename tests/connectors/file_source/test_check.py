@@ -93,6 +93,6 @@ def test_plans_give_a_glob_to_many_and_a_file_to_one(tmp_path: Path) -> None:
     source = FileSource()
     for name, tasks in (("*.log", 5), ("plain", 1), ("[x]", 5)):
         raw = {"connector.class": "file_source", "topic": "t", "filename": str(tmp_path / name)}
-        assert len(source.plan(parse_source(source, raw), 5).tasks) == tasks
+        assert len(source.plan(parse_source(source, raw), 5, {}).tasks) == tasks
     (tmp_path / "[x]").write_text("a file with that very name\n")
-    assert len(source.plan(parse_source(source, raw), 5).tasks) == 1
+    assert len(source.plan(parse_source(source, raw), 5, {}).tasks) == 1

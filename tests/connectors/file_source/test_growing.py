@@ -18,6 +18,7 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import Offset
+from rocketconnect_sdk.testing import at
 
 OPEN: list[FileSourceTask] = []
 
@@ -48,7 +49,7 @@ class Following:
         self.task._clock = self.clock
         OPEN.append(self.task)
         self.positions: dict[str, Offset] = dict(positions or {})
-        self.task.start(self.positions)
+        self.task.start(at(self.positions))
 
     def read(self, seconds: float = 1.0) -> list[Any]:
         """What came since the last call."""
@@ -428,7 +429,7 @@ def test_tasks_on_machines_with_other_device_numbers_share_every_file_once(tmp_p
         (tmp_path / f"{number}").write_text("line\n")
     config = parse(FileSource.options, {"filename": f"{tmp_path}/*"})
     look, read = Path.stat, []
-    for number, share in enumerate(FileSource().plan(config, 4).tasks):
+    for number, share in enumerate(FileSource().plan(config, 4, {}).tasks):
 
         def stat(path: Path, device: int = number, **options: bool) -> os.stat_result:
             known = list(look(path, **options))

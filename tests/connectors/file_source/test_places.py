@@ -7,6 +7,7 @@ import pytest
 from connectors.file_source import FileSource
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import Config, parse
+from rocketconnect_sdk.record import Position
 from rocketconnect_sdk.source import Edge
 
 SOURCE = FileSource()
@@ -18,7 +19,7 @@ def config(filename: object, **options: str) -> Config:
 
 def partition_of(made: Config) -> str:
     """As a task names it."""
-    task = SOURCE.open(made, SOURCE.plan(made, 1).tasks[0], TaskContext())
+    task = SOURCE.open(made, SOURCE.plan(made, 1, {}).tasks[0], TaskContext())
     task.start({})
     batch = None
     while batch is None:
@@ -28,7 +29,7 @@ def partition_of(made: Config) -> str:
 
 
 def reasons(made: Config, partition: str, *offset: int) -> list[tuple[str, str]]:
-    return [(problem.reason, problem.fix) for problem in SOURCE.check_position(made, partition, offset)]
+    return [(problem.reason, problem.fix) for problem in SOURCE.check_position(made, partition, Position(offset))]
 
 
 @pytest.fixture
@@ -60,13 +61,13 @@ def test_a_line_that_is_longer_than_a_piece_has_one_beginning(tmp_path: Path) ->
 def test_the_ends_of_a_file_that_grows_and_of_one_that_is_over(file: Path) -> None:
     made = config(file)
     partition = partition_of(made)
-    assert SOURCE.find_position(made, partition, Edge.EARLIEST) == (0,)
-    assert SOURCE.find_position(made, partition, Edge.LATEST) == (8,)
+    assert SOURCE.find_position(made, partition, Edge.EARLIEST) == Position((0,))
+    assert SOURCE.find_position(made, partition, Edge.LATEST) == Position((8,))
     assert SOURCE.find_position(made, partition, 1_700_000_000.0) is None
     over = config(file, follow="false")
     end = SOURCE.find_position(over, partition, Edge.LATEST)
-    assert end == (12, 1)
-    assert reasons(over, partition, *end) == []
+    assert end == Position((12, 1))
+    assert reasons(over, partition, *end.offset) == []
 
 
 def test_a_file_that_was_rotated_beside_its_name_is_found(file: Path) -> None:

@@ -18,6 +18,7 @@ from connectors.file_source import FileSource
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import Offset, Rejected
+from rocketconnect_sdk.testing import at
 
 LIMIT = 50
 
@@ -34,7 +35,7 @@ def read(
         with path.open("ab", buffering=0) as file:
             task = source.open(parse(source.options, raw), {"share": "0/1"}, context)
             file.write(steps[0])
-            task.start(positions or {})
+            task.start(at(positions or {}))
             values: list[Any] = []
             offsets: list[Offset] = []
             partition = ""
@@ -101,7 +102,7 @@ def test_any_offset_is_a_place_to_go_on(data: bytes, number: int, size: int, fol
 
         def run(positions: dict[str, Offset]) -> list[tuple[object, Offset, str]]:
             task = source.open(config, {"share": "0/1"}, TaskContext(max_record_bytes=LIMIT, batch_bytes=size))
-            task.start(positions)
+            task.start(at(positions))
             found = []
             while (batch := task.poll()) is not None:
                 found += [(value, offset, batch.partition) for value, offset in zip(batch.values, batch.offsets, strict=True)]

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from connectors.jdbc_source import JdbcSource
+from rocketconnect_sdk import Source
 from rocketconnect_sdk.conformance import SourceCase, SourceSuite
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ TABLE = "CREATE TABLE things (id integer PRIMARY KEY, name varchar(50), at {time
 class Replayable(JdbcSource):
     """JdbcSource with any mode but bulk."""
 
-    replayable = True
+    replayable = Source.replayable
 
 
 def fill(database: "Database", table: str = "things", step: int = -1) -> None:

@@ -13,6 +13,7 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import ConfigError, PermanentError
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import Offset, Rejected, SourceBatch
+from rocketconnect_sdk.testing import at
 
 if TYPE_CHECKING:
     from tests.connectors.jdbc_source.conftest import Database
@@ -27,9 +28,9 @@ def opened(
     database: "Database", options: dict[str, str], positions: dict[str, Offset] | None = None, *, columns: bool = False
 ) -> Iterator[JdbcSourceTask]:
     config = parse(JdbcSource().options, {**database.options, **SOON, **options})
-    task = JdbcSource().open(config, JdbcSource().plan(config, 1).tasks[0], TaskContext(columns=columns))
+    task = JdbcSource().open(config, JdbcSource().plan(config, 1, {}).tasks[0], TaskContext(columns=columns))
     try:
-        task.start(positions or {})
+        task.start(at(positions or {}))
         yield task
     finally:
         task.close()
@@ -259,7 +260,7 @@ class TestPlan:
     def test_tables_are_shared_and_looked_for_again(self, database: "Database") -> None:
         database.run(*(f"CREATE TABLE t{number} (id integer PRIMARY KEY)" for number in range(5)))
         config = parse(JdbcSource().options, {**database.options, "table.blacklist": "t3"})
-        plan = JdbcSource().plan(config, 3)
+        plan = JdbcSource().plan(config, 3, {})
         shared = [name.rpartition(".")[2] for task in plan.tasks for name in task["tables"].split("\n")]
         assert len(plan.tasks) == 3
         assert sorted(shared) == ["t0", "t1", "t2", "t4"]

@@ -12,6 +12,7 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.options import Config, parse
 from rocketconnect_sdk.record import Offset
+from rocketconnect_sdk.testing import at
 
 if TYPE_CHECKING:
     from tests.connectors.jdbc_source.conftest import Database
@@ -34,10 +35,10 @@ def step(wanted: Config, tasks: int, positions: dict[str, Offset], polls: int) -
     """The numbers that so many tasks read with so many polls each; moves the positions."""
     found: list[int] = []
     given = dict(positions)
-    for share in JdbcSource().plan(wanted, tasks).tasks:
+    for share in JdbcSource().plan(wanted, tasks, at(positions)).tasks:
         task = JdbcSource().open(wanted, share, TaskContext(batch_records=3))
         try:
-            task.start(given)
+            task.start(at(given))
             for _ in range(polls):
                 batch = task.poll()
                 if batch is None:

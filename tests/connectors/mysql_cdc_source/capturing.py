@@ -10,6 +10,7 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import Config, parse
 from rocketconnect_sdk.record import Offset, SourceBatch
 from rocketconnect_sdk.source import SourceTask
+from rocketconnect_sdk.testing import at
 from tests.connectors.mysql_cdc_source.binlog.reading import Database, server_ids
 from tests.servers.mariadb import PASSWORD
 
@@ -48,7 +49,7 @@ class Run:
         self.task = task
         self.positions = dict(positions)
         self.batches: list[SourceBatch] = []
-        task.start(positions)
+        task.start(at(positions))
 
     def poll(self) -> SourceBatch | None:
         """One poll, of which everything is stored at once."""
@@ -57,7 +58,7 @@ class Run:
             self.positions[batch.partition] = batch.end or batch.offsets[-1]
             if len(batch):
                 self.batches.append(batch)
-            self.task.committed({batch.partition: self.positions[batch.partition]})
+            self.task.committed(at({batch.partition: self.positions[batch.partition]}))
         return batch
 
     def until(self, condition: Callable[["Run"], bool]) -> None:

@@ -13,6 +13,7 @@ from connectors.mysql_cdc_source.rows.beginning import begin
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.record import Offset
+from rocketconnect_sdk.testing import at
 from tests.connectors.mysql_cdc_source.binlog.reading import Database
 from tests.connectors.mysql_cdc_source.capturing import Run, options, running, told
 from tests.servers.mariadb import Mariadb
@@ -196,7 +197,7 @@ def test_the_position_of_the_log_does_not_move_over_what_is_not_stored(table: Da
         for _ in range(20):
             run.poll()
         assert run.positions["log"] == before
-        stored(run.positions)
+        stored(at(run.positions))
         run.until(lambda run: run.positions["log"] > before)
 
 

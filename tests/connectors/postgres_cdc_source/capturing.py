@@ -14,6 +14,7 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import Config, parse
 from rocketconnect_sdk.record import Offset
 from rocketconnect_sdk.source import SourceTask
+from rocketconnect_sdk.testing import at
 
 SECONDS = 60.0
 """Only a hang takes longer."""
@@ -63,7 +64,7 @@ class Captured:
         if self.stores:
             position = {batch.partition: batch.end or batch.offsets[-1]}
             self.positions.update(position)
-            self.task.committed(position)
+            self.task.committed(at(position))
         return bool(len(batch))
 
     def until(self, true: Callable[["Captured"], object]) -> "Captured":
@@ -100,9 +101,9 @@ def capturing(
 ) -> Iterator[Captured]:
     """A task that runs."""
     source, made = PostgresCdcSource(), parsed(config)
-    task = source.open(made, source.plan(made, 1).tasks[0], TaskContext(connector_uid=uid, columns=columns, **limits))  # type: ignore[arg-type]
+    task = source.open(made, source.plan(made, 1, {}).tasks[0], TaskContext(connector_uid=uid, columns=columns, **limits))  # type: ignore[arg-type]
     try:
-        task.start(positions or {})
+        task.start(at(positions or {}))
         yield Captured(task, positions or {}, stores=stores)
     finally:
         task.close()

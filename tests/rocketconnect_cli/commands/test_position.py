@@ -1,6 +1,8 @@
 """What `position ... --restart` says when it breaks off in the middle."""
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -145,3 +147,27 @@ def test_a_time_in_the_future_is_told(rest_factory: Any, time: str, told: bool) 
     result = CliRunner().invoke(app, ["position", "set", "c", "--to-time", time, "--url", rest.url])
     assert (result.exit_code, len(rest.asked)) == (0, 1)
     assert (f"{time} is in the future: that is behind the last record there is now" in result.stderr) is told
+
+
+def test_what_a_source_needs_beside_an_offset_goes_with_it_from_the_line_or_from_a_file(rest_factory: Any, tmp_path: Path) -> None:
+    rest = rest_factory(200, {"changes": [], "offsetAlone": ["a=b"]})
+    (tmp_path / "map").write_text('{"cursor": "y"}\n')
+    words = ["a=1", "a=b=2", "c=3", "--resume", 'a=b={"cursor": "x=1"}', "--resume", f"c=@{tmp_path}/map"]
+    result = CliRunner().invoke(app, ["position", "set", "c", *words, "--url", rest.url])
+    assert result.exit_code == 0
+    assert json.loads(rest.sent[0])["positions"] == [
+        {"partition": "a", "offset": "[1]"},
+        {"partition": "a=b", "offset": "[2]", "resume": '{"cursor": "x=1"}'},
+        {"partition": "c", "offset": "[3]", "resume": '{"cursor": "y"}'},
+    ]
+    assert "a=b: what the source kept beside the old offset does not go with the new one" in " ".join(result.stdout.split())
+
+
+def test_a_map_of_no_partition_that_is_moved_is_told_and_not_shown(rest_factory: Any, tmp_path: Path) -> None:
+    rest = rest_factory(200, {"changes": []})
+    words = ["a=1", "--resume", 'b={"cursor": "secret"}', "--resume", f"a=@{tmp_path}/none"]
+    result = CliRunner().invoke(app, ["position", "set", "c", *words, "--url", rest.url])
+    assert (result.exit_code, rest.asked) == (2, [])
+    assert "names no partition that is moved to an offset" in result.stderr
+    assert "No such file" in result.stderr
+    assert "secret" not in result.stderr

@@ -44,6 +44,7 @@ class Up:
 
 def put_in_place(monkeypatch: pytest.MonkeyPatch, folder: Path, code: str) -> Up:
     up = Up(folder, code)
+    (folder / "python").symlink_to(sys.executable)
     monkeypatch.setattr(sys, "executable", str(folder / "python"))
     return up
 

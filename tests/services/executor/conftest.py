@@ -176,6 +176,9 @@ class Plane(
         context.abort(grpc.StatusCode.UNAVAILABLE, "no task gets beyond its start here")
         raise AssertionError
 
+    def ListPositions(self, request: positions.ListPositionsRequest, context: Context) -> positions.ListPositionsResponse:
+        return positions.ListPositionsResponse()
+
     def ConfirmEpochs(self, request: positions.ConfirmEpochsRequest, context: Context) -> positions.ConfirmEpochsResponse:
         if not self.confirms.is_set():
             context.abort(grpc.StatusCode.UNAVAILABLE, "away")

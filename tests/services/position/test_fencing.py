@@ -181,7 +181,7 @@ def test_altering_raises_the_incarnation_forgets_the_resume_and_shuts_everybody_
     ledger = fencing.apply(
         ledger, fencing.commit(ledger, owner, [Update("p", "[9]", 0, "{}", "")], _deciding[-1].seen, clean=False, now=1)
     )
-    ledger = fencing.apply(ledger, fencing.alter(ledger, {"p": "[1]", "q": "[2]"}, 2))
+    ledger = fencing.apply(ledger, fencing.alter(ledger, {"p": ("[1]", ""), "q": ("[2]", "")}, 2))
     assert [(each.partition, each.offset, each.incarnation, each.resume) for each in ledger.positions.values()] == [
         ("p", "[1]", 1, ""),
         ("q", "[2]", 1, ""),
@@ -197,8 +197,8 @@ def test_altering_raises_the_incarnation_forgets_the_resume_and_shuts_everybody_
 def test_a_reset_begins_as_new_with_an_incarnation_above_all_there_were() -> None:
     ledger, _ = opened(NEW, 0, 1, 1)
     ledger = committed(ledger, fence(0, 1, 1), update("p", "[9]"))
-    ledger = fencing.apply(ledger, fencing.alter(ledger, {"p": "[1]"}, 2))
-    ledger = fencing.apply(ledger, fencing.alter(ledger, {"p": "[1]"}, 3))
+    ledger = fencing.apply(ledger, fencing.alter(ledger, {"p": ("[1]", "")}, 2))
+    ledger = fencing.apply(ledger, fencing.alter(ledger, {"p": ("[1]", "")}, 3))
     ledger = fencing.apply(ledger, fencing.reset(ledger))
     assert ledger.positions == {}
     assert refused(ledger, fence(0, 1, 1), update("p", "[9]")) == "FENCED"

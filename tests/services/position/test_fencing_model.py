@@ -136,7 +136,7 @@ class Positions(RuleBasedStateMachine):
 
     @rule(partition=PARTITIONS, offset=st.integers(0, 3))
     def alter(self, partition: str, offset: int) -> None:
-        self.store.alter("u", {partition: f"[{offset}]"}).result(10)
+        self.store.alter("u", {partition: (f"[{offset}]", "")}).result(10)
         self.positions[partition] = (self.positions.get(partition, (self.incarnation, ""))[0] + 1, f"[{offset}]")
         self.owner = dict.fromkeys(self.owner)
 

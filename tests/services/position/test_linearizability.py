@@ -113,7 +113,7 @@ def _ask(store: PositionStore, uid: str, call: Call, seconds: float) -> str | Po
             answer(store.commit(fence, [Update(call.partition, call.offset, 0, "", call.expected)], clean=False))
             return "stored"
         case "alter":
-            return _told(answer(store.alter(uid, {call.partition: call.offset})).positions)
+            return _told(answer(store.alter(uid, {call.partition: (call.offset, "")})).positions)
         case "list":
             return _told(store.page(uid, "", 100))
 

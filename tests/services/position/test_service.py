@@ -383,7 +383,7 @@ async def test_a_place_is_resolved_by_who_knows_and_stored(
     stub = await start(config.address)
     await stopped(stub, config, p="[9]", **{"~task/0": "[]"})
     left = connector_pb2.Problem(key="gone", reason="is not there")
-    others.resolved = Resolved({"p": "[3]", "q": "[0]"}, (), [left])
+    others.resolved = Resolved({"p": ("[3]", ""), "q": ("[0]", "")}, (), [left])
     request = pb.AlterPositionsRequest(connector="c", partitions=["p"], author="me")
     request.to_time.FromSeconds(1000)
     answer = await stub.AlterPositions(request)

@@ -65,8 +65,11 @@ class OpenTaskRequest(_message.Message):
     FENCE_FIELD_NUMBER: _builtins.int
     REVISION_FIELD_NUMBER: _builtins.int
     SEND_DEADLINE_FIELD_NUMBER: _builtins.int
+    KEEP_RESUME_FIELD_NUMBER: _builtins.int
     revision: _builtins.int
     """The revision of the configuration that its plan is of. 0: not known."""
+    keep_resume: _builtins.bool
+    """With the end of a revision, keep also what its tasks stored beside their offsets: a source may not find its way without."""
     @_builtins.property
     def fence(self) -> Global___TaskFence:
         """Who opens."""
@@ -81,10 +84,11 @@ class OpenTaskRequest(_message.Message):
         fence: Global___TaskFence | None = ...,
         revision: _builtins.int = ...,
         send_deadline: _duration_pb2.Duration | None = ...,
+        keep_resume: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["fence", b"fence", "send_deadline", b"send_deadline"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["fence", b"fence", "revision", b"revision", "send_deadline", b"send_deadline"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["fence", b"fence", "keep_resume", b"keep_resume", "revision", b"revision", "send_deadline", b"send_deadline"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -276,10 +280,13 @@ class ListPositionsRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     CONNECTOR_FIELD_NUMBER: _builtins.int
+    CONNECTOR_UID_FIELD_NUMBER: _builtins.int
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     connector: _builtins.str
     """The name of the connector."""
+    connector_uid: _builtins.str
+    """The uid of the connector, in the place of its name: the config service is not needed then."""
     page_size: _builtins.int
     """At most so many; 0: 100; never more than 1,000."""
     page_token: _builtins.str
@@ -288,12 +295,13 @@ class ListPositionsRequest(_message.Message):
         self,
         *,
         connector: _builtins.str = ...,
+        connector_uid: _builtins.str = ...,
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["connector", b"connector", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["connector", b"connector", "connector_uid", b"connector_uid", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -383,7 +391,7 @@ class AlterPositionsRequest(_message.Message):
     """Who wants it, as the caller says, for the log. Empty: where the call came from. A certificate of the caller wins."""
     @_builtins.property
     def positions(self) -> _containers.RepeatedCompositeFieldContainer[_record_pb2.Position]:
-        """Partition and offset of each; the rest is ignored."""
+        """Partition, offset and resume of each; the rest is ignored. Without a resume nothing goes with the offset."""
 
     @_builtins.property
     def to_time(self) -> _timestamp_pb2.Timestamp:
@@ -422,6 +430,7 @@ class AlterPositionsResponse(_message.Message):
     POSITIONS_FIELD_NUMBER: _builtins.int
     CHANGES_FIELD_NUMBER: _builtins.int
     LEFT_OUT_FIELD_NUMBER: _builtins.int
+    OFFSET_ALONE_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def positions(self) -> _containers.RepeatedCompositeFieldContainer[_record_pb2.Position]:
         """The positions as they are now."""
@@ -434,16 +443,23 @@ class AlterPositionsResponse(_message.Message):
     def left_out(self) -> _containers.RepeatedCompositeFieldContainer[_connector_pb2.Problem]:
         """Partitions that `to` or `to_time` leaves as they are, with the reason."""
 
+    @_builtins.property
+    def offset_alone(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Partitions of a source whose position had a map beside its offset and has none now: the source must find its way from the
+        offset alone.
+        """
+
     def __init__(
         self,
         *,
         positions: _abc.Iterable[_record_pb2.Position] | None = ...,
         changes: _abc.Iterable[Global___PositionChange] | None = ...,
         left_out: _abc.Iterable[_connector_pb2.Problem] | None = ...,
+        offset_alone: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["changes", b"changes", "left_out", b"left_out", "positions", b"positions"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changes", b"changes", "left_out", b"left_out", "offset_alone", b"offset_alone", "positions", b"positions"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -563,6 +579,7 @@ class ImportPositionsResponse(_message.Message):
 
     POSITIONS_FIELD_NUMBER: _builtins.int
     CHANGES_FIELD_NUMBER: _builtins.int
+    OFFSET_ALONE_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def positions(self) -> _containers.RepeatedCompositeFieldContainer[_record_pb2.Position]:
         """The positions as they are now."""
@@ -571,15 +588,20 @@ class ImportPositionsResponse(_message.Message):
     def changes(self) -> _containers.RepeatedCompositeFieldContainer[Global___PositionChange]:
         """What was moved, added or forgotten, by partition."""
 
+    @_builtins.property
+    def offset_alone(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """See AlterPositionsResponse."""
+
     def __init__(
         self,
         *,
         positions: _abc.Iterable[_record_pb2.Position] | None = ...,
         changes: _abc.Iterable[Global___PositionChange] | None = ...,
+        offset_alone: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["changes", b"changes", "positions", b"positions"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changes", b"changes", "offset_alone", b"offset_alone", "positions", b"positions"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -725,6 +747,7 @@ class RestorePositionsResponse(_message.Message):
 
     POSITIONS_FIELD_NUMBER: _builtins.int
     FORGOTTEN_FIELD_NUMBER: _builtins.int
+    OFFSET_ALONE_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def positions(self) -> _containers.RepeatedCompositeFieldContainer[_record_pb2.Position]:
         """The positions as they are now."""
@@ -733,15 +756,20 @@ class RestorePositionsResponse(_message.Message):
     def forgotten(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The partitions whose positions were forgotten."""
 
+    @_builtins.property
+    def offset_alone(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """See AlterPositionsResponse."""
+
     def __init__(
         self,
         *,
         positions: _abc.Iterable[_record_pb2.Position] | None = ...,
         forgotten: _abc.Iterable[_builtins.str] | None = ...,
+        offset_alone: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["forgotten", b"forgotten", "positions", b"positions"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["forgotten", b"forgotten", "offset_alone", b"offset_alone", "positions", b"positions"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -164,7 +164,7 @@ class PositionServiceServicer:
 
     def ImportPositions(self, request, context):
         """Puts back all positions of a connector as ListPositions gave them before, while it is stopped: those in the request are stored,
-        what the sink has seen included, and all others are forgotten. Raises the incarnation of each that changes.
+        what the sink has seen and what the source keeps beside its offsets included, and all others are forgotten. Raises the incarnation of each that changes.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -68,7 +68,7 @@ class PositionServiceStub:
     """
     ImportPositions: _grpc.UnaryUnaryMultiCallable[_position_service_pb2.ImportPositionsRequest, _position_service_pb2.ImportPositionsResponse]
     """Puts back all positions of a connector as ListPositions gave them before, while it is stopped: those in the request are stored,
-    what the sink has seen included, and all others are forgotten. Raises the incarnation of each that changes.
+    what the sink has seen and what the source keeps beside its offsets included, and all others are forgotten. Raises the incarnation of each that changes.
     """
 
 @_typing.type_check_only
@@ -111,7 +111,7 @@ class PositionServiceAsyncStub(PositionServiceStub):
     """
     ImportPositions: _aio.UnaryUnaryMultiCallable[_position_service_pb2.ImportPositionsRequest, _position_service_pb2.ImportPositionsResponse]  # type: ignore[assignment]
     """Puts back all positions of a connector as ListPositions gave them before, while it is stopped: those in the request are stored,
-    what the sink has seen included, and all others are forgotten. Raises the incarnation of each that changes.
+    what the sink has seen and what the source keeps beside its offsets included, and all others are forgotten. Raises the incarnation of each that changes.
     """
 
 class PositionServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -205,7 +205,7 @@ class PositionServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_position_service_pb2.ImportPositionsResponse, _abc.Awaitable[_position_service_pb2.ImportPositionsResponse]]:
         """Puts back all positions of a connector as ListPositions gave them before, while it is stopped: those in the request are stored,
-        what the sink has seen included, and all others are forgotten. Raises the incarnation of each that changes.
+        what the sink has seen and what the source keeps beside its offsets included, and all others are forgotten. Raises the incarnation of each that changes.
         """
 
 def add_PositionServiceServicer_to_server(servicer: PositionServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -202,8 +202,9 @@ class Position(_message.Message):
     incarnation: _builtins.int
     """Raised by each deliberate reset; stands before the offset in every comparison."""
     resume: _builtins.str
-    """What the runtime needs to resume exactly, as JSON: a source keeps the lower bounds of its queues here, a sink the highest
-    source offset of each (source connector, source partition) seen in the queue.
+    """What is needed to resume exactly, as a JSON object. Of a source partition: what the source needs beside the offset (a cursor,
+    a token), at most 64 KiB; a direct connector keeps that under "resume". Of a queue: what the runtime needs, the highest source
+    offset of each (source connector, source partition) seen there among it. It may be a secret of the source.
     """
     @_builtins.property
     def update_time(self) -> _timestamp_pb2.Timestamp:

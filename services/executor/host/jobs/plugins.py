@@ -21,9 +21,12 @@ from rocketconnect_sdk.errors import ConfigError, ConnectorError, PermanentError
 from rocketconnect_sdk.options import Option
 from rocketconnect_sdk.plugins import loader
 from rocketconnect_sdk.plugins.loader import PluginInfo, PluginType
+from rocketconnect_sdk.record import Position
 from rocketconnect_sdk.source import Plan, Source
 from rocketconnect_sdk.transforms import chain
 from services.executor.contract import answers
+from services.executor.contract.questions import GivenPosition
+from services.executor.runtime.positions.maps import position_of
 from services.executor.secrets.resolving import hide, hide_problem, resolve, resolve_known
 
 TASKS = "tasks"
@@ -50,10 +53,10 @@ def check(config: Mapping[str, str]) -> answers.Checked:
     )
 
 
-def plan(config: Mapping[str, str]) -> answers.Planned | answers.PlanFailed:
+def plan(config: Mapping[str, str], positions: Mapping[str, GivenPosition]) -> answers.Planned | answers.PlanFailed:
     """Split the work of a connector, or say why that is not possible now (or, permanent, with this configuration)."""
     try:
-        made, max_tasks = _plan(config)
+        made, max_tasks = _plan(config, positions)
     except (ConfigError, PermanentError) as error:
         return answers.PlanFailed(hide(str(error)), permanent=True)
     except ConnectorError as error:
@@ -94,17 +97,30 @@ def described(info: PluginInfo, options: Iterable[Option]) -> answers.Plugin:
     )
 
 
-def _plan(config: Mapping[str, str]) -> tuple[Plan, int]:
+def _plan(config: Mapping[str, str], positions: Mapping[str, GivenPosition]) -> tuple[Plan, int]:
     name = config.get(CLASS.key, "")
     if name == loader.DIRECT:
         own, source_config, _ = parse_direct(config)
         source = loader.find(own[SOURCE_CLASS.key])
         if not isinstance(source, Source):
             raise ConfigError([Problem(SOURCE_CLASS.key, source.name, "is no source", "Name a source.")])
-        return source.plan(resolve(source_config), own["max.tasks"]), own["max.tasks"]
+        known = _known(positions, direct=True)
+        return source.plan(resolve(source_config), own["max.tasks"], known), own["max.tasks"]
     plugin = loader.find(name)
-    parsed = parse_source(plugin, config) if isinstance(plugin, Source) else parse_sink(plugin, config)
+    if isinstance(plugin, Source):
+        parsed = parse_source(plugin, config)
+        return plugin.plan(resolve(parsed), parsed["max.tasks"], _known(positions, direct=False)), parsed["max.tasks"]
+    parsed = parse_sink(plugin, config)
     return plugin.plan(resolve(parsed), parsed["max.tasks"]), parsed["max.tasks"]
+
+
+def _known(positions: Mapping[str, GivenPosition], *, direct: bool) -> dict[str, Position]:
+    """The positions that a source has, as it knows them."""
+    return {
+        partition: position_of(tuple(given.offset), given.resume, direct=direct)
+        for partition, given in positions.items()
+        if given.offset
+    }
 
 
 def _all_options(info: PluginInfo) -> tuple[Option, ...]:

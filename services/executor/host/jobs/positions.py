@@ -17,14 +17,18 @@ from rocketmq_remoting.errors import RocketMQError, TopicNotFound
 from rocketmq_remoting.model import MessageQueue
 from services.executor.contract.answers import PositionsChecked, PositionsResolved, PositionsUnknown
 from services.executor.contract.endpoints import Endpoints
-from services.executor.contract.questions import CheckPositions, ResolvePositions
+from services.executor.contract.questions import CheckPositions, GivenPosition, ResolvePositions
 from services.executor.runtime.positions.client import Stored
+from services.executor.runtime.positions.maps import position_of, text_of
 from services.executor.runtime.rocketmq.connect import connect, with_user_of
 from services.executor.runtime.rocketmq.queue_names import text
 from services.executor.runtime.sink.positions import from_stored
 from services.executor.secrets import resolving as secrets
 
 A = TypeVar("A")
+
+Place = tuple[Offset, str]
+"""An offset, and what goes with it as it is stored."""
 
 _GROUP = "rocketconnect_positions"
 
@@ -35,8 +39,8 @@ class _Side(Protocol):
     def check(self, partition: str, offset: Offset, resume: str) -> Sequence[Problem]:
         """What is wrong with a position, and with what goes with it."""
 
-    def find(self, partition: str, to: Edge | float) -> Offset | Problem:
-        """The offset of a place, or why there is none."""
+    def find(self, partition: str, to: Edge | float) -> Place | Problem:
+        """The position of a place, or why there is none."""
 
     def partitions(self, known: Iterable[str]) -> Sequence[str]:
         """The partitions that are meant when none is named."""
@@ -74,16 +78,16 @@ class _Queues:
             return [Problem(partition, given, f"is beyond the end of the queue, which is [{end}]", fix)]
         return _marks_problems(partition, resume)
 
-    def find(self, partition: str, to: Edge | float) -> Offset | Problem:
+    def find(self, partition: str, to: Edge | float) -> Place | Problem:
         """See _Side."""
         queue = self._queues.get(partition)
         if queue is None:
             return self._unknown(partition)
         begin, end = self._client.min_offset(queue), self._client.max_offset(queue)
         if isinstance(to, Edge):
-            return (begin,) if to is Edge.EARLIEST else (end,)
+            return (begin if to is Edge.EARLIEST else end,), ""
         # What a broker answers for times outside of the queue differs from release to release.
-        return (min(max(begin, self._client.offset_by_time(queue, round(to * 1000))), end),)
+        return (min(max(begin, self._client.offset_by_time(queue, round(to * 1000))), end),), ""
 
     def partitions(self, known: Iterable[str]) -> Sequence[str]:
         """See _Side."""
@@ -100,26 +104,34 @@ class _Queues:
 class _Plugin:
     """A source, which knows its partitions."""
 
-    def __init__(self, source: Source, config: Config) -> None:
+    def __init__(self, source: Source, config: Config, *, direct: bool) -> None:
         self._source = source
         self._config = config
+        self._direct = direct
 
     def check(self, partition: str, offset: Offset, resume: str) -> Sequence[Problem]:
         """See _Side."""
-        del resume
-        return list(self._source.check_position(self._config, partition, offset))
+        try:
+            position = position_of(offset, resume, direct=self._direct)
+        except ValueError as error:
+            return [Problem(partition, "", str(error), "Give the map as `position get -o json` shows it, or leave it out.")]
+        return list(self._source.check_position(self._config, partition, position))
 
-    def find(self, partition: str, to: Edge | float) -> Offset | Problem:
+    def find(self, partition: str, to: Edge | float) -> Place | Problem:
         """See _Side."""
         try:
-            offset = self._source.find_position(self._config, partition, to)
+            position = self._source.find_position(self._config, partition, to)
         except PermanentError as error:
             return Problem(partition, "", str(error), "Name partitions that are there.")
-        if offset is None:
+        if position is None:
             what = f"the {to.value} offset" if isinstance(to, Edge) else "the offset of a time"
             fix = "Give offsets instead, or reset the positions."
             return Problem(partition, "", f"{self._source.name} can't tell {what} of a partition", fix)
-        return offset
+        try:
+            text = text_of(position.resume, direct=self._direct)
+        except ValueError as error:
+            return Problem(partition, "", f"{self._source.name} found a position that can't be stored: {error}", "Mend the plugin.")
+        return position.offset, text
 
     def partitions(self, known: Iterable[str]) -> Sequence[str]:
         """See _Side."""
@@ -149,7 +161,8 @@ def resolve(order: ResolvePositions) -> PositionsResolved | PositionsUnknown:
         names = order.partitions or side.partitions(order.known)
         found = {name: side.find(name, to) for name in names}
         wrong = [place for place in found.values() if isinstance(place, Problem)]
-        positions = {name: list(place) for name, place in found.items() if not isinstance(place, Problem)}
+        places = {name: place for name, place in found.items() if not isinstance(place, Problem)}
+        positions = {name: GivenPosition(list(offset), resume) for name, (offset, resume) in places.items()}
         if wrong and (order.partitions or not positions):
             return PositionsResolved({}, _found(wrong), [])
         return PositionsResolved(positions, [], _found(wrong))
@@ -169,7 +182,7 @@ def _asked(config: Mapping[str, str], endpoints: Endpoints, answer: Callable[[_S
             parsed = parse_source(plugin, config) if isinstance(plugin, Source) else parse_sink(plugin, config)
         parsed = secrets.resolve(parsed)
         if isinstance(plugin, Source):
-            return answer(_Plugin(plugin, parsed))
+            return answer(_Plugin(plugin, parsed, direct=name == loader.DIRECT))
         with connect(with_user_of(parsed, endpoints), _GROUP) as client:
             return answer(_Queues(client, parsed["topics"]))
     except (ConnectorError, RocketMQError) as error:
@@ -184,12 +197,12 @@ def _marks_problems(partition: str, resume: str) -> list[Problem]:
         from_stored(Stored((0,), 0, json.loads(resume or "{}")))
     except (ValueError, TypeError, AttributeError):
         fix = "Take it as it was exported, or leave it out."
-        return [Problem(partition, resume[:200], "has a resume that is not that of a queue", fix)]
+        return [Problem(partition, "", "has a resume that is not that of a queue", fix)]
     return []
 
 
-def _numbers(place: Offset | Problem) -> list[int] | None:
-    return None if isinstance(place, Problem) else list(place)
+def _numbers(place: Place | Problem) -> list[int] | None:
+    return None if isinstance(place, Problem) else list(place[0])
 
 
 def _found(problems: Iterable[Problem]) -> list[Problem]:

@@ -94,7 +94,7 @@ class _Preview:
 
     def _of_source(self, source: Source, own: Config, config: Config, topic: str) -> list[answers.PreviewedRecord]:
         chain = self._chain(config)
-        plan = source.plan(own, 1)
+        plan = source.plan(own, 1, {})
         context = TaskContext(connector=self._order.connector, connector_uid="preview", task=0, generation=0, epoch=0)
         context.batch_records = self._order.records
         task = source.open(own, {**plan.tasks[0], TASKS: str(len(plan.tasks))}, context)

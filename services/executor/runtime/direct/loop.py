@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.record import Offset, Rejected, SinkBatch, SourceBatch
+from rocketconnect_sdk.errors import SystemAway
+from rocketconnect_sdk.record import Offset, Position, Rejected, SinkBatch, SourceBatch
 from rocketconnect_sdk.sink import QueuePosition, RecordSinkTask, SourceMark
 from rocketconnect_sdk.source import SourceTask
 from services.executor.contract.task import Outcome, State
@@ -14,6 +15,7 @@ from services.executor.runtime.errors.failure import Failure, place_of
 from services.executor.runtime.errors.outcomes import failed
 from services.executor.runtime.positions.client import Fenced, Opened, Stored
 from services.executor.runtime.positions.committer import Committer
+from services.executor.runtime.positions.maps import MAP, UNTIL
 from services.executor.runtime.rocketmq.settling import wait_until
 from services.executor.runtime.rocketmq.source_marks import mark_key
 from services.executor.runtime.rocketmq.topics import TopicMaker, dead_letter_queues
@@ -22,6 +24,7 @@ from services.executor.runtime.sink.dead_letters import InSource, SinkDeadLetter
 from services.executor.runtime.sink.decode.part import BadRecord, Part
 from services.executor.runtime.sink.engines import NativeEngine
 from services.executor.runtime.sink.positions import choose, commit_of
+from services.executor.runtime.source.resuming import check_resume
 from services.executor.runtime.surroundings import Surroundings
 from services.executor.runtime.task.meter import Meter
 from services.executor.runtime.task.rate import RateLimit
@@ -30,6 +33,7 @@ from services.executor.runtime.transforms import of_source
 
 _COMMIT_SECONDS = 1.0
 _LONGEST_WAIT = 0.5
+_FLUSH_SECONDS = 5.0
 
 
 class DirectRun:
@@ -51,6 +55,8 @@ class DirectRun:
         self._positions: dict[str, QueuePosition] = {}
         self._letters = SinkDeadLetters(around, (), context.max_record_bytes, InSource())
         self._failure: Exception | None = None
+        self._starts: Mapping[str, Position] = {}
+        self._mapped: set[str] = set()
 
     def run(self) -> Outcome:
         """Copies until it is to stop or cannot go on.
@@ -84,17 +90,26 @@ class DirectRun:
             position = choose(known, in_sink.get(name), self._opened.incarnation)
             if position is not None:
                 self._positions[name] = position
-        starts = {
-            name: mark.offset for name, position in self._positions.items() if (mark := self._mark(name, position)) is not None
-        }
-        insist("starting the source", partial(self._source.start, starts))
+        self._starts = {name: start for name in self._positions if (start := self._start_of(name)) is not None}
+        insist("starting the source", partial(self._source.start, self._starts))
+
+    def _start_of(self, partition: str) -> Position | None:
+        """Where the source goes on: at the mark in the sink, or, where a map is needed beside the offset, where there is one.
+
+        What the sink has beyond that is read again, and left out by its mark.
+        """
+        position, stored = self._positions[partition], self._opened.positions.get(partition)
+        if stored is not None and MAP in stored.resume and stored.incarnation == position.incarnation:
+            return _of_source(stored) if stored.offset else None
+        mark = self._mark(partition, position)
+        return None if mark is None else Position(mark.offset)
 
     def _mark(self, partition: str, position: QueuePosition) -> SourceMark | None:
         return position.marks.get(mark_key(self._around.spec.connector_uid, partition))
 
     def _from_stored(self, partition: str, stored: Stored) -> QueuePosition:
         mark = SourceMark(0, stored.incarnation, stored.offset)
-        until = stored.resume.get("until", 0)
+        until = stored.resume.get(UNTIL, 0)
         key = mark_key(self._around.spec.connector_uid, partition)
         return QueuePosition(until if isinstance(until, int) else 0, stored.incarnation, {key: mark} if stored.offset else {})
 
@@ -105,10 +120,8 @@ class DirectRun:
         if not paused and not self._limit.delay() and not self._source.finished:
             try:
                 batch = self._around.attempts.insist("reading from the source", self._source.poll)
-                for each in self._transformed(batch) if batch is not None and (len(batch) or batch.end) else ():
-                    self._copy(each)
-                    if self._failure is not None:
-                        break
+                if batch is not None and (len(batch) or batch.end):
+                    self._copy_all(batch)
             except (Stopped, Fenced):
                 return
             except Exception as error:  # becomes the outcome of the task
@@ -128,13 +141,45 @@ class DirectRun:
             idle = _LONGEST_WAIT if paused or self._source.finished else max(self._source.idle_seconds, self._limit.delay())
             self._control.wait(min(wait, idle, _LONGEST_WAIT))
 
+    def _copy_all(self, batch: SourceBatch) -> None:
+        if batch.resume is not None:
+            check_resume(batch, self._source)
+            self._announce(batch.partition)
+        parts = self._transformed(batch)
+        for number, part in enumerate(parts, 1):
+            self._copy(part, closes=batch.resume is None or number == len(parts))
+            if self._failure is not None:
+                break
+
+    def _announce(self, partition: str) -> None:
+        """Stores where a partition began whose source needs a map, before the sink has more of it.
+
+        The mark in the sink, which is without a map, would else be taken for where the source can go on.
+        """
+        stored = self._opened.positions.get(partition)
+        if partition in self._mapped or (stored is not None and MAP in stored.resume):
+            return
+        self._mapped.add(partition)
+        position = self._positions.setdefault(partition, QueuePosition(0, self._opened.incarnation))
+        start = self._starts.get(partition, Position(()))
+        began = Stored(start.offset, position.incarnation, {UNTIL: position.until, MAP: start.resume})
+        self._committer.put({partition: began})
+        self._around.attempts.insist("storing where a source partition begins", self._store_all)
+
+    def _store_all(self) -> None:
+        if not self._committer.flush(time.monotonic() + _FLUSH_SECONDS):
+            raise SystemAway(self._committer.trouble)
+
     def _transformed(self, batch: SourceBatch) -> list[SourceBatch]:
         self._limit.take(len(batch), batch.size)
         self._meter.read(len(batch), batch.size)
         return self._around.attempts.insist("transforming what was read", partial(of_source, self._around.chain, batch, ""))
 
-    def _copy(self, batch: SourceBatch) -> None:
-        """Invariants 1 and 2: the position moves when the sink has made the batch durable, with the mark in its transaction."""
+    def _copy(self, batch: SourceBatch, *, closes: bool) -> None:
+        """Invariants 1 and 2: the position moves when the sink has made the batch durable, with the mark in its transaction.
+
+        `closes`: the position may stand at its end.
+        """
         now = time.monotonic()
         size = batch.size
         name = batch.partition
@@ -157,7 +202,12 @@ class DirectRun:
                 raise
         if part.until > before.until or part.marks:
             self._positions[name] = commit.after[name]
-            self._put(name)
+            if batch.resume is None:
+                self._put(name)
+        if batch.resume is not None and closes and part.error is None:
+            # The sink's mark may be further, behind what it had before this run: the map holds for the end of the batch.
+            kept = {UNTIL: self._positions[name].until, MAP: batch.resume}
+            self._committer.put({name: Stored(batch.end or batch.offsets[-1], before.incarnation, kept)})
         if len(batch):
             self._meter.batch(time.monotonic() - now)
             self._meter.moved(time.monotonic(), commit.rows - len(refused), size)
@@ -200,13 +250,17 @@ class DirectRun:
         position = self._positions[partition]
         mark = self._mark(partition, position)
         if mark is not None:
-            self._committer.put({partition: Stored(mark.offset, position.incarnation, {"until": position.until})})
+            self._committer.put({partition: Stored(mark.offset, position.incarnation, {UNTIL: position.until})})
 
     def _stored(self, positions: Mapping[str, Stored]) -> None:
         self._metrics.commits += 1
-        moved = {partition: stored.offset for partition, stored in positions.items()}
-        self._meter.committed(moved)
+        moved = {partition: _of_source(stored) for partition, stored in positions.items() if stored.offset}
+        self._meter.committed({partition: position.offset for partition, position in moved.items()})
         self._source.committed(moved)
+
+
+def _of_source(stored: Stored) -> Position:
+    return Position(stored.offset, stored.resume.get(MAP, {}))
 
 
 def _place(record: BadRecord) -> str:

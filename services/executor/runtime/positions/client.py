@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import grpc
 from rocketconnect.position.v1 import position_service_pb2 as wire
@@ -16,9 +17,9 @@ from rocketconnect_kit.errors import ServiceError
 from rocketconnect_kit.serving.status import decode
 from rocketconnect_kit.settings import ServiceSettings
 from rocketconnect_sdk.errors import ConnectorError, PermanentError
-from rocketconnect_sdk.record import Offset
+from rocketconnect_sdk.record import Offset, Position
 from services.executor.contract.endpoints import Endpoints
-from services.executor.contract.task import TaskSpec
+from services.executor.contract.task import Kind, TaskSpec
 
 CALL_SECONDS = 5.0
 
@@ -49,12 +50,22 @@ class Stored:
     Attributes:
         offset: Of the next record.
         incarnation: Raised by each deliberate reset.
-        resume: What the task stored with it.
+        resume: What the task, or its source, stored with it. It may be a secret of the source.
     """
 
     offset: Offset
     incarnation: int = 0
-    resume: Mapping[str, object] = field(default_factory=dict)
+    resume: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def of_source(self) -> Position:
+        """The position of a source partition, as the source knows it."""
+        return Position(self.offset, self.resume)
+
+    @property
+    def text(self) -> str:
+        """What is stored beside the offset, as it is written."""
+        return json.dumps(self.resume, separators=(",", ":"), default=dict) if self.resume else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +100,7 @@ class PositionClient:
         self._channel = sync_channel(endpoints.position_address, settings, service="position")
         self._stub = PositionServiceStub(self._channel)
         self._revision = spec.revision
+        self._keep_resume = spec.kind is not Kind.SINK
         self._known: dict[str, str] = {}
         self._fence = wire.TaskFence(connector_uid=spec.connector_uid, task=spec.task, generation=spec.generation, epoch=spec.epoch)
 
@@ -100,7 +112,7 @@ class PositionClient:
             PositionsAway: try again.
         """
         with _errors():
-            request = wire.OpenTaskRequest(fence=self._fence, revision=self._revision)
+            request = wire.OpenTaskRequest(fence=self._fence, revision=self._revision, keep_resume=self._keep_resume)
             request.send_deadline.FromTimedelta(self._send_deadline)
             answer = self._stub.OpenTask(request, timeout=CALL_SECONDS)
         self._known = {position.partition: position.offset for position in answer.positions}
@@ -123,8 +135,7 @@ class PositionClient:
             update.position.offset = _text(stored.offset)
             update.expected_offset = self._known.get(partition, "none")
             update.position.incarnation = stored.incarnation
-            if stored.resume:
-                update.position.resume = json.dumps(stored.resume, separators=(",", ":"))
+            update.position.resume = stored.text
         return self._stub.CommitPositions.future(request, timeout=seconds)
 
     def settled(self, call: "grpc.Future[wire.CommitPositionsResponse]", updates: Mapping[str, Stored]) -> None:

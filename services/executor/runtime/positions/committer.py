@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from rocketconnect.position.v1 import position_service_pb2 as wire
 
 _MOST_UPDATES = 5_000
+_MOST_BYTES = 4 << 20
+"""Of what goes with the offsets: a message to the service holds 16 MiB."""
 
 
 def _first(waiting: dict[str, Stored]) -> tuple[dict[str, Stored], dict[str, Stored]]:
@@ -22,10 +24,13 @@ def _first(waiting: dict[str, Stored]) -> tuple[dict[str, Stored], dict[str, Sto
 
     The rows that tasks keep for themselves ("~...") go last: what they say holds for positions that are stored already.
     """
-    if len(waiting) <= _MOST_UPDATES:
-        return waiting, {}
     ordered = sorted(waiting.items(), key=lambda item: item[0].startswith("~"))
-    return dict(ordered[:_MOST_UPDATES]), dict(ordered[_MOST_UPDATES:])
+    size = 0
+    for count, (_, stored) in enumerate(ordered):
+        size += len(stored.text)
+        if count == _MOST_UPDATES or (count and size > _MOST_BYTES):
+            return dict(ordered[:count]), dict(ordered[count:])
+    return waiting, {}
 
 
 class Committer:

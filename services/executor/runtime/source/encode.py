@@ -120,7 +120,11 @@ class Encoder:
         end = batch.end if count == len(batch) else ()
         if count:
             end = end or batch.offsets[count - 1]
-        return ReadBatch(batch.partition, mark_key(self._target.uid, batch.partition), end, read_at)
+        made = ReadBatch(batch.partition, mark_key(self._target.uid, batch.partition), end, read_at)
+        if batch.resume is not None:
+            # The map belongs to the end of the whole batch, and to no record within.
+            made.resume, made.closes = batch.resume, count == len(batch)
+        return made
 
     def _bad(self, batch: SourceBatch, failures: dict[int, Failure]) -> tuple[int, RecordFailed | None]:
         """How many records go on: those before the first bad one that the policy does not let pass, or all."""

@@ -26,6 +26,7 @@ from services.executor.runtime.source.encoders import encoder
 from services.executor.runtime.source.lost_tails import LostTails
 from services.executor.runtime.source.pieces import Piece, Progress
 from services.executor.runtime.source.queues import SourceQueues
+from services.executor.runtime.source.resuming import check_resume
 from services.executor.runtime.source.sender import Lost, Refusal, Sender
 from services.executor.runtime.source.takeover import ROW, Found, Row, row_name
 from services.executor.runtime.surroundings import Surroundings
@@ -223,6 +224,8 @@ class SourceRun:
 
     def _poll(self, now: float) -> SourceBatch | None:
         batch = self._task.poll()
+        if batch is not None and batch.resume is not None:
+            check_resume(batch, self._task)
         if batch is not None and len(batch):
             self._quiet = False
             self._limit.take(len(batch), batch.size)
@@ -252,7 +255,11 @@ class SourceRun:
                 self._read_again_at = now + _DRAINED_SECONDS
                 return False
             encoded = self._encoder.encode(self._transformed[0], now)
-            self._take(self._transformed.popleft(), encoded)
+            batch = self._transformed.popleft()
+            if batch.resume is not None and self._transformed:
+                # More of what was read together follows.
+                encoded.batch.closes = False
+            self._take(batch, encoded)
         return moved
 
     def _missing(self, batch: SourceBatch) -> SourceBatch:
@@ -388,9 +395,9 @@ class SourceRun:
 
     def _stored(self, positions: Mapping[str, Stored]) -> None:
         self._metrics.commits += 1
-        moved = {partition: stored.offset for partition, stored in positions.items() if not partition.startswith(ROW)}
+        moved = {partition: stored.of_source for partition, stored in positions.items() if not partition.startswith(ROW)}
         if moved:
-            self._meter.committed(moved)
+            self._meter.committed({partition: position.offset for partition, position in moved.items()})
             self._task.committed(moved)
             self._metrics.source_remaining = self._task.remaining() or 0
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from math import ceil
 
 from rocketconnect_sdk.record import Offset
+from rocketconnect_sdk.resume import JSON
 from rocketmq_remoting.batch import BATCH_OVERHEAD_BYTES, EncodedBatch, encode_batch
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.numbered import lengths
@@ -24,6 +25,8 @@ class ReadBatch:
         read_at: Monotonic time.
         open_pieces: How many pieces are not yet confirmed.
         covered: The position is past it: it and all before it in the partition are confirmed.
+        resume: What the source needs beside the end to go on there.
+        closes: The position may stand at its end. Where it may not, it stays open until one behind it, which closes, is confirmed.
     """
 
     partition: str
@@ -32,6 +35,8 @@ class ReadBatch:
     read_at: float
     open_pieces: int = 0
     covered: bool = False
+    resume: Mapping[str, JSON] = field(default_factory=dict, repr=False)
+    closes: bool = True
 
 
 @dataclass(slots=True, eq=False)
@@ -181,10 +186,15 @@ class Progress:
     def _advance(self, partition: str) -> None:
         # Invariant 1: the position moves only over batches of which the broker has confirmed every message.
         batches = self._open[partition]
-        while batches and not batches[0].open_pieces:
-            batch = batches.popleft()
-            batch.covered = True
-            self._moved[partition] = Stored(batch.end, self.incarnation(partition))
+        passed = 0
+        for count, batch in enumerate(batches, 1):
+            if batch.open_pieces:
+                break
+            if batch.closes:
+                passed = count
+                self._moved[partition] = Stored(batch.end, self.incarnation(partition), batch.resume)
+        for _ in range(passed):
+            batches.popleft().covered = True
 
     def take_moved(self) -> dict[str, Stored]:
         """The positions that have moved since the last call."""

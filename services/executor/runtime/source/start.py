@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.record import Offset
+from rocketconnect_sdk.record import Offset, Position
 from rocketconnect_sdk.source import SourceTask
 from rocketmq_remoting.model import MessageQueue
 from services.executor.contract.task import State
@@ -69,9 +69,9 @@ def begin(around: Surroundings, task: SourceTask, context: TaskContext) -> Sourc
     )
 
 
-def _source_positions(opened: Opened) -> dict[str, Offset]:
+def _source_positions(opened: Opened) -> dict[str, Position]:
     return {
-        partition: stored.offset
+        partition: stored.of_source
         for partition, stored in opened.positions.items()
         if not partition.startswith(OWN) and stored.offset
     }

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from rocketconnect_sdk.references import ENV, FILE, KEYSTORE, VAULT
+from rocketconnect_sdk.configuration.references import ENV, FILE, KEYSTORE, VAULT
 from services.executor.secrets.providers.files import Files
 from services.executor.secrets.providers.keystore import Keystore
 from services.executor.secrets.providers.provider import Provider, Unresolved
@@ -13,7 +13,9 @@ __all__ = ["Provider", "Unresolved", "providers"]
 
 
 def providers(environment: Mapping[str, str]) -> dict[str, Provider]:
-    """The providers of all kinds of references (rocketconnect_sdk.references), as the operator of the executor has set them up.
+    """The providers of all kinds of references, as the operator of the executor has set them up.
+
+    See rocketconnect_sdk.configuration.references.
 
     Args:
         environment: That of this process. services.executor.environment has put into it what connectors may read.

@@ -4,7 +4,7 @@ import os
 import stat
 from collections.abc import Iterable, Mapping
 
-from rocketconnect_sdk.references import FILE, parts
+from rocketconnect_sdk.configuration.references import FILE, parts
 from services.executor.environment import FOLDERS, folders
 from services.executor.secrets.keystore_access import KEYS
 from services.executor.secrets.providers.provider import Unresolved

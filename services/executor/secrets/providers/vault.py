@@ -10,8 +10,8 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from rocketconnect_sdk.configuration.references import VAULT, parts
 from rocketconnect_sdk.errors import SystemAway
-from rocketconnect_sdk.references import VAULT, parts
 from services.executor.secrets.providers.provider import Unresolved
 from services.executor.secrets.vault_access import ADDRESS, PATHS, VaultAccess, vault_path
 

@@ -11,6 +11,7 @@ from connectors.mysql_cdc_source.rows.snapshot import transaction
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.record import Offset
+from rocketconnect_sdk.testing import at
 from tests.connectors.mysql_cdc_source.binlog.reading import Database
 from tests.connectors.mysql_cdc_source.capturing import Run, options, running, told
 from tests.servers.mariadb import Mariadb
@@ -179,7 +180,7 @@ def test_the_log_is_not_done_before_all_rows_are_stored(database: Database) -> N
         for _ in range(20):
             run.poll()
         assert run.positions["log"][3] == 0
-        stored(run.positions)
+        stored(at(run.positions))
         run.until(lambda run: run.positions["log"][3] == 1)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocketconnect_kit.sealing import Keys
-from rocketconnect_sdk.references import wrong_reference
+from rocketconnect_sdk.configuration.references import wrong_reference
 from services.config.keystore.moving import moved, secret_name_problems, value_problems
 
 KEYS = Keys([b"k" * 32])

@@ -130,7 +130,7 @@ async def test_what_fails_is_tried_again_until_the_time_is_over_and_never_when_t
 class Plain(Source):
     name = "plain"
 
-    def plan(self, config: Config, max_tasks: int) -> Plan:
+    def plan(self, config: Config, max_tasks: int, positions: Any) -> Plan:
         raise NotImplementedError
 
     def open(self, config: Config, task: Any, context: Any) -> Any:

@@ -52,7 +52,7 @@ def test_the_ends_are_those_of_the_queue(rocketmq: EmbeddedRocketMQ, queue: str)
     for to, offset in (("earliest", 0), ("latest", 5), (0.0, 0), (4e9, 5)):
         answer = places.resolve(ResolvePositions(CONFIG, to, [], [], Endpoints(rocketmq.name_server, "")))
         assert isinstance(answer, PositionsResolved)
-        assert answer.positions == {queue: [offset]}
+        assert answer.positions == {queue: GivenPosition([offset])}
 
 
 def test_a_broker_that_is_away_is_no_yes() -> None:

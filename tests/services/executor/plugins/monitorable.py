@@ -11,7 +11,7 @@ from pathlib import Path
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
 from rocketconnect_sdk.options import Config, Kind, Option
-from rocketconnect_sdk.record import Offset, SourceBatch
+from rocketconnect_sdk.record import Position, SourceBatch
 from rocketconnect_sdk.source import Plan, Signal, Source, SourceTask
 
 
@@ -94,7 +94,7 @@ class MonitorableSource(Source):
         if config["records"] < 0:
             yield Problem("records", str(config["records"]), "is negative", "Give 0 or more.")
 
-    def plan(self, config: Config, max_tasks: int) -> Plan:
+    def plan(self, config: Config, max_tasks: int, positions: Mapping[str, Position]) -> Plan:
         _obey(config["on.plan"])
         return Plan([{"share": str(number)} for number in range(max_tasks)], replan_after=3600)
 
@@ -129,8 +129,8 @@ class _Task(SourceTask):
         self._records = records
         self._next = 0
 
-    def start(self, positions: Mapping[str, Offset]) -> None:
-        self._next = positions.get(self._partition, (0,))[0]
+    def start(self, positions: Mapping[str, Position]) -> None:
+        self._next = positions[self._partition].offset[0] if self._partition in positions else 0
 
     def poll(self) -> SourceBatch | None:
         count = min(100, self._records - self._next)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, RecordError, RecordRefused, RetriableError, SystemAway
 from rocketconnect_sdk.options import Config, Kind, Option
-from rocketconnect_sdk.record import Offset, Rejected, SinkBatch, SourceBatch
+from rocketconnect_sdk.record import Position, Rejected, SinkBatch, SourceBatch
 from rocketconnect_sdk.schema import STRING
 from rocketconnect_sdk.sink import (
     DataFrameSink,
@@ -50,7 +50,7 @@ class Lines(Source):
         Option("late", "So many polls find nothing: what is there is under way.", Kind.INT, "0"),
     )
 
-    def plan(self, config: Config, max_tasks: int) -> Plan:
+    def plan(self, config: Config, max_tasks: int, positions: Mapping[str, Position]) -> Plan:
         files = config["files"]
         return Plan([{"files": ",".join(files[i::max_tasks])} for i in range(min(max_tasks, len(files)))])
 
@@ -73,10 +73,10 @@ class LinesTask(SourceTask):
         self._turn = 0
         self._beats = 0
 
-    def start(self, positions: Mapping[str, Offset]) -> None:
+    def start(self, positions: Mapping[str, Position]) -> None:
         for file in self._files:
-            self._at[file] = positions.get(str(file), (0,))[0]
-        (self._beats,) = positions.get("log", (0,))
+            self._at[file] = positions[str(file)].offset[0] if str(file) in positions else 0
+        self._beats = positions["log"].offset[0] if "log" in positions else 0
 
     def poll(self) -> SourceBatch | None:
         time.sleep(self._pace)

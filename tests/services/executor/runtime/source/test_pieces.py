@@ -56,3 +56,26 @@ def test_a_successor_looks_from_the_first_message_that_is_above_the_position() -
     assert progress.floors({}) == {FIRST: 7, SECOND: 6}
     progress.confirmed(second[1], 6, 7)
     assert progress.floors({FIRST: 4}) == {FIRST: 4, SECOND: 7}
+
+
+def test_a_position_stands_at_the_end_of_a_batch_that_closes_and_never_within() -> None:
+    progress = Progress({}, 0)
+    batches = [ReadBatch("p", "p", (end,), 0.0, 1, resume={"cursor": end}, closes=end % 20 == 0) for end in (10, 20, 30, 40)]
+    pieces = [Piece(batch, FIRST, "p", 0, [batch.end], [b"x"], [b""]) for batch in batches]
+    for batch in batches:
+        progress.read(batch)
+    seen = []
+    for number in (0, 2, 1, 3):
+        progress.confirmed(pieces[number], number, number + 1)
+        seen.append([(stored.offset, stored.resume) for stored in progress.take_moved().values()])
+    assert seen == [[], [], [((20,), {"cursor": 20})], [((40,), {"cursor": 40})]]
+    assert not progress.in_flight
+
+
+def test_what_is_confirmed_and_not_passed_is_in_flight_and_has_to_be_looked_for() -> None:
+    progress = Progress({}, 0)
+    progress.add_queue(FIRST, 5)
+    batch = ReadBatch("p", "p", (10,), 0.0, 1, resume={"cursor": 10}, closes=False)
+    progress.read(batch)
+    progress.confirmed(Piece(batch, FIRST, "p", 0, [(10,)], [b"x"], [b""]), 5, 6)
+    assert (progress.take_moved(), progress.in_flight, progress.floors({})) == ({}, True, {FIRST: 5})

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rocketconnect_kit.sealing import Keys, new_key
-from rocketconnect_sdk.references import FORMS, REFERENCE, REFERENCE_FIX, wrong_reference
+from rocketconnect_sdk.configuration.references import FORMS, REFERENCE, REFERENCE_FIX, wrong_reference
 from services.executor.environment import FOLDERS, VARIABLES
 from services.executor.secrets.providers import Provider, Unresolved, providers
 from tests.services.executor.secrets.providers.answering import TOKEN, answering, as_vault, told

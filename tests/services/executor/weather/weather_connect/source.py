@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from rocketconnect_sdk import Config, Offset, Plan, Source, SourceBatch, SourceTask, TaskContext
+from rocketconnect_sdk import Config, Plan, Position, Source, SourceBatch, SourceTask, TaskContext
 
 
 class WeatherSource(Source):
@@ -10,7 +10,7 @@ class WeatherSource(Source):
 
     name = "weather_source"
 
-    def plan(self, config: Config, max_tasks: int) -> Plan:
+    def plan(self, config: Config, max_tasks: int, positions: Mapping[str, Position]) -> Plan:
         return Plan([{}])
 
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "WeatherSourceTask":
@@ -18,7 +18,7 @@ class WeatherSource(Source):
 
 
 class WeatherSourceTask(SourceTask):
-    def start(self, positions: Mapping[str, Offset]) -> None:
+    def start(self, positions: Mapping[str, Position]) -> None:
         self._done = "sky" in positions
 
     def poll(self) -> SourceBatch | None:
