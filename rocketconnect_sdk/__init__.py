@@ -18,6 +18,8 @@ from rocketconnect_sdk.options import Config, Kind, Option, parse, run_checks
 from rocketconnect_sdk.record import Offset, Position, Rejected, SinkBatch, SourceBatch
 from rocketconnect_sdk.schema import Field, Schema, Type, Unit, decimal, struct, timestamp
 from rocketconnect_sdk.sink import (
+    BufferedSink,
+    BufferedSinkTask,
     DataFrameSink,
     DataFrameSinkTask,
     FlushPolicy,
@@ -38,6 +40,8 @@ from rocketconnect_sdk.verification import CapturedTable, KeptRows, ReadRows, Si
 from rocketconnect_sdk.version import __version__
 
 __all__ = [
+    "BufferedSink",
+    "BufferedSinkTask",
     "CapturedTable",
     "Config",
     "ConfigError",

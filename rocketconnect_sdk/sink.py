@@ -1,8 +1,9 @@
 """The sink side of the connector API.
 
-A sink is a DataFrameSink (gets a Spark DataFrame and writes it with Spark) or a RecordSink (a small picklable writer that runs in
-Spark's partitions, or without Spark in the executor when the connector says engine=native). Both are given batches made of
-explicit queue ranges, and decide durability: when write() or commit() returns, the batch is durable (invariant 2).
+A sink is a DataFrameSink (gets a Spark DataFrame and writes it with Spark), a RecordSink (a small picklable writer that runs in
+Spark's partitions, or without Spark in the executor when the connector says engine=native), or a BufferedSink (takes records now
+and says later what of them is durable). The first two are given batches made of explicit queue ranges: when write() or commit()
+returns, the batch is durable (invariant 2).
 """
 
 from abc import ABC, abstractmethod
@@ -173,7 +174,7 @@ class Sink(ABC):
 
 
 class SinkTask(ABC):
-    """What both forms have. All methods are called by one thread."""
+    """What all forms have. All methods are called by one thread."""
 
     @property
     def flush(self) -> FlushPolicy:
@@ -330,3 +331,53 @@ class RecordSinkTask(SinkTask):
     def abort(self, receipts: Sequence[Receipt]) -> None:
         """The batch will not be committed: removes what was staged. Called at most once for a batch."""
         del receipts
+
+
+class BufferedSink(Sink):
+    """A sink that takes records now, and makes them durable later, in its own time: large files, uploads, clients with buffers.
+
+    Runs natively alone. After a crash all that was put and not durable is put again, so the guarantee is AT_LEAST_ONCE, or
+    IDEMPOTENT where the target takes the same record twice as one. EXACTLY_ONCE only where the task stores the positions with the
+    data, in one transaction, and gives them in start().
+    """
+
+    guarantee: ClassVar[Guarantee] = Guarantee.AT_LEAST_ONCE
+    wants_headers: ClassVar[bool] = False
+
+    @abstractmethod
+    def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "BufferedSinkTask":
+        """Makes the task. Must not block for long."""
+
+
+class BufferedSinkTask(SinkTask):
+    """Takes records, and says what is durable of them.
+
+    What start() finds put and not durable, by an earlier call or owner, it drops: it is put again. The limits of `flush` are of
+    what is put and not durable: when one is reached, all of it is made durable. Without a limit of bytes there are buffer.bytes of
+    it at most, and one batch.
+    """
+
+    @abstractmethod
+    def put(self, batch: SinkBatch) -> None:
+        """Takes records of one queue, behind those that it took of the queue before.
+
+        Without records and queue, about each second in which there are none, also while the task is paused: for what goes by time.
+
+        Raises:
+            RecordRefused: some records can't be written; the others were taken. Its receipt is not looked at.
+            SystemAway, RetriableError: nothing of the batch was taken; called again with it. All that was put before is held.
+            PermanentError: the task is FAILED.
+        """
+
+    @abstractmethod
+    def durable(self, flush: bool) -> Mapping[str, int]:
+        """Up to where all that was put is durable: by queue the offset behind it. Of queues that are left out it is as before.
+
+        It is asked about each second. A position moves to the end of the last batch that is durable as a whole, and no further.
+
+        Args:
+            flush: Makes all that was put durable, as far as the task can: at a limit, a pause, a stop, a failure, and when other
+                queues are to be read. It may give less; while a limit is reached nothing more is put, and it is asked again.
+
+        Raises: as put. An offset behind what was put is a defect.
+        """

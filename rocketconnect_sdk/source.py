@@ -1,5 +1,6 @@
 """The source side of the connector API: a Source plans, its SourceTasks copy."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -206,8 +207,30 @@ class SourceTask(ABC):
         """True when there will never be more; the task then stays IDLE without being polled."""
         return False
 
+    @property
+    def keep_alive_seconds(self) -> float:
+        """For how long the source may go without a poll before keep_alive is called; infinite, as by default: for ever."""
+        return math.inf
+
+    def keep_alive(self) -> None:  # noqa: B027  # not every source has to
+        """Does what the other system has to see of a reader that goes on holding its connection: a ping, an acknowledgement.
+
+        Called each keep_alive_seconds, or as soon after as a call that is under way has ended, while poll is not: the task is
+        paused, its buffer is full, its rate is limited, or it waits for the broker, the sink of a direct task, a converter or
+        idle_seconds. Not called when the last call of poll or keep_alive has raised an error, until a poll went well, and not
+        when it is finished. Must be quick, and reads nothing. By default nothing is done.
+
+        Raises:
+            SystemAway, RetriableError: as if the next poll had raised it, which is not called then.
+            PermanentError: the task is FAILED.
+        """
+
     def committed(self, positions: Mapping[str, Position]) -> None:
-        """The broker has confirmed everything up to these positions, and they are stored. For sources that must acknowledge."""
+        """The broker has confirmed everything up to these positions, and they are stored. For sources that must acknowledge.
+
+        Called when something was stored since the last call, within a second or so, also while nothing is read and while the task
+        is paused.
+        """
         del positions
 
     def signal(self, name: str, arguments: Mapping[str, str]) -> str:

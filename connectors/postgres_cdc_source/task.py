@@ -10,19 +10,20 @@ import psycopg
 from psycopg.rows import TupleRow
 
 from connectors.postgres_cdc_source.logical.catalog import Catalog
-from connectors.postgres_cdc_source.logical.connection import connect
+from connectors.postgres_cdc_source.logical.connection import ask, connect
 from connectors.postgres_cdc_source.logical.continuity import breaks
 from connectors.postgres_cdc_source.logical.slots import Server, identify, inspect_slot, new_slot
 from connectors.postgres_cdc_source.logical.stream import Stream
 from connectors.postgres_cdc_source.logical.wire.messages import Decoder
 from connectors.postgres_cdc_source.ownership import Taken, take
 from connectors.postgres_cdc_source.rows.current import current_values
-from connectors.postgres_cdc_source.rows.incremental import Incremental, ask, name_of
+from connectors.postgres_cdc_source.rows.incremental import Incremental, name_of
+from connectors.postgres_cdc_source.rows.incremental import ask as ask_for
 from connectors.postgres_cdc_source.rows.snapshot import Snapshot, TableAltered, transaction
 from connectors.postgres_cdc_source.settings import Settings
 from connectors.postgres_cdc_source.streaming import LogReader
 from connectors.postgres_cdc_source.tables import Name, key_of, names
-from connectors.postgres_cdc_source.watermark import PARTITION, Watermark
+from connectors.postgres_cdc_source.watermark import PARTITION, Watermark, watermark_of
 from connectors.postgres_cdc_source.writers import Writers
 from rocketconnect_sdk.changes.snapshots.incremental import Requests, partition_of
 from rocketconnect_sdk.context import TaskContext
@@ -41,6 +42,8 @@ class PostgresCdcTask(SourceTask):
         settings: As configured.
         context: Of the task.
     """
+
+    keep_alive_seconds = _LOOK_SECONDS
 
     def __init__(self, settings: Settings, context: TaskContext) -> None:
         self._settings = settings
@@ -105,6 +108,19 @@ class PostgresCdcTask(SourceTask):
         if PARTITION in positions and self._stream is not None:
             self._stream.confirm(Watermark.of(positions[PARTITION].offset).lsn)
 
+    def keep_alive(self) -> None:
+        """See SourceTask: for what stands between us and the server, as often as a poll asks something.
+
+        The stream has a thread for that: its server hears of us also while one poll takes long.
+        """
+        if not self._is_open or self._control is None:
+            return
+        try:
+            ask(self._control, "SELECT 1")
+        except (SystemAway, RetriableError):
+            self.close()
+            raise
+
     def remaining(self) -> int | None:
         """Bytes of the log that are not confirmed."""
         return self._lag
@@ -158,7 +174,7 @@ class PostgresCdcTask(SourceTask):
             raise PermanentError(msg)
         server = identify(settings.address)
         if PARTITION in self._given:
-            mark = _watermark(self._given[PARTITION])
+            mark = watermark_of(self._given[PARTITION])
             self._check_continuity(control, mark, server)
             captured: Sequence[Name] = tables
             if settings.log:
@@ -198,7 +214,7 @@ class PostgresCdcTask(SourceTask):
         # One that the task had asked for before it had a place in the log is asked for.
         new = [str(name) for name in tables if not self._requests.place(str(name))]
         try:
-            self._ready.extend(ask(self._settings, self._requests, new))
+            self._ready.extend(ask_for(self._settings, self._requests, new))
         except ValueError as error:
             raise PermanentError(str(error)) from error
 
@@ -218,7 +234,7 @@ class PostgresCdcTask(SourceTask):
         return self._requests.told
 
     def _asked(self, tables: Sequence[str], condition: str) -> list[SourceBatch]:
-        return ask(self._settings, self._requests, tables, condition)
+        return ask_for(self._settings, self._requests, tables, condition)
 
     def _begin_slot(self, control: psycopg.Connection[TupleRow], tables: Sequence[Name], server: Server) -> Watermark:
         settings = self._settings
@@ -263,7 +279,7 @@ class PostgresCdcTask(SourceTask):
         keyed = [name for name in tables if str(name) not in self._requests.open and key_of(control, name)]
         if not keyed:
             return []
-        made = ask(settings, self._requests, list(map(str, keyed)))
+        made = ask_for(settings, self._requests, list(map(str, keyed)))
         self._ready.extend(made)
         self._unstored.update({batch.partition: batch.end for batch in made})
         return keyed
@@ -383,11 +399,3 @@ class PostgresCdcTask(SourceTask):
             self._context.log.warning("%s: not captured: %s", ", ".join(map(str, new)), error)
             self._ready.extend(self._requests.done(str(name)) for name in new if str(name) in self._requests.open)
         self._writers.published(new)
-
-
-def _watermark(offset: Offset) -> Watermark:
-    try:
-        return Watermark.of(offset)
-    except ValueError as error:
-        msg = f"the position {list(offset)} of {PARTITION} {error}: put back one that it had, or remove it for a new snapshot"
-        raise PermanentError(msg) from error

@@ -12,7 +12,7 @@ from rocketconnect_sdk.errors import ConfigError, Problem
 from rocketconnect_sdk.options import Config, Option, OptionWrong, parse, read, run_checks
 from rocketconnect_sdk.permissions import spark_profiles
 from rocketconnect_sdk.plugins.loader import DIRECT, PluginType, catalogue, engines_of, find
-from rocketconnect_sdk.sink import RecordSink, Sink, Target
+from rocketconnect_sdk.sink import BufferedSink, RecordSink, Sink, Target
 from rocketconnect_sdk.source import Source
 from rocketconnect_sdk.transforms import chain
 
@@ -181,9 +181,14 @@ def _read_half(raw: Mapping[str, str], prefix: str, kind: "type[Source | RecordS
         if isinstance(plugin, kind):
             config, problems = read(plugin.options, own, plugin=plugin.name)
             return _Half(plugin, prefix, config), [replace(problem, key=prefix + problem.key) for problem in problems]
-        reason = "writes with Spark, which a direct task has not" if isinstance(plugin, Sink) else "is no sink"
-        wrong = Problem(runtime_options.CLASS.key, name, "is no source" if kind is Source else reason, fix)
+        wrong = Problem(runtime_options.CLASS.key, name, "is no source" if kind is Source else _not_direct(plugin), fix)
     return None, [replace(wrong, key=prefix + wrong.key)]
+
+
+def _not_direct(plugin: Source | Sink) -> str:
+    if isinstance(plugin, BufferedSink):
+        return "makes records durable later than it takes them, which a direct task does not wait for"
+    return "writes with Spark, which a direct task has not" if isinstance(plugin, Sink) else "is no sink"
 
 
 def _check_direct(raw: Mapping[str, str], resolve: Callable[[Config], Config]) -> Checked:

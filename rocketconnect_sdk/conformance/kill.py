@@ -1,10 +1,11 @@
 """Runs something in a process of its own and kills it at one of its steps."""
 
+import json
 import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -65,6 +66,35 @@ def run_and_kill(work: Callable[[], None], step: int, more: tuple[str, ...] = ()
         msg = "the process that was to be killed failed instead; see its traceback above"
         raise ChildFailed(msg)
     return False
+
+
+def said_before_death(work: Callable[[], Mapping[str, int]]) -> dict[str, int]:
+    """Runs `work` in a forked process that is killed with SIGKILL as soon as it has said this.
+
+    Raises:
+        ChildFailed: it raised an error.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(write, json.dumps(dict(work())).encode() + b"\n")
+            os.kill(os.getpid(), signal.SIGKILL)
+        except BaseException:
+            traceback.print_exc()
+            sys.stderr.flush()
+        finally:
+            os._exit(1)
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        said = pipe.readline()
+    os.waitpid(child, 0)
+    if not said:
+        msg = "the process that was to be killed failed instead; see its traceback above"
+        raise ChildFailed(msg)
+    return dict(json.loads(said))
 
 
 def _arm(step: int, calls: tuple[str, ...]) -> None:

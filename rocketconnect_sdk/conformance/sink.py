@@ -6,15 +6,19 @@
 A case that needs a directory or a server is a fixture named `case`. A sink on Spark gets a session of its own, local[2].
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
-from rocketconnect_sdk.conformance.kill import run_and_kill
-from rocketconnect_sdk.conformance.sink_case import QUEUES, SinkCase, expected, frame, seen, small_disk, writing
+from rocketconnect_sdk.conformance.kill import run_and_kill, said_before_death
+from rocketconnect_sdk.conformance.sink_case import QUEUES, SinkCase, Writer, expected, frame, seen, small_disk, writing
 from rocketconnect_sdk.errors import PermanentError, RecordError, RecordRefused, RetriableError, SystemAway
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.sink import (
+    BufferedSink,
+    BufferedSinkTask,
     DataFrameSink,
     DataFrameSinkTask,
     Guarantee,
@@ -248,6 +252,48 @@ class SinkSuite:
             task.write(frame(good, case.schema), replace(commit, rows=len(good)))
         assert seen(case, until)[0] == expected(case, until)[0]
 
+    def test_what_is_put_and_not_durable_before_a_death_is_put_again(self, case: SinkCase) -> None:
+        """What durable() says lies within what was put, and is there whoever dies."""
+        self._only_buffered(case)
+        for number, until in enumerate((20, 40, 60)):
+            begin = until - 20
+            told = said_before_death(partial(_put, case, 2 * number + 1, begin, until))
+            assert all(begin <= told.get(queue, begin) <= until for queue in QUEUES)
+            self._there_at_least(case, told, until)
+            with writing(case, epoch=2 * number + 2) as writer:
+                writer.positions = {queue: QueuePosition(told.get(queue, begin)) for queue in QUEUES}
+                writer.start().write(until)
+            self._there(case, until)
+
+    def test_all_that_was_put_is_durable_when_that_is_wanted_and_nothing_alone_changes_nothing(self, case: SinkCase) -> None:
+        """A stop, a pause and each limit want it; without records it is put about each second."""
+        self._only_buffered(case)
+        with writing(case) as writer:
+            task = writer.start().task
+            assert isinstance(task, BufferedSinkTask)
+            for until in (1, 30, 300):
+                task.put(SinkBatch("", "", [], []))
+                for batch in writer.batches(commit := writer.commit(until)):
+                    task.put(batch)
+                task.put(SinkBatch("", "", [], []))
+                assert all(offset <= until for offset in task.durable(False).values())
+                assert dict(task.durable(True)) == dict.fromkeys(QUEUES, until)
+                self._there(case, until)
+                writer.positions.update(commit.after)
+
+    def test_a_record_that_can_t_be_put_is_refused_alone(self, case: SinkCase) -> None:
+        """The others of its batch are taken, and durable without it."""
+        self._only_buffered(case)
+        with writing(case) as writer:
+            task = writer.start().task
+            assert isinstance(task, BufferedSinkTask)
+            values = [case.value(0, 0), object(), case.value(0, 1)]
+            with pytest.raises(RecordRefused) as refused:
+                task.put(SinkBatch(QUEUES[0], "orders", values, range(3), schema=case.schema))
+            assert list(refused.value.refused) == [1]
+            assert dict(task.durable(True)) == {QUEUES[0]: 3}
+        assert list(case.read()) == [values[0], values[2]]
+
     def test_positions_are_stored_without_records_too(self, case: SinkCase) -> None:
         """Otherwise what was left out is read, and left out, again after each restart."""
         self._only_exactly_once(case)
@@ -262,6 +308,18 @@ class SinkSuite:
                 writer.positions = dict(commit.after)
                 with pytest.raises(PermanentError):
                     writer.task.move(replace(writer.commit(30), rows=0))
+
+    @staticmethod
+    def _there_at_least(case: SinkCase, told: Mapping[str, int], until: int) -> None:
+        found = seen(case, until)
+        for queue, values in zip(QUEUES, found, strict=True):
+            number = QUEUES.index(queue)
+            assert {repr(case.value(number, offset)) for offset in range(told.get(queue, 0))} <= set(map(repr, values))
+
+    @staticmethod
+    def _only_buffered(case: SinkCase) -> None:
+        if not isinstance(case.sink, BufferedSink):
+            pytest.skip("what the sink has written is durable")
 
     @staticmethod
     def _only_once(case: SinkCase) -> None:
@@ -280,3 +338,19 @@ def _run(case: SinkCase, epoch: int, until: int) -> None:
         writer.start()
         writer.write(until - 10)
         writer.write(until)
+
+
+def _put(case: SinkCase, epoch: int, begin: int, until: int) -> Mapping[str, int]:
+    """Puts a range in two halves, and asks what is durable behind each."""
+    with_task = Writer(case, epoch=epoch)
+    with_task.positions = {queue: QueuePosition(begin) for queue in QUEUES}
+    task = with_task.start().task
+    told: Mapping[str, int] = {}
+    if isinstance(task, BufferedSinkTask):
+        for end in (until - 10, until):
+            commit = with_task.commit(end)
+            for batch in with_task.batches(commit):
+                task.put(batch)
+            with_task.positions.update(commit.after)
+            told = dict(task.durable(False))
+    return told

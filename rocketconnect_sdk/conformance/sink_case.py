@@ -19,6 +19,8 @@ from rocketconnect_sdk.options import Config, parse
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import STRING, Schema
 from rocketconnect_sdk.sink import (
+    BufferedSink,
+    BufferedSinkTask,
     DataFrameSink,
     DataFrameSinkTask,
     QueuePosition,
@@ -114,8 +116,8 @@ class Writer:
         self._parts = count()
         context = TaskContext(epoch=epoch, generation=generation)
         sink = case.sink
-        if not isinstance(sink, DataFrameSink | RecordSink):
-            msg = f"{sink.name} is neither a DataFrameSink nor a RecordSink"
+        if not isinstance(sink, DataFrameSink | RecordSink | BufferedSink):
+            msg = f"{sink.name} is neither a DataFrameSink nor a RecordSink nor a BufferedSink"
             raise TypeError(msg)
         self.task: SinkTask = sink.open(case.parsed, sink.plan(case.parsed, 1).tasks[0], context)
         self.positions: dict[str, QueuePosition] = {}
@@ -150,19 +152,25 @@ class Writer:
             return
         if isinstance(self.task, RecordSinkTask):
             writer = pickle.loads(pickle.dumps(self.task.writer()))  # noqa: S301  # the suite's own
-            staged = [writer.stage(batch, self._part()) for batch in self._batches(commit)]
+            staged = [writer.stage(batch, self._part()) for batch in self.batches(commit)]
             self.task.commit([pickle.loads(pickle.dumps(receipt)) for receipt in staged], commit)  # noqa: S301
         elif isinstance(self.task, DataFrameSinkTask):
             self.task.write(self.frame(commit) if made is None else made, commit)
+        elif isinstance(self.task, BufferedSinkTask):
+            for batch in self.batches(commit):
+                self.task.put(batch)
+            told = self.task.durable(True)
+            assert {queue: told.get(queue) for queue in commit.after} == {q: each.until for q, each in commit.after.items()}
         self.positions.update(commit.after)
 
     def frame(self, commit: SinkCommit) -> Any:
         """The DataFrame of a batch; None: the sink takes records."""
         if not isinstance(self.task, DataFrameSinkTask):
             return None
-        return frame([value for batch in self._batches(commit) for value in batch.values], self._case.schema)
+        return frame([value for batch in self.batches(commit) for value in batch.values], self._case.schema)
 
-    def _batches(self, commit: SinkCommit) -> list[SinkBatch]:
+    def batches(self, commit: SinkCommit) -> list[SinkBatch]:
+        """Its records, by queue."""
         return [self._batch(queue, before.until, commit.after[queue].until) for queue, before in sorted(commit.before.items())]
 
     def _part(self) -> str:

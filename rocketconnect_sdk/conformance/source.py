@@ -303,6 +303,19 @@ class SourceSuite:
             # Where a log goes on behind what there is moves with the time.
             assert replace(again, end=first.end) == first
 
+    def test_being_kept_alive_changes_nothing(self, case: SourceCase) -> None:
+        """keep_alive() is called while nothing is read, also before the first poll."""
+        with _task(case, case.source.plan(case.parsed, 1, {}).tasks[0], TaskContext(batch_records=10)) as task:
+            assert task.keep_alive_seconds > 0
+            task.start({})
+            task.keep_alive()
+            values: list[object] = []
+            for batch in _drain(task, case.seconds):
+                values += batch.values
+                task.keep_alive()
+        if case.expected is not None:
+            assert sorted(map(repr, values)) == sorted(map(repr, case.expected))
+
     def test_what_remains_is_a_number_that_comes_to_nothing(self, case: SourceCase) -> None:
         """remaining() is shown as progress."""
         with _task(case, case.source.plan(case.parsed, 1, {}).tasks[0], TaskContext()) as task:

@@ -19,7 +19,9 @@ def written(folder: Path) -> set[str]:
     return set(files)
 
 
-@pytest.mark.parametrize("name", ["calendar_source", "sqlite_sink", "hex_converter", "celsius", "freezing", "parquet_tables"])
+@pytest.mark.parametrize(
+    "name", ["calendar_source", "sqlite_sink", "journal_sink", "hex_converter", "celsius", "freezing", "parquet_tables"]
+)
 def test_the_example_passes_its_suite(name: str, tmp_path: Path) -> None:
     assert {f"{name}.py", f"test_{name}.py"} <= written(tmp_path)
     done = subprocess.run(
@@ -61,6 +63,7 @@ def test_the_package_of_the_page_offers_what_the_page_has_written(tmp_path: Path
         "calendar_source SOURCE 1.0",
         "hex CONVERTER 1.0",
         "is_freezing PREDICATE 1.0",
+        "journal_sink SINK 1.0",
         "parquet_source SOURCE 1.0",
         "sqlite_sink SINK 1.0",
         "to_celsius TRANSFORM 1.0",

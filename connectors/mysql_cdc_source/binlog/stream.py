@@ -253,6 +253,8 @@ def _announce(connection: Connection, heartbeat: float) -> bool:
     else:
         settings += ["@slave_uuid = %s", "@replica_uuid = %s"]
         values += [str(uuid.uuid4())] * 2
+    # Whoever reads may be paused for long: the server waits as long as it would for the rows of a snapshot.
+    settings.append("SESSION net_write_timeout = 86400")
     with connection.cursor() as cursor:
         cursor.execute(f"SET {', '.join(settings)}", values)
     return str(rows_of(connection, "SELECT @@global.binlog_checksum")[0][0]).upper() == "CRC32"

@@ -92,9 +92,13 @@ def connect(address: Address) -> psycopg.Connection[TupleRow]:
         PermanentError: it refuses; says what to do.
     """
     try:
-        return psycopg.connect(address.conninfo(), autocommit=True, row_factory=tuple_row)
+        connection = psycopg.connect(address.conninfo(), autocommit=True, row_factory=tuple_row)
+        # Not every server has it. Nothing is asked while a table is read or the task is paused.
+        connection.execute("SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'idle_session_timeout'")
     except psycopg.Error as error:
         _refused(address, str(error))
+    else:
+        return connection
 
 
 def connect_replication(address: Address) -> pq.abc.PGconn:
@@ -159,7 +163,8 @@ def failure(sqlstate: str | None, text: str) -> ConnectorError:
         SystemAway: the connection broke, or the server is ending. RetriableError: what is asked for is in use. Else PermanentError.
     """
     text = " ".join(text.split())
-    if sqlstate is None or sqlstate.startswith(("08", "57P")):
+    # 25P03 and 25P04: the transaction was idle, or took, for longer than the server lets it.
+    if sqlstate is None or sqlstate.startswith(("08", "57P", "25P03", "25P04")):
         return SystemAway(f"PostgreSQL ended the connection: {text}")
     if sqlstate in ("57014", "55006", "55P03", "40001", "40P01") or sqlstate.startswith("53"):
         return RetriableError(f"PostgreSQL cannot do it now: {text}")

@@ -51,6 +51,8 @@ def transaction(address: Address, snapshot: str) -> psycopg.Connection[TupleRow]
             run(connection, b"SELECT 1")
         # Amounts are written as in the log: see logical.connection.
         run(connection, b"SET LOCAL lc_monetary = 'C'")
+        # What it has sent of a table waits here while the task is paused; to the server the transaction is idle then.
+        run(connection, b"SET LOCAL idle_in_transaction_session_timeout = 0")
     except BaseException:
         connection.close()
         raise

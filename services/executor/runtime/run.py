@@ -16,7 +16,7 @@ from rocketconnect_sdk.converters import converter_class
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.plugins.loader import DIRECT, find
-from rocketconnect_sdk.sink import DataFrameSink, RecordSink, Sink, SinkTask
+from rocketconnect_sdk.sink import BufferedSink, DataFrameSink, RecordSink, Sink, SinkTask
 from rocketconnect_sdk.source import Source
 from rocketconnect_sdk.transforms.chain import make
 from services.executor.contract.endpoints import Endpoints
@@ -28,6 +28,7 @@ from services.executor.runtime.errors.policy import ErrorPolicy
 from services.executor.runtime.positions.client import Fenced, PositionClient
 from services.executor.runtime.rocketmq.connect import connect, with_user_of
 from services.executor.runtime.rocketmq.topic_reader import RocketMQTopics
+from services.executor.runtime.sink.buffered.engine import BufferedEngine
 from services.executor.runtime.sink.engines import Engine, NativeEngine
 from services.executor.runtime.sink.start import begin as begin_sink
 from services.executor.runtime.source.start import begin as begin_source
@@ -219,6 +220,10 @@ def _engine(
 ) -> tuple[Engine, SinkTask]:
     name = f"{around.spec.connector}-{around.spec.task}-{around.spec.epoch}"
     task_config = around.spec.task_config
+    if isinstance(plugin, BufferedSink):
+        buffered = plugin.open(around.config, task_config, context)
+        held.callback(buffered.close)
+        return BufferedEngine(buffered, headers=plugin.wants_headers), buffered
     if around.config["engine"] == "native":
         if not isinstance(plugin, RecordSink):
             msg = f"{plugin.name} writes with Spark: set engine=spark"

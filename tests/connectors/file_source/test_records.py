@@ -110,8 +110,8 @@ def test_any_offset_is_a_place_to_go_on(data: bytes, number: int, size: int, fol
             return found
 
         whole = run({})
-        at = number % len(whole)
-        assert run({whole[at][2]: whole[at][1]}) == whole[at + 1 :]
+        last = number % len(whole)
+        assert run({whole[last][2]: whole[last][1]}) == whole[last + 1 :]
 
 
 FIELD = st.text(st.sampled_from('ab",\n\r ü;'), max_size=6)

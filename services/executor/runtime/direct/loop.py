@@ -26,6 +26,7 @@ from services.executor.runtime.sink.engines import NativeEngine
 from services.executor.runtime.sink.positions import choose, commit_of
 from services.executor.runtime.source.resuming import check_resume
 from services.executor.runtime.surroundings import Surroundings
+from services.executor.runtime.task.keep_alive import KeptAlive
 from services.executor.runtime.task.meter import Meter
 from services.executor.runtime.task.rate import RateLimit
 from services.executor.runtime.task.signals import answer_signals
@@ -92,6 +93,8 @@ class DirectRun:
                 self._positions[name] = position
         self._starts = {name: start for name in self._positions if (start := self._start_of(name)) is not None}
         insist("starting the source", partial(self._source.start, self._starts))
+        self._kept_alive = KeptAlive(self._source, around.reporter)
+        around.attempts.meanwhile = self._kept_alive.keep
 
     def _start_of(self, partition: str) -> Position | None:
         """Where the source goes on: at the mark in the sink, or, where a map is needed beside the offset, where there is one.
@@ -117,16 +120,17 @@ class DirectRun:
         answer_signals(self._control, self._source, self._around.reporter)
         paused = self._control.paused
         batch = None
-        if not paused and not self._limit.delay() and not self._source.finished:
-            try:
-                batch = self._around.attempts.insist("reading from the source", self._source.poll)
+        try:
+            self._kept_alive.keep()
+            if not paused and not self._limit.delay() and not self._source.finished:
+                batch = self._around.attempts.insist("reading from the source", self._kept_alive.poll)
                 if batch is not None and (len(batch) or batch.end):
                     self._copy_all(batch)
-            except (Stopped, Fenced):
-                return
-            except Exception as error:  # becomes the outcome of the task
-                self._failure = error
-                return
+        except (Stopped, Fenced):
+            return
+        except Exception as error:  # becomes the outcome of the task
+            self._failure = error
+            return
         now = time.monotonic()
         wait = self._committer.poll(soon=not batch)
         self._meter.sample(now, 0)

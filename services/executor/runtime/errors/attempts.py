@@ -1,5 +1,6 @@
 """Calls that are tried again: the one owner of waiting and retrying around single calls."""
 
+import math
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -43,6 +44,10 @@ class Attempts:
         reporter: Is told what is waited for.
         timeout: Seconds for which a RetriableError is tried again; None: for ever.
         longest: Seconds of the longest pause.
+
+    Attributes:
+        meanwhile: Called again and again while it waits, from the thread that does; returns for how many seconds there is no need
+            to. What it raises ends the waiting.
     """
 
     def __init__(self, control: TaskControl, reporter: Reporter, timeout: float | None, longest: float) -> None:
@@ -50,6 +55,7 @@ class Attempts:
         self._reporter = reporter
         self.timeout = timeout
         self.longest = longest
+        self.meanwhile: Callable[[], float] = lambda: math.inf
 
     def backoff(self, first: float = 0.1) -> Backoff:
         """A backoff with the configured longest pause."""
@@ -91,7 +97,14 @@ class Attempts:
             if self._control.stopping.is_set():
                 self._control.wait_fenced(min(wait, self._control.after_stop(drain) - time.monotonic()))
             else:
-                self._control.wait(wait)
+                self._wait(time.monotonic() + wait)
+
+    def _wait(self, until: float) -> None:
+        """As TaskControl.wait does; what is done meanwhile does not end it."""
+        while (now := time.monotonic()) < until:
+            pause = min(until, now + self.meanwhile())
+            if self._control.wait(pause - now) or time.monotonic() < pause:
+                return
 
     def _check(self, drain: float) -> None:
         if self._control.fenced:

@@ -117,7 +117,8 @@ class Committer:
             if time.monotonic() >= until:
                 return False
             if self.trouble:
-                time.sleep(min(self._backoff.pause(), max(0.0, until - time.monotonic())))
+                # The try after it needs time, too: one that always had none would never succeed.
+                time.sleep(min(self._backoff.pause(), max(0.0, until - time.monotonic()) / 2))
             self._begin(clean=clean, seconds=min(CALL_SECONDS, max(0.0, until - time.monotonic())))
             finished = not self._waiting
 

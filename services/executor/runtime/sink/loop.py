@@ -1,7 +1,7 @@
 """A sink task: pull -> drop doubles -> convert -> write -> commit. This thread writes; a reader thread runs ahead of it."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
 
@@ -29,7 +29,7 @@ from services.executor.runtime.surroundings import Surroundings
 from services.executor.runtime.task.meter import Meter
 
 COMMIT_SECONDS = 1.0
-_TAKE_SECONDS = 0.25
+TAKE_SECONDS = 0.25
 
 
 class SinkRun:
@@ -62,6 +62,12 @@ class SinkRun:
         self._positions = {text(queue): position for queue, position in positions.items()}
         self._committer = Committer(around.positions, COMMIT_SECONDS, batcher.wake, self._stored)
         self._group = GroupOffsets(around.client, group)
+        self._durable: Mapping[str, QueuePosition] = self._positions
+        """Before these everything is durable."""
+        self._holds = False
+        """The sink has records that are not durable."""
+        self._full = ""
+        """Why nothing more is written now, for people; empty: it is."""
         self._failure: Exception | None = None
         self._unwritten = False
         """The time for a clean end was over before a batch could be written: nothing behind it may be."""
@@ -87,21 +93,28 @@ class SinkRun:
 
     def _step(self) -> None:
         self._batcher.drain(draining=self._control.paused)
-        parts = self._batcher.take(_TAKE_SECONDS)
+        parts = self._next(TAKE_SECONDS)
         if parts:
-            self._try(parts)
+            self._try(partial(self._write, parts))
         elif self._reader.error is not None:
             self._failure = self._reader.error
+        self._after_write(idle=not parts)
         self._committer.poll(soon=not parts)
         self._say(idle=not parts)
         if self._share.changed():
             self._around.reporter.log("INFO", "its topics have other queues: begins anew, to read its share of them")
             self.begins_anew = True
 
-    def _try(self, parts: Sequence[Part]) -> None:
+    def _next(self, seconds: float) -> list[Part]:
+        return self._batcher.take(seconds)
+
+    def _after_write(self, *, idle: bool) -> None:
+        """What there is to do besides, in each step."""
+
+    def _try(self, write: Callable[[], None]) -> None:
         """Writes a batch; what ends the task is kept until its earlier batches are committed."""
         try:
-            self._write(parts)
+            write()
         except Fenced:
             raise
         except Stopped:
@@ -130,10 +143,14 @@ class SinkRun:
                 self._engine.give_up()
                 raise
         self._positions.update(commit.after)
-        # Invariant 2: durable in the sink, so the position may move.
-        self._committer.put({queue: to_stored(position) for queue, position in commit.after.items()})
+        self._written(parts, commit)
         self._count(parts, commit.rows - len(refused))
         self._failure = next((part.error for part in parts if part.error is not None), None)
+
+    def _written(self, parts: Sequence[Part], commit: SinkCommit) -> None:
+        """Invariant 2: durable in the sink, so the position may move."""
+        del parts
+        self._committer.put({queue: to_stored(position) for queue, position in commit.after.items()})
 
     def _insist(self, parts: Sequence[Part], commit: SinkCommit, ready: Gate) -> Sequence[BadRecord]:
         def write() -> Sequence[BadRecord]:
@@ -171,7 +188,7 @@ class SinkRun:
         self._metrics.gap_messages = self._passed + self._reader.passed
         ends = self._reader.known_ends()
         self._metrics.lags = tuple(
-            QueueLag(queue, max(0, ends[queue] - position.until), position.until) for queue, position in self._positions.items()
+            QueueLag(queue, max(0, ends[queue] - position.until), position.until) for queue, position in self._durable.items()
         )
         if self._control.paused:
             if idle:
@@ -179,25 +196,30 @@ class SinkRun:
                 self._around.reporter.state(State.PAUSED)
             return
         working = not idle or not self._reader.caught_up
-        trouble = self._reader.trouble or self._share.trouble
+        trouble = self._reader.trouble or self._share.trouble or self._full
         if not trouble and idle and not self._committer.idle:
             trouble = self._committer.trouble
-        self._meter.say(now, trouble, work=working, gathering=self._batcher.size > 0)
+        self._meter.say(now, trouble, work=working, gathering=self._batcher.size > 0 or self._holds)
 
     def _end(self) -> Outcome:
         """Writes what was read, within its limits, and commits: a batch that is not written is read again by the next owner."""
         if self._control.fenced:
             raise Fenced(FENCED)
         drained = self._failure is not None or self._drain()
+        drained = self._settle() and drained
         # Invariant 2: all that is durable is committed; the rest was never begun or was undone.
         stored = self._committer.flush(self._control.after_stop(self._limits.commit), clean=True)
         if self._failure is not None:
             return failed(self._failure, clean=stored)
         return Outcome(clean=drained and stored)
 
+    def _settle(self) -> bool:
+        """Makes durable what was written; whether all of it is."""
+        return True
+
     def _drain(self) -> bool:
         self._reader.close()
         self._batcher.drain(draining=True)
-        while self._failure is None and not self._unwritten and (parts := self._batcher.take(0)):
-            self._try(parts)
+        while self._failure is None and not self._unwritten and (parts := self._next(0)):
+            self._try(partial(self._write, parts))
         return not self._unwritten

@@ -6,7 +6,7 @@ from functools import partial
 
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError
-from rocketconnect_sdk.sink import QueuePosition, SinkTask
+from rocketconnect_sdk.sink import FlushPolicy, QueuePosition, SinkTask
 from rocketmq_remoting.model import MessageQueue
 from services.executor.contract.task import State
 from services.executor.runtime.errors.attempts import Stopped
@@ -16,6 +16,8 @@ from services.executor.runtime.rocketmq.queue_names import parse, text
 from services.executor.runtime.rocketmq.settling import wait_until
 from services.executor.runtime.rocketmq.topics import TopicMaker, clusters, dead_letter_queues, replay_queues
 from services.executor.runtime.sink.batcher import Batcher, Limits
+from services.executor.runtime.sink.buffered.engine import BufferedEngine
+from services.executor.runtime.sink.buffered.loop import BufferedRun
 from services.executor.runtime.sink.dead_letters import InQueue, SinkDeadLetters
 from services.executor.runtime.sink.decode.decoders import decoder
 from services.executor.runtime.sink.engines import Engine
@@ -48,7 +50,9 @@ def begin(around: Surroundings, task: SinkTask, engine: Engine, context: TaskCon
     positions = _positions(around, opened, in_sink, share, queues, replayed)
     share.watch({queue: _left_at(opened, in_sink, share, queue) for queue in share.absent})
     limits = Limits(config["buffer.bytes"], config["batch.bytes"], config["batch.records"])
-    batcher = Batcher(task.flush, limits, engine.gather_seconds)
+    # What a buffered sink is given it is given at once; its limits are of what it has.
+    policy = FlushPolicy() if isinstance(engine, BufferedEngine) else task.flush
+    batcher = Batcher(policy, limits, engine.gather_seconds)
     group = config["task.group.id"] or f"connect-{around.spec.connector}"
     key, value = around.converters()
     reader = SinkReader(
@@ -69,7 +73,8 @@ def begin(around: Surroundings, task: SinkTask, engine: Engine, context: TaskCon
     letters = SinkDeadLetters(
         around, dead, context.max_record_bytes, origin, lambda name, offsets: messages(around.client, parse(name), offsets)
     )
-    return SinkRun(around, engine, reader, batcher, letters, share=share, positions=positions, group=group)
+    run = BufferedRun if isinstance(engine, BufferedEngine) else SinkRun
+    return run(around, engine, reader, batcher, letters, share=share, positions=positions, group=group)
 
 
 def _positions(

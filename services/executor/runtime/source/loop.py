@@ -30,6 +30,7 @@ from services.executor.runtime.source.resuming import check_resume
 from services.executor.runtime.source.sender import Lost, Refusal, Sender
 from services.executor.runtime.source.takeover import ROW, Found, Row, row_name
 from services.executor.runtime.surroundings import Surroundings
+from services.executor.runtime.task.keep_alive import KeptAlive
 from services.executor.runtime.task.meter import Meter
 from services.executor.runtime.task.rate import RateLimit
 from services.executor.runtime.task.signals import answer_signals
@@ -73,6 +74,8 @@ class SourceRun:
     ) -> None:
         self._around = around
         self._task = task
+        self._kept_alive = KeptAlive(task, around.reporter)
+        around.attempts.meanwhile = self._kept_alive.keep
         self._found = found
         self._row = row
         self._topics = topics
@@ -154,6 +157,11 @@ class SourceRun:
         if self._error is not None:
             # Invariant 5: nothing is read behind what ends the task.
             return
+        try:
+            self._kept_alive.keep()
+        except PermanentError as error:
+            self._fail(error)
+            return
         now = time.monotonic()
         read = False
         if not self._control.paused:
@@ -223,7 +231,7 @@ class SourceRun:
         return moved
 
     def _poll(self, now: float) -> SourceBatch | None:
-        batch = self._task.poll()
+        batch = self._kept_alive.poll()
         if batch is not None and batch.resume is not None:
             check_resume(batch, self._task)
         if batch is not None and len(batch):

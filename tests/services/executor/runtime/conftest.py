@@ -363,3 +363,9 @@ def produce(tasks: Tasks, bodies: Sequence[str], queue: int = 0, properties: dic
 
 def values(count: int, start: int = 0) -> list[str]:
     return [f"value {number}" for number in range(start, start + count)]
+
+
+def notes(file: Path, kind: str) -> list[str]:
+    """What the test source has noted beside a file: see Lines."""
+    path = file.with_suffix(f".{kind}")
+    return path.read_text().splitlines() if path.exists() else []

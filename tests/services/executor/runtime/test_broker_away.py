@@ -12,7 +12,7 @@ import pytest
 from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketconnect_cli.embedded.rocketmq import BROKER
 from services.executor.contract.task import Kind, State
-from tests.services.executor.runtime.conftest import PositionProcess, Running, Tasks, rows
+from tests.services.executor.runtime.conftest import PositionProcess, Running, Tasks, notes, rows
 
 pytestmark = pytest.mark.rocketmq
 
@@ -128,6 +128,36 @@ def test_each_send_that_is_tried_again_counts(own_tasks: Tasks, broker: OwnBroke
     assert source.stop().clean
     assert metrics.errors - errors >= metrics.retries - retries
     assert own_tasks.bodies() == ["first", "second"]
+
+
+@pytest.mark.slow
+def test_a_source_is_kept_alive_while_its_buffer_is_full_and_while_a_topic_is_looked_for(
+    own_tasks: Tasks, broker: OwnBroker
+) -> None:
+    lines = [f"line {number} {'x' * 1_000}" for number in range(2_000)]
+    file = own_tasks.file("a", lines[:1])
+    config = {"connector.class": "lines", "files": str(file), "alive": "0.05", "buffer.bytes": "262144", "batch.records": "50"}
+    source = own_tasks.start(Kind.SOURCE, {**config, "transforms": "loud", "transforms.loud.type": "loud"})
+    source.reporter.wait_for_state(State.IDLE)
+    broker.kill()
+    own_tasks.file("a", lines)
+    source.reporter.wait_for_state(State.WAITING)
+    for _ in range(2):
+        before = len(notes(file, "alive"))
+        source.reporter.wait_for(lambda before=before: len(notes(file, "alive")) > before + 3)  # type: ignore[misc]
+        read = source.reporter.metrics.records_in
+        assert read < len(lines), "its buffer never was full"
+    broker.start()
+    source.reporter.wait_for_out(len(lines), 60)
+    broker.kill()
+    own_tasks.file("a", [*lines, "to new-topic"])
+    source.reporter.wait_for(lambda: "looking for topic new-topic" in source.reporter.states[-1][1])
+    before = len(notes(file, "alive"))
+    source.reporter.wait_for(lambda: len(notes(file, "alive")) > before + 3)
+    assert "looking for topic new-topic" in source.reporter.states[-1][1]
+    broker.start()
+    source.reporter.wait_for_out(len(lines) + 1, 60)
+    assert source.stop().clean
 
 
 @pytest.mark.slow

@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+import math
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
@@ -16,6 +18,8 @@ from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.record import Position, Rejected, SinkBatch, SourceBatch
 from rocketconnect_sdk.schema import STRING
 from rocketconnect_sdk.sink import (
+    BufferedSink,
+    BufferedSinkTask,
     DataFrameSink,
     DataFrameSinkTask,
     FlushPolicy,
@@ -39,7 +43,8 @@ class Lines(Source):
 
     Lines that begin with "!" are rejected; a run of lines that begin with "#" is left out, and only moves the position. While a
     file NAME.away exists, the system is away; NAME.fail: a permanent error. While the first has a NAME.beat and nothing is to be
-    read, each poll moves the position of the partition "log" by one.
+    read, each poll moves the position of the partition "log" by one. Each time that it is kept alive, NAME.alive of the first gets
+    the name of a thread as a line, and each time that something is stored NAME.stored its offset.
     """
 
     name = "lines"
@@ -48,6 +53,7 @@ class Lines(Source):
         Option("keyed", "The text before the first space is the key.", Kind.BOOL, "false"),
         Option("pace", "Seconds to wait before each poll.", Kind.FLOAT, "0"),
         Option("late", "So many polls find nothing: what is there is under way.", Kind.INT, "0"),
+        Option("alive", "SourceTask.keep_alive_seconds; 0: for ever.", Kind.FLOAT, "0"),
     )
 
     def plan(self, config: Config, max_tasks: int, positions: Mapping[str, Position]) -> Plan:
@@ -57,16 +63,18 @@ class Lines(Source):
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "LinesTask":
         files = task["files"].split(",") if "files" in task else list(config["files"])
         paths = [Path(file) for file in files]
-        return LinesTask(paths, context, keyed=config["keyed"], pace=config["pace"], late=config["late"])
+        alive = config["alive"] or math.inf
+        return LinesTask(paths, context, keyed=config["keyed"], pace=config["pace"], late=config["late"], alive=alive)
 
 
 class LinesTask(SourceTask):
-    def __init__(self, files: Sequence[Path], context: TaskContext, *, keyed: bool, pace: float, late: int) -> None:
+    def __init__(self, files: Sequence[Path], context: TaskContext, *, keyed: bool, pace: float, late: int, alive: float) -> None:
         self._files = files
         self._context = context
         self._keyed = keyed
         self._pace = pace
         self._late = late
+        self._alive = alive
         self._waits = False
         self._lines: dict[Path, list[str]] = {}
         self._at: dict[Path, int] = {}
@@ -87,12 +95,7 @@ class LinesTask(SourceTask):
         for _ in self._files:
             self._turn += 1
             file = self._files[self._turn % len(self._files)]
-            if file.with_suffix(".away").exists():
-                msg = f"{file} is away"
-                raise SystemAway(msg)
-            if file.with_suffix(".fail").exists():
-                msg = f"{file} is broken: mend it"
-                raise PermanentError(msg)
+            self._look(file)
             lines = self._read(file)
             at = self._at[file]
             found = lines[at : at + self._context.batch_records]
@@ -119,6 +122,31 @@ class LinesTask(SourceTask):
         offsets = [(number,) for number in range(at + 1, at + 1 + len(lines))]
         keys = [line.partition(" ")[0] for line in lines] if self._keyed else None
         return SourceBatch(str(file), values, offsets, keys, schema=STRING, size=sum(map(len, lines)))
+
+    @staticmethod
+    def _look(file: Path) -> None:
+        if file.with_suffix(".away").exists():
+            msg = f"{file} is away"
+            raise SystemAway(msg)
+        if file.with_suffix(".fail").exists():
+            msg = f"{file} is broken: mend it"
+            raise PermanentError(msg)
+
+    @property
+    def keep_alive_seconds(self) -> float:
+        return self._alive
+
+    def keep_alive(self) -> None:
+        self._note("alive", threading.current_thread().name)
+        self._look(self._files[0])
+
+    def committed(self, positions: Mapping[str, Position]) -> None:
+        if str(self._files[0]) in positions:
+            self._note("stored", str(positions[str(self._files[0])].offset[0]))
+
+    def _note(self, kind: str, text: str) -> None:
+        with self._files[0].with_suffix(f".{kind}").open("a") as file:
+            file.write(f"{text}\n")
 
     @property
     def caught_up(self) -> bool:
@@ -270,6 +298,80 @@ class LogWriter(SinkWriter):
             list(row)
             for row in zip(batch.queue.split("/")[:1] * len(batch), batch.offsets, keys, batch.values, headers, strict=True)
         ]
+
+
+class Heap(BufferedSink):
+    """Lines that are gathered, and appended to a file and synced when it is asked for it, or there are so many.
+
+    Refuses values that begin with "?". FILE.puts gets the number of values of each put; while FILE.hold exists, the last value of
+    each queue is held back, and while FILE.stuck exists all are; while FILE.away exists, the system is away.
+    """
+
+    name = "heap"
+    options = (
+        Option("file", "The path.", required=True),
+        Option("at", "So many are written without being asked for; 0: none.", Kind.INT, "0"),
+        Option("rows", "FlushPolicy.rows.", Kind.INT, "0"),
+        Option("interval", "FlushPolicy.interval.", Kind.FLOAT, "0"),
+    )
+
+    def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "HeapTask":
+        return HeapTask(Path(config["file"]), config["at"], FlushPolicy(rows=config["rows"], interval=config["interval"]))
+
+
+class HeapTask(BufferedSinkTask):
+    def __init__(self, file: Path, at: int, policy: FlushPolicy) -> None:
+        self._file = file
+        self._at = at
+        self._policy = policy
+        self._held: list[tuple[str, int, object]] = []
+        self._durable: dict[str, int] = {}
+
+    @property
+    def flush(self) -> FlushPolicy:
+        return self._policy
+
+    def start(self) -> Mapping[str, QueuePosition]:
+        self._held, self._durable = [], {}
+        return {}
+
+    def put(self, batch: SinkBatch) -> None:
+        with self._file.with_suffix(".puts").open("a") as puts:
+            puts.write(f"{len(batch)}\n")
+        self._look()
+        refused = {index: "it asks" for index, value in enumerate(batch.values) if str(value).startswith("?")}
+        rows = zip([batch.queue] * len(batch), batch.offsets, batch.values, strict=True)
+        self._held += [row for index, row in enumerate(rows) if index not in refused]
+        if self._at and len(self._held) >= self._at:
+            self._write()
+        if refused:
+            raise RecordRefused(refused, None)
+
+    def durable(self, flush: bool) -> Mapping[str, int]:
+        self._look()
+        if flush:
+            self._write()
+        return self._durable
+
+    def _write(self) -> None:
+        if self._file.with_suffix(".stuck").exists():
+            return
+        last = {queue: at for queue, at, _ in self._held} if self._file.with_suffix(".hold").exists() else {}
+        rows = [row for row in self._held if last.get(row[0]) != row[1]]
+        self._held = [row for row in self._held if last.get(row[0]) == row[1]]
+        with self._file.open("a") as file:
+            file.writelines(f"{value}\n" for *_, value in rows)
+            file.flush()
+            os.fsync(file.fileno())
+        self._durable.update({queue: at + 1 for queue, at, _ in rows})
+
+    def _look(self) -> None:
+        if self._file.with_suffix(".away").exists():
+            msg = f"{self._file} is away"
+            raise SystemAway(msg)
+
+    def close(self) -> None:
+        self._held = []
 
 
 class Frames(DataFrameSink):

@@ -1,0 +1,1 @@
+"""Sinks that make records durable later than they take them."""
