@@ -109,10 +109,7 @@ class PostgresCdcTask(SourceTask):
             self._stream.confirm(Watermark.of(positions[PARTITION].offset).lsn)
 
     def keep_alive(self) -> None:
-        """See SourceTask: for what stands between us and the server, as often as a poll asks something.
-
-        The stream has a thread for that: its server hears of us also while one poll takes long.
-        """
+        """See SourceTask: for what stands between us and the server. The stream has a thread for that."""
         if not self._is_open or self._control is None:
             return
         try:

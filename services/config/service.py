@@ -193,8 +193,7 @@ class ConfigService(ConfigServiceServicer):
         named = {each.config[CLASS.key] for each in (source, *(sinks if request.sink else ()))}
         capable = [worker for worker in await self._workers() if all(worker.plugin(name) is not None for name in named)]
         if not capable:
-            why = f"none offers {' and '.join(sorted(named))}"
-            raise no_executor(why)
+            raise no_executor("none offers " + " and ".join(sorted(named)))
         order = executor_pb2.VerifyConnectorRequest(
             source=wire.named(source),
             sinks=map(wire.named, sinks),

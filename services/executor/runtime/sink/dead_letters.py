@@ -11,6 +11,7 @@ from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import decode_properties, encode_properties
 from services.executor.runtime.errors.dead_letter import dead_letter
 from services.executor.runtime.errors.failure import place_of
+from services.executor.runtime.errors.left_out import leave_out
 from services.executor.runtime.rocketmq.queue_map import queue_of_partition
 from services.executor.runtime.sink.decode.part import BadRecord
 from services.executor.runtime.surroundings import Surroundings
@@ -93,13 +94,9 @@ class SinkDeadLetters:
     def send(self, records: Sequence[BadRecord]) -> None:
         """Returns when all of them are confirmed; see Attempts.insist for how long it tries."""
         metrics = self._around.reporter.metrics
-        policy = self._around.policy
-        metrics.errors += len(records)
-        if policy.log:
-            for record in records:
-                self._around.reporter.log("WARNING", policy.describe(record.failure, self._origin.place(record)))
+        for record in records:
+            leave_out(self._around.policy, self._around.reporter, record.failure, self._origin.place(record))
         if not self._queues:
-            metrics.records_skipped += len(records)
             return
         by_queue: dict[str, list[BadRecord]] = {}
         for record in records:

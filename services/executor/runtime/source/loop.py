@@ -15,22 +15,22 @@ from rocketmq_remoting.model import MessageQueue
 from services.executor.contract.task import Outcome, State
 from services.executor.runtime.errors.attempts import FENCED, GaveUp
 from services.executor.runtime.errors.failure import Failure, beyond, place_of
+from services.executor.runtime.errors.left_out import leave_out
 from services.executor.runtime.errors.outcomes import failed
 from services.executor.runtime.errors.policy import RecordFailed
 from services.executor.runtime.positions.client import Fenced, Opened, Stored
 from services.executor.runtime.positions.committer import Committer
 from services.executor.runtime.rocketmq.settling import settled_end
 from services.executor.runtime.rocketmq.topics import TopicMaker
-from services.executor.runtime.source.encode import Encoded, Target
-from services.executor.runtime.source.encoders import encoder
+from services.executor.runtime.source.encode import Encoded
+from services.executor.runtime.source.encoders import encoder, target_of
 from services.executor.runtime.source.lost_tails import LostTails
 from services.executor.runtime.source.pieces import Piece, Progress
 from services.executor.runtime.source.queues import SourceQueues
-from services.executor.runtime.source.resuming import check_resume
+from services.executor.runtime.source.reading import Reading
 from services.executor.runtime.source.sender import Lost, Refusal, Sender
 from services.executor.runtime.source.takeover import ROW, Found, Row, row_name
 from services.executor.runtime.surroundings import Surroundings
-from services.executor.runtime.task.keep_alive import KeptAlive
 from services.executor.runtime.task.meter import Meter
 from services.executor.runtime.task.rate import RateLimit
 from services.executor.runtime.task.signals import answer_signals
@@ -74,8 +74,6 @@ class SourceRun:
     ) -> None:
         self._around = around
         self._task = task
-        self._kept_alive = KeptAlive(task, around.reporter)
-        around.attempts.meanwhile = self._kept_alive.keep
         self._found = found
         self._row = row
         self._topics = topics
@@ -89,7 +87,7 @@ class SourceRun:
         config = around.config
         self._buffer_bytes: int = config["buffer.bytes"]
         self._limit = RateLimit(config["max.rate.records"], config["max.rate.bytes"], time.monotonic)
-        context.batch_records, context.batch_bytes = self._limit.piece(config["batch.records"], config["batch.bytes"])
+        self._reading = Reading(around, task, context, found, self._meter, self._limit)
         incarnations = {partition: stored.incarnation for partition, stored in opened.positions.items()}
         self._progress = Progress(incarnations, opened.incarnation)
         self._sender = Sender(
@@ -105,35 +103,11 @@ class SourceRun:
         for queue, end in ends.items():
             self._add_queue(queue, end)
         self._committer = Committer(around.positions, COMMIT_SECONDS, around.control.wake, self._stored)
-        key, value = around.converters()
-        self._encoder = encoder(
-            Target(
-                connector=around.spec.connector,
-                uid=around.spec.connector_uid,
-                task=around.spec.task,
-                epoch=around.spec.epoch,
-                topic=config["topic"],
-                queues=self._queues,
-                source=task,
-                key=key,
-                value=value,
-                policy=around.policy,
-                batch_bytes=config["batch.bytes"],
-                batch_records=config["batch.records"],
-                record_bytes=context.max_record_bytes,
-            ),
-            self._progress.incarnation,
-            found,
-        )
+        target = target_of(around, task, context, self._queues)
+        self._encoder = encoder(target, self._progress.incarnation, found)
         self._read_batch: SourceBatch | None = None
         self._transformed: deque[SourceBatch] = deque()
-        self._read_again_at = 0.0
-        self._read_backoff = around.attempts.backoff()
-        self._read_error: SystemAway | RetriableError | None = None
-        self._read_trouble = ""
-        self._read_failing_since = 0.0
         self._put_at = 0.0
-        self._quiet = False
         self._error: Exception | None = None
 
     def run(self) -> Outcome:
@@ -149,8 +123,6 @@ class SourceRun:
         finally:
             self._sender.close()
 
-    # --- a step
-
     def _step(self) -> None:
         answer_signals(self._control, self._task, self._around.reporter)
         wait = self._move()
@@ -158,7 +130,7 @@ class SourceRun:
             # Invariant 5: nothing is read behind what ends the task.
             return
         try:
-            self._kept_alive.keep()
+            self._reading.keep_alive()
         except PermanentError as error:
             self._fail(error)
             return
@@ -189,12 +161,7 @@ class SourceRun:
 
     def _may_read(self, now: float) -> bool:
         # Invariant 7: no more is read while the buffer is full.
-        return (
-            self._sender.buffered < self._buffer_bytes
-            and now >= self._read_again_at
-            and not self._limit.delay()
-            and not self._finished
-        )
+        return self._sender.buffered < self._buffer_bytes and self._reading.is_due(now) and not self._finished
 
     @property
     def _holding(self) -> bool:
@@ -209,91 +176,54 @@ class SourceRun:
         if self._control.paused or self._finished or self._sender.buffered >= self._buffer_bytes:
             # Answers, and people, end the wait.
             return _LONGEST_WAIT
-        return max(self._read_again_at - now, self._limit.delay(), 0.0005)
+        return max(self._reading.delay(now), 0.0005)
 
     def _read(self, now: float) -> bool:
         """Reads once, and sends what was read on its way; false when there was nothing, or it has to wait."""
         what = "converting what was read" if self._holding else "reading from the source"
         try:
             if not self._holding:
-                self._read_batch = self._poll(now)
+                self._read_batch = self._reading.poll(now)
                 what = "converting what was read"
             moved = self._send_on(now)
         except (SystemAway, RetriableError) as error:
-            self._reading_failed(what, error, now)
+            try:
+                self._reading.failed(what, error, now)
+            except GaveUp as given_up:
+                self._fail(given_up)
             return False
         except PermanentError as error:
             self._fail(error)
             return False
-        if self._read_error is not None:
-            self._read_error, self._read_trouble = None, ""
-            self._read_backoff.reset()
+        self._reading.went_well()
         return moved
-
-    def _poll(self, now: float) -> SourceBatch | None:
-        batch = self._kept_alive.poll()
-        if batch is not None and batch.resume is not None:
-            check_resume(batch, self._task)
-        if batch is not None and len(batch):
-            self._quiet = False
-            self._limit.take(len(batch), batch.size)
-            self._meter.read(len(batch), batch.size)
-            self._metrics.source_remaining = self._task.remaining() or 0
-            return batch
-        if batch is None or not batch.end:
-            batch = None
-            if self._task.caught_up:
-                self._found.caught_up()
-        # Between records a position that moves costs no wait; a source that moves positions alone is as good as idle.
-        if batch is None or self._quiet:
-            self._read_again_at = now + self._task.idle_seconds
-        self._quiet = True
-        return batch
 
     def _send_on(self, now: float) -> bool:
         """Of a batch that was read, what can be transformed and converted. The rest is held, and tried again (invariant 5)."""
         if self._read_batch is not None:
-            batch = self._missing(self._read_batch)
+            # Invariant 1: without what was sent by another queue map.
+            batch = self._found.missing(self._read_batch, *self._named(self._read_batch.partition))
             self._transformed.extend(of_source(self._around.chain, batch, self._around.config["topic"]))
             self._metrics.duplicates_skipped += len(self._read_batch) - len(batch)
             self._read_batch = None
         moved = bool(self._transformed)
         while self._transformed and self._error is None:
-            if self._waits(self._transformed[0]):
-                self._read_again_at = now + _DRAINED_SECONDS
+            batch, is_open = self._transformed[0], self._progress.is_open(self._transformed[0].partition)
+            if self._found.waits(batch, *self._named(batch.partition), is_open=is_open):
+                # What goes by the old queue map has to be confirmed first.
+                self._reading.hold(now + _DRAINED_SECONDS)
                 return False
-            encoded = self._encoder.encode(self._transformed[0], now)
-            batch = self._transformed.popleft()
+            encoded = self._encoder.encode(batch, now)
+            self._transformed.popleft()
             if batch.resume is not None and self._transformed:
                 # More of what was read together follows.
                 encoded.batch.closes = False
             self._take(batch, encoded)
         return moved
 
-    def _missing(self, batch: SourceBatch) -> SourceBatch:
-        """A batch without what was sent by another queue map (invariant 1)."""
-        return self._found.missing(batch, self._encoder.key(batch.partition), self._progress.incarnation(batch.partition))
-
-    def _waits(self, batch: SourceBatch) -> bool:
-        """Whether what goes by the old queue map has to be confirmed first."""
-        partition = batch.partition
-        is_open = self._progress.is_open(partition)
-        return self._found.waits(batch, self._encoder.key(partition), self._progress.incarnation(partition), is_open=is_open)
-
-    def _reading_failed(self, what: str, error: SystemAway | RetriableError, now: float) -> None:
-        before, self._read_error = self._read_error, error
-        self._read_trouble = f"{what}: {error}"
-        if before is None:
-            self._read_failing_since = now
-        pause = error.wait or self._read_backoff.pause()
-        if isinstance(error, RetriableError):
-            try:
-                self._around.attempts.check_time(self._read_failing_since, self._read_trouble, error)
-            except GaveUp as given_up:
-                self._fail(given_up)
-                return
-        self._around.attempts.count(error, before)
-        self._read_again_at = now + pause
+    def _named(self, partition: str) -> tuple[str, int]:
+        """A source partition as marks name it."""
+        return self._encoder.key(partition), self._progress.incarnation(partition)
 
     def _take(self, batch: SourceBatch, encoded: Encoded) -> None:
         if not batch.size:
@@ -304,7 +234,7 @@ class SourceRun:
         if encoded.error is not None:
             self._fail(encoded.error)
         for index, failure in encoded.failures.items():
-            self._left_out(failure, place_of(batch.partition, batch.offsets[index]))
+            leave_out(self._policy, self._around.reporter, failure, place_of(batch.partition, batch.offsets[index]))
         if encoded.batch.end:
             self._found.read(encoded.batch.key)
             self._progress.read(encoded.batch)
@@ -360,7 +290,7 @@ class SourceRun:
             self._fail(error)
             self._sender.drop_waiting()
             return
-        self._left_out(failure, where)
+        leave_out(self._policy, self._around.reporter, failure, where)
         dead = self._encoder.dead_letter(failure, piece)
         if dead is None:
             self._confirmed(piece, None, 0)
@@ -372,15 +302,6 @@ class SourceRun:
         """Ends the task: what is on its way is finished, and nothing more is read. The first error stays."""
         if self._error is None:
             self._error = error
-
-    def _left_out(self, failure: Failure, where: str) -> None:
-        self._metrics.errors += 1
-        if not self._policy.dead_letter_topic:
-            self._metrics.records_skipped += 1
-        if self._policy.log:
-            self._around.reporter.log("WARNING", self._policy.describe(failure, where))
-
-    # --- positions
 
     def _put(self, now: float, *, clean: bool = False, row: bool = False) -> None:
         """Gives the positions that have moved to be stored; `row`: the task's own row also when none has."""
@@ -408,8 +329,6 @@ class SourceRun:
             self._meter.committed({partition: position.offset for partition, position in moved.items()})
             self._task.committed(moved)
             self._metrics.source_remaining = self._task.remaining() or 0
-
-    # --- queues
 
     def _add_queue(self, queue: MessageQueue, end: int) -> None:
         self._sender.add_queue(queue, end)
@@ -441,8 +360,6 @@ class SourceRun:
         if not self._committer.flush(time.monotonic() + 5.0):
             raise SystemAway(self._committer.trouble)
 
-    # --- state and end
-
     def _say(self, now: float) -> None:
         self._meter.sample(now, self._sender.buffered)
         if self._control.paused:
@@ -450,8 +367,8 @@ class SourceRun:
                 self._around.reporter.work(False)
                 self._around.reporter.state(State.PAUSED)
             return
-        working = not self._sender.idle or not self._quiet
-        trouble = self._sender.trouble or self._read_trouble
+        working = not self._sender.idle or not self._reading.quiet
+        trouble = self._sender.trouble or self._reading.trouble
         if not trouble and not working and not self._committer.idle:
             trouble = self._committer.trouble
         finished = self._finished

@@ -1,0 +1,118 @@
+"""When a source is polled, and what its failures mean for the next time."""
+
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import RetriableError, SystemAway
+from rocketconnect_sdk.record import SourceBatch
+from rocketconnect_sdk.source import SourceTask
+from services.executor.runtime.source.resuming import check_resume
+from services.executor.runtime.source.takeover import Found
+from services.executor.runtime.surroundings import Surroundings
+from services.executor.runtime.task.keep_alive import KeptAlive
+from services.executor.runtime.task.meter import Meter
+from services.executor.runtime.task.rate import RateLimit
+
+
+class Reading:
+    """Polls a source that is started: not faster than its configuration allows, and after a failure with growing pauses.
+
+    Used by the task's thread.
+
+    Args:
+        around: What every task has.
+        task: The source's task.
+        context: Gets the sizes of a batch that the limits of rates leave.
+        found: Hears when the source has given what was there.
+        meter: Counts what is read.
+        limit: Of records and bytes a second.
+
+    Attributes:
+        trouble: What keeps it from reading on; empty: nothing.
+        quiet: The last poll gave no record.
+    """
+
+    def __init__(
+        self, around: Surroundings, task: SourceTask, context: TaskContext, found: Found, meter: Meter, limit: RateLimit
+    ) -> None:
+        self.trouble = ""
+        self.quiet = False
+        self._around = around
+        self._task = task
+        self._found = found
+        self._meter = meter
+        self._limit = limit
+        config = around.config
+        context.batch_records, context.batch_bytes = limit.piece(config["batch.records"], config["batch.bytes"])
+        self._kept_alive = KeptAlive(task, around.reporter)
+        around.attempts.meanwhile = self._kept_alive.keep
+        self._again_at = 0.0
+        self._backoff = around.attempts.backoff()
+        self._error: SystemAway | RetriableError | None = None
+        self._failing_since = 0.0
+
+    def keep_alive(self) -> None:
+        """To be called again and again while nothing is read. Raises PermanentError: as poll."""
+        self._kept_alive.keep()
+
+    def is_due(self, now: float) -> bool:
+        """Whether it is time to read."""
+        return now >= self._again_at and not self._limit.delay()
+
+    def delay(self, now: float) -> float:
+        """In how many seconds it is."""
+        return max(self._again_at - now, self._limit.delay())
+
+    def hold(self, until: float) -> None:
+        """Reads nothing before that."""
+        self._again_at = until
+
+    def poll(self, now: float) -> SourceBatch | None:
+        """What there is: records, or a place that moves; None: neither.
+
+        Raises:
+            SystemAway, RetriableError, PermanentError: see SourceTask.poll.
+        """
+        batch = self._kept_alive.poll()
+        if batch is not None and batch.resume is not None:
+            check_resume(batch, self._task)
+        if batch is not None and len(batch):
+            self.quiet = False
+            self._limit.take(len(batch), batch.size)
+            self._meter.read(len(batch), batch.size)
+            self._around.reporter.metrics.source_remaining = self._task.remaining() or 0
+            return batch
+        if batch is None or not batch.end:
+            batch = None
+            if self._task.caught_up:
+                self._found.caught_up()
+        # Between records a position that moves costs no wait; a source that moves positions alone is as good as idle.
+        if batch is None or self.quiet:
+            self._again_at = now + self._task.idle_seconds
+        self.quiet = True
+        return batch
+
+    def went_well(self) -> None:
+        """What was read is on its way: failures before it count no longer."""
+        if self._error is not None:
+            self._error, self.trouble = None, ""
+            self._backoff.reset()
+
+    def failed(self, what: str, error: SystemAway | RetriableError, now: float) -> None:
+        """It is tried again after a pause.
+
+        Args:
+            what: What failed, for people.
+            error: Why.
+            now: Monotonic time.
+
+        Raises:
+            GaveUp: it has failed for as long as the configuration allows.
+        """
+        before, self._error = self._error, error
+        self.trouble = f"{what}: {error}"
+        if before is None:
+            self._failing_since = now
+        pause = error.wait or self._backoff.pause()
+        if isinstance(error, RetriableError):
+            self._around.attempts.check_time(self._failing_since, self.trouble, error)
+        self._around.attempts.count(error, before)
+        self._again_at = now + pause
