@@ -47,8 +47,20 @@ _CONFLUENT = {
 }
 """What Kafka Connect's users write. RocketMQ's own registry, and the converters for it, have other forms."""
 
+_KAFKA = "org.apache.kafka.connect."
+_KAFKA_ROOMS = {"string": "storage.", "json": ""}
+"""Where Kafka Connect has the classes that are not among its converters; the names of the classes are the same."""
+
+
+def _names(name: str, java: str) -> tuple[str, ...]:
+    if not java:
+        return ()
+    kafka = _KAFKA + _KAFKA_ROOMS.get(name, "converters.") + java
+    return _JAVA + java, kafka, java.rpartition(".")[2]
+
+
 _CLASS_NAMES = {
-    **{name: (_JAVA + java, java.rpartition(".")[2]) if java else () for name, _, java in _ROWS},
+    **{name: _names(name, java) for name, _, java in _ROWS},
     **{name: (java, java.rpartition(".")[2]) for name, java in _CONFLUENT.items()},
 }
 _ALIASES = {alias: name for name, aliases in _CLASS_NAMES.items() for alias in aliases}

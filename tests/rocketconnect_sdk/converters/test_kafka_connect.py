@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from rocketconnect_sdk.converters import converter_class
 from rocketconnect_sdk.schema import Schema, Type
 from tests.rocketconnect_sdk.converters.connect_data import SENT, had, ours, sorted_maps
 from tests.rocketconnect_sdk.converters.connect_peer import Peer, Reader
@@ -116,3 +117,20 @@ def test_kafka_connect_has_whatever_is_written(reader: Reader, case: tuple[Schem
 def names_of(schema: Schema) -> set[str]:
     parts = [field.schema for field in schema.fields] + [part for part in (schema.items, schema.keys) if part is not None]
     return {field.name for field in schema.fields}.union(*map(names_of, parts))
+
+
+@pytest.mark.parametrize(
+    ("java", "name"),
+    [
+        ("json.JsonConverter", "json"),
+        ("storage.StringConverter", "string"),
+        ("converters.ByteArrayConverter", "bytes"),
+        ("converters.ShortConverter", "short"),
+        ("converters.IntegerConverter", "integer"),
+        ("converters.LongConverter", "long"),
+        ("converters.FloatConverter", "float"),
+        ("converters.DoubleConverter", "double"),
+    ],
+)
+def test_the_class_names_of_kafka_connect_are_aliases(java: str, name: str) -> None:
+    assert converter_class(f"org.apache.kafka.connect.{java}") is converter_class(name)
