@@ -26,10 +26,12 @@ class Service(rpc.ConfigServiceServicer):
     def __init__(self, name: str = "one") -> None:
         self.name = name
         self.calls = 0
+        self.remaining: float | None = None
 
     async def GetConnector(self, request: pb.GetConnectorRequest, context: Any) -> pb.GetConnectorResponse:
         self.calls += 1
         if request.name == "slow":
+            self.remaining = context.time_remaining()
             await asyncio.sleep(30)
         if request.name == "away":
             raise errors.Unavailable("NO_CAPABLE_EXECUTOR", "start one")
@@ -46,9 +48,13 @@ def add(service: Service) -> Any:
 
 async def test_call_without_a_timeout_gets_the_default_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(channel_module, "DEADLINE_SECONDS", 0.3)
-    async with server_for_test(add(Service())) as address, channel(address, ServiceSettings()) as opened:
+    service = Service()
+    async with server_for_test(add(service)) as address, channel(address, ServiceSettings()) as opened:
         with pytest.raises(errors.DeadlineExceeded), remote_errors():
             await rpc.ConfigServiceStub(opened).GetConnector(pb.GetConnectorRequest(name="slow"))
+    # The caller's: a server ends calls after a while by itself.
+    assert service.remaining is not None
+    assert service.remaining <= 0.3
 
 
 async def test_blocking_channel_works_from_a_thread_and_has_the_default_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,8 +68,11 @@ async def test_blocking_channel_works_from_a_thread_and_has_the_default_deadline
             name: str = stub.GetConnector(pb.GetConnectorRequest(name="x"), timeout=60).connector.name
             return name
 
-    async with server_for_test(add(Service())) as address:
+    service = Service()
+    async with server_for_test(add(service)) as address:
         assert await asyncio.to_thread(calls, address) == "one"
+    assert service.remaining is not None
+    assert service.remaining <= 0.3
 
 
 async def test_a_call_outlives_a_restart_of_the_service_within_its_deadline() -> None:

@@ -209,7 +209,10 @@ def test_plugins_say_what_they_are() -> None:
     assert infos["file_source"].guarantee == infos["file_sink"].guarantee == "EXACTLY_ONCE"
     assert (list(infos["file_sink"].engines), list(infos["file_lines"].engines)) == (["spark"], ["spark", "native"])
     assert all(info.summary.endswith(".") for info in infos.values())
-    assert (infos["json"].type, infos["json"].aliases) == (PluginType.CONVERTER, (JAVA_JSON, "JsonConverter"))
+    assert (infos["json"].type, infos["json"].aliases) == (
+        PluginType.CONVERTER,
+        (JAVA_JSON, "org.apache.kafka.connect.json.JsonConverter", "JsonConverter"),
+    )
     assert {option.key for option in infos["json"].options} >= {"schemas.enable"}
     assert {info.name for info in infos.values() if info.type is PluginType.CONVERTER} == set(BUILT_IN)
 

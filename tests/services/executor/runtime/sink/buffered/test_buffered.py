@@ -183,7 +183,7 @@ def test_doubles_of_a_source_are_dropped_also_when_their_originals_were_not_dura
     file.with_suffix(".hold").unlink()
     produce(tasks, ["record 1"], 0, said[1])
     again, _ = start(tasks, epoch=2)
-    again.reporter.wait_for(lambda: again.reporter.metrics.duplicates_skipped == 1)
+    again.reporter.wait_for(lambda: again.reporter.metrics.duplicates_skipped >= 1)
     assert again.stop().clean
     assert written(file) == ["record 0", "record 1", "record 2"]
 
