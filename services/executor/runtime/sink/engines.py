@@ -88,13 +88,18 @@ def stage(writer: SinkWriter, batch: SinkBatch, part: str) -> tuple[Receipt, lis
     try:
         return writer.stage(batch, part), []
     except RecordRefused as refusal:
-        bad = []
-        for index, reason in sorted(refusal.refused.items()):
-            error = RecordRefused({index: reason}, None).with_traceback(refusal.__traceback__)
-            failure = Failure.of_value(Stage.WRITE, error, as_bytes(batch.values[index]), writer)
-            row = None if batch.rows is None else batch.rows[index]
-            bad.append(BadRecord(batch.queue, batch.offsets[index], failure, row=row))
-        return refusal.receipt, bad
+        return refusal.receipt, refused_records(refusal, batch, writer)
+
+
+def refused_records(refusal: RecordRefused, batch: SinkBatch, by: object) -> list[BadRecord]:
+    """The records of a batch that a sink has refused, each with its own reason, in their order; `by`: what refused them."""
+    bad = []
+    for index, reason in sorted(refusal.refused.items()):
+        error = RecordRefused({index: reason}, None).with_traceback(refusal.__traceback__)
+        failure = Failure.of_value(Stage.WRITE, error, as_bytes(batch.values[index]), by)
+        row = None if batch.rows is None else batch.rows[index]
+        bad.append(BadRecord(batch.queue, batch.offsets[index], failure, row=row))
+    return bad
 
 
 def by_queue(parts: Sequence[Part]) -> list[SinkBatch]:

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from rocketconnect_sdk.errors import RecordRefused
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.sink import BufferedSinkTask, SinkCommit
-from rocketconnect_sdk.stages import Stage
-from services.executor.runtime.errors.failure import Failure, as_bytes
 from services.executor.runtime.sink.decode.part import BadRecord, Part, Wanted
-from services.executor.runtime.sink.engines import Ready, by_queue
+from services.executor.runtime.sink.engines import Ready, by_queue, refused_records
 
 NOTHING = SinkBatch("", "", [], [])
 
@@ -69,11 +67,7 @@ class BufferedEngine:
             self.task.put(batch)
         except RecordRefused as refusal:
             left_out = set(refusal.refused)
-            for index, reason in sorted(refusal.refused.items()):
-                error = RecordRefused({index: reason}, None).with_traceback(refusal.__traceback__)
-                failure = Failure.of_value(Stage.WRITE, error, as_bytes(batch.values[index]), self.task)
-                row = None if batch.rows is None else batch.rows[index]
-                refused.append(BadRecord(batch.queue, batch.offsets[index], failure, row=row))
+            refused = refused_records(refusal, batch, self.task)
         given.refused = refused
         given.until = batch.offsets[-1] + 1
         # What was refused is in the dead-letter queue, and nothing that has to become durable in the sink.
