@@ -248,7 +248,7 @@ class TableChanges:
             rows = arrays.masked(rows, self._masks)
         count = len(offsets)
         values, keys = self._values.reads(rows, count, ts_ms, source)
-        headers = self._values.headers([Operation.READ] * count, [()] * count)
+        headers = self._values.headers_of_reads(count)
         if self._columnar:
             return self._batch(values, offsets, keys, [ts_ms] * count, headers, rows.nbytes)
         return self._batch(list(values), offsets, None if keys is None else list(keys), [ts_ms] * count, headers, rows.nbytes)

@@ -139,6 +139,10 @@ class ChangeValues:
         """Of records without an envelope, which says these things itself."""
         return None if self._is_enveloped else list(map(_headers, operations, unchanged))
 
+    def headers_of_reads(self, count: int) -> list[Mapping[str, str]] | None:
+        """Of so many rows of a snapshot; they are the same."""
+        return None if self._is_enveloped else [_HEADERS[Operation.READ]] * count
+
 
 def _dict(schema: Schema, values: Row | None) -> dict[str, object] | None:
     if values is None:
