@@ -16,6 +16,7 @@ from rocketconnect_cli.documents import reading as documents
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, with_api
 
 _YAML = (".yaml", ".yml")
+_SHOWN = 400
 _ABOUT = ("topic", "key", "time", "headers")
 
 
@@ -102,8 +103,13 @@ def _value_lines(record: Mapping[str, Any]) -> list[str]:
     value = _json(text) if types else None
     if not isinstance(value, dict):
         kind = _type(schema) if schema else ""
-        return [f"{text}  : {kind}" if kind else text]
-    return [f"{name} = {json.dumps(each, ensure_ascii=False)}  : {types.get(name, '')}" for name, each in value.items()]
+        return [f"{_cut(text)}  : {kind}" if kind else _cut(text)]
+    return [f"{name} = {_cut(json.dumps(each, ensure_ascii=False))}  : {types.get(name, '')}" for name, each in value.items()]
+
+
+def _cut(text: str) -> str:
+    """What of it stands in a table; `-o json` has all of it."""
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({len(text):,} characters; -o json has all)"
 
 
 def _json(text: str) -> Any:

@@ -1,19 +1,17 @@
 """The command line against a running instance, as people and scripts use it."""
 
 import json
-import os
-import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.e2e.console import COMMAND, commands, differing, said
+
 pytestmark = pytest.mark.e2e
 README = (Path(__file__).parents[2] / "README.md").read_text()
-COMMAND = str(Path(sys.executable).with_name("rocketconnect"))
 
 
 def rc(instance: Any, *words: str) -> tuple[int, str, str]:
@@ -95,26 +93,14 @@ def test_a_pipeline_from_creation_to_deletion(instance: Any) -> None:
         assert rc(instance, "connector", "status", name)[0] == 3
 
 
-def examples(heading: str) -> list[tuple[str, str]]:
-    """The commands of a section of the README, each with the output that is shown for it."""
-    section = README.split(f"## {heading}\n")[1].split("\n## ")[0]
-    block = next(block for block in re.findall(r"```console\n(.*?)```", section, re.DOTALL) if "connector create" in block)
-    return re.findall(r"^\$ (.*)\n((?:[^$].*\n)*)", block, re.MULTILINE)
-
-
-def test_the_first_pipeline_of_the_readme_works_as_it_is_written(instance: Any) -> None:
-    commands = examples("Your first pipeline")
-    marker = "--- the next command"
-    lines = [f"echo; echo '{marker}'; {command}" if not command.startswith("alias") else command for command, _ in commands]
-    script = "\n".join(["shopt -s expand_aliases; set -e", *lines, ""])
-    script = script.replace("/tmp/", f"{instance.folder}/").replace(".venv/bin/rocketconnect", COMMAND)
-    environment = {**os.environ, "ROCKETCONNECT_URL": instance.url}
-    done = subprocess.run(["bash"], input=script, env=environment, capture_output=True, text=True, timeout=300, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    answers = [part.removeprefix("\n").removesuffix("\n") for part in done.stdout.split(marker)[1:]]
-    shown = [text for command, text in commands if not command.startswith("alias")]
-    assert [answer for answer, text in zip(answers, shown, strict=True) if text] == [text for text in shown if text]
-    assert len([text for text in shown if text]) == 3
+def test_the_first_pipeline_of_the_readme_works_as_it_is_written(instance: Any, tmp_path: Path) -> None:
+    section = README.split("## Your first pipeline\n")[1].split("\n## ")[0]
+    shown = list(commands(section))
+    begin = next(place for place, each in enumerate(shown) if each.command.startswith("printf"))
+    end = next(place for place, each in enumerate(shown) if each.command.startswith("curl"))
+    shown = shown[begin:end]
+    assert len([each for each in shown if each.output]) == 3
+    assert differing(shown, said(shown, instance.url, tmp_path)) == []
     for name in ("in", "out"):
         assert rc(instance, "connector", "delete", name)[0] == 0
 

@@ -51,6 +51,18 @@ def test_each_step_is_shown_with_what_was_before_it_and_what_is_behind_it(rest_f
     assert "There are no more: the source is gone" in text
 
 
+def test_a_long_value_is_cut_in_the_table_and_whole_in_json(rest_factory: RestFactory) -> None:
+    message = {"name": "message", "plugin": "arrow", "record": {"value": "base64:" + "A" * 5_000, "hasValue": True}}
+    rest = rest_factory(200, {"problems": [], "records": [{"position": "p: 1", "steps": [message]}]})
+    _, out, _ = run("-s", "connector.class=x", "--url", rest.url)
+    assert (out.count("A") < 500, "(5,007 characters; -o json has all)" in out.replace("│", " ").replace("\n", "")) == (
+        True,
+        True,
+    ), out
+    rest = rest_factory(200, {"problems": [], "records": [{"position": "p: 1", "steps": [message]}]})
+    assert "A" * 5_000 in run("-s", "connector.class=x", "-o", "json", "--url", rest.url)[1]
+
+
 def test_scripts_get_the_answer_as_it_is(rest_factory: RestFactory) -> None:
     rest = rest_factory(200, _ANSWER)
     code, out, _ = run("-s", "connector.class=x", "-o", "json", "--url", rest.url)

@@ -1,0 +1,84 @@
+"""The examples work as they are written: each command of their README, with what it says."""
+
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.e2e.console import Shown, commands, differing, said
+from tests.servers.mariadb import PASSWORD, Mariadb
+from tests.servers.postgres import Postgres
+
+pytestmark = pytest.mark.e2e
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SERVERS = {"postgres-to-mariadb"}
+
+
+def copied(folder: Path, changes: dict[str, str] | None = None) -> Path:
+    """A folder with the examples in it, whose configurations mean it when they say /tmp."""
+    shutil.copytree(EXAMPLES, folder / "examples")
+    for path in (folder / "examples").glob("*/*.yaml"):
+        text = path.read_text()
+        for old, new in {"/tmp/": f"{folder}/", **(changes or {})}.items():
+            text = text.replace(old, new)
+        path.write_text(text)
+    return folder
+
+
+def written(name: str) -> list[Shown]:
+    return [Shown("alias rc=.venv/bin/rocketconnect", ""), *commands((EXAMPLES / name / "README.md").read_text())]
+
+
+@pytest.mark.parametrize("name", sorted({path.name for path in EXAMPLES.iterdir() if path.is_dir()} - SERVERS))
+def test_an_example_works_as_it_is_written(instance: Any, tmp_path: Path, name: str) -> None:
+    shown = written(name)
+    assert any(each.output for each in shown)
+    found = said(shown, instance.url, copied(tmp_path))
+    assert differing(shown, found) == []
+
+
+@pytest.fixture
+def postgres_port() -> Iterator[int]:
+    server = Postgres(fsync="off", wal_level="logical")
+    with server.running("test"):
+        yield server.port
+
+
+def test_the_example_with_two_databases_works_as_it_is_written_and_leaves_no_slot(
+    instance: Any, tmp_path: Path, postgres_port: int, mariadb: Mariadb
+) -> None:
+    ports = {"5432": str(postgres_port), "3306": str(mariadb.port)}
+    shown = written("postgres-to-mariadb")
+    with mariadb.connect() as root, root.cursor() as cursor:
+        try:
+            found = said(shown, instance.url, copied(tmp_path, ports), {"-u root": f"-u root -p{PASSWORD}", **ports})
+        finally:
+            cursor.execute("DROP DATABASE IF EXISTS shop")
+            cursor.execute("DROP USER IF EXISTS shop_writer@'%'")
+    assert differing(shown, found) == []
+    verified = next(each for each in found if each.command.startswith("rc verify"))
+    assert "public.customers  shop-out  customers  3     0        0      0" in verified.output
+    slots = "SELECT count(*) FROM pg_replication_slots"
+    with psycopg.connect(f"postgresql://postgres@127.0.0.1:{postgres_port}/shop", autocommit=True) as database:
+        deadline = time.monotonic() + 60
+        while database.execute(slots).fetchone() != (0,):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+
+def test_the_tables_of_the_readme_work_as_they_are_written(instance: Any, tmp_path: Path) -> None:
+    section = (EXAMPLES.parent / "README.md").read_text().split("## Tables and databases\n")[1].split("\n## ")[0]
+    found = said([Shown("alias rc=.venv/bin/rocketconnect", ""), *commands(section)], instance.url, copied(tmp_path))
+    assert "stations-in" in found[-1].output
+    for name in ("stations-in", "stations-out"):
+        instance.api.request("DELETE", f"/v1/connectors/{name}")
+
+
+def test_every_example_is_in_the_list() -> None:
+    listed = (EXAMPLES / "README.md").read_text()
+    for path in EXAMPLES.iterdir():
+        assert path.name == "README.md" or f"[{path.name}]({path.name}/README.md)" in listed
