@@ -18,7 +18,7 @@ from services.cluster.model import PLAN, Key, PlanState, Unit
 from services.cluster.state import State
 from services.cluster.tables import Tables
 from services.executor.runtime.positions.client import Stored
-from services.executor.runtime.rocketmq import source_marks as marks
+from services.executor.runtime.sink import duplicates
 from services.executor.runtime.sink import positions as sink_positions
 from services.executor.runtime.sink.decode.part import Part
 from services.executor.runtime.source import pieces, takeover
@@ -134,8 +134,8 @@ def _by_the_highest(known: Mapping[int, takeover.Row], task: int, generation: in
 _scan_from = takeover.scan_from
 
 
-def _all_new(raws: list[bytes], seen: Mapping[str, Any]) -> marks.Selected:
-    return marks.Selected(None, marks.behind(raws))
+def _all_new(raws: list[bytes], seen: Mapping[str, Any]) -> duplicates.Selected:
+    return duplicates.Selected(None, duplicates.behind(raws))
 
 
 def _mix_generations(state: State, connector: Any, units: Any) -> None:
@@ -243,7 +243,7 @@ OWN = (
     _mutation("generations mix", (plans, "_add_missing", _mix_generations), found_by="one generation | fence", seed=40),
     _mutation("epochs begin again after a restart", (Tables, "_count", _same_number), found_by="epochs rise", seed=0),
     _mutation("the sink takes batches of old owners", (Target, "_write", _claim_of_anybody), found_by=_ONCE, seed=10),
-    _mutation("marks are ignored", (marks, "select", _all_new), found_by=_ONCE, seed=76),
+    _mutation("marks are ignored", (duplicates, "select", _all_new), found_by=_ONCE, seed=76),
     _mutation(
         "sends of unknown outcome count as done", (source_task.SourceRun, "_answered", _confirm_blindly), found_by=_LOST, seed=0
     ),

@@ -9,9 +9,10 @@ from rocketmq_remoting.model import MessageQueue
 from services.executor.contract.task import Kind, TaskSpec
 from services.executor.runtime.errors.attempts import FENCED
 from services.executor.runtime.positions.client import Fenced, PositionsMoved, Stored
-from services.executor.runtime.rocketmq import source_marks as marks
+from services.executor.runtime.rocketmq import source_marks
 from services.executor.runtime.rocketmq.queue_names import parse, text
 from services.executor.runtime.rocketmq.source_marks import Place
+from services.executor.runtime.sink import duplicates
 from services.executor.runtime.sink import positions as sink_positions
 from services.executor.runtime.sink.decode.part import Part
 from services.executor.runtime.sink.queues import LOOK_SECONDS, ROW, extended
@@ -133,9 +134,9 @@ class SinkRun:
         """Mirrors sink_reader.SinkReader._take."""
         name = text(queue)
         position = self._positions[name]
-        kept, moved, _ = marks.select(raws, position.marks)
+        kept, moved, _ = duplicates.select(raws, position.marks)
         indexes = range(len(raws)) if kept is None else kept
-        places: list[object] = [marks.parse(raws[index]) for index in indexes]
+        places: list[object] = [source_marks.parse(raws[index]) for index in indexes]
         records = SinkBatch(name, TOPIC, places, [position.until + index for index in indexes])
         return Part(name, position.until, position.until + len(raws), moved, records, len(raws), len(raws) - len(places))
 

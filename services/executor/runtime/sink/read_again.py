@@ -11,7 +11,7 @@ from rocketmq_remoting.errors import QueueGap
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.pulls.stream import PullStream
 from services.executor.runtime.rocketmq.queue_names import text
-from services.executor.runtime.rocketmq.source_marks import select
+from services.executor.runtime.sink.duplicates import select
 
 _PULL_SECONDS = 5.0
 _NEAR = 1_000

@@ -18,10 +18,10 @@ from rocketmq_remoting.pulls.stream import PullStream
 from services.executor.runtime.errors.attempts import Attempts
 from services.executor.runtime.rocketmq import gaps as continuity
 from services.executor.runtime.rocketmq.queue_names import text
-from services.executor.runtime.rocketmq.source_marks import LeftOut, select
 from services.executor.runtime.sink.batcher import Batcher
 from services.executor.runtime.sink.decode.decoder import Decoder
 from services.executor.runtime.sink.decode.part import Part
+from services.executor.runtime.sink.duplicates import LeftOut, select
 from services.executor.runtime.sink.positions import merged
 from services.executor.runtime.task.control import TaskControl
 from services.executor.runtime.task.rate import RateLimit

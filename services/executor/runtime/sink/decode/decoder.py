@@ -24,10 +24,10 @@ from services.executor.runtime.errors.failure import Failure, beyond
 from services.executor.runtime.errors.policy import ErrorPolicy, RecordFailed
 from services.executor.runtime.rocketmq.properties import KEY_BASE64, TIMESTAMP, TOMBSTONE
 from services.executor.runtime.rocketmq.queue_names import text
-from services.executor.runtime.rocketmq.source_marks import behind
 from services.executor.runtime.sink.decode.headers import headers_of
 from services.executor.runtime.sink.decode.made import Made
 from services.executor.runtime.sink.decode.part import BadRecord, Part, Wanted
+from services.executor.runtime.sink.duplicates import behind
 from services.executor.runtime.transforms import failure_of
 
 T = TypeVar("T")

@@ -16,11 +16,12 @@ from rocketmq_remoting.protocol.properties import UNIQUE_KEY, decode_properties
 from services.executor.runtime.errors.failure import Failure
 from services.executor.runtime.errors.policy import RecordFailed
 from services.executor.runtime.rocketmq.queue_names import text
-from services.executor.runtime.rocketmq.source_marks import behind, parse
+from services.executor.runtime.rocketmq.source_marks import parse
 from services.executor.runtime.sink.decode.decoder import Decoder, damaged
 from services.executor.runtime.sink.decode.headers import headers_of
 from services.executor.runtime.sink.decode.made import Made
 from services.executor.runtime.sink.decode.part import BadRecord, Part
+from services.executor.runtime.sink.duplicates import behind
 
 
 def row_of(body: bytes, row: int) -> bytes:
