@@ -11,6 +11,9 @@ from pathlib import Path
 from rocketconnect_kit.java.errors import JavaMissing
 
 MINIMUM_VERSION = 17
+NO_PERF_DATA = "-XX:-UsePerfData"
+"""For each Java that is started: else one that is killed leaves a file in /tmp/hsperfdata_USER, whatever java.io.tmpdir is."""
+
 _SYSTEM_JAVAS = Path("/usr/lib/jvm")
 _VERSION_DEADLINE_SECONDS = 20
 _VERSION = re.compile(r'(?:version "|javac )(?:1\.)?(\d+)')
@@ -64,9 +67,10 @@ def _named_version(program: Path) -> tuple[int, str]:
 @functools.cache
 def _major_version(program: Path) -> int | None:
     """Return the major version that this program reports, or None when it does not run."""
+    flag = NO_PERF_DATA if program.name == "java" else f"-J{NO_PERF_DATA}"
     try:
         answer = subprocess.run(
-            [program, "-version"], capture_output=True, text=True, timeout=_VERSION_DEADLINE_SECONDS, check=True
+            [program, flag, "-version"], capture_output=True, text=True, timeout=_VERSION_DEADLINE_SECONDS, check=True
         )
     except (OSError, subprocess.SubprocessError):
         # Not an error yet: another candidate may do, and the final message names this one.

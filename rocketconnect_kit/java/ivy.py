@@ -18,6 +18,7 @@ from urllib.request import getproxies
 from xml.sax.saxutils import quoteattr
 
 from rocketconnect_kit.java.errors import JarsUnavailable
+from rocketconnect_kit.java.find import NO_PERF_DATA
 from rocketconnect_kit.tethered import tethered
 
 REPOSITORY_VARIABLE = "ROCKETCONNECT_MAVEN_REPOSITORY"
@@ -69,7 +70,7 @@ def resolve(module: str, settings_text: str, folder: Path, *, java: Path, on_jar
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "ivy.xml").write_text(module, encoding="utf-8")
     (folder / "ivysettings.xml").write_text(settings_text, encoding="utf-8")
-    command: list[str | Path] = [java, *proxy_flags(getproxies()), "-jar", find_ivy(), "-cache", folder / "cache"]
+    command: list[str | Path] = [java, NO_PERF_DATA, *proxy_flags(getproxies()), "-jar", find_ivy(), "-cache", folder / "cache"]
     command += ["-settings", folder / "ivysettings.xml", "-ivy", folder / "ivy.xml", "-confs", "default"]
     command += ["-retrieve", f"{folder}/lib/[artifact]-[revision](-[classifier]).[ext]", "-types", "jar", "bundle"]
     _run([str(part) for part in command], on_jar)

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocketconnect_kit.java.find import NO_PERF_DATA
 from services.executor.runtime.sink.spark.class_archive import java_options
 
 if TYPE_CHECKING:
@@ -74,10 +75,13 @@ def make_session(profile: Mapping[str, str], classes: Path | None = None) -> Spa
     # Spark's Java process reads these when it is started, and so do its Python workers.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    # The short-lived Java that makes the command line of the other one.
+    os.environ.setdefault("SPARK_LAUNCHER_OPTS", NO_PERF_DATA)
     from pyspark.sql import SparkSession
 
     scratch = tempfile.mkdtemp(prefix="rocketconnect-spark-")
-    java = (*_COMPILE_LATER, *java_options(classes), f"-Dderby.system.home={scratch}/derby", f"-Djava.io.tmpdir={scratch}")
+    folders = (f"-Dderby.system.home={scratch}/derby", f"-Djava.io.tmpdir={scratch}")
+    java = (NO_PERF_DATA, *_COMPILE_LATER, *java_options(classes), *folders)
     settings = {
         **_DEFAULTS,
         "spark.sql.warehouse.dir": f"{scratch}/warehouse",
