@@ -67,7 +67,12 @@ def test_a_clean_stop_leaves_no_file_process_or_socket(tmp_path: Path) -> None:
                 for name in ("left-in", "left-out"):
                     wait_for(api, name, ("IDLE",), 120)
             below = psutil.Process(process.pid).children(recursive=True)
-            ports = {each.laddr.port for child in below for each in child.net_connections("tcp") if each.status == "LISTEN"}
+            ports = {
+                each.laddr.port
+                for child in below
+                for each in child.net_connections("tcp")
+                if each.laddr and each.status == "LISTEN"
+            }
             assert ports
             process.send_signal(signal.SIGTERM)
             process.wait(120)
@@ -75,6 +80,6 @@ def test_a_clean_stop_leaves_no_file_process_or_socket(tmp_path: Path) -> None:
             process.kill()
     assert list(out.glob("*.parquet"))
     assert [child for child in below if not ended(child)] == []
-    assert ports.isdisjoint(each.laddr.port for each in psutil.net_connections("tcp") if each.status == "LISTEN")
+    assert ports.isdisjoint(each.laddr.port for each in psutil.net_connections("tcp") if each.laddr and each.status == "LISTEN")
     left = set((folder / "after/list").read_text().splitlines()) - set((folder / "before/list").read_text().splitlines())
     assert left == set()
