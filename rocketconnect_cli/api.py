@@ -193,7 +193,7 @@ class Api:
 
 def _is_order(method: str, path: str, body: object) -> bool:
     """Whether a request changes something."""
-    asks = method == "GET" or path.endswith((":validate", ":verify"))
+    asks = method == "GET" or path.endswith((":validate", ":verify", ":preview", ":peek"))
     return not asks and not (isinstance(body, Mapping) and body.get("dryRun"))
 
 

@@ -63,8 +63,15 @@ def table_of(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
 def _print_table(table: Table) -> None:
     """Nothing of it is cut: in a terminal it may be wider than that, for a pipe each row is one line."""
     needed = Measurement.get(out, out.options.update(width=_NO_LIMIT), table)
-    table.width = max(min(out.width, needed.maximum), needed.minimum) if out.is_terminal else needed.maximum
-    out.print(table, soft_wrap=False, crop=False)
+    if out.is_terminal:
+        table.width = max(min(out.width, needed.maximum), needed.minimum)
+        out.print(table, soft_wrap=False, crop=False)
+        return
+    table.width = needed.maximum
+    with out.capture() as printed:
+        out.print(table, soft_wrap=False, crop=False)
+    # The last column is as wide as its longest cell.
+    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in printed.get().splitlines()))
 
 
 def show_error(error: ApiError) -> None:

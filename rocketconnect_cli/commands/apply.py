@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from rocketconnect_cli import durations
 from rocketconnect_cli.api import Api, ApiError, Exit, connector_path
-from rocketconnect_cli.commands.rollback import WANTING
+from rocketconnect_cli.commands.connectors.rollback import WANTING
 from rocketconnect_cli.documents import reading as documents
 from rocketconnect_cli.documents.plan import Action, Step, plan
 from rocketconnect_cli.documents.reading import Problem
@@ -39,7 +40,7 @@ def apply(
         bool, typer.Option("--prune", help="Delete what an earlier apply of this --set created and no file names any more.")
     ] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until everything that was changed does what is wanted.")] = False,
-    timeout: Annotated[float, typer.Option(help="With --wait: seconds, for all together.")] = 120.0,
+    timeout: Annotated[float, durations.option("With --wait: how long, for all together.")] = 120.0,
     reason: ReasonOption = "",
     url: UrlOption = URL,
     output: OutputOption = Output.TABLE,

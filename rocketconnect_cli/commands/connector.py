@@ -1,18 +1,23 @@
 """The commands `rocketconnect connector ...`."""
 
+import sys
 import time
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
+from rocketconnect_cli import durations
 from rocketconnect_cli.api import Api, Exit, checked_name, connector_path
-from rocketconnect_cli.commands import history
-from rocketconnect_cli.commands.rollback import rollback
+from rocketconnect_cli.chosen import MatchOption, StateOption, chosen
+from rocketconnect_cli.commands.connectors import history, orders
+from rocketconnect_cli.commands.connectors.rollback import rollback
 from rocketconnect_cli.documents import configuration
-from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, table_of, with_api, without_prefix
+from rocketconnect_cli.meant import refuse_words
+from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, out, table_of, with_api, without_prefix
 from rocketconnect_cli.shown import (
     CONNECTOR,
     STORED,
@@ -32,14 +37,27 @@ FORMS = "A JSON object (flat, or what `get -o json` prints) or a .properties fil
 File = Annotated[Path | None, typer.Option("--file", "-f", help=f"{FORMS}.")]
 Pairs = Annotated[list[str] | None, typer.Option("--set", "-s", help="KEY=VALUE; again for more.")]
 FOLLOW_SECONDS = 0.5
+WORDS = {"allow_extra_args": True}
+"""Of commands that say what words behind the name were meant for."""
 SPEAKING = ("position", "dead-letter")
 """The services that have something to say of a connector as a whole: that somebody moved its positions, edited dead letters."""
+
+
+class Kind(StrEnum):
+    """A type of connectors."""
+
+    SOURCE = "source"
+    SINK = "sink"
+    DIRECT = "direct"
+
+
 UNITS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 
 
-@app.command()
+@app.command(context_settings=WORDS)
 @with_api
 def create(
+    context: typer.Context,
     name: Name,
     file: File = None,
     pairs: Pairs = None,
@@ -57,6 +75,7 @@ def create(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Check a configuration and create a connector, or bring a deleted one back."""
+    refuse_words(context.args)
     given = configuration.read(file, pairs or []) if file or pairs or not adopt_uid else None
     wanted = "WANTED_STATE_PAUSED" if paused else "WANTED_STATE_RUNNING"
     asked = {"name": checked_name(name), "requestId": request_id, "adoptUid": adopt_uid, "wantedState": wanted, **signed(reason)}
@@ -65,9 +84,10 @@ def create(
         show_connector(client.request("POST", "/v1/connectors", body=body, like=CONNECTOR)["connector"], output)
 
 
-@app.command()
+@app.command(context_settings=WORDS)
 @with_api
 def update(
+    context: typer.Context,
     name: Name,
     file: Annotated[
         Path | None, typer.Option("--file", "-f", help=f"Replaces the whole configuration. {FORMS}; --set goes on top.")
@@ -82,6 +102,7 @@ def update(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Change keys of a connector's configuration (--set, --unset) or replace all of it (--file): its next revision."""
+    refuse_words(context.args)
     path, pairs, unset = connector_path(name), pairs or [], unset or []
     replacing = configuration.read(file, pairs) if file or not (pairs or unset) else None
     with api(url) as client:
@@ -97,13 +118,20 @@ def update(
 
 @app.command(name="list")
 @with_api
-def list_connectors(url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
-    """List all connectors with their states."""
+def list_connectors(
+    match: MatchOption = None,
+    states: StateOption = None,
+    kinds: Annotated[
+        list[Kind] | None, typer.Option("--type", case_sensitive=False, help="Only sources, sinks or direct ones; again for more.")
+    ] = None,
+    url: UrlOption = URL,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """List connectors with their states: all, or those that the options choose."""
     with api(url) as client:
-        connectors = list(client.pages("/v1/connectors", "connectors", {"name": ""}))
-        states = {state["connector"]: state for state in client.pages("/v1/states", "states", {"connector": ""})}
-    rows = [{**connector, "state": state_name(states.get(connector["name"], {}))} for connector in connectors]
-    emit(output, {"connectors": rows}, lambda: _connectors_table(rows, states))
+        found = [row for row in chosen(client, match or [], states or []) if not kinds or _kind(row) in kinds]
+    seen = {row["name"]: row.pop("seen") for row in found}
+    emit(output, {"connectors": found}, lambda: _connectors_table(found, seen))
 
 
 @app.command()
@@ -116,49 +144,41 @@ def get(name: Name, url: UrlOption = URL, output: OutputOption = Output.TABLE) -
 
 @app.command()
 @with_api
-def status(name: Name, url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
-    """Show what a connector and its tasks do. Exit code 1 when it is FAILED."""
+def status(
+    name: Name,
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Show it again and again, until Ctrl-C.")] = False,
+    every: Annotated[float, durations.option("With --watch: the time between two.", "--every")] = 2.0,
+    url: UrlOption = URL,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show what a connector and its tasks do. Exit code 1 when it is FAILED; with --watch 0, after Ctrl-C."""
     with api(url) as client:
         state = get_state(client, name)
+        try:
+            while watch:
+                _show_again(state, output)
+                time.sleep(every)
+                state = get_state(client, name)
+        except KeyboardInterrupt:
+            raise typer.Exit(int(Exit.OK)) from None
     emit(output, state, lambda: _state_table(state, datetime.now(UTC)))
     if state_name(state) == "FAILED":
         raise typer.Exit(int(Exit.FAILED))
 
 
-@app.command()
-@with_api
-def pause(
-    name: Name, reason: ReasonOption = "", etag: EtagOption = "", url: UrlOption = URL, output: OutputOption = Output.TABLE
-) -> None:
-    """Let its tasks move nothing for now."""
-    _order(url, name, "pause", signed(reason, etag), output)
+def _show_again(state: dict[str, Any], output: Output) -> None:
+    """In the place of what was shown before, in a terminal; else behind it."""
+    if output is Output.TABLE:
+        out.clear()
+        out.print(datetime.now().astimezone().isoformat(" ", "seconds"), markup=False)
+    emit(output, state, lambda: _state_table(state, datetime.now(UTC)))
+    sys.stdout.flush()
 
 
-@app.command()
-@with_api
-def resume(
-    name: Name, reason: ReasonOption = "", etag: EtagOption = "", url: UrlOption = URL, output: OutputOption = Output.TABLE
-) -> None:
-    """Let it go on, after pause or stop."""
-    _order(url, name, "resume", signed(reason, etag), output)
-
-
-@app.command()
-@with_api
-def restart(
-    name: Name, reason: ReasonOption = "", etag: EtagOption = "", url: UrlOption = URL, output: OutputOption = Output.TABLE
-) -> None:
-    """Stop its tasks and start them again from their positions."""
-    _order(url, name, "restart", signed(reason, etag), output)
-
-
-@app.command()
-@with_api
-def stop(
-    name: Name, reason: ReasonOption = "", etag: EtagOption = "", url: UrlOption = URL, output: OutputOption = Output.TABLE
-) -> None:
-    """End its tasks; configuration, revisions and positions stay."""
-    _order(url, name, "stop", signed(reason, etag), output)
+app.command()(orders.pause)
+app.command()(orders.resume)
+app.command()(orders.restart)
+app.command()(orders.stop)
 
 
 @app.command()
@@ -216,7 +236,7 @@ def wait(
         list[State] | None,
         typer.Option("--state", case_sensitive=False, help="Wait for this state; again for more. Default: RUNNING or IDLE."),
     ] = None,
-    timeout: Annotated[float, typer.Option(help="Seconds.")] = 60.0,
+    timeout: Annotated[float, durations.option("How long to wait.")] = 60.0,
     url: UrlOption = URL,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -262,19 +282,16 @@ def _speaker(line: dict[str, Any]) -> str:
     return f"task {task} {worker}".rstrip()
 
 
-def _order(url: str, name: str, verb: str, body: dict[str, str], output: Output) -> None:
-    with api(url) as client:
-        connector = client.request("POST", f"{connector_path(name)}:{verb}", body=body, like=CONNECTOR)["connector"]
-    emit(output, connector, lambda: f"{name} is wanted {wanted_state(connector)}")
+def _kind(row: dict[str, Any]) -> str:
+    return without_prefix(row.get("type"), "CONNECTOR_TYPE_").lower()
 
 
 def _connectors_table(rows: list[dict[str, Any]], states: dict[str, dict[str, Any]]) -> list[Table | str]:
     def cells(row: dict[str, Any]) -> tuple[object, ...]:
         tasks = states.get(row["name"], {}).get("tasks", [])
         running = sum(state_name(task) in DONE for task in tasks)
-        kind = without_prefix(row.get("type"), "CONNECTOR_TYPE_")
         wanted = wanted_state(row)
-        return row["name"], kind, row["state"], wanted, f"{running}/{len(tasks)}", row.get("revision", "")
+        return row["name"], _kind(row).upper(), row["state"], wanted, f"{running}/{len(tasks)}", row.get("revision", "")
 
     table = table_of(("NAME", "TYPE", "STATE", "WANTED", "TASKS", "REVISION"), map(cells, rows))
     traces = {row["name"]: states.get(row["name"], {}).get("trace", "").partition("\n")[0] for row in rows}

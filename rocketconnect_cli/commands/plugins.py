@@ -1,6 +1,7 @@
 """`rocketconnect plugins`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from typing import Annotated, Any
 
 import typer
@@ -22,6 +23,18 @@ class _ListByDefault(TyperGroup):
 
 
 app = typer.Typer(cls=_ListByDefault, help="The connectors, converters, transforms and predicates that executors offer.")
+
+_GROUPS = {
+    "": "",
+    "source": "Of every source:",
+    "sink": "Of every sink:",
+    "converters": "Of every source and every sink:",
+    "common": "Of all of its type:",
+}
+"""The headings of options, by whose they are, in their order."""
+
+_LEAST = 3
+"""Characters of a name that say something."""
 
 _WRITTEN_AS = {
     "source": "connector.class={}",
@@ -51,15 +64,14 @@ def show(
 ) -> None:
     """Show what a plugin does, how a configuration names it, and its options with their defaults."""
     with api(url) as client:
-        found = [
-            row
-            for row in client.pages("/v1/plugins", "plugins", {"name": ""})
-            if name == row["name"] or name in row.get("aliases", [])
-        ]
+        rows = list(client.pages("/v1/plugins", "plugins", {"name": ""}))
+    found = [row for row in rows if name == row["name"] or name in row.get("aliases", [])]
     if not found:
-        raise ApiError(Exit.NOT_FOUND, {"detail": f"no executor offers a plugin {name}. See `rocketconnect plugins list`."})
+        near = nearest(name, rows)
+        meant = f"Did you mean {' or '.join(near)}?" if near else "See `rocketconnect plugins list`."
+        raise ApiError(Exit.NOT_FOUND, {"detail": f"no executor offers a plugin {name}. {meant}"})
     plugin = found[0]
-    emit(output, plugin, lambda: ["\n".join(_head(plugin)), _options(plugin), *_signals(plugin)])
+    emit(output, plugin, lambda: ["\n".join(_head(plugin)), *_options(plugin), *_signals(plugin)])
 
 
 @app.command()
@@ -115,11 +127,29 @@ def _head(plugin: Mapping[str, Any]) -> Iterator[str]:
     yield ""
 
 
-def _options(plugin: Mapping[str, Any]) -> Table | str:
+def _options(plugin: Mapping[str, Any]) -> Iterator[Table | str]:
+    """Its own first, and then, under a heading each, those that others have as well."""
     options = plugin.get("options", [])
     if not options:
-        return "It has no options."
-    return table_of(("OPTION", "TYPE", "DEFAULT", "WHAT IT DOES"), map(_row, options))
+        yield "It has no options."
+    first = True
+    for group, heading in _GROUPS.items():
+        of_group = [option for option in options if option.get("group", "") == group]
+        if of_group:
+            if heading:
+                yield heading if first else f"\n{heading}"
+            yield table_of(("OPTION", "TYPE", "DEFAULT", "WHAT IT DOES"), map(_row, of_group))
+            first = False
+
+
+def nearest(name: str, plugins: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The names of plugins that this one may be meant for, at most three: those that it is a part of first."""
+    called = {each: plugin["name"] for plugin in plugins for each in (plugin["name"], *plugin.get("aliases", []))}
+    folded = {each.casefold(): own for each, own in called.items()}
+    wanted = name.casefold()
+    parts = [own for each, own in folded.items() if len(wanted) >= _LEAST and wanted in each]
+    alike = [folded[each] for each in get_close_matches(wanted, folded, n=3)]
+    return list(dict.fromkeys([*sorted(parts, key=len), *alike]))[:3]
 
 
 def _signals(plugin: Mapping[str, Any]) -> Iterator[Table | str]:

@@ -4,9 +4,10 @@ from typing import Annotated
 
 import typer
 
-from rocketconnect_cli.commands import cluster, connector, plugins, position, secret, worker
+from rocketconnect_cli.commands import cluster, connector, plugins, position, secret, topic, worker
 from rocketconnect_cli.commands.apply import apply
 from rocketconnect_cli.commands.dead_letters import dlq
+from rocketconnect_cli.commands.doctor import doctor
 from rocketconnect_cli.commands.preview import preview
 from rocketconnect_cli.commands.serve import serve
 from rocketconnect_cli.commands.up import up
@@ -23,12 +24,14 @@ app.add_typer(position.app, name="position")
 app.add_typer(dlq.app, name="dlq")
 app.add_typer(plugins.app, name="plugins")
 app.add_typer(secret.app, name="secret")
+app.add_typer(topic.app, name="topic")
 app.add_typer(worker.app, name="worker")
 app.command(name="apply")(apply)
 app.command(name="preview")(preview)
 app.command(name="verify")(verify)
 app.command(name="cluster")(cluster.cluster)
 app.command(name="up")(up)
+app.command(name="doctor")(doctor)
 app.command(
     name="serve",
     # Flags after the service's name belong to the service, --help too.

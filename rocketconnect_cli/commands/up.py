@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import httpx
 import typer
@@ -269,7 +269,7 @@ class _Instance:
         return "127.0.0.1" if self._host in ("0.0.0.0", "::") else self._host  # noqa: S104 - compared, not bound
 
     def _say_ready(self, output: Output, chosen: topology.Ports, name_server: str, supervisor: Supervisor) -> None:
-        facts = {
+        facts: dict[str, Any] = {
             "rest": f"http://{self._reachable}:{chosen.rest}",
             "metrics": f"http://{self._reachable}:{chosen.metrics}/metrics",
             "nameServer": name_server,
@@ -284,9 +284,11 @@ class _Instance:
         if output is Output.JSON:
             sys.stdout.write(json.dumps(facts) + "\n")
         else:
+            services = ", ".join(f"{name} {address.rpartition(':')[2]}" for name, address in facts["services"].items())
             sys.stdout.write(
                 "RocketConnect is ready.\n"
                 f"  REST         {facts['rest']}\n  Metrics      {facts['metrics']}\n  Name server  {name_server}\n"
+                f"  Services     ports of 127.0.0.1: {services}\n"
                 f"  Data         {facts['data']}\n  Logs         {facts['logs']}\n"
                 f"  Files        {topology.files_said(os.environ)}\nCtrl-C drains and stops everything.\n"
             )

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from rocketconnect_cli import durations
 from rocketconnect_cli.api import Api, ApiError, Exit, connector_path
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, err, table_of, with_api, without_prefix
 from rocketconnect_cli.shown import STORED
@@ -37,7 +38,7 @@ def verify(
     ] = None,
     wait: Annotated[
         float,
-        typer.Option(help="A row is different when it has been so for so many seconds and nobody changed it.", min=0.1),
+        durations.option("A row is different when it has been so for so long and nobody changed it.", "--wait", least=0.1),
     ] = 10.0,
     show: Annotated[int, typer.Option("--show", "-n", help="So many rows that differ are shown of each table.", min=0)] = 10,
     limit: Annotated[int, typer.Option(help="Comparing ends when so many rows differ.", min=1, max=1_000_000)] = 10_000,

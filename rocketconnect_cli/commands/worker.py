@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 import typer
 
+from rocketconnect_cli import durations
 from rocketconnect_cli.api import Api, ApiError, Exit, checked_name
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, err, table_of, with_api
 
@@ -33,7 +34,7 @@ def drain(
     worker: WorkerId,
     force: Annotated[bool, typer.Option("--force", help="Also when nobody else can take what it runs: that stops.")] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Until it holds nothing.")] = True,
-    timeout: Annotated[float, typer.Option(help="Seconds to wait; the drain goes on after that.")] = 600.0,
+    timeout: Annotated[float, durations.option("How long to wait; the drain goes on after that.")] = 600.0,
     url: UrlOption = URL,
     output: OutputOption = Output.TABLE,
 ) -> None:

@@ -38,7 +38,7 @@ def find_javac(environment: Mapping[str, str] = os.environ, system_javas: Path =
 def _find(name: str, what: str, package: str, environment: Mapping[str, str], system_javas: Path) -> Path:
     too_old = []
     for program in _candidates(name, environment, system_javas):
-        version = _major_version(program)
+        version = major_version(program)
         if version is not None and version >= MINIMUM_VERSION:
             return program
         too_old.append(f"{program} ({'does not run' if version is None else f'Java {version}'})")
@@ -65,7 +65,7 @@ def _named_version(program: Path) -> tuple[int, str]:
 
 
 @functools.cache
-def _major_version(program: Path) -> int | None:
+def major_version(program: Path) -> int | None:
     """Return the major version that this program reports, or None when it does not run."""
     flag = NO_PERF_DATA if program.name == "java" else f"-J{NO_PERF_DATA}"
     try:

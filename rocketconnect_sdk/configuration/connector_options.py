@@ -17,6 +17,7 @@ from rocketconnect_sdk.source import Source
 from rocketconnect_sdk.transforms import chain
 
 _SOURCE_PREFIXES = ("key.converter.", "value.converter.", "transforms.", "predicates.")
+_USER = ("rocketmq.access.key", "rocketmq.secret.key")
 _SINK_PREFIXES = (*_SOURCE_PREFIXES, "spark.")
 
 
@@ -74,6 +75,18 @@ def parse_direct(raw: Mapping[str, str]) -> tuple[Config, Config, Config]:
     if problems or source is None or sink is None:
         raise ConfigError(problems)
     return own, source.config, sink.config
+
+
+def read_reader(raw: Mapping[str, str]) -> tuple[Config, list[Problem]]:
+    """The configuration of somebody who only reads messages, as far as it can be read, and everything that is wrong with it.
+
+    It holds converters with their options, and a user of RocketMQ. A converter that is not named leaves bytes as they are.
+    """
+    user = (option for option in runtime_options.COMMON if option.key in _USER)
+    options = (*user, *(replace(option, default="bytes") for option in runtime_options.CONVERTERS))
+    named = {**{option.key: "bytes" for option in runtime_options.CONVERTERS}, **raw}
+    config, problems = _read(options, named, ("key.converter.", "value.converter."))
+    return config, [*problems, *_converter_problems(named)]
 
 
 def check_connector(raw: Mapping[str, str], resolve: Callable[[Config], Config] = lambda config: config) -> Checked:
@@ -258,7 +271,7 @@ def _reference_problems(raw: Mapping[str, str], secrets: Collection[str], taking
 
 
 def _user_problems(raw: Mapping[str, str]) -> Iterable[Problem]:
-    given = {key: bool(raw.get(key, "").strip()) for key in ("rocketmq.access.key", "rocketmq.secret.key")}
+    given = {key: bool(raw.get(key, "").strip()) for key in _USER}
     if any(given.values()) and not all(given.values()):
         missing = next(key for key, there in given.items() if not there)
         yield Problem(

@@ -13,6 +13,7 @@ from rocketconnect.deadletter.v1.deadletter_service_pb2_grpc import add_Deadlett
 from rocketconnect.executor.v1.executor_service_pb2_grpc import add_ExecutorServiceServicer_to_server
 from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceStub
 from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceStub
+from rocketconnect.topic.v1.topic_service_pb2_grpc import add_TopicServiceServicer_to_server
 
 from rocketconnect_kit.calls.channel import channel
 from rocketconnect_kit.calls.in_turn import Channels
@@ -40,6 +41,7 @@ from services.executor.inquiries.stored_positions import StoredPositions
 from services.executor.runtime.rocketmq.connect import connect
 from services.executor.service import ExecutorService
 from services.executor.settings import ExecutorSettings, parse_labels
+from services.executor.topics.service import TopicService
 from services.executor.worker.defect import end_broken
 from services.executor.worker.lifecycle import Policy
 from services.executor.worker.membership import Identity
@@ -111,6 +113,8 @@ class _Executor:
         self._dead_letters = DeadletterService(
             ConfigServiceStub(self._channels["config"]), journal, check, connect_to_rocketmq, settings.dead_letter_topics
         )
+        endpoints = _endpoints(settings)
+        self._topics = TopicService(self._fresh, endpoints, partial(connect, endpoints, "connect-topics"))
         self.service = ExecutorService(
             self._fresh,
             self._plugins,
@@ -124,6 +128,7 @@ class _Executor:
         """Let the server answer for this executor."""
         add_ExecutorServiceServicer_to_server(self.service, server)
         add_DeadletterServiceServicer_to_server(self._dead_letters, server)
+        add_TopicServiceServicer_to_server(self._topics, server)
 
     def start(self, address: str) -> None:
         """Begin to work; the executor service answers at this address."""
@@ -185,6 +190,7 @@ class _Executor:
             await self._worker.pool.close()
         await self._fresh.close()
         self._dead_letters.close()
+        self._topics.close()
         self._scratch.close()
 
     async def close_channels(self) -> None:

@@ -25,6 +25,7 @@ from services.executor.contract.answers import (
     Previewed,
     PreviewedStep,
     RowDifference,
+    ShownRecord,
     TableCompared,
     Verified,
 )
@@ -151,6 +152,7 @@ def _option(option: PluginOption) -> connectors.Option:
         aliases=option.aliases,
         minimum=option.minimum,
         maximum=option.maximum,
+        group=option.group,
     )
 
 
@@ -229,15 +231,18 @@ def _previewed_step(step: PreviewedStep) -> record_pb2.PreviewStep:
     if step.record is None:
         found.dropped = not step.problem
         return found
-    shown = step.record
-    after = found.record
-    after.value, after.has_value = shown.value or "", shown.value is not None
-    after.key, after.has_key = shown.key or "", shown.key is not None
-    after.schema, after.topic = shown.schema, shown.topic
-    after.headers.update(shown.headers)
-    if shown.time_ms is not None:
-        after.time.FromMilliseconds(shown.time_ms)
+    show(step.record, found.record)
     return found
+
+
+def show(shown: ShownRecord, found: record_pb2.ShownRecord) -> None:
+    """Put a record into its message."""
+    found.value, found.has_value = shown.value or "", shown.value is not None
+    found.key, found.has_key = shown.key or "", shown.key is not None
+    found.schema, found.topic = shown.schema, shown.topic
+    found.headers.update(shown.headers)
+    if shown.time_ms is not None:
+        found.time.FromMilliseconds(shown.time_ms)
 
 
 def verified(value: Verified) -> executor.VerifyConnectorResponse:

@@ -15,7 +15,7 @@ from rocketconnect_kit.errors import DeadlineExceeded, ServiceError, Unavailable
 from rocketconnect_kit.serving.status import decode
 from rocketconnect_kit.settings import ServiceSettings
 
-PACKAGES = ("executor", "deadletter")
+PACKAGES = ("executor", "deadletter", "topic")
 """The areas of the API that executors serve: the second part of their proto packages."""
 
 _MAXIMUM_TRIES = 3

@@ -20,6 +20,7 @@ from rocketconnect.keystore.v1 import keystore_service_pb2
 from rocketconnect.position.v1 import position_service_pb2
 from rocketconnect.record.v1 import record_pb2
 from rocketconnect.state.v1 import state_service_pb2
+from rocketconnect.topic.v1 import topic_service_pb2
 
 from services.gateway.api.rules import rules
 from services.gateway.problems import HTTP_STATUS
@@ -36,6 +37,7 @@ FILES: tuple[FileDescriptor, ...] = (
     position_service_pb2.DESCRIPTOR,
     record_pb2.DESCRIPTOR,
     state_service_pb2.DESCRIPTOR,
+    topic_service_pb2.DESCRIPTOR,
 )
 
 

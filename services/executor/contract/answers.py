@@ -98,6 +98,34 @@ class Previewed(msgspec.Struct, tag=True, frozen=True):
     trouble: str
 
 
+class PeekedRecord(msgspec.Struct, frozen=True):
+    """A record of a message; see topic/v1 TopicRecord."""
+
+    queue: str
+    offset: int
+    row: int
+    rows: int
+    stored_ms: int
+    bytes: int
+    properties: dict[str, str]
+    record: ShownRecord | None
+    problem: str = ""
+    body: str = ""
+    source: tuple[str, int, str, int, list[int]] | None = None
+    """Of RCPOS: connector uid, epoch, partition, incarnation, offset."""
+
+
+class Peeked(msgspec.Struct, tag=True, frozen=True):
+    """The answer to PeekTopic; trouble: why there are no more."""
+
+    problems: list[Problem]
+    records: list[PeekedRecord]
+    next: dict[str, int]
+    trouble: str
+    is_missing: bool = False
+    """There is no such topic."""
+
+
 class CheckedLetter(msgspec.Struct, frozen=True):
     """Why nobody could read it, empty: it becomes a record; is_dropped: it would, and transforms leave it out."""
 
@@ -166,6 +194,7 @@ class PluginOption(msgspec.Struct, frozen=True):
     aliases: list[str]
     minimum: str
     maximum: str
+    group: str = ""
 
 
 class PluginSignal(msgspec.Struct, frozen=True):

@@ -16,6 +16,7 @@ from services.executor.contract.answers import (
     CleanedUp,
     CleanUpFailed,
     LettersChecked,
+    Peeked,
     PlanFailed,
     Planned,
     PluginsFound,
@@ -184,6 +185,7 @@ Event = (
     | CleanUpFailed
     | PositionsChecked
     | Previewed
+    | Peeked
     | Verified
     | LettersChecked
     | PositionsResolved

@@ -63,6 +63,46 @@ class PreviewConnector(msgspec.Struct, tag=True, frozen=True):
     endpoints: Endpoints
 
 
+class PeekTopic(msgspec.Struct, tag=True, frozen=True):
+    """Show messages of a topic, answer and end. See PeekTopicRequest of the protos.
+
+    Attributes:
+        topic: Which.
+        config: Converters with their options, and a user of RocketMQ.
+        messages: How many at most.
+        queue: Only this one; empty: all.
+        start: Where to begin; None: the last messages.
+        seconds: How long to look.
+        endpoints: Where the brokers are.
+    """
+
+    topic: str
+    config: dict[str, str]
+    messages: int
+    queue: str
+    start: AtOffset | AtTime | AtPlaces | None
+    seconds: float
+    endpoints: Endpoints
+
+
+class AtOffset(msgspec.Struct, tag=True, frozen=True):
+    """An offset, in each queue."""
+
+    offset: int
+
+
+class AtTime(msgspec.Struct, tag=True, frozen=True):
+    """The first message that was stored at or after a time, in milliseconds since 1970 UTC."""
+
+    time_ms: int
+
+
+class AtPlaces(msgspec.Struct, tag=True, frozen=True):
+    """An offset for each queue; queues that it does not name begin with their first message."""
+
+    offsets: dict[str, int]
+
+
 class NamedConnector(msgspec.Struct, frozen=True):
     """A connector."""
 
@@ -126,6 +166,7 @@ Question = (
     | CheckPositions
     | ResolvePositions
     | PreviewConnector
+    | PeekTopic
     | VerifyConnector
     | CheckLetters
     | CleanUp

@@ -20,6 +20,7 @@ from services.executor.contract.questions import (
     CheckPositions,
     CleanUp,
     FindPlugins,
+    PeekTopic,
     PlanConnector,
     PreviewConnector,
     Question,
@@ -30,6 +31,7 @@ from services.executor.host.jobs import cleanup
 from services.executor.host.jobs import plugins as plugin_jobs
 from services.executor.host.jobs import positions as places
 from services.executor.host.jobs.letters import check_letters
+from services.executor.host.jobs.peek import peek
 from services.executor.host.jobs.preview import preview
 from services.executor.host.jobs.verification import verify
 from services.executor.host.line import Line
@@ -94,6 +96,7 @@ def _carry_out(order: Order, line: Line, tasks: Tasks) -> None:
             | CheckPositions()
             | ResolvePositions()
             | PreviewConnector()
+            | PeekTopic()
             | VerifyConnector()
             | CheckLetters()
             | CleanUp()
@@ -115,6 +118,8 @@ def _answer(order: Question, line: Line) -> None:
             line.send(places.resolve(order))
         case PreviewConnector():
             line.send(preview(order))
+        case PeekTopic():
+            line.send(peek(order))
         case VerifyConnector():
             line.send(verify(order))
         case CheckLetters():

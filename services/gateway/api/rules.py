@@ -12,6 +12,7 @@ from rocketconnect.executor.v1 import executor_service_pb2
 from rocketconnect.keystore.v1 import keystore_service_pb2
 from rocketconnect.position.v1 import position_service_pb2
 from rocketconnect.state.v1 import state_service_pb2
+from rocketconnect.topic.v1 import topic_service_pb2
 
 FILES: Sequence[FileDescriptor] = (
     config_service_pb2.DESCRIPTOR,
@@ -21,6 +22,7 @@ FILES: Sequence[FileDescriptor] = (
     cluster_service_pb2.DESCRIPTOR,
     executor_service_pb2.DESCRIPTOR,
     deadletter_service_pb2.DESCRIPTOR,
+    topic_service_pb2.DESCRIPTOR,
 )
 """The services that REST shows."""
 

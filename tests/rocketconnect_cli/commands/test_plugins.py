@@ -126,6 +126,41 @@ def test_a_plugin_that_nobody_offers_is_not_found(rest_factory: RestFactory) -> 
     assert "no executor offers a plugin nothing" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "near"), [("file_sin", "file_sink"), ("FileSnk", "file_sink"), ("drop", "drop_some"), ("SINK", "file_sink")]
+)
+def test_the_nearest_names_are_told_instead(rest_factory: RestFactory, name: str, near: str) -> None:
+    result = run("show", name, "--url", rest_factory(200, listing(SINK, FILTER)).url)
+    assert result.exit_code == 3
+    assert result.stderr == f"Error: no executor offers a plugin {name}. Did you mean {near}?\n"
+
+
+def test_options_that_others_have_as_well_stand_behind_its_own_under_headings(rest_factory: RestFactory) -> None:
+    groups = {"tasks.max": "common", "topics": "sink", "value.converter": "converters"}
+    options = [{"key": "filename"}, *({"key": key, "group": group} for key, group in groups.items())]
+    result = run("show", "file_sink", "--url", rest_factory(200, listing({**SINK, "options": options})).url)
+    words = [line.split()[0] if line.startswith(("filename", *groups)) else line for line in result.stdout.splitlines()]
+    shown = [line for line in words[words.index("filename") :] if line and not line.startswith("OPTION")]
+    headings = [
+        "Of every sink:",
+        "topics",
+        "Of every source and every sink:",
+        "value.converter",
+        "Of all of its type:",
+        "tasks.max",
+    ]
+    assert shown == ["filename", *headings]
+
+
+def test_in_a_pipe_nothing_is_cut_and_no_line_ends_with_blanks(rest_factory: RestFactory) -> None:
+    long = "word " * 200 + "end."
+    options = [{"key": "a" * 150, "documentation": long}, {"key": "short", "documentation": "Short."}]
+    result = run("show", "file_sink", "--url", rest_factory(200, listing({**SINK, "options": options})).url)
+    lines = result.stdout.splitlines()
+    assert any("a" * 150 in line and line.endswith("word end.") for line in lines)
+    assert [line for line in lines if line != line.rstrip()] == []
+
+
 def test_the_help_of_plugins_shows_its_commands() -> None:
     result = CliRunner().invoke(app, ["plugins", "--help"])
     assert result.exit_code == 0

@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -105,4 +106,13 @@ def test_a_rocketmq_that_does_not_answer_is_told_when_the_rest_is_ready(monkeypa
         for addresses, told in (("127.0.0.1:1", True), ("nowhere", True), (f"127.0.0.1:1;{there}", False)):
             result = CliRunner().invoke(app, ["up", "--data", str(tmp_path), "--namesrv", addresses, "--rest-port", "0"])
             assert "RocketConnect is ready." in result.stdout
+            ports_told = re.search(r"Services     ports of 127.0.0.1: (.*)", result.stdout)
+            assert ports_told is not None
+            assert [re.sub(r" \d+$", "", each) for each in ports_told[1].split(", ")] == [
+                "config",
+                "position",
+                "state",
+                "cluster",
+                "executor-1",
+            ]
             assert (f"No RocketMQ answers at {addresses} yet; connectors say WAITING until one does." in result.stderr) is told

@@ -568,6 +568,7 @@ class Option(_message.Message):
     ALIASES_FIELD_NUMBER: _builtins.int
     MINIMUM_FIELD_NUMBER: _builtins.int
     MAXIMUM_FIELD_NUMBER: _builtins.int
+    GROUP_FIELD_NUMBER: _builtins.int
     key: _builtins.str
     """The key in a configuration."""
     type: _builtins.str
@@ -584,6 +585,10 @@ class Option(_message.Message):
     """The least value, as it is written in a configuration. Empty: no limit of its own."""
     maximum: _builtins.str
     """The greatest value, as it is written in a configuration. Empty: no limit of its own."""
+    group: _builtins.str
+    """Who else has it. Empty: it is the plugin's own. "source", "sink": every source, every sink. "converters": what has converters.
+    "common": every plugin of its type.
+    """
     @_builtins.property
     def choices(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The values that are allowed, when they are few."""
@@ -605,10 +610,11 @@ class Option(_message.Message):
         aliases: _abc.Iterable[_builtins.str] | None = ...,
         minimum: _builtins.str = ...,
         maximum: _builtins.str = ...,
+        group: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["aliases", b"aliases", "choices", b"choices", "default_value", b"default_value", "documentation", b"documentation", "key", b"key", "maximum", b"maximum", "minimum", b"minimum", "required", b"required", "secret", b"secret", "type", b"type"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["aliases", b"aliases", "choices", b"choices", "default_value", b"default_value", "documentation", b"documentation", "group", b"group", "key", b"key", "maximum", b"maximum", "minimum", b"minimum", "required", b"required", "secret", b"secret", "type", b"type"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

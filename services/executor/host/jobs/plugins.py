@@ -6,6 +6,7 @@ Each answer comes from a process that was made for it: whatever the plugin's cod
 import traceback
 from collections.abc import Iterable, Mapping
 
+from rocketconnect_sdk.configuration import runtime_options
 from rocketconnect_sdk.configuration.connector_options import (
     Checked,
     check_connector,
@@ -78,6 +79,7 @@ def find_plugins() -> answers.PluginsFound:
 
 def described(info: PluginInfo, options: Iterable[Option]) -> answers.Plugin:
     """What is told of a plugin, with these of its options."""
+    groups = _groups(info)
     return answers.Plugin(
         name=info.name,
         aliases=list(info.aliases),
@@ -86,7 +88,7 @@ def described(info: PluginInfo, options: Iterable[Option]) -> answers.Plugin:
         version=info.package.version,
         summary=info.summary,
         documentation=info.documentation,
-        options=[_option(option) for option in options],
+        options=[_option(option, groups.get(option.key, "common")) for option in options],
         guarantee=info.guarantee,
         engines=list(info.engines),
         signals=[
@@ -95,6 +97,18 @@ def described(info: PluginInfo, options: Iterable[Option]) -> answers.Plugin:
         ],
         needs=info.needs,
     )
+
+
+def _groups(info: PluginInfo) -> dict[str, str]:
+    """By key whose its options are, as connector/v1 Option says it; those that are not here are common."""
+    if info.type is PluginType.DIRECT:
+        # It has none beside these.
+        return dict.fromkeys((option.key for option in direct_options()), "")
+    runtime = {PluginType.SOURCE: ("source", runtime_options.SOURCE), PluginType.SINK: ("sink", runtime_options.SINK)}
+    group, options = runtime.get(info.type, ("", ()))
+    others = dict.fromkeys((option.key for option in options), group)
+    others |= dict.fromkeys((option.key for option in runtime_options.CONVERTERS), "converters")
+    return others | dict.fromkeys((option.key for option in info.options), "")
 
 
 def _plan(config: Mapping[str, str], positions: Mapping[str, GivenPosition]) -> tuple[Plan, int]:
@@ -136,7 +150,7 @@ def _all_options(info: PluginInfo) -> tuple[Option, ...]:
     return source_options(plugin) if isinstance(plugin, Source) else sink_options(plugin)
 
 
-def _option(option: Option) -> answers.PluginOption:
+def _option(option: Option, group: str = "") -> answers.PluginOption:
     minimum, maximum = option.limits
     return answers.PluginOption(
         key=option.key,
@@ -149,4 +163,5 @@ def _option(option: Option) -> answers.PluginOption:
         aliases=list(option.aliases),
         minimum=minimum,
         maximum=maximum,
+        group=group,
     )

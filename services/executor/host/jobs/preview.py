@@ -4,7 +4,6 @@ Runs in a process of its own, which ends with the answer.
 """
 
 import base64
-import json
 import time
 import traceback
 from collections import Counter
@@ -17,12 +16,10 @@ from rocketconnect_sdk.configuration.connector_options import check_connector, p
 from rocketconnect_sdk.configuration.runtime_options import CLASS, SOURCE_CLASS
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.converters.arrow import ArrowConverter
-from rocketconnect_sdk.converters.json.schema import to_json
-from rocketconnect_sdk.errors import ConnectorError, RecordError, RetriableError, SystemAway
+from rocketconnect_sdk.errors import ConnectorError, RetriableError, SystemAway
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.plugins.loader import DIRECT, find
-from rocketconnect_sdk.record import NO_HEADERS, Rejected, SinkBatch, SourceBatch
-from rocketconnect_sdk.schema import Schema
+from rocketconnect_sdk.record import NO_HEADERS, Rejected, SourceBatch
 from rocketconnect_sdk.source import Source
 from rocketconnect_sdk.transforms.base import Record, in_order
 from rocketconnect_sdk.transforms.chain import Chain, make
@@ -32,6 +29,7 @@ from rocketmq_remoting.protocol.properties import decode_properties
 from services.executor.contract import answers, questions
 from services.executor.host.jobs.plugins import TASKS
 from services.executor.host.jobs.previewed import Seen, trace
+from services.executor.host.jobs.shown import of_sink, shown, text_of
 from services.executor.runtime.errors.failure import written
 from services.executor.runtime.errors.policy import ErrorPolicy
 from services.executor.runtime.rocketmq.connect import connect, with_user_of
@@ -41,9 +39,6 @@ from services.executor.runtime.sink.decode.decoders import decoder
 from services.executor.runtime.sink.decode.part import Wanted
 from services.executor.runtime.surroundings import converters_of
 from services.executor.secrets.resolving import hide, hide_problem, resolve, resolve_known
-
-_LONGEST = 10_000
-"""Characters of a value that are shown."""
 
 _PAUSE = 0.05
 
@@ -139,10 +134,10 @@ class _Preview:
         client = self._held.enter_context(connect(with_user_of(config, self._order.endpoints), "rocketconnect_preview"))
         topics = self._held.enter_context(closing(RocketMQTopics(client)))
         reader = _Reader(config, plugin)
-        shown = (
+        found = (
             record for batch in self._newest(topics, config["topics"]) for record in reader.read(batch, chain, self._order.records)
         )
-        return list(islice(shown, self._order.records))
+        return list(islice(found, self._order.records))
 
     def _newest(self, topics: RocketMQTopics, names: Iterable[str]) -> Iterator[DecodedBatch]:
         """The last messages of each queue in turn, in the order in which they stand there."""
@@ -199,7 +194,7 @@ class _Writer:
         if self._value.by_topic:
             # With an id before it, which is no text.
             return f"{len(body)} bytes, base64:{base64.b64encode(body).decode()}"
-        return body if isinstance(self._value, ArrowConverter) else _text_of(body)
+        return body if isinstance(self._value, ArrowConverter) else text_of(body)
 
 
 class _Reader:
@@ -213,7 +208,7 @@ class _Reader:
     def read(self, batch: DecodedBatch, chain: Chain, most: int) -> Iterator[answers.PreviewedRecord]:
         """Its first records: one of each message, or the rows of a packed one."""
         parts = self._decoder.decode(batch, None, batch.offsets[0], {}, time.monotonic(), {})
-        records = list(islice((pair for part in parts for pair in _of_sink(part.records)), most))
+        records = list(islice((pair for part in parts for pair in of_sink(part.records)), most))
         bad = {(each.offset, each.row or 0): each.failure.message for part in parts for each in part.bad}
         seen = _traced(chain, [(index, record) for index, (_, record) in enumerate(records)])
         steps = {place: [Seen("read", self._value.name, record), *seen[index]] for index, (place, record) in enumerate(records)}
@@ -230,59 +225,9 @@ class _Reader:
 def _whole(batch: DecodedBatch, index: int) -> Record:
     """A message as it is."""
     properties = decode_properties(batch.raw_properties[index])
-    body = _text_of(batch.bodies[index])
+    body = text_of(batch.bodies[index])
     return Record(body, None, properties.get("KEYS"), None, batch.queue.topic, batch.store_timestamps_ms[index], properties)
 
 
-def _of_sink(batch: SinkBatch) -> Iterator[tuple[tuple[int, int], Record]]:
-    """Each record with the offset of its message, and its number in it."""
-    for index, offset in enumerate(batch.offsets):
-        yield (
-            (offset, 0 if batch.rows is None else batch.rows[index]),
-            Record(
-                batch.values[index],
-                batch.schema,
-                None if batch.keys is None else batch.keys[index],
-                None,
-                batch.topic,
-                None if batch.timestamps_ms is None else batch.timestamps_ms[index],
-                NO_HEADERS if batch.headers is None else batch.headers[index],
-            ),
-        )
-
-
 def _step(seen: Seen) -> answers.PreviewedStep:
-    return answers.PreviewedStep(seen.step, seen.plugin, None if seen.record is None else _shown(seen.record), hide(seen.problem))
-
-
-def _shown(record: Record) -> answers.ShownRecord:
-    return answers.ShownRecord(
-        value=None if record.value is None else _written(record.value),
-        schema=_schema(record.schema),
-        key=None if record.key is None else _written(record.key),
-        topic=record.topic,
-        time_ms=record.timestamp_ms,
-        headers=dict(record.headers),
-    )
-
-
-def _schema(schema: Schema | None) -> str:
-    try:
-        return "" if schema is None else json.dumps(to_json(schema), ensure_ascii=False)[:_LONGEST]
-    except (RecordError, TypeError, ValueError):
-        return str(schema)[:_LONGEST]
-
-
-def _text_of(body: bytes) -> str:
-    try:
-        return body.decode()
-    except UnicodeDecodeError:
-        return f"base64:{base64.b64encode(body).decode()}"
-
-
-def _written(value: object) -> str:
-    """As people read it."""
-    if isinstance(value, bytes):
-        return _text_of(value)[:_LONGEST]
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return hide(text[:_LONGEST])
+    return answers.PreviewedStep(seen.step, seen.plugin, None if seen.record is None else shown(seen.record), hide(seen.problem))

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from rocketconnect_cli import durations
 from rocketconnect_cli.api import Api, ApiError, Exit, connector_path
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, err, with_api
 from rocketconnect_cli.shown import CONNECTOR, STORED, Name, bring_back, changed_or_same, offset_alone, show_connector, wanted_state
@@ -28,7 +29,7 @@ def rollback(
             help="Also go back to where the connector was when that revision ended: what was moved since is moved again.",
         ),
     ] = False,
-    timeout: Annotated[float, typer.Option(help="With --with-positions: seconds for its tasks to stop.")] = 60.0,
+    timeout: Annotated[float, durations.option("With --with-positions: how long its tasks may take to stop.")] = 60.0,
     reason: ReasonOption = "",
     etag: EtagOption = "",
     url: UrlOption = URL,

@@ -1,0 +1,1 @@
+"""Commands of `rocketconnect connector ...` that have a file of their own."""

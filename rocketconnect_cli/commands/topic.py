@@ -1,0 +1,251 @@
+"""The commands `rocketconnect topic ...`: what topics there are, what is in them, and new ones."""
+
+import json
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import typer
+
+from rocketconnect_cli import durations
+from rocketconnect_cli.api import Api, ApiError, Exit, checked_name
+from rocketconnect_cli.documents import configuration
+from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, table_of, with_api
+from rocketconnect_cli.shown import local_time
+from rocketconnect_cli.signed import author
+
+app = typer.Typer(no_args_is_help=True, help="List topics, look at their messages, create some.")
+
+Topic = Annotated[str, typer.Argument(help="The name of the topic.")]
+ConverterOption = Annotated[
+    str,
+    typer.Option(
+        "--converter",
+        "-c",
+        help="How values are read: json, string, avro, protobuf, ... Without it: text, or base64 where it is none.",
+    ),
+]
+KeyConverterOption = Annotated[str, typer.Option("--key-converter", help="How keys are read. Without it: as values without one.")]
+PairsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        "-s",
+        help="KEY=VALUE, as in the configuration of a sink: value.converter.OPTION, key.converter.OPTION, rocketmq.access.key; "
+        "again for more. Secrets are references.",
+    ),
+]
+QueueOption = Annotated[str, typer.Option("--queue", "-q", help="Only this queue: its number, or BROKER/NUMBER. Default: all.")]
+OffsetOption = Annotated[int | None, typer.Option("--offset", help="Begin with the message of this offset, in each queue.", min=0)]
+SinceOption = Annotated[
+    str,
+    typer.Option(
+        "--since", metavar="TIME", help="Begin with what was stored at this time, 2026-01-31T10:00:00Z, or so long ago: 10m."
+    ),
+]
+PropertiesOption = Annotated[bool, typer.Option("--properties", help="Show all properties of each message, RocketMQ's own too.")]
+MOST = 100
+FOLLOW_SECONDS = 1.0
+_PEEKED = {"problems": [{}], "records": [{"queue": "", "offset": ""}]}
+_OWN_PROPERTIES = re.compile(r"[A-Z0-9_]+|connect\.timestamp|connect-.*")
+"""Those that are shown another way, or are RocketMQ's."""
+_OF_BROKER = "MQ-SYS-"
+"""Begins the headers that say what RocketMQ's own properties say."""
+
+
+@app.command(name="list")
+@with_api
+def list_topics(
+    every: Annotated[
+        bool, typer.Option("--all", help="Also those that RocketMQ and RocketConnect made for themselves, and for consumer groups.")
+    ] = False,
+    url: UrlOption = URL,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """List topics with their queues and how many messages they hold."""
+    query = {"internal": "true"} if every else {}
+    with api(url) as client:
+        rows = list(client.pages("/v1/topics", "topics", {"name": ""}, query=query))
+
+    def cells(row: Mapping[str, Any]) -> tuple[object, ...]:
+        queues = row.get("queues", [])
+        if row.get("trouble"):
+            return row["name"], "-", "-", row["trouble"]
+        brokers = sorted({queue["queue"].rsplit("/", 2)[1] for queue in queues})
+        messages = sum(int(queue.get("latest", 0)) - int(queue.get("earliest", 0)) for queue in queues)
+        return row["name"], len(queues), messages, ", ".join(brokers)
+
+    emit(output, {"topics": rows}, lambda: table_of(("TOPIC", "QUEUES", "MESSAGES", "BROKERS"), map(cells, rows)))
+
+
+@app.command()
+@with_api
+def create(
+    topic: Topic,
+    queues: Annotated[int, typer.Option("--queues", help="How many, on each broker.", min=1, max=1024)] = 8,
+    batch: Annotated[
+        bool, typer.Option("--batch", help="A batch topic: many times faster, and read by RocketMQ's clients since 5.0 alone.")
+    ] = False,
+    url: UrlOption = URL,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Create a topic. Exit code 4 when there is another one of this name, with other queues or of another type."""
+    body = {"queues": queues, "batch": batch, "author": author()}
+    with api(url) as client:
+        answer = client.request("PUT", _path(topic), body=body, like={"topic": {"name": ""}, "existed": False})
+    made = answer["topic"]
+    done = "is there already, with" if answer["existed"] else "created with"
+    emit(output, answer, lambda: f"{made['name']} {done} {len(made.get('queues', []))} queues")
+
+
+@app.command()
+@with_api
+def peek(
+    topic: Topic,
+    messages: Annotated[int, typer.Option("--messages", "-n", help="So many messages.", min=1, max=MOST)] = 10,
+    converter: ConverterOption = "",
+    key_converter: KeyConverterOption = "",
+    pairs: PairsOption = None,
+    queue: QueueOption = "",
+    offset: OffsetOption = None,
+    since: SinceOption = "",
+    properties: PropertiesOption = False,
+    url: UrlOption = URL,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show messages of a topic: the last ones, or those from an offset or a time on. No position moves."""
+    asked = {**_asked(converter, key_converter, pairs or [], queue), **_start(offset, since), "messages": messages}
+    with api(url) as client:
+        answer = _peek(client, topic, asked)
+    emit(output, answer, lambda: list(_lines(answer["records"], all_properties=properties)) or ["There are no messages to show."])
+    _check_trouble(answer)
+
+
+@app.command()
+@with_api
+def tail(
+    topic: Topic,
+    messages: Annotated[int, typer.Option("--messages", "-n", help="So many of the last messages first.", min=1, max=MOST)] = 10,
+    converter: ConverterOption = "",
+    key_converter: KeyConverterOption = "",
+    pairs: PairsOption = None,
+    queue: QueueOption = "",
+    offset: OffsetOption = None,
+    since: SinceOption = "",
+    properties: PropertiesOption = False,
+    url: UrlOption = URL,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show the last messages of a topic, or those from an offset or a time on, and go on with what comes, until Ctrl-C.
+
+    With -o json each record is a line.
+    """
+    asked = _asked(converter, key_converter, pairs or [], queue)
+    start = _start(offset, since)
+    with api(url) as client:
+        answer = _peek(client, topic, {**asked, **start, "messages": MOST if start else messages})
+        try:
+            while True:
+                _print(answer["records"], output, all_properties=properties)
+                _check_trouble(answer)
+                # What is full may have more behind it already.
+                if len(answer["records"]) < MOST:
+                    time.sleep(FOLLOW_SECONDS)
+                answer = _peek(client, topic, {**asked, "places": answer["next"], "messages": MOST})
+        except KeyboardInterrupt:
+            raise typer.Exit(int(Exit.OK)) from None
+
+
+def _path(topic: str) -> str:
+    return f"/v1/topics/{quote(checked_name(topic, 'a topic'), safe='')}"
+
+
+def _asked(converter: str, key_converter: str, pairs: Sequence[str], queue: str) -> dict[str, Any]:
+    config = configuration.changed({}, pairs, [])
+    config |= {key: name for key, name in (("value.converter", converter), ("key.converter", key_converter)) if name}
+    return {"config": config, "queue": queue}
+
+
+def _start(offset: int | None, since: str) -> dict[str, Any]:
+    """Where to begin, as the request says it; nothing: with the last messages.
+
+    Raises:
+        ApiError: WRONG, when it can't be read, or both are given.
+    """
+    if offset is not None and since:
+        raise ApiError(Exit.WRONG, {"detail": "--offset and --since are two places to begin: give one of them"})
+    if offset is not None:
+        return {"offset": offset}
+    return {"since": moment(since, datetime.now(UTC)).isoformat()} if since else {}
+
+
+def moment(text: str, now: datetime) -> datetime:
+    """The time that a text names: 2026-01-31T10:00:00Z, or so long before now: 10m. Without a zone it is UTC.
+
+    Raises:
+        ApiError: WRONG, when it names none.
+    """
+    ago = durations.seconds(text)
+    try:
+        if ago is not None:
+            return now - timedelta(seconds=ago)
+        named = datetime.fromisoformat(text)
+    except (ValueError, OverflowError):
+        detail = f"--since {text!r} is no time: write 2026-01-31T10:00:00Z, or how long ago, such as 10m, 2h or 1d"
+        raise ApiError(Exit.WRONG, {"detail": detail}) from None
+    return named if named.tzinfo else named.replace(tzinfo=UTC)
+
+
+def _peek(client: Api, topic: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    answer = client.request("POST", f"{_path(topic)}:peek", body=body, like=_PEEKED)
+    if answer["problems"]:
+        raise ApiError(Exit.WRONG, {"detail": "nothing can be shown", "problems": answer["problems"]})
+    return answer
+
+
+def _check_trouble(answer: Mapping[str, Any]) -> None:
+    if answer.get("trouble"):
+        raise ApiError(Exit.FAILED, {"detail": f"there are no more: {answer['trouble']}"})
+
+
+def _print(records: Sequence[Mapping[str, Any]], output: Output, *, all_properties: bool) -> None:
+    for record in records:
+        emit(output, record, lambda record=record: list(_lines([record], all_properties=all_properties)))  # type: ignore[misc]
+
+
+def _lines(records: Sequence[Mapping[str, Any]], *, all_properties: bool) -> Iterator[str]:
+    """What people see: a line about each message, and below it what is in it."""
+    for record in records:
+        yield _head(record)
+        if record.get("problem"):
+            yield f"  can't be read: {record['problem']}"
+            yield f"  {record.get('body', '')}"
+        else:
+            shown = record.get("record", {})
+            yield f"  {shown.get('value', '')}" if shown.get("hasValue") else "  (no value: a tombstone)"
+        named = record.get("properties", {})
+        for name, value in sorted(named.items()):
+            if all_properties:
+                yield f"  property {name}: {value}"
+            elif not _OWN_PROPERTIES.fullmatch(name):
+                yield f"  {name}: {value}"
+        if not all_properties:
+            headers = sorted(record.get("record", {}).get("headers", {}).items())
+            yield from (f"  header {name}: {value}" for name, value in headers if not name.startswith(_OF_BROKER))
+        if source := record.get("source"):
+            place = f"{source.get('partition', '')} {source.get('offset', '')}, epoch {source.get('epoch', 0)}"
+            yield f"  from connector {source.get('connectorUid', '')}: {place}"
+
+
+def _head(record: Mapping[str, Any]) -> str:
+    shown = record.get("record", {})
+    rows = int(record.get("rows", 0))
+    row = f" row {int(record.get('row', 0)) + 1} of {rows}" if rows else ""
+    key = f"  key {json.dumps(shown['key'], ensure_ascii=False)}" if shown.get("hasKey") else ""
+    tags = record.get("properties", {}).get("TAGS", "")
+    tag = f"  tag {tags}" if tags else ""
+    size = int(record.get("bytes", 0))
+    return f"{record['queue']} {record['offset']}{row}  {local_time(record.get('storeTime', ''))}  {size} bytes{key}{tag}"

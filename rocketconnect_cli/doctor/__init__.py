@@ -1,0 +1,1 @@
+"""`rocketconnect doctor`: whether this machine can run what `rocketconnect up` starts."""

@@ -1,0 +1,1 @@
+"""The topic service: what topics there are, what is in them, and new ones."""

@@ -1,0 +1,210 @@
+"""The RPCs of the topic service: look at the brokers in a thread, let a fresh host read messages, convert the answer."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import TypeVar
+
+from rocketconnect.topic.v1 import topic_service_pb2 as pb
+from rocketconnect.topic.v1.topic_service_pb2_grpc import TopicServiceServicer
+
+import rocketmq_remoting.errors as rocketmq
+from rocketconnect_kit.errors import AlreadyExists, FailedPrecondition, FieldProblem, InvalidArgument, NotFound, Unavailable
+from rocketconnect_kit.logs import get_logger
+from rocketconnect_kit.pages import decode_token, encode_token, page_size
+from rocketconnect_kit.serving.caller import caller
+from rocketconnect_kit.serving.interception import ServicerContext
+from rocketconnect_sdk.errors import ConnectorError
+from rocketmq_remoting.client import Client
+from rocketmq_remoting.model import TopicConfig
+from rocketmq_remoting.topics import check_topic_name
+from services.executor.contract.answers import Peeked
+from services.executor.contract.endpoints import Endpoints
+from services.executor.contract.questions import PeekTopic
+from services.executor.hosts.fresh import FreshHosts, PluginCrashed, PluginLate
+from services.executor.runtime.rocketmq.topic_reader import RocketMQTopics
+from services.executor.topics import wire
+from services.executor.topics.internal import is_internal
+
+T = TypeVar("T")
+
+_SECONDS = 10.0
+"""How long one request may look, when its caller gave no deadline."""
+_MARGIN_SECONDS = 0.5
+_OF_PAGE = 0.4
+"""The part of its time after which a page of topics ends: brokers are asked for each queue."""
+_OF_PEEK = 0.7
+"""The part of its time in which messages are read; the rest is for starting and ending."""
+_USUAL_MESSAGES, _MOST_MESSAGES = 10, 100
+_USUAL_QUEUES, _MOST_QUEUES = 8, 1024
+_THREADS = 2
+_SCOPE = "topics"
+
+_log = get_logger(__name__)
+
+
+class TopicService(TopicServiceServicer):
+    """See topic_service.proto for what each RPC promises.
+
+    Args:
+        fresh: Where messages are converted.
+        endpoints: Where the brokers are.
+        connect: Opens a client of RocketMQ; called once, in a thread.
+    """
+
+    def __init__(self, fresh: FreshHosts, endpoints: Endpoints, connect: Callable[[], Client]) -> None:
+        self._fresh = fresh
+        self._endpoints = endpoints
+        self._connect = connect
+        self._client: Client | None = None
+        self._connecting = threading.Lock()
+        # Invariant 7: further requests wait for their turn.
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="topics")
+
+    def close(self) -> None:
+        """End what is under way; no request may follow."""
+        if self._client is not None:
+            self._client.close()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def ListTopics(self, request: pb.ListTopicsRequest, context: ServicerContext) -> pb.ListTopicsResponse:
+        """See the proto."""
+        size = page_size(request.page_size)
+        after = decode_token(_SCOPE, request.page_token)
+        until = time.monotonic() + _seconds(context) * _OF_PAGE
+
+        def look(client: Client) -> pb.ListTopicsResponse:
+            names = [name for name in client.topics() if after is None or name > after]
+            answer = pb.ListTopicsResponse()
+            for number, name in enumerate(names, start=1):
+                topic = _described(client, name)
+                if request.internal or not topic.internal:
+                    answer.topics.append(topic)
+                if number < len(names) and (len(answer.topics) >= size or time.monotonic() > until):
+                    answer.next_page_token = encode_token(_SCOPE, name)
+                    break
+            return answer
+
+        return await self._ask(look)
+
+    async def EnsureTopic(self, request: pb.EnsureTopicRequest, context: ServicerContext) -> pb.EnsureTopicResponse:
+        """See the proto."""
+        _check(request)
+        wanted = "batch" if request.batch else "normal"
+
+        def ensure(client: Client) -> pb.EnsureTopicResponse:
+            existed = client.topic_exists(request.name) or client.topic_on_broker(request.name)
+            if existed:
+                _compare(client.topic_config(request.name), request.queues, wanted)
+            else:
+                # One that somebody else creates now is left as it is.
+                client.create_topic(request.name, queues=request.queues or _USUAL_QUEUES, topic_type=wanted, keep=True)
+            return pb.EnsureTopicResponse(topic=_described(client, request.name), existed=existed)
+
+        answer = await self._ask(ensure)
+        if not answer.existed:
+            _log.info("topic created", topic=request.name, author=caller(context).named(request.author))
+        return answer
+
+    async def PeekTopic(self, request: pb.PeekTopicRequest, context: ServicerContext) -> pb.PeekTopicResponse:
+        """See the proto."""
+        messages = request.messages or _USUAL_MESSAGES
+        if not 0 < messages <= _MOST_MESSAGES:
+            fix = "ask again for more, from where the answer ended"
+            raise _invalid("messages", str(messages), f"is not from 1 to {_MOST_MESSAGES}", fix)
+        seconds = _seconds(context)
+        order = PeekTopic(
+            request.topic,
+            dict(request.config),
+            messages,
+            request.queue,
+            wire.start(request),
+            seconds * _OF_PEEK,
+            self._endpoints,
+        )
+        try:
+            answer = await self._fresh.ask(order, seconds, f"{request.topic} (peek)")
+        except (PluginLate, PluginCrashed) as error:
+            answer = Peeked([], [], {}, str(error))
+        if not isinstance(answer, Peeked):
+            answer = Peeked([], [], {}, "the host process answered another question")
+        if answer.is_missing:
+            message = f"there is no topic {request.topic!r}; `rocketconnect topic list` shows those there are"
+            raise NotFound("TOPIC_NOT_FOUND", message, topic=request.topic)
+        return wire.peeked(answer)
+
+    async def _ask(self, look: Callable[[Client], T]) -> T:
+        """Return what the brokers say.
+
+        Raises:
+            Unavailable: ROCKETMQ_AWAY.
+            FailedPrecondition: ROCKETMQ_REFUSES.
+        """
+
+        def work() -> T:
+            with self._connecting:
+                if self._client is None:
+                    self._client = self._connect()
+            return look(self._client)
+
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        except rocketmq.RetriableError as error:
+            raise Unavailable("ROCKETMQ_AWAY", f"RocketMQ does not answer: {error}; try again in a moment") from error
+        except (ConnectorError, rocketmq.RocketMQError) as error:
+            raise FailedPrecondition("ROCKETMQ_REFUSES", str(error)) from error
+
+
+def _described(client: Client, name: str) -> pb.Topic:
+    """Return a topic with its queues, or with the reason why they are not known: that of one topic hides no other.
+
+    Raises:
+        RetriableError: no name server answers.
+    """
+    try:
+        brokers = client.route(name).brokers
+    except rocketmq.TopicNotFound as error:
+        # Deleted since the names were told.
+        return wire.topic(name, {}, internal=is_internal(name), trouble=str(error))
+    internal = is_internal(name, {part for broker in brokers for part in (broker.name, broker.cluster)})
+    try:
+        with closing(RocketMQTopics(client)) as topics:
+            return wire.topic(name, {queue: topics.ends(queue) for queue in topics.queues(name)}, internal=internal)
+    except ConnectorError as error:
+        return wire.topic(name, {}, internal=internal, trouble=str(error))
+
+
+def _compare(topic: TopicConfig, queues: int, wanted: str) -> None:
+    """Raise AlreadyExists: TOPIC_DIFFERS, unless a topic is as it is wanted."""
+    if (queues and topic.write_queues != queues) or topic.topic_type != wanted:
+        is_there = f"with {topic.write_queues} queues on a broker, a {topic.topic_type} topic"
+        message = f"topic {topic.topic!r} is there already, {is_there}; it was left as it is"
+        raise AlreadyExists("TOPIC_DIFFERS", message, topic=topic.topic)
+
+
+def _check(request: pb.EnsureTopicRequest) -> None:
+    problems = []
+    try:
+        check_topic_name(request.name)
+    except rocketmq.InvalidRequest as error:
+        problems.append(FieldProblem("name", request.name[:200], "is no name of a topic", str(error)))
+    if is_internal(request.name):
+        reason = "is a name that RocketMQ or RocketConnect uses itself"
+        problems.append(FieldProblem("name", request.name[:200], reason, "choose another"))
+    if not 0 <= request.queues <= _MOST_QUEUES:
+        problems.append(FieldProblem("queues", str(request.queues), f"is not from 1 to {_MOST_QUEUES}", "choose a number of them"))
+    if problems:
+        raise InvalidArgument("TOPIC_INVALID", ". ".join(map(str, problems)), problems)
+
+
+def _invalid(field: str, value: str, reason: str, fix: str) -> InvalidArgument:
+    problem = FieldProblem(field, value, reason, fix)
+    return InvalidArgument("TOPIC_INVALID", str(problem), [problem])
+
+
+def _seconds(context: ServicerContext) -> float:
+    left = context.time_remaining()
+    return _SECONDS if left is None else min(_SECONDS, max(0.1, left - _MARGIN_SECONDS))

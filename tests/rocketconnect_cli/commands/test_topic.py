@@ -1,0 +1,124 @@
+"""`rocketconnect topic`: what it asks, and what people see."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from typer.testing import CliRunner
+
+from rocketconnect_cli.api import ApiError
+from rocketconnect_cli.commands.root import app
+from rocketconnect_cli.commands.topic import moment
+from tests.rocketconnect_cli.conftest import RestFactory
+
+_RECORD = {
+    "queue": "orders/broker-a/0",
+    "offset": "17",
+    "storeTime": "2026-01-01T10:00:00Z",
+    "bytes": "9",
+    "properties": {"KEYS": "k", "TAGS": "t", "connect-ext-h": "1", "theirs": "x", "RCPOS": "uid-1|3|p|0|17"},
+    "record": {
+        "value": '{"id": 1}',
+        "hasValue": True,
+        "key": "k",
+        "hasKey": True,
+        "headers": {"h": "1", "MQ-SYS-TRACE_ON": "true"},
+    },
+    "source": {"connectorUid": "uid-1", "epoch": "3", "partition": "orders.csv", "offset": "[17]"},
+}
+_BAD = {"queue": "orders/broker-a/1", "offset": "4", "problem": "is not valid JSON", "body": "no json"}
+_PACKED = {"queue": "orders/broker-a/1", "offset": "5", "row": 2, "rows": 9, "record": {}}
+_ANSWER = {"problems": [], "records": [_RECORD, _BAD, _PACKED], "next": {"offsets": {}}}
+
+
+def run(*words: str) -> tuple[int, str, str]:
+    answer = CliRunner().invoke(app, ["topic", *words])
+    return answer.exit_code, answer.stdout, answer.stderr
+
+
+def test_messages_are_shown_with_all_that_is_known_of_them(rest_factory: RestFactory) -> None:
+    rest = rest_factory(200, _ANSWER)
+    code, out, _ = run("peek", "orders", "-c", "json", "-s", "value.converter.schemas.enable=false", "-n", "3", "--url", rest.url)
+    assert code == 0
+    assert rest.asked == ["POST /v1/topics/orders:peek"]
+    config = {"value.converter.schemas.enable": "false", "value.converter": "json"}
+    assert json.loads(rest.sent[0]) == {"config": config, "queue": "", "messages": 3}
+    first, second, third = out.split("orders/broker-a/")[1:]
+    for part in (
+        "0 17",
+        "9 bytes",
+        'key "k"',
+        "tag t",
+        '{"id": 1}',
+        "header h: 1",
+        "theirs: x",
+        "connector uid-1: orders.csv [17], epoch 3",
+    ):
+        assert part in first, first
+    assert "RCPOS" not in first
+    assert "MQ-SYS" not in first
+    assert "1 4" in second
+    assert "can't be read: is not valid JSON\n  no json" in second
+    assert "row 3 of 9" in third
+    assert "tombstone" in third
+    assert "property RCPOS: uid-1|3|p|0|17" in run("peek", "orders", "--properties", "--url", rest.url)[1]
+    assert json.loads(run("peek", "orders", "-o", "json", "--url", rest.url)[1])["records"][0]["offset"] == "17"
+
+
+def test_where_to_begin_is_an_offset_or_a_time(rest_factory: RestFactory) -> None:
+    rest = rest_factory(200, _ANSWER)
+    assert run("peek", "o/x", "--offset", "5", "-q", "3", "--url", rest.url)[0] == 0
+    assert rest.asked == ["POST /v1/topics/o%2Fx:peek"]
+    assert json.loads(rest.sent[0]) == {"config": {}, "queue": "3", "offset": 5, "messages": 10}
+    assert run("peek", "o", "--since", "2026-01-01T10:00:00+01:00", "--url", rest.url)[0] == 0
+    assert json.loads(rest.sent[1])["since"] == "2026-01-01T10:00:00+01:00"
+    code, _, err = run("peek", "o", "--since", "1h", "--offset", "5", "--url", rest.url)
+    assert code == 2
+    assert "two places" in err
+
+
+def test_a_time_is_a_moment_or_so_long_ago() -> None:
+    now = datetime(2026, 1, 2, tzinfo=UTC)
+    assert moment("90m", now) == now - timedelta(minutes=90)
+    assert moment("2026-01-01", now) == now - timedelta(days=1)
+    for wrong in ("soon", "99999999999d"):
+        with pytest.raises(ApiError, match="--since"):
+            moment(wrong, now)
+
+
+def test_what_is_wrong_with_the_converters_is_told_and_what_went_wrong_ends_with_1(rest_factory: RestFactory) -> None:
+    problem = {"key": "value.converter", "value": "jsn", "reason": "is not a converter", "fix": "Use json."}
+    rest = rest_factory(200, {"problems": [problem], "records": []})
+    code, _, err = run("peek", "orders", "-c", "jsn", "--url", rest.url)
+    assert code == 2
+    assert "Use json." in err
+    rest = rest_factory(200, {"problems": [], "records": [], "trouble": "the broker is away"})
+    code, _, err = run("peek", "orders", "--url", rest.url)
+    assert code == 1
+    assert "the broker is away" in err
+
+
+def test_topics_are_listed_with_their_queues_and_messages(rest_factory: RestFactory) -> None:
+    queues = [
+        {"queue": "orders/broker-a/0", "earliest": "5", "latest": "10"},
+        {"queue": "orders/broker-b/0", "latest": "2"},
+    ]
+    topics = [{"name": "orders", "queues": queues}, {"name": "locked", "trouble": "can't be read"}]
+    rest = rest_factory(200, {"topics": topics, "nextPageToken": ""})
+    code, out, _ = run("list", "--url", rest.url)
+    assert code == 0
+    assert [line.split() for line in out.splitlines()[1:]] == [
+        ["orders", "2", "7", "broker-a,", "broker-b"],
+        ["locked", "-", "-", "can't", "be", "read"],
+    ]
+    assert "internal" not in rest.asked[0]
+    run("list", "--all", "--url", rest.url)
+    assert "internal=true" in rest.asked[1]
+
+
+def test_a_topic_is_created_with_so_many_queues(rest_factory: RestFactory) -> None:
+    rest = rest_factory(200, {"topic": {"name": "orders", "queues": [{"queue": "orders/b/0"}]}, "existed": False})
+    code, out, _ = run("create", "orders", "--queues", "1", "--url", rest.url)
+    assert (code, out.strip()) == (0, "orders created with 1 queues")
+    assert rest.asked == ["PUT /v1/topics/orders"]
+    assert json.loads(rest.sent[0])["queues"] == 1

@@ -1,0 +1,110 @@
+"""Topics of a real broker: what is shown of their messages."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from rocketconnect_cli.embedded import EmbeddedRocketMQ
+from rocketmq_remoting import Client, Message, MessageQueue
+from services.executor.contract.answers import Peeked
+from services.executor.contract.endpoints import Endpoints
+from services.executor.contract.questions import AtOffset, AtPlaces, AtTime, PeekTopic
+from services.executor.host.jobs.peek import peek
+
+pytestmark = pytest.mark.rocketmq
+
+
+@pytest.fixture(scope="module")
+def client(rocketmq: EmbeddedRocketMQ) -> Iterator[Client]:
+    with Client(rocketmq.name_server) as made:
+        yield made
+
+
+Start = AtOffset | AtTime | AtPlaces | None
+
+
+def seen(rocketmq: EmbeddedRocketMQ, topic: str, start: Start = None, messages: int = 10, queue: str = "", **config: str) -> Peeked:
+    named = {key.replace("__", "."): value for key, value in config.items()}
+    return peek(PeekTopic(topic, named, messages, queue, start, 5.0, Endpoints(rocketmq.name_server, "")))
+
+
+def values(answer: Peeked) -> list[str | None]:
+    assert (answer.problems, answer.trouble) == ([], "")
+    return [None if each.record is None else each.record.value for each in answer.records]
+
+
+def filled(client: Client, topic: str, queues: int = 2, count: int = 10) -> list[MessageQueue]:
+    """Messages "0" to COUNT - 1, in turn in each queue."""
+    client.create_topic(topic, queues=queues)
+    found = client.queues(topic)
+    for number in range(count):
+        client.send(found[number % queues], Message(str(number).encode(), keys=f"k{number}"))
+    client.barrier(found[0].broker)
+    return found
+
+
+def test_the_last_messages_of_all_queues_are_shown_oldest_first(rocketmq: EmbeddedRocketMQ, client: Client) -> None:
+    filled(client, "peek-last")
+    answer = seen(rocketmq, "peek-last", messages=3)
+    assert sorted(map(str, values(answer))) == ["7", "8", "9"]
+    assert [record.stored_ms for record in answer.records] == sorted(record.stored_ms for record in answer.records)
+    assert [record.record.key for record in answer.records if record.record] == [f"k{value}" for value in values(answer)]
+    assert sorted(answer.next.values()) == [5, 5]
+
+
+def test_what_comes_is_shown_once_from_where_an_answer_ended(rocketmq: EmbeddedRocketMQ, client: Client) -> None:
+    queues = filled(client, "peek-on")
+    answer = seen(rocketmq, "peek-on", messages=1)
+    assert values(seen(rocketmq, "peek-on", AtPlaces(answer.next))) == []
+    for number in range(10, 13):
+        client.send(queues[number % 2], Message(str(number).encode()))
+    client.barrier(queues[0].broker)
+    found: list[str | None] = []
+    while more := values(answer := seen(rocketmq, "peek-on", AtPlaces(answer.next), messages=1)):
+        found += more
+    assert sorted(map(str, found)) == ["10", "11", "12"]
+
+
+def test_messages_are_shown_from_an_offset_a_time_and_of_one_queue(rocketmq: EmbeddedRocketMQ, client: Client) -> None:
+    queues = filled(client, "peek-from")
+    assert values(seen(rocketmq, "peek-from", AtOffset(3), queue="1")) == ["7", "9"]
+    assert values(seen(rocketmq, "peek-from", AtOffset(99))) == []
+    stored = {record.record.value: record.stored_ms for record in seen(rocketmq, "peek-from").records if record.record}
+    client.send(queues[0], Message(b"late"))
+    client.barrier(queues[0].broker)
+    assert values(seen(rocketmq, "peek-from", AtTime(stored["9"] + 1)))[-1] == "late"
+    assert len(values(seen(rocketmq, "peek-from", AtTime(0), messages=100))) == 11
+    (problem,) = seen(rocketmq, "peek-from", queue="7").problems
+    assert problem.key == "queue"
+    assert "peek-from" in problem.fix
+
+
+def test_messages_are_converted_and_those_that_can_not_be_are_shown_with_the_reason(
+    rocketmq: EmbeddedRocketMQ, client: Client
+) -> None:
+    (queue,) = filled(client, "peek-json", queues=1, count=0)
+    client.send(queue, Message(b'{"id": 1}', properties={"connect-ext-h": "1", "RCPOS": "uid-1|3|orders.csv|0|17.4"}))
+    client.send(queue, Message(b"no json"))
+    client.send(queue, Message(b"\xff\x00"))
+    client.barrier(queue.broker)
+    good, bad, worse = seen(rocketmq, "peek-json", value__converter="json", value__converter__schemas__enable="false").records
+    assert good.record is not None
+    assert json.loads(good.record.value or "") == {"id": 1}
+    assert (good.record.headers["h"], good.properties["connect-ext-h"]) == ("1", "1")
+    assert good.source == ("uid-1", 3, "orders.csv", 0, [17, 4])
+    assert bad.record is None
+    assert (bad.body, bad.source) == ("no json", None)
+    assert "JSON" in bad.problem
+    assert worse.body == "base64:/wA="
+    assert values(seen(rocketmq, "peek-json")) == ['{"id": 1}', "no json", "base64:/wA="]
+
+
+def test_all_that_is_wrong_with_the_converters_is_told_and_secrets_are_references(rocketmq: EmbeddedRocketMQ) -> None:
+    answer = seen(rocketmq, "peek-json", value__converter="jsn", rocketmq__secret__key="literal", rocketmq__access__key="u", x="1")
+    assert {problem.key for problem in answer.problems} == {"value.converter", "rocketmq.secret.key", "x"}
+    assert "'literal'" not in str(answer)
+
+
+def test_a_topic_that_is_not_there_is_not_there(rocketmq: EmbeddedRocketMQ) -> None:
+    assert seen(rocketmq, "peek-nobody").is_missing
