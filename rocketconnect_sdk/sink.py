@@ -163,6 +163,14 @@ class Sink(ABC):
         del config
         return ()
 
+    def without_rows(self, config: Config) -> Iterable[Problem]:
+        """What is wrong where no value that it gets is a row: the converter reads none, and there are no transforms.
+
+        By default nothing. See Converter.reads_rows.
+        """
+        del config
+        return ()
+
     def deleted(self, config: Config, connector_uid: str) -> None:
         """Removes what the connector leaves behind in the other system, and never what it has written. See Source.deleted."""
         del config, connector_uid

@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 
 _TABLES = ("parquet", "orc")
 _TABLE_INTERVAL = 60.0
+_NO_ROWS = "is not given, and value.converter reads no rows: format={} would have one column, value, with the whole of each value"
+_ROWS_FIX = (
+    "Name the columns of JSON objects: columns=id:int64,name. Or give sources and sinks of the topic a value.converter that "
+    "carries types: json, arrow, or avro, json_schema or protobuf with a registry. For the one column, set transforms=row, "
+    "transforms.row.type=hoist_field and transforms.row.field=value."
+)
 
 
 def _delimiter_problem(text: str) -> str | None:
@@ -86,7 +92,14 @@ class FileSink(DataFrameSink):
 
     def check(self, config: Config) -> Iterable[Problem]:
         """See Sink."""
-        return run_checks(config, _place_problems, _kind_problems, _csv_problems, _columns_problems, _evolution_problems)
+        return run_checks(
+            config, _place_problems, _kind_problems, _csv_problems, _columns_problems, _header_problems, _evolution_problems
+        )
+
+    def without_rows(self, config: Config) -> Iterable[Problem]:
+        """A table of one column that holds each value whole is hardly meant. See Sink."""
+        if config["format"] in (*_TABLES, "csv") and not config["columns"]:
+            yield Problem("columns", "", _NO_ROWS.format(config["format"]), _ROWS_FIX)
 
     def targets(self, config: Config) -> Iterable[Target]:
         """One file. To a directory several connectors may write, each with manifests of its own. See Sink."""
@@ -126,6 +139,21 @@ def _columns_problems(config: Config) -> Iterable[Problem]:
         yield Problem("columns", config.raw["columns"][:200], f"means nothing with format={form}", "Remove it.")
 
 
+def _header_problems(config: Config) -> Iterable[Problem]:
+    if config["format"] != "csv" or not config["columns"] or not config["csv.header"]:
+        return
+    from connectors.file_sink.header import header_problem
+
+    names = [field.name for field in parse_columns(config["columns"]).fields]
+    if reason := header_problem(Path(config["filename"]), _delimiter(config), names):
+        fix = "The first line of a CSV file stays: write other columns into another file, or move this one away first."
+        yield Problem("columns", config["columns"][:200], reason, fix)
+
+
+def _delimiter(config: Config) -> str:
+    return "\t" if config["csv.delimiter"] == "\\t" else str(config["csv.delimiter"])
+
+
 def _evolution_problems(config: Config) -> Iterable[Problem]:
     form = config["format"]
     if form not in (*_TABLES, "csv"):
@@ -152,8 +180,8 @@ def _single(config: Config, owner: Owner, context: TaskContext) -> "SingleFileTa
     from connectors.file_sink.forms import LineForm
     from connectors.file_sink.single import SingleFileTask
 
-    delimiter = "\t" if config["csv.delimiter"] == "\\t" else config["csv.delimiter"]
-    form = LineForm(config["format"], parse_columns(config["columns"]) if config["columns"] else None, delimiter)
+    columns = parse_columns(config["columns"]) if config["columns"] else None
+    form = LineForm(config["format"], columns, _delimiter(config))
     path = Path(config["filename"])
     file = AppendedFile(path, owner, context.log)
     evolving = Columns(path, Policy(config[POLICY.key] or Policy.FAIL), ONE_FILE, context.log)

@@ -13,10 +13,12 @@ from itertools import islice
 from pathlib import Path
 
 from connectors.file_source.content import open_content
+from connectors.file_source.documents import document
+from connectors.file_source.encodings import CONVERTED, ENCODINGS, UTF8, UTF16_MARKS, Transcoded, encoding_problem
 from connectors.file_source.identity import wrong_characters
 from connectors.file_source.places import last_end, opened, place_problems
 from connectors.file_source.records import Format, JsonLines, Text
-from connectors.file_source.rows import Csv
+from connectors.file_source.rows import AbsentColumns, Csv
 from connectors.file_source.task import FileSourceTask, is_glob, is_gzip
 from rocketconnect_sdk.columns.declared import DOC, columns_problem, parse_columns
 from rocketconnect_sdk.context import TaskContext
@@ -53,7 +55,7 @@ class FileSource(Source):
         ),
         Option(
             "format",
-            "text: each line is a string. jsonlines: each line is JSON. csv.",
+            "text: each line is a string. jsonlines: each line is JSON; a file that is one array is not read. csv.",
             default="text",
             choices=("text", "csv", "jsonlines"),
         ),
@@ -67,9 +69,16 @@ class FileSource(Source):
             "0s",
         ),
         Option(
+            "encoding",
+            f"How the file writes characters: {', '.join(ENCODINGS)}. Records are UTF-8 from there on.",
+            default=UTF8,
+            check=encoding_problem,
+            fix=f"Use one of {', '.join(ENCODINGS)}; make UTF-8 of any other: {CONVERTED}.",
+        ),
+        Option(
             "encoding.errors",
-            "What a record does that is not UTF-8. fail and dead-letter: it goes by errors.tolerance, and dead-letter insists on a "
-            "dead-letter topic. replace: each wrong byte becomes U+FFFD.",
+            "What a record does that is not of the encoding. fail and dead-letter: it goes by errors.tolerance, and dead-letter "
+            "insists on a dead-letter topic. replace: each wrong byte becomes U+FFFD.",
             default="fail",
             choices=("fail", "replace", "dead-letter"),
         ),
@@ -128,6 +137,11 @@ class FileSource(Source):
 
 
 def _make_format(config: Config, limit: int, *, columns_wanted: bool = False) -> Format:
+    made = _make_utf8_format(config, limit, columns_wanted=columns_wanted)
+    return made if config["encoding"] == UTF8 else Transcoded(made, config["encoding"])
+
+
+def _make_utf8_format(config: Config, limit: int, *, columns_wanted: bool) -> Format:
     replace = config["encoding.errors"] == "replace"
     if config["format"] == "text":
         return Text(limit, replace=replace)
@@ -217,8 +231,13 @@ def _content_problems(config: Config) -> Iterable[Problem]:
         except (OSError, PermanentError, ValueError) as error:
             yield Problem("filename", str(path), str(error), "Correct the file or the options.")
             continue
-        if b"\0" in head:
+        if head.startswith(UTF16_MARKS):
+            fix = f"Make UTF-8 of it: {CONVERTED}."
+            yield Problem("filename", str(path), "begins with a byte order mark of UTF-16 or UTF-32, which are not read", fix)
+        elif b"\0" in head:
             yield Problem("filename", str(path), "is a binary file: it has NUL bytes", "Name a text file.")
+        elif config["format"] == "jsonlines" and (found := document(head)) is not None:
+            yield Problem("filename", str(path), *found)
 
 
 def _header_problems(config: Config) -> Iterable[Problem]:
@@ -234,6 +253,9 @@ def _header_problems(config: Config) -> Iterable[Problem]:
 def _header_problem(path: Path, line: bytes, config: Config) -> Iterable[Problem]:
     try:
         _make_format(config, 1 << 20).header(line)
+    except AbsentColumns as error:
+        fix = "Name columns that the header has, as it writes them, or correct the file."
+        yield Problem(error.option, ", ".join(error.names)[:200], f"{path}: {error}", fix)
     except (PermanentError, ValueError) as error:
         yield Problem("filename", str(path), str(error), "Correct the file or the options.")
 

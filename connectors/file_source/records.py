@@ -10,12 +10,16 @@ from pathlib import Path
 
 import msgspec
 
+from connectors.file_source.documents import beginning
 from rocketconnect_sdk.columns.compact import Column, Numbers, Texts
 from rocketconnect_sdk.record import Offset, Rejected
 from rocketconnect_sdk.schema import STRING, Schema
 
 FIRST_PART = 4096
 """How much of a record is kept that is not read."""
+
+INVALID_TEXT = "InvalidUtf8"
+"""The class of the error of bytes that are no text."""
 
 _ADVICE = (
     "To go on behind it, set errors.tolerance=all with errors.deadletterqueue.topic.name, which keeps it, or stop the connector "
@@ -109,7 +113,7 @@ class Format(ABC):
             return line.decode("utf-8", "replace" if self.replace else "strict")
         except UnicodeDecodeError as error:
             reason = f"not UTF-8: {error.reason} at byte {error.start}; see encoding.errors"
-            return rejected("InvalidUtf8", reason, line)
+            return rejected(INVALID_TEXT, reason, line)
 
     def too_long(self, record: bytes) -> Rejected:
         """Stands for a record that is longer than the limit."""
@@ -219,4 +223,4 @@ class JsonLines(Format):
             return self._decode(text)
         except (msgspec.DecodeError, RecursionError) as error:
             why = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
-            return rejected("InvalidJson", f"the line is not JSON: {why}", part)
+            return rejected("InvalidJson", f"the line is not JSON: {why}{beginning(part)}", part)

@@ -1,7 +1,9 @@
 """CSV into records. Pure."""
 
 import csv
+import re
 from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
 from itertools import compress
 from typing import Annotated, Any
 
@@ -9,6 +11,7 @@ import msgspec
 
 from connectors.file_source.records import NOTHING, Cut, Format, Lines, rejected, whole_lines
 from rocketconnect_sdk.columns.compact import Column, Numbers
+from rocketconnect_sdk.columns.misfit import misfit_of_column
 from rocketconnect_sdk.columns.texts import TEXTS, read_text
 from rocketconnect_sdk.record import Rejected
 from rocketconnect_sdk.schema import WHOLE, Schema, Type, struct
@@ -16,7 +19,22 @@ from rocketconnect_sdk.schema import WHOLE, Schema, Type, struct
 Convert = Callable[[Sequence[str | None]], list[Any]]
 Row = list[str] | Rejected
 
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,99})(\.[0-9]{1,99})?([eE][+-]?[0-9]{1,3})?")
 _BAD = (msgspec.ValidationError, ValueError)
+
+
+class AbsentColumns(ValueError):
+    """The header of a file lacks columns that an option names.
+
+    Attributes:
+        option: Which option.
+        names: The columns.
+    """
+
+    def __init__(self, message: str, option: str, names: Sequence[str]) -> None:
+        super().__init__(message)
+        self.option = option
+        self.names = tuple(names)
 
 
 class Csv(Format):
@@ -92,10 +110,10 @@ class Csv(Format):
             msg = f"the header names a column twice: columns {names.index(names[again]) + 1} and {again + 1} have the same name"
             raise ValueError(msg)
         declared = {field.name: field.schema for field in self._declared.fields} if self._declared else {}
-        absent = [name for name in (*declared, self._key) if name and name not in names]
-        if absent:
-            msg = f"the header has no column {', '.join(map(repr, absent))}; it has {len(names)} others"
-            raise ValueError(msg)
+        for option, wanted in (("columns", declared), ("key.field", [self._key] if self._key else [])):
+            if absent := [name for name in wanted if name not in names]:
+                msg = f"the header has no column {', '.join(map(repr, absent))}; it has {len(names)} others"
+                raise AbsentColumns(msg, option, absent)
         self._set(struct([(name, declared.get(name, Schema(Type.STRING, optional=True))) for name in names]))
 
     def _set(self, schema: Schema) -> None:
@@ -214,16 +232,17 @@ class Csv(Format):
             return rejected("InvalidCsv", reason, original(index))
         try:
             return next(self._typed([row]))
-        except _BAD as error:
-            return rejected("InvalidCsv", f"{self._wrong(row)}: {error}", original(index))
+        except _BAD:
+            return rejected("InvalidCsv", self._wrong(row), original(index))
 
     def _wrong(self, row: list[str]) -> str:
-        for name, convert, text in zip(self._names, self._converters, row, strict=True):
+        fields = () if self.schema is None else self.schema.fields
+        for field, convert, text in zip(fields, self._converters, row, strict=True):
             try:
                 if convert is not None and text != self._null:
                     convert([text])
             except _BAD:
-                return f"{text[:100]!r} does not have the type of the column {name!r}"
+                return misfit_of_column(field.name, field.schema, meant(text))
         return "a field does not have the type of its column"
 
     def _typed(self, rows: Sequence[list[str]]) -> Iterator[dict[str, object]]:
@@ -236,6 +255,15 @@ class Csv(Format):
         pairs = zip(columns, self._converters, strict=True)
         typed = [column if convert is None else convert(column) for column, convert in pairs]
         return (dict(zip(names, row, strict=True)) for row in zip(*typed, strict=True))
+
+
+def meant(text: str) -> bool | int | Decimal | str:
+    """What a field of CSV looks like."""
+    if text in ("true", "false"):
+        return text == "true"
+    if not _NUMBER.fullmatch(text):
+        return text
+    return Decimal(text) if set(text) & set(".eE") else int(text)
 
 
 def _converter(schema: Schema) -> Convert | None:

@@ -3,25 +3,15 @@
 Converters check values in their own ways, many at a time; this looks for the place once one has refused a value.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
 from math import isfinite
 from typing import Any
 from uuid import UUID
 
-from rocketconnect_sdk.schema import Schema, Type, Unit
+from rocketconnect_sdk.schema import DIGITS, WHOLE, Schema, Type, Unit
 
-_BITS = {
-    Type.INT8: (-(1 << 7), (1 << 7) - 1),
-    Type.INT16: (-(1 << 15), (1 << 15) - 1),
-    Type.INT32: (-(1 << 31), (1 << 31) - 1),
-    Type.INT64: (-(1 << 63), (1 << 63) - 1),
-    Type.UINT8: (0, (1 << 8) - 1),
-    Type.UINT16: (0, (1 << 16) - 1),
-    Type.UINT32: (0, (1 << 32) - 1),
-    Type.UINT64: (0, (1 << 64) - 1),
-}
 _CLASSES: dict[Type, type] = {
     Type.BOOLEAN: bool,
     Type.STRING: str,
@@ -30,6 +20,37 @@ _CLASSES: dict[Type, type] = {
     Type.UUID: UUID,
 }
 _LONGEST = 40
+_FORMS: Mapping[Type, str] = {
+    Type.BOOLEAN: "true or false",
+    Type.FLOAT32: "a number of 32 bits",
+    Type.FLOAT64: "a number",
+    Type.STRING: "text",
+    Type.JSON: "JSON",
+    Type.BYTES: "base64 text",
+    Type.DATE: "a date such as 2024-02-29",
+    Type.UUID: "a UUID such as 12345678-1234-5678-1234-567812345678",
+}
+_KINDS: Mapping[type, str] = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    Decimal: "a number",
+    str: "this text",
+    dict: "an object",
+    list: "a list",
+}
+"""What JSON has, in words."""
+_EXACT = 15
+"""So many digits every number of 64 bits keeps."""
+_WIDER = (Type.INT16, Type.INT32, Type.INT64, Type.UINT64)
+_WIDEST = (Type.INT64, Type.UINT64)
+_SAME = {
+    "double": (Type.FLOAT64,),
+    "string": (Type.STRING,),
+    "json": (Type.JSON,),
+    "boolean": (Type.BOOLEAN,),
+}
+"""Of a name of a type those that it stands for: no advice to whoever has it."""
 _WHOLE = "the value"
 _SECRET = (Type.STRING, Type.JSON, Type.BYTES)
 """Whose values are not shown: an error goes into logs."""
@@ -38,6 +59,80 @@ _SECRET = (Type.STRING, Type.JSON, Type.BYTES)
 def misfit(schema: Schema, value: object) -> str:
     """The first part of a value that does not fit: "after.born is '0000-00-00': no date"; empty: all of it seems to fit."""
     return next(_misfits(schema, value, ""), "")
+
+
+def misfit_of_column(name: str, schema: Schema, value: object) -> str:
+    """Why a value of JSON, or what a text in CSV looks like, is none of a column, and which type of such options would take it.
+
+    "the column `year` is a whole number, and `12.5` is not; make it `double`".
+    """
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    is_hidden = schema.type in _SECRET or isinstance(value, dict | list)
+    shown = _KINDS.get(type(value), "the value") if is_hidden else f"`{_json(value)[:_LONGEST]}`"
+    made = _taking(schema, value)
+    said = f"the column `{name}` is {_in_words(schema, is_whole=is_whole)}, and {shown} is not"
+    if schema.type is Type.DECIMAL and isinstance(value, float) and not made:
+        return f"{said}: of so many digits JSON's numbers may have lost some; write it as text"
+    return f"{said}; make it `{made}`" if made else said
+
+
+def _json(value: object) -> str:
+    if isinstance(value, str):
+        return f'"{value}"'
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _in_words(schema: Schema, *, is_whole: bool) -> str:
+    kind = schema.type
+    if kind in WHOLE:
+        least, most = WHOLE[kind]
+        return f"a whole number from {least} to {most}" if is_whole else "a whole number"
+    if kind is Type.DECIMAL:
+        return f"a decimal of {schema.precision} digits, {schema.scale} of them behind the point"
+    if kind is Type.TIME:
+        return f"a time such as 23:59:59{_fraction(schema)}"
+    if kind is Type.TIMESTAMP:
+        range_of_64_bits = " from 1678 to 2261" if schema.unit is Unit.NANOSECONDS else ""
+        return f"a time{range_of_64_bits} such as 2024-02-29T23:59:59{_fraction(schema)}{'Z' if schema.zone else ''}"
+    return _FORMS.get(kind, str(kind.value))
+
+
+def _fraction(schema: Schema) -> str:
+    return "." + "1" * (len(str(schema.unit.in_second)) - 1)
+
+
+def _taking(schema: Schema, value: object) -> str:
+    """The type that takes a value of JSON and is not that of the column; empty: there is none to name."""
+    if isinstance(value, bool):
+        found = "boolean"
+    elif isinstance(value, int | float | Decimal) and schema.type is Type.DECIMAL:
+        return _decimal_taking(schema, value)
+    elif isinstance(value, int):
+        found = _whole_taking(value, _WIDER if schema.type in WHOLE else _WIDEST)
+    elif isinstance(value, float | Decimal):
+        found = "double"
+    elif isinstance(value, str):
+        found = "string"
+    else:
+        found = "json" if isinstance(value, dict | list) else ""
+    return "" if schema.type in _SAME.get(found, ()) else found
+
+
+def _whole_taking(value: int, kinds: Iterable[Type]) -> str:
+    for kind in kinds:
+        least, most = WHOLE[kind]
+        if least <= value <= most:
+            return str(kind.value)
+    digits = len(Decimal(value).as_tuple().digits)
+    return f"decimal({digits},0)" if digits <= DIGITS else "string"
+
+
+def _decimal_taking(schema: Schema, value: float | Decimal) -> str:
+    _, digits, exponent = Decimal(str(value)).as_tuple()
+    behind = max(schema.scale, -int(exponent))
+    before = max(schema.precision - schema.scale, len(digits) + int(exponent))
+    is_exact = not isinstance(value, float) or len(digits) <= _EXACT
+    return f"decimal({before + behind},{behind})" if is_exact and before + behind <= DIGITS else ""
 
 
 def _misfits(schema: Schema, value: Any, path: str) -> Iterator[str]:
@@ -62,8 +157,8 @@ def _misfits(schema: Schema, value: Any, path: str) -> Iterator[str]:
 
 def _fits(schema: Schema, value: Any) -> bool:  # noqa: PLR0911 - one for each kind
     kind = schema.type
-    if kind in _BITS:
-        least, most = _BITS[kind]
+    if kind in WHOLE:
+        least, most = WHOLE[kind]
         return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
     if kind in (Type.FLOAT32, Type.FLOAT64):
         return isinstance(value, int | float) and isfinite(value)

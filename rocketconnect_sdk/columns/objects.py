@@ -5,6 +5,7 @@ ones are null, and so are all of a null.
 """
 
 import math
+import struct
 from collections.abc import Sequence
 from decimal import Decimal
 
@@ -15,14 +16,14 @@ from pyarrow import json
 
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.columns.arrow_types import to_arrow_type
+from rocketconnect_sdk.columns.misfit import misfit_of_column
 from rocketconnect_sdk.columns.text_columns import NotPlain, read_texts
 from rocketconnect_sdk.columns.texts import TEXTS, read_decimal, read_text
 from rocketconnect_sdk.converters.json.names import check_names
 from rocketconnect_sdk.errors import RecordError
-from rocketconnect_sdk.schema import Schema, Type
+from rocketconnect_sdk.schema import WHOLE, Field, Schema, Type
 
 _decode = msgspec.json.Decoder().decode
-_SHOWN = 100
 _EXACT = 15
 """So many digits every number of 64 bits keeps."""
 _BAD = (RecordError, pa.ArrowException, msgspec.MsgspecError, TypeError, ValueError, OverflowError)
@@ -57,7 +58,7 @@ def rows_of_values(values: Sequence[object], columns: Schema) -> pa.StructArray:
         try:
             arrays.append(_column(found, field.schema))
         except _BAD as error:
-            raise RecordError(_misfit(field.name, error)) from None
+            raise _misfit(field, found, error) from None
     return pa.StructArray.from_arrays(arrays, fields=list(to_arrow_type(columns)))
 
 
@@ -148,11 +149,43 @@ def _column(values: Sequence[object], schema: Schema) -> pa.Array:
     elif schema.type in TEXTS:
         values = [None if value is None else _of_text(schema, value) for value in values]
     else:
-        if schema.type in (Type.FLOAT32, Type.FLOAT64):
-            # To JSON a number is one, with a point or without.
-            values = [float(value) if type(value) is int else value for value in values]
-        return pa.array(values, to_arrow_type(schema))
+        return pa.array(_numbers(values, schema), to_arrow_type(schema))
     return to_array(values, schema)
+
+
+def _numbers(values: Sequence[object], schema: Schema) -> Sequence[object]:
+    """Numbers that Arrow takes for a column without changing any; what are no numbers it refuses itself.
+
+    Raises:
+        TypeError, ValueError, OverflowError: Arrow would cut off what is behind the point, or make a number of a truth value, or an
+            infinite one of a large one.
+    """
+    kinds = set(map(type, values))
+    if schema.type in (Type.FLOAT32, Type.FLOAT64):
+        if bool in kinds:
+            msg = "a truth value is no number"
+            raise TypeError(msg)
+        # To JSON a number is one, with a point or without.
+        values = [float(value) if type(value) is int else value for value in values]
+        if schema.type is Type.FLOAT32:
+            _check_range(values)
+    elif schema.type in WHOLE and float in kinds:
+        return [_whole(value) if isinstance(value, float) else value for value in values]
+    return values
+
+
+def _check_range(values: Sequence[object]) -> None:
+    for value in values:
+        if isinstance(value, float) and math.isfinite(value):
+            struct.pack("<f", value)  # OverflowError: it has more than 32 bits hold
+
+
+def _whole(number: float) -> int:
+    """12.0 is the whole number 12."""
+    if not number.is_integer():
+        msg = f"{number} is no whole number"
+        raise ValueError(msg)
+    return int(number)
 
 
 def _of_text(schema: Schema, value: object) -> object:
@@ -174,10 +207,13 @@ def _selected(values: pa.StructArray, columns: Schema) -> pa.StructArray:
     arrays = []
     for field in columns.fields:
         column = there.get(field.name)
+        if column is None:
+            arrays.append(pa.nulls(len(values), to_arrow_type(field.schema)))
+            continue
         try:
-            arrays.append(pa.nulls(len(values), to_arrow_type(field.schema)) if column is None else _as(column, field.schema))
+            arrays.append(_as(column, field.schema))
         except _BAD as error:
-            raise RecordError(_misfit(field.name, error)) from None
+            raise _misfit(field, column.to_pylist(), error) from None
     return pa.StructArray.from_arrays(arrays, fields=list(to_arrow_type(columns)))
 
 
@@ -189,8 +225,15 @@ def _as(column: pa.Array, schema: Schema) -> pa.Array:
     values = column.to_pylist(maps_as_pydicts="strict")
     if schema.type in TEXTS and pa.types.is_string(column.type):
         return to_array([None if value is None else read_text(schema, value) for value in values], schema)
-    return pa.array(values, kind)
+    return pa.array(_numbers(values, schema), kind)
 
 
-def _misfit(name: str, error: Exception) -> str:
-    return f"the value does not have the type of the column {name}: {str(error)[:_SHOWN]}"
+def _misfit(field: Field, values: Sequence[object], error: Exception) -> RecordError:
+    """What is wrong with the first of the values of a column that is none."""
+    for value in values:
+        try:
+            _column([value], field.schema)
+        except _BAD:
+            return RecordError(misfit_of_column(field.name, field.schema, value))
+    # Each alone is one: together they take more than a column holds.
+    return RecordError(f"the values of the column `{field.name}` make no column: {error}")

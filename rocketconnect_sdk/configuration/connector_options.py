@@ -114,6 +114,8 @@ def check_connector(raw: Mapping[str, str], resolve: Callable[[Config], Config] 
         plugin_type, options, (config, problems) = PluginType.SINK, sink_options(plugin), _read_sink(plugin, raw)
     problems += [*run_checks(resolve(config), plugin.check), *run_checks(config, partial(_engine_problems, plugin))]
     problems += [*chain.problems(raw), *_converter_problems(raw)]
+    if isinstance(plugin, Sink) and not _may_be_rows(config):
+        problems += run_checks(config, plugin.without_rows)
     return Checked(plugin.name, plugin_type, problems, _all_secrets(options, raw), _targets(plugin, config))
 
 
@@ -259,6 +261,18 @@ def _converter_problems(raw: Mapping[str, str]) -> Iterable[Problem]:
             problems = list(error.problems)
         for problem in problems:
             yield replace(problem, key=f"{option.key}.{problem.key}" if problem.key else option.key)
+
+
+def _may_be_rows(config: Config) -> bool:
+    """Whether a sink may get rows: the converter of values reads some, or transforms may make them of what it reads."""
+    key = runtime_options.VALUE_CONVERTER.key
+    try:
+        kind = converter_class(config[key])
+        prefix = f"{key}."
+        own = {name.removeprefix(prefix): value for name, value in config.raw.items() if name.startswith(prefix)}
+        return bool(config["transforms"]) or kind.reads_rows(parse(kind.options, own))
+    except (ConfigError, OptionWrong):
+        return True  # told by _converter_problems
 
 
 def _reference_problems(raw: Mapping[str, str], secrets: Collection[str], taking: Collection[str]) -> Iterable[Problem]:

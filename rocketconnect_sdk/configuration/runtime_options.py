@@ -171,14 +171,12 @@ COMMON = (
 KEY_CONVERTER = Option(
     "key.converter", "How keys become bytes, and back. Its options follow with the prefix key.converter.", default="string"
 )
-CONVERTERS = (
-    KEY_CONVERTER,
-    Option(
-        "value.converter",
-        "How values become message bodies, and back. Its options follow with the prefix value.converter.",
-        default="string",
-    ),
+VALUE_CONVERTER = Option(
+    "value.converter",
+    "How values become message bodies, and back. Its options follow with the prefix value.converter.",
+    default="string",
 )
+CONVERTERS = (KEY_CONVERTER, VALUE_CONVERTER)
 
 _TOPIC = (
     Option("topic.auto.create", "Creates a topic that does not exist. Otherwise the task fails and names it.", Kind.BOOL, "true"),

@@ -41,6 +41,12 @@ class Converter(ABC):
         del config
         return ()
 
+    @classmethod
+    def reads_rows(cls, config: Config) -> bool:
+        """Whether what it decodes may be rows: structs with a schema. A sink of tables whose converter reads none is refused."""
+        del config
+        return True
+
     def for_topic(self, topic: str) -> None:
         """What it encodes from now on goes to this topic."""
         del topic

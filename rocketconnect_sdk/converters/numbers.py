@@ -10,12 +10,19 @@ from typing import ClassVar
 
 from rocketconnect_sdk.converters.base import Converter
 from rocketconnect_sdk.errors import RecordError
+from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.schema import Schema, Type
 
 
 class _NumberConverter(Converter):
     form: ClassVar[struct.Struct]
     schema: ClassVar[Schema]
+
+    @classmethod
+    def reads_rows(cls, config: Config) -> bool:
+        """Numbers alone. See Converter."""
+        del config
+        return False
 
     def encode(self, value: object, schema: Schema | None) -> bytes:
         """The bytes of a number. A bool is none, and an int is also a float."""

@@ -40,6 +40,12 @@ class StringConverter(Converter):
         self._written = codecs.lookup(config["serializer.encoding"]).name
         self._read = codecs.lookup(config["deserializer.encoding"]).name
 
+    @classmethod
+    def reads_rows(cls, config: Config) -> bool:
+        """Text alone. See Converter."""
+        del config
+        return False
+
     def encode(self, value: object, schema: Schema | None) -> bytes:
         """The text of a value as bytes."""
         del schema
@@ -114,6 +120,12 @@ class BytesConverter(Converter):
     """Bytes as they are. A string is taken as its UTF-8."""
 
     name = "bytes"
+
+    @classmethod
+    def reads_rows(cls, config: Config) -> bool:
+        """Bytes alone. See Converter."""
+        del config
+        return False
 
     def encode(self, value: object, schema: Schema | None) -> bytes:
         """The value itself."""

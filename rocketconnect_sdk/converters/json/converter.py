@@ -90,6 +90,11 @@ class JsonConverter(Converter):
         self._fix = f"without envelopes set {'key' if is_key else 'value'}.converter.schemas.enable=false"
         self._untyped = Values(None, decimal_numbers=self._numbers)
 
+    @classmethod
+    def reads_rows(cls, config: Config) -> bool:
+        """Only envelopes have a schema. See Converter."""
+        return bool(config["schemas.enable"])
+
     def encode(self, value: object, schema: Schema | None) -> bytes:
         """The JSON of a value."""
         prefix, values = self._writers.of(schema, lambda: self._writer(schema))

@@ -93,7 +93,7 @@ def test_other_columns_do_not_go_into_the_same_csv_file(tmp_path: Path) -> None:
         again.write([{"a": 1, "b": 1}])
 
 
-def test_text_without_a_schema_is_one_column(tmp_path: Path) -> None:
+def test_values_that_are_no_rows_are_one_column_where_a_configuration_is_let_through_with_them(tmp_path: Path) -> None:
     sink = Sinking(tmp_path / "out", format="parquet")
     sink.write(["a", "b"])
     assert rows(tmp_path / "out") == [{"value": "a"}, {"value": "b"}]
@@ -147,7 +147,7 @@ def test_of_a_batch_with_values_that_are_no_rows_nothing_is_written_and_they_are
     sink = Sinking(tmp_path / "out", format=form, columns="id:int64")
     values = ['{"id": 1}'] * count
     values[1], values[count - 1] = "no json", '{"id": "x"}'
-    with pytest.raises(RecordError, match=r"is not JSON|column id"):
+    with pytest.raises(RecordError, match=r"is not JSON|column `id`"):
         sink.write(values)
     assert (tmp_path / "out").read_text() == "" if form == "csv" else not list((tmp_path / "out").glob("t-*"))
     assert list(sink.task.unwritable(pa.array(values))) == [1, count - 1]

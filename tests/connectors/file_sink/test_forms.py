@@ -135,7 +135,7 @@ def test_values_that_cannot_be_written_are_found_among_many_with_how_they_begin(
     assert "is not JSON" in found[17]
     assert found[17].endswith("; the value begins 'no json'")
     assert "no JSON object" in found[500]
-    assert "column id" in found[999]
+    assert "column `id`" in found[999]
     assert found[999].endswith("xxx'")
     assert len(found[999]) < 600
     assert unwritable(pa.array(values)[:17], partial(rows_of_array, columns=COLUMNS)) == {}

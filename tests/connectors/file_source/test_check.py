@@ -69,13 +69,77 @@ def test_compressed_files_are_looked_into(tmp_path: Path) -> None:
 
 def test_a_header_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
-    for header, options, reason in [
-        ("x,x", {}, "the header names a column twice: columns 1 and 2 have the same name"),
-        ("", {}, "the file begins with an empty line, not with a header"),
-        ("x,y", {"columns": "z:int8"}, "the header has no column 'z'; it has 2 others"),
+    for header, reason in [
+        ("x,x", "the header names a column twice: columns 1 and 2 have the same name"),
+        ("", "the file begins with an empty line, not with a header"),
     ]:
         path.write_text(f"{header}\n")
-        assert problems(path, format="csv", **options) == [("filename", reason)]
+        assert problems(path, format="csv") == [("filename", reason)]
+
+
+def test_a_column_that_the_header_lacks_is_told_under_the_option_that_names_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("x,y\n")
+    reason = f"{path}: the header has no column 'z'; it has 2 others"
+    assert problems(path, format="csv", columns="x, z:int8") == [("columns", reason)]
+    assert problems(path, format="csv", key_field="z") == [("key.field", reason)]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'[{"a":1},{"a":2}]',
+        b'[{"a":1},{"a":2}]\n',
+        b'\xef\xbb\xbf [ {"a":1},\n{"a":2}]\n',
+        b"[\n  1,\n  2\n]\n",
+        b"[1,2,\n3]",
+        b'\n[{"a":"' + b"x" * 9000 + b'"}]\n',
+    ],
+)
+def test_a_file_that_is_one_json_array_is_no_file_of_json_lines_and_how_it_becomes_one_is_told(
+    tmp_path: Path, content: bytes
+) -> None:
+    (tmp_path / "a.json").write_bytes(content)
+    raw = {"connector.class": "file_source", "topic": "t", "filename": str(tmp_path / "a.json"), "format": "jsonlines"}
+    (problem,) = check_connector(raw).problems
+    assert problem.key == "filename"
+    assert "one JSON array" in problem.reason
+    assert "jq -c '.[]' in.json > out.jsonl" in problem.fix
+    assert not check_connector({**raw, "format": "text"}).problems
+
+
+def test_an_object_over_several_lines_is_no_line(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{\n  "a": 1\n}\n')
+    ((key, reason),) = problems(tmp_path / "a.json", format="jsonlines")
+    assert (key, "one JSON object over several lines" in reason) == ("filename", True)
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[", "[1,2]", "[1,2]\n[3]\n", '[{"a":1}]\n[{"a":2}]\n', '{"a":1}\n', "{broken\n{}\n", '{"a":\n']
+)
+def test_lines_that_are_arrays_and_lines_that_are_wrong_for_themselves_are_lines(tmp_path: Path, content: str) -> None:
+    (tmp_path / "a.json").write_text(content)
+    assert problems(tmp_path / "a.json", format="jsonlines") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("utf-16", "lines that do not end with one byte"), ("UTF_32LE", "lines"), ("x", "none of")]
+)
+def test_an_encoding_in_which_positions_would_not_be_exact_is_refused_with_the_way_out(
+    tmp_path: Path, name: str, reason: str
+) -> None:
+    raw = {"connector.class": "file_source", "topic": "t", "filename": str(tmp_path / "a"), "encoding": name}
+    (problem,) = check_connector(raw).problems
+    assert (problem.key, reason in problem.reason) == ("encoding", True)
+    assert "iconv -f utf-16 -t utf-8" in problem.fix
+
+
+def test_a_file_in_utf16_is_told_as_that(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n", "utf-16")
+    raw = {"connector.class": "file_source", "topic": "t", "filename": str(tmp_path / "a.csv"), "format": "csv"}
+    for encoding in ("utf-8", "latin-1"):
+        found = check_connector({**raw, "encoding": encoding}).problems
+        assert [problem.key for problem in found if "UTF-16" in problem.reason and "iconv" in problem.fix] == ["filename"]
 
 
 def test_options_that_do_not_go_together_are_refused(tmp_path: Path) -> None:

@@ -266,7 +266,29 @@ def test_csv_columns_have_types_and_nulls() -> None:
         {"i": None, "f": None, "b": None, "s": None},
     ]
     assert isinstance(values[3], Rejected)
-    assert "'300' does not have the type of the column 'i'" in values[3].reason
+    assert values[3].reason.endswith("the column `i` is a whole number from -128 to 127, and `300` is not; make it `int16`")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "said"),
+    [
+        ("int64", "12.5", "a whole number, and `12.5` is not; make it `double`"),
+        ("int64", "007", 'a whole number, and `"007"` is not; make it `string`'),
+        ("int64", "true", "a whole number, and `true` is not; make it `boolean`"),
+        ("double", "n/a", 'a number, and `"n/a"` is not; make it `string`'),
+        ("boolean", "yes", 'true or false, and `"yes"` is not; make it `string`'),
+        ("date", "29.2.2024", 'a date such as 2024-02-29, and `"29.2.2024"` is not; make it `string`'),
+        (
+            "decimal(4,2)",
+            "0.12345678901234567",
+            "a decimal of 4 digits, 2 of them behind the point, and `0.12345678901234567` is not; make it `decimal(19,17)`",
+        ),
+    ],
+)
+def test_a_field_that_is_none_of_its_column_says_which_type_takes_it(kind: str, text: str, said: str) -> None:
+    (value,) = read([f"x,year\n1,{text}\n".encode()], format="csv", columns=f"year:{kind}")[0]
+    assert isinstance(value, Rejected)
+    assert value.reason.endswith(f": the column `year` is {said}")
 
 
 @pytest.mark.parametrize(
@@ -311,3 +333,12 @@ def test_rows_with_other_numbers_of_fields_are_rejected() -> None:
     values = read([b"x,y\n1\n1,2,3\n1,2\n"], format="csv")[0]
     assert [isinstance(value, Rejected) for value in values] == [True, True, False]
     assert "1 fields" in values[0].reason
+
+
+def test_a_line_that_begins_a_whole_document_says_how_the_file_becomes_lines() -> None:
+    values = read([b'[{"a":1},\n{"a":2}]\n{\n'], format="jsonlines")[0]
+    assert [isinstance(value, Rejected) for value in values] == [True] * 3
+    assert "one JSON array, and format=jsonlines" in values[0].reason
+    assert "jq -c '.[]' in.json > out.jsonl" in values[0].reason
+    assert "jq" not in values[1].reason
+    assert "one JSON object over several lines" in values[2].reason

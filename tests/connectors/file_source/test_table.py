@@ -216,23 +216,25 @@ def test_texts_of_every_type_become_columns() -> None:
 @pytest.mark.parametrize(
     ("kind", "text", "reason"),
     [
-        ("decimal(3,2)", "10.00", "more digits than decimal"),
-        ("decimal(3,2)", "1.005", "more digits than decimal"),
-        ("date", "29.02.2024", "not of the form 2024-02-29"),
-        ("time(ms)", "01:02:03.0001", "not of the form 23:59:59.111"),
-        ("timestamp", "2024-02-29T01:02:03", "not of the form"),
-        ("timestamp_ntz", "2024-02-29T01:02:03Z", "not of the form"),
-        ("timestamp(ns)", "1600-01-01T00:00:00Z", "too far from 1970"),
-        ("uuid", "x", "not of the form"),
-        ("json", "{", "malformed|truncated"),
-        ("bytes", "QQ", "padding"),
-        ("uint8", "256", "<= 255"),
-        ("uint64", "-1", "not from 0"),
+        (
+            "decimal(3,2)",
+            "10.00",
+            r"a decimal of 3 digits, 2 of them behind the point, and `10.00` is not; make it `decimal\(4,2\)`",
+        ),
+        ("decimal(3,2)", "1.005", r"`1.005` is not; make it `decimal\(4,3\)`"),
+        ("date", "29.02.2024", 'a date such as 2024-02-29, and `"29.02.2024"` is not'),
+        ("time(ms)", "01:02:03.0001", "a time such as 23:59:59.111, and"),
+        ("timestamp", "2024-02-29T01:02:03", "a time such as 2024-02-29T23:59:59.111111Z, and"),
+        ("timestamp_ntz", "2024-02-29T01:02:03Z", "a time such as 2024-02-29T23:59:59.111111, and"),
+        ("timestamp(ns)", "1600-01-01T00:00:00Z", "a time from 1678 to 2261 such as"),
+        ("uuid", "x", "a UUID such as"),
+        ("json", "{", "JSON, and this text is not"),
+        ("bytes", "QQ", "base64 text, and this text is not"),
+        ("uint8", "256", "a whole number from 0 to 255, and `256` is not; make it `int16`"),
+        ("uint64", "-1", f"a whole number from 0 to {(1 << 64) - 1}, and `-1` is not; make it `int16`"),
     ],
 )
 def test_a_text_that_stands_for_no_value_of_the_column_says_why(kind: str, text: str, reason: str) -> None:
     (found,) = cut(f"{text}\n".encode(), f"c:{kind}", wanted=True).values
     assert isinstance(found, Rejected)
-    assert text in found.reason
-    assert "'c'" in found.reason
-    assert re.search(reason, found.reason), found.reason
+    assert re.match(f"the column `c` is .*{reason}", found.reason), found.reason

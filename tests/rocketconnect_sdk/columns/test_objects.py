@@ -110,8 +110,72 @@ def test_json_in_a_column_is_the_text_of_the_field() -> None:
     ],
 )
 def test_a_field_that_is_no_value_of_its_column_is_refused(columns: str, value: object) -> None:
-    with pytest.raises(RecordError, match="does not have the type of the column c"):
+    with pytest.raises(RecordError, match=r"^the column `c` is .*, and .* is not"):
         rows_of_values([{"c": value}], parse_columns(columns))
+
+
+@pytest.mark.parametrize(
+    ("columns", "value", "said"),
+    [
+        ("year:int64", 12.5, "the column `year` is a whole number, and `12.5` is not; make it `double`"),
+        ("year:int64", "12", 'the column `year` is a whole number, and `"12"` is not; make it `string`'),
+        ("n:int8", 300, "the column `n` is a whole number from -128 to 127, and `300` is not; make it `int16`"),
+        ("n:uint8", -1, "the column `n` is a whole number from 0 to 255, and `-1` is not; make it `int16`"),
+        (
+            "n:uint64",
+            1 << 64,
+            f"the column `n` is a whole number from 0 to {(1 << 64) - 1}, and `{1 << 64}` is not; make it `decimal(20,0)`",
+        ),
+        ("n:int64", True, "the column `n` is a whole number, and `true` is not; make it `boolean`"),
+        ("n:int64", [1], "the column `n` is a whole number, and a list is not; make it `json`"),
+        ("f:double", True, "the column `f` is a number, and `true` is not; make it `boolean`"),
+        ("f:double", 10**400, f"the column `f` is a number, and `1{'0' * 39}` is not; make it `string`"),
+        ("f:float", 1e300, "the column `f` is a number of 32 bits, and `1e+300` is not; make it `double`"),
+        ("ok:boolean", 1, "the column `ok` is true or false, and `1` is not; make it `int64`"),
+        ("t", 1, "the column `t` is text, and a whole number is not; make it `int64`"),
+        ("t", {"secret": 1}, "the column `t` is text, and an object is not; make it `json`"),
+        ("b:bytes", "QQ", "the column `b` is base64 text, and this text is not; make it `string`"),
+        ("d:date", "2024-13-45", 'the column `d` is a date such as 2024-02-29, and `"2024-13-45"` is not; make it `string`'),
+        ("d:timestamp(ms)", 5, "the column `d` is a time such as 2024-02-29T23:59:59.111Z, and `5` is not; make it `int64`"),
+        ("d:time", 5, "the column `d` is a time such as 23:59:59.111111, and `5` is not; make it `int64`"),
+        (
+            "p:decimal(4,2)",
+            123.456,
+            "the column `p` is a decimal of 4 digits, 2 of them behind the point, and `123.456` is not; make it `decimal(6,3)`",
+        ),
+        (
+            "p:decimal(30,20)",
+            0.12345678901234567,
+            (
+                "the column `p` is a decimal of 30 digits, 20 of them behind the point, and `0.12345678901234566` is not: "
+                "of so many digits JSON's numbers may have lost some; write it as text"
+            ),
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_of_the_first_value_with_the_type_that_takes_it(columns: str, value: object, said: str) -> None:
+    name = columns.partition(":")[0]
+    with pytest.raises(RecordError) as refused:
+        rows_of_values([{}, {name: None}, {name: value}, {name: [[]]}], parse_columns(columns))
+    assert str(refused.value) == said
+
+
+@pytest.mark.parametrize(("columns", "value"), [("n:int64", 12.5), ("f:double", True), ("f:float", 1e300)])
+def test_no_number_is_changed_into_another_one(columns: str, value: object) -> None:
+    """Arrow would write 12, 1.0 and infinity."""
+    name, values = columns[0], [None, value]
+    for rows in (values, [value]):
+        with pytest.raises(RecordError):
+            rows_of_values([{name: each} for each in rows], parse_columns(columns))
+    with pytest.raises(RecordError):
+        rows_of_array(pa.array([{name: each} for each in values]), parse_columns(columns))
+    with pytest.raises(RecordError):
+        rows_of_array(pa.array([msgspec.json.encode({name: each}).decode() for each in values]), parse_columns(columns))
+
+
+def test_a_whole_number_with_a_point_is_one() -> None:
+    rows = rows_of_values(['{"n":12.0,"f":3}', '{"n":-0.0,"f":3.5}'], parse_columns("n:int32, f:float"))
+    assert rows.to_pylist() == [{"n": 12, "f": 3.0}, {"n": 0, "f": 3.5}]
 
 
 def test_texts_of_structs_are_read_for_the_columns_that_need_it() -> None:

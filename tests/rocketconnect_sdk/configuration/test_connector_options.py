@@ -150,6 +150,47 @@ def test_an_engine_that_a_sink_cannot_run_on_is_refused(tmp_path: Path) -> None:
     assert keys({**config, "connector.class": "file_lines"}) == set()
 
 
+_HOIST = {"transforms": "row", "transforms.row.type": "hoist_field", "transforms.row.field": "value"}
+_REGISTRY = {"value.converter.schema.registry.url": "http://localhost:1"}
+
+
+@pytest.mark.parametrize("form", ["parquet", "orc", "csv"])
+@pytest.mark.parametrize(
+    ("given", "refused"),
+    [
+        ({}, True),
+        ({"value.converter": "StringConverter"}, True),
+        ({"value.converter": "bytes"}, True),
+        ({"value.converter": "long"}, True),
+        ({"value.converter": "json", "value.converter.schemas.enable": "false"}, True),
+        ({"columns": "id:int64, name"}, False),
+        ({"value.converter": "json"}, False),
+        ({"value.converter": "arrow"}, False),
+        ({"value.converter": "avro", **_REGISTRY}, False),
+        (_HOIST, False),
+    ],
+)
+def test_a_sink_of_tables_that_no_rows_would_reach_is_refused_with_the_ways_to_get_some(
+    tmp_path: Path, form: str, given: dict[str, str], refused: bool
+) -> None:
+    config = {"connector.class": "file_sink", "format": form, "filename": str(tmp_path / "out"), "topics": "t", **given}
+    found = check_connector(config).problems
+    assert [problem.key for problem in found] == ["columns"] * refused
+    if refused:
+        assert all(way in str(found[0]) for way in ("columns=id:int64", "json, arrow", "avro", "hoist_field"))
+
+
+@pytest.mark.parametrize("form", ["text", "jsonlines"])
+def test_a_sink_of_lines_takes_values_of_every_converter(tmp_path: Path, form: str) -> None:
+    assert keys({"connector.class": "file_sink", "format": form, "filename": str(tmp_path / "out"), "topics": "t"}) == set()
+
+
+def test_what_is_wrong_with_the_converter_alone_is_told_where_it_is(tmp_path: Path) -> None:
+    config = {"connector.class": "file_sink", "format": "parquet", "filename": str(tmp_path / "out"), "topics": "t"}
+    assert keys({**config, "value.converter": "nothing"}) == {"value.converter"}
+    assert keys({**config, "value.converter": "json", "value.converter.schemas.enable": "x"}) == {"value.converter.schemas.enable"}
+
+
 def test_transforms_and_predicates_are_checked_with_the_rest(tmp_path: Path) -> None:
     config = {"connector.class": "file_source", "filename": str(tmp_path / "x"), "topic": "t", "transforms": "one"}
     assert keys(config) == {"transforms.one.type"}

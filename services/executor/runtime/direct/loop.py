@@ -21,7 +21,7 @@ from services.executor.runtime.rocketmq.source_marks import mark_key
 from services.executor.runtime.rocketmq.topics import TopicMaker, dead_letter_queues
 from services.executor.runtime.sink.before_commit import Gate
 from services.executor.runtime.sink.dead_letters import InSource, SinkDeadLetters
-from services.executor.runtime.sink.decode.part import BadRecord, Part
+from services.executor.runtime.sink.decode.part import BadRecord, Part, written_bytes
 from services.executor.runtime.sink.engines import NativeEngine
 from services.executor.runtime.sink.positions import choose, commit_of
 from services.executor.runtime.source.resuming import check_resume
@@ -185,7 +185,6 @@ class DirectRun:
         `closes`: the position may stand at its end.
         """
         now = time.monotonic()
-        size = batch.size
         name = batch.partition
         before = self._positions.setdefault(name, QueuePosition(0, self._opened.incarnation))
         part = self._part(batch, before, now)
@@ -214,7 +213,7 @@ class DirectRun:
             self._committer.put({name: Stored(batch.end or batch.offsets[-1], before.incarnation, kept)})
         if len(batch):
             self._meter.batch(time.monotonic() - now)
-            self._meter.moved(time.monotonic(), commit.rows - len(refused), size)
+            self._meter.moved(time.monotonic(), commit.rows - len(refused), written_bytes([part], refused))
         else:
             self._around.reporter.progress()
         self._failure = part.error

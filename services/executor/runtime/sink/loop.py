@@ -18,7 +18,7 @@ from services.executor.runtime.rocketmq.queue_names import text
 from services.executor.runtime.sink.batcher import Batcher
 from services.executor.runtime.sink.before_commit import Gate
 from services.executor.runtime.sink.dead_letters import SinkDeadLetters
-from services.executor.runtime.sink.decode.part import BadRecord, Part
+from services.executor.runtime.sink.decode.part import BadRecord, Part, written_bytes
 from services.executor.runtime.sink.engines import Engine
 from services.executor.runtime.sink.positions import commit_of, to_stored
 from services.executor.runtime.sink.queues import SinkQueues
@@ -144,7 +144,7 @@ class SinkRun:
                 raise
         self._positions.update(commit.after)
         self._written(parts, commit)
-        self._count(parts, commit.rows - len(refused))
+        self._count(parts, commit.rows, refused)
         self._failure = next((part.error for part in parts if part.error is not None), None)
 
     def _written(self, parts: Sequence[Part], commit: SinkCommit) -> None:
@@ -169,13 +169,12 @@ class SinkRun:
             stops[name] = Stop(position.until, {}) if marks is None else Stop(offset, marks)
         return stops
 
-    def _count(self, parts: Sequence[Part], written: int) -> None:
+    def _count(self, parts: Sequence[Part], rows: int, refused: Sequence[BadRecord]) -> None:
         now = time.monotonic()
-        size = sum(part.records.size for part in parts)
-        self._meter.read(sum(part.read for part in parts), size)
+        self._meter.read(sum(part.read for part in parts), sum(part.records.size for part in parts))
         self._metrics.duplicates_skipped += sum(part.doubles for part in parts)
         self._meter.batch(now - parts[0].arrived)
-        self._meter.moved(now, written, size)
+        self._meter.moved(now, rows - len(refused), written_bytes(parts, refused))
 
     def _stored(self, positions: Mapping[str, Stored]) -> None:
         self._metrics.commits += 1

@@ -251,18 +251,22 @@ class SourceRun:
             return
         self._metrics.duplicates_skipped += piece.part(0, skip).records
         if skip == len(piece):
-            self._confirmed(piece, None, 0)
+            self._settled(piece, None, 0)
         else:
             self._sender.add(piece.part(skip, len(piece)))
 
     def _confirmed(self, piece: Piece, floor: int | None, end: int) -> None:
+        self._metrics.dead_letters += piece.records if piece.dead else 0
+        sent = (0, 0) if piece.dead else (piece.records, piece.values)
+        self._settled(piece, floor, end, *sent)
+
+    def _settled(self, piece: Piece, floor: int | None, end: int, records: int = 0, size: int = 0) -> None:
+        """So much of a piece went out: nothing, where it was there already, is a dead letter, or is left out."""
         now = time.monotonic()
         self._progress.confirmed(piece, floor, end)
         if piece.batch.covered:
             self._meter.batch(now - piece.batch.read_at)
-        if piece.dead:
-            self._metrics.dead_letters += piece.records
-        self._meter.moved(now, 0 if piece.dead else piece.records, piece.values)
+        self._meter.moved(now, records, size)
 
     def _lost(self, event: Lost) -> None:
         self._progress.lost(event.gap.queue, event.floor)
@@ -293,7 +297,7 @@ class SourceRun:
         leave_out(self._policy, self._around.reporter, failure, where)
         dead = self._encoder.dead_letter(failure, piece)
         if dead is None:
-            self._confirmed(piece, None, 0)
+            self._settled(piece, None, 0)
         else:
             self._sender.add(dead)
         self._sender.go_on(piece.queue)

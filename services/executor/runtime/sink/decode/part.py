@@ -1,5 +1,6 @@
 """The records of a range of a queue, and those of them that are bad."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -99,3 +100,17 @@ class Wanted:
     def may_have_headers(self, properties: bytes) -> bool:
         """Whether the headers that are looked at can be among these encoded properties."""
         return not self.header_names or any(name.encode() in properties for name in self.header_names)
+
+
+def written_bytes(parts: Sequence[Part], refused: Sequence[BadRecord]) -> int:
+    """The bytes of what of these parts was written; where records of a part were refused, its share by their number."""
+    left_out = Counter((record.queue, record.offset) for record in refused)
+    queues = {queue for queue, _ in left_out}
+    size = 0
+    for part in parts:
+        count = len(part.records)
+        written = count
+        if part.queue in queues:
+            written -= sum(left_out[part.queue, offset] for offset in set(part.records.offsets))
+        size += part.records.size * written // max(1, count)
+    return size

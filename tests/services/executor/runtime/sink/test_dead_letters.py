@@ -44,6 +44,8 @@ def test_bad_messages_and_refused_records_become_dead_letters(tasks: Tasks) -> N
     running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 2)
     assert running.stop().clean
     assert rows(file) == ["good", "behind"]
+    # Each of the three that were converted has its share of their 15 bytes.
+    assert running.reporter.metrics.bytes_out == 2 * 15 // 3
     letters = {properties["__connect.errors.stage"]: properties for _, _, properties in _raw(tasks, dead)}
     for stage, offset, by in (("CONVERTER", "1", ".StringConverter"), ("TASK_PUT", "2", ".TableWriter")):
         said = {name.removeprefix("__connect.errors."): value for name, value in letters[stage].items()}

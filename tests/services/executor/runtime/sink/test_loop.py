@@ -387,3 +387,23 @@ def test_a_direct_task_copies_without_a_topic_and_drops_what_the_sink_has_alread
     assert second.stop().clean
     assert rows(Path(file)) == values(1_600)
     assert second.reporter.metrics.source_positions == (SourcePosition(str(source), 1_600),)
+
+
+def test_a_direct_task_counts_the_bytes_that_the_sink_has_taken_alone(tasks: Tasks) -> None:
+    source, file = tasks.file("a", ["good", "! unread", "? who", "gone"]), tasks.path / "t.db"
+    config = {
+        "connector.class": "direct",
+        "errors.tolerance": "all",
+        "source.connector.class": "lines",
+        "source.files": str(source),
+        "sink.connector.class": "table",
+        "sink.file": str(file),
+    }
+    running = tasks.start(Kind.DIRECT, config)
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 2)
+    assert running.stop().clean
+    assert rows(file) == ["good", "gone"]
+    read = len("good! unread? whogone")
+    assert running.reporter.metrics.bytes_in == read
+    # Of the four each has its share.
+    assert running.reporter.metrics.bytes_out == 2 * (3 * read // 4) // 3

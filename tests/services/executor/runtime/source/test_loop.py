@@ -63,6 +63,7 @@ def test_a_new_owner_skips_what_its_fenced_predecessor_has_sent_and_not_committe
     second.reporter.wait_for_state(State.IDLE)
     assert second.stop().clean
     assert tasks.bodies() == lines(3_000)
+    assert (second.reporter.metrics.records_out, second.reporter.metrics.bytes_out) == (0, 0)
 
 
 def test_a_source_that_waits_for_what_is_there_already_doubles_nothing_that_was_sent_and_not_committed(
@@ -309,6 +310,7 @@ def test_a_bad_record_becomes_a_dead_letter_with_its_reason_and_place(tasks: Tas
     running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 6)
     assert running.stop().clean
     assert tasks.bodies() == lines(6)
+    assert running.reporter.metrics.bytes_out == sum(map(len, lines(6)))
     ((_, body, properties),) = tasks.messages(dead)
     assert body == long[:20]
     prefix = "__connect.errors."
