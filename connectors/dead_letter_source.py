@@ -21,6 +21,7 @@ class DeadLetterSource(Source):
     """Sends dead letters of a connector again, once each: made by `rocketconnect dlq replay`, deleted when it is done."""
 
     name = "dead_letter_source"
+    whole_messages = True
     options = (
         Option("replay.connector", "The connector that failed at them.", required=True),
         Option("replay.topic", "The dead-letter topic.", required=True),

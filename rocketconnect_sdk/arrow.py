@@ -29,7 +29,7 @@ def from_arrow(
     offsets: Sequence[Offset],
     *,
     keys: pa.Array | pa.ChunkedArray | Sequence[object] | None = None,
-    timestamps_ms: Sequence[int] | None = None,
+    timestamps_ms: Sequence[int | None] | None = None,
 ) -> SourceBatch:
     """A batch of records made of a table, or of a column.
 

@@ -68,7 +68,7 @@ class SourceBatch:
         values: The values; a Rejected stands for one that could not be read.
         offsets: For each value the offset just behind it; strictly increasing.
         keys: The keys; None: no record has one.
-        timestamps_ms: Times of the events; None: not known.
+        timestamps_ms: Times of the events; None: not known. A single None: not known of that record.
         headers: Headers of each; None: no record has any.
         topics: The topic of each; None: all go to the topic of the configuration.
         schema: The schema of all values.
@@ -87,7 +87,7 @@ class SourceBatch:
     values: Sequence[object]
     offsets: Sequence[Offset]
     keys: Sequence[object] | None = None
-    timestamps_ms: Sequence[int] | None = None
+    timestamps_ms: Sequence[int | None] | None = None
     headers: Sequence[Mapping[str, str]] | None = None
     topics: Sequence[str] | None = None
     schema: Schema | None = None
@@ -132,6 +132,7 @@ class SinkBatch:
             Rows of one packed message (value.converter=arrow) have the offset of the message.
         keys: Decoded keys; None: no record has one.
         timestamps_ms: The times of the events, else when the broker stored the messages; None: the sink did not ask for them.
+            A single None: a transform took the time of that record away.
         headers: Headers of each; None: the sink did not ask for them.
         schema: The schema of all values, where it is known.
         size: The size of the message bodies in bytes.
@@ -144,7 +145,7 @@ class SinkBatch:
     values: Sequence[object]
     offsets: Sequence[int]
     keys: Sequence[object] | None = None
-    timestamps_ms: Sequence[int] | None = None
+    timestamps_ms: Sequence[int | None] | None = None
     headers: Sequence[Mapping[str, str]] | None = None
     schema: Schema | None = None
     size: int = 0

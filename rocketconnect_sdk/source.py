@@ -59,12 +59,14 @@ class Source(ABC):
         aliases: Other names that it answers to.
         options: Its own options; the runtime adds those that every source has.
         signals: What people can tell its running tasks.
+        whole_messages: Its batches have `properties`: what it sends are messages as they are to be, which no transform may change.
     """
 
     name: ClassVar[str]
     aliases: ClassVar[Sequence[str]] = ()
     options: ClassVar[Sequence[Option]] = ()
     signals: ClassVar[Sequence[Signal]] = ()
+    whole_messages: ClassVar[bool] = False
 
     def check(self, config: Config) -> Iterable[Problem]:
         """What is wrong beyond single options: files that can't be read, options that exclude each other. Changes nothing.

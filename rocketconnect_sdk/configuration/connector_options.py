@@ -113,7 +113,7 @@ def check_connector(raw: Mapping[str, str], resolve: Callable[[Config], Config] 
     else:
         plugin_type, options, (config, problems) = PluginType.SINK, sink_options(plugin), _read_sink(plugin, raw)
     problems += [*run_checks(resolve(config), plugin.check), *run_checks(config, partial(_engine_problems, plugin))]
-    problems += [*chain.problems(raw), *_converter_problems(raw)]
+    problems += [*chain.problems(raw), *_whole_problems(plugin, raw), *_converter_problems(raw)]
     if isinstance(plugin, Sink) and not _may_be_rows(config):
         problems += run_checks(config, plugin.without_rows)
     return Checked(plugin.name, plugin_type, problems, _all_secrets(options, raw), _targets(plugin, config))
@@ -210,7 +210,7 @@ def _check_direct(raw: Mapping[str, str], resolve: Callable[[Config], Config]) -
     _, source, sink, problems = _read_direct(raw)
     halves = [half for half in (source, sink) if half]
     problems += [problem for half in halves for problem in half.check(resolve)]
-    problems += chain.problems(raw)
+    problems += [*chain.problems(raw), *(problem for half in halves for problem in _whole_problems(half.plugin, raw))]
     targets = _targets(sink.plugin, sink.config) if sink else None
     mine = None if sink is None or targets is None else [replace(target, key=sink.prefix + target.key) for target in targets]
     return Checked(DIRECT, PluginType.DIRECT, problems, _direct_secrets(halves, raw), mine)
@@ -229,6 +229,14 @@ def _engine_problems(plugin: Source | Sink, config: Config) -> Iterable[Problem]
     if isinstance(plugin, Sink) and config["engine"] not in engines_of(plugin):
         fix = f"Use engine={engines_of(plugin)[0]}, or another sink, such as file_lines for files."
         yield Problem("engine", config["engine"], f"is not an engine that {plugin.name} runs on", fix)
+
+
+def _whole_problems(plugin: Source | Sink, raw: Mapping[str, str]) -> Iterable[Problem]:
+    """Transforms of messages that go on as they are: what these make of keys, times and headers would be lost."""
+    given = raw.get("transforms", "").strip()
+    if given and isinstance(plugin, Source) and plugin.whole_messages:
+        msg = f"cannot change what {plugin.name} sends: whole messages, with the keys, times and headers that they have"
+        yield Problem("transforms", given, msg, "Leave it out; transforms of a sink can change what it reads of the topic.")
 
 
 def _converter_keys(raw: Mapping[str, str]) -> list[str]:

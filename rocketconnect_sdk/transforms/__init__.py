@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from rocketconnect_sdk.plugins.installed import load_installed
 from rocketconnect_sdk.transforms.base import Predicate, Record, Records, Transform
+from rocketconnect_sdk.transforms.defaults import REPLACE_NULL
 
 __all__ = [
     "PREDICATES",
@@ -33,6 +34,8 @@ __all__ = [
 
 TRANSFORMS = "rocketconnect.transforms"
 PREDICATES = "rocketconnect.predicates"
+
+_KAFKA = "org.apache.kafka."
 
 _One = TypeVar("_One", Transform, Predicate)
 
@@ -60,6 +63,9 @@ def transform_class(name: str) -> tuple[type[Transform], Mapping[str, str]]:
     found = _found(plain if said else name, Transform, TRANSFORMS, built_in_transforms())  # type: ignore[type-abstract]
     if said and not any(option.key == "on" for option in found.options):
         said = {}
+    if name.startswith(_KAFKA) and REPLACE_NULL in found.options:
+        # Whoever writes Kafka Connect's name gets what that does.
+        said[REPLACE_NULL.key] = "true"
     return found, said
 
 

@@ -4,13 +4,14 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.schema import Field, Schema, Type
 from rocketconnect_sdk.transforms.base import ON, Record, Records, Transform, given, given_many, put, put_many
+from rocketconnect_sdk.transforms.defaults import filled, filled_many, replaces_null
 
 Named = tuple[str, Schema | None]
 """A field: its name, and its schema where values have one."""
@@ -71,6 +72,8 @@ class FieldsTransform(Transform):
         if not isinstance(value, Mapping):
             msg = f"the {self.config['on']} is no struct, whose fields {self.name} could change, but {type(value).__name__}"
             raise RecordError(msg)
+        if replaces_null(self.config):
+            value = cast("Mapping[str, object]", filled(value, schema))
         outs = self._outs(tuple(value) if schema is None else schema)
         shaped = None if schema is None else _shaped(schema, outs)
         return put(record, self.config, _row(value, outs, record), shaped)
@@ -80,6 +83,8 @@ class FieldsTransform(Transform):
         values, schema = given_many(records, self.config)
         if schema is None or schema.type is not Type.STRUCT or values is None:
             return None
+        if replaces_null(self.config):
+            values = filled_many(values, schema)
         outs = self._outs(schema)
         shaped = _shaped(schema, outs)
         of_struct = _column if isinstance(values, Column) and outs else _rows

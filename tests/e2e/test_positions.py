@@ -38,7 +38,8 @@ class Pipeline:
             "topic.queues": "1",
             "filename": str(self.target),
         }
-        for connector, config in ((self.source, into), (self.sink, out)):
+        self.configs = {self.source: into, self.sink: out}
+        for connector, config in self.configs.items():
             instance.api.request("POST", "/v1/connectors", body={"name": connector, "config": config})
 
     def rc(self, *words: str, author: str = "") -> tuple[int, str, str]:
@@ -174,6 +175,40 @@ def test_a_position_that_is_not_possible_is_refused_and_nothing_is_changed(
         position = err.index(text, position) + 1
     assert pipeline.positions(name) == before
     assert pipeline.instance.api.request("GET", f"/v1/connectors/{name}")["connector"]["wantedState"] == "WANTED_STATE_RUNNING"
+
+
+@pytest.mark.slow
+def test_a_preview_of_running_connectors_moves_no_position(pipeline: Pipeline, tmp_path: Path) -> None:
+    """Neither those of the service, nor the group's, nor what the topic and the file hold; and what comes then comes once."""
+    pipeline.resume(pipeline.source)
+    pipeline.resume(pipeline.sink)
+    pipeline.write("before a preview")
+
+    def exported() -> list[object]:
+        return [json.loads(pipeline.rc("position", "export", name)[1])["positions"] for name in names]
+
+    names = (pipeline.source, pipeline.sink)
+    with Client(pipeline.instance.ready["nameServer"]) as client:
+        (queue,) = client.queues(pipeline.queue.partition("/")[0])
+        end = client.max_offset(queue)
+        # Positions are stored a moment after the last line has arrived.
+        size = pipeline.file.stat().st_size
+        pipeline.until(lambda: json.loads(pipeline.positions(pipeline.sink)[pipeline.queue]) == [end])
+        pipeline.until(lambda: [*pipeline.positions(pipeline.source).values()] == [f"[{size}]"])
+        before, seen = exported(), pipeline.lines()
+        for name in names:
+            file = tmp_path / f"{name}.json"
+            file.write_text(json.dumps(pipeline.configs[name]))
+            code, out, err = pipeline.rc("preview", "-f", str(file), "-n", "2", "-o", "json")
+            assert (code, err) == (0, "")
+            assert len(json.loads(out)["records"]) == 2
+        assert exported() == before
+        assert client.max_offset(queue) == end
+        wait_for_progress(
+            rocketmq_jars(), pipeline.instance.ready["nameServer"], tmp_path, f"connect-{pipeline.sink}", queue, (end, end, 0)
+        )
+    pipeline.write("behind a preview")
+    pipeline.still([*seen, "behind a preview"])
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ payload alone. Bytes are base64. Decimals are base64 of their unscaled value, or
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import msgspec
@@ -17,7 +18,7 @@ from rocketconnect_sdk.converters.json.types import Names
 from rocketconnect_sdk.converters.json.values import Values
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.options import Config, Kind, Option
-from rocketconnect_sdk.schema import Schema
+from rocketconnect_sdk.schema import Field, Schema
 
 _K = TypeVar("_K", bound=Hashable)
 _V = TypeVar("_V")
@@ -76,6 +77,12 @@ class JsonConverter(Converter):
             default=Names.ROCKETMQ.value,
             choices=[names.value for names in Names],
         ),
+        Option(
+            "replace.null.with.default",
+            "A null is written and read as the default of its schema; false: it stays a null, and is bad in what is required.",
+            Kind.BOOL,
+            "true",
+        ),
     )
 
     def __init__(self, config: Config, *, is_key: bool) -> None:
@@ -83,6 +90,7 @@ class JsonConverter(Converter):
         self._enveloped: bool = config["schemas.enable"]
         self._numbers = config["decimal.format"].upper() == "NUMERIC"
         self._names = Names(config["names"])
+        self._keeps_null = not config["replace.null.with.default"]
         size: int = config["schemas.cache.size"]
         self._writers: _Newest[Schema | None, tuple[bytes, Values]] = _Newest(size)
         self._readers: _Newest[bytes, tuple[Schema | None, Values]] = _Newest(size)
@@ -169,4 +177,17 @@ class JsonConverter(Converter):
     def _values(self, schema: Schema | None) -> Values:
         if schema is None:
             return self._untyped
+        if self._keeps_null:
+            schema = _without_defaults(schema)
         return Values(schema, decimal_numbers=self._numbers, whole_numbers=not self._enveloped)
+
+
+def _without_defaults(schema: Schema) -> Schema:
+    """The schema by which a null is a null, in it and in all its parts."""
+    return replace(
+        schema,
+        default=None,
+        fields=tuple(Field(field.name, _without_defaults(field.schema)) for field in schema.fields),
+        items=schema.items and _without_defaults(schema.items),
+        keys=schema.keys and _without_defaults(schema.keys),
+    )

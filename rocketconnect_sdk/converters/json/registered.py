@@ -8,6 +8,7 @@ import msgspec
 
 from rocketconnect_sdk.converters.json.entries import from_entries, to_entries, with_entries
 from rocketconnect_sdk.converters.json.registered_schema import from_json_schema, to_json_schema
+from rocketconnect_sdk.converters.json.unions import has_unions, with_fields, without_fields
 from rocketconnect_sdk.converters.json.values import Values
 from rocketconnect_sdk.converters.registered import REGISTERED, Form, RegisteredConverter
 from rocketconnect_sdk.errors import RecordError
@@ -34,21 +35,24 @@ class JsonForm(Form):
         shape = with_entries(schema)
         self._values = Values(shape, decimal_numbers=False)
         self._has_entries = shape != schema
+        self._shape = shape
+        self._has_unions = has_unions(shape)
         self._validator = validator
 
     def encode(self, value: object) -> bytes:
         """The JSON of a value. Raises RecordError: it does not fit the schema."""
-        return self._values.encode(to_entries(self.schema, value) if self._has_entries else value)
+        text = self._values.encode(to_entries(self.schema, value) if self._has_entries else value)
+        return without_fields(self._shape, text) if self._has_unions else text
 
     def encode_many(self, values: Sequence[object]) -> list[bytes]:
         """See Form."""
-        return super().encode_many(values) if self._has_entries else self._values.encode_many(values)
+        return super().encode_many(values) if self._has_entries or self._has_unions else self._values.encode_many(values)
 
     def decode(self, data: bytes, start: int) -> object:
         """The value of JSON from there on. Raises RecordError: it does not fit the schema, or is not valid."""
         text = data[start:]
         self._validate(text)
-        value = self._values.decode(text)
+        value = self._values.decode(with_fields(self._shape, text) if self._has_unions else text)
         if value is None:
             msg = "the value is null, for which a message without a body stands here"
             raise RecordError(msg)
@@ -56,7 +60,7 @@ class JsonForm(Form):
 
     def decode_many(self, data: Sequence[bytes], start: int) -> Sequence[object]:
         """See Form."""
-        if self._has_entries:
+        if self._has_entries or self._has_unions:
             return super().decode_many(data, start)
         for item in data if self._validator is not None else ():
             self._validate(item[start:])

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from rocketconnect_sdk.converters.json.types import form_of, schema_of
+from rocketconnect_sdk.converters.json.unions import is_union, union_of
 from rocketconnect_sdk.converters.json.values import Values
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import STRING, Field, Schema, Type
@@ -46,6 +47,8 @@ _KINDS: Mapping[str, tuple[Type, str]] = {
 }
 """Of connect.type, or where there is none of JSON Schema's: what it stands for, and the word of the envelope."""
 _PLAIN = dict(_KINDS.values())
+_OF_UNION = ("type", "title", "description", "default", _INDEX)
+"""What is said of a value of one of several types, and not of each of them."""
 _MALFORMED = (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError, msgspec.MsgspecError)
 
 
@@ -85,6 +88,10 @@ def _form(schema: Schema, depth: int) -> dict[str, Any]:
     if depth > _DEEPEST:
         msg = f"a schema of more than {_DEEPEST} types in each other"
         raise RecordError(msg)
+    if is_union(schema):
+        types = [_form(replace(field.schema, optional=False), depth + 1) for field in schema.fields]
+        said = {"description": schema.doc} if schema.doc else {}
+        return {"oneOf": [{"type": "null"}, *types] if schema.optional else types, **said}
     form = _required_form(schema, depth)
     return {"oneOf": [{"type": "null"}, form]} if schema.optional else form
 
@@ -147,24 +154,31 @@ class _Reader:
             raise RecordError(msg)
         if "$ref" in form:
             return self._of_reference(str(form["$ref"]), document, depth)
-        branches = next((form[word] for word in ("oneOf", "anyOf", "allOf") if word in form), None)
-        if branches is not None:
-            return self._one_of(form, branches, document, depth)
+        word = next((word for word in ("oneOf", "anyOf", "allOf") if word in form), None)
+        if word is not None:
+            return self._one_of(form, form[word], document, depth, is_union=word != "allOf")
         kinds = form.get("type", "string" if all(isinstance(one, str) for one in form.get("enum", [0])) else None)
         if not isinstance(kinds, list):
             return self._described(form, kinds, document, depth)
         others = set(kinds) - {"null"}
         if len(others) != 1:
-            shown = ", ".join(map(str, kinds))[:100]
-            msg = f"a value of one of several types ({shown}) has no type here, but for null and one other"
-            raise RecordError(msg)
+            alone = {key: value for key, value in form.items() if key not in _OF_UNION}
+            branches = [{"type": "null"} if kind == "null" else {**alone, "type": kind} for kind in kinds]
+            return self._one_of(form, branches, document, depth, is_union=True)
         return replace(self._described(form, others.pop(), document, depth), optional="null" in kinds)
 
-    def _one_of(self, form: Mapping[str, Any], branches: list[Any], document: Any, depth: int) -> Schema:
+    def _one_of(self, form: Mapping[str, Any], branches: list[Any], document: Any, depth: int, *, is_union: bool) -> Schema:
         others = [branch for branch in branches if branch != {"type": "null"}]
-        if len(others) != 1:
-            msg = "a value of one of several types (oneOf, anyOf, allOf) has no type here, but for null and one other"
+        if not others:
+            msg = "a value of none of the types (oneOf, anyOf, allOf, type) but null has no type here"
             raise RecordError(msg)
+        if len(others) > 1:
+            if not is_union:
+                msg = "a value of several types at once (allOf) has no type here: write one object with all of the properties"
+                raise RecordError(msg)
+            types = [self.schema(branch, document, depth + 1) for branch in others]
+            optional = len(others) < len(branches) or any(found.optional for found in types)
+            return replace(union_of(types, optional=optional), doc=str(form.get("description", "")))
         found = self.schema(others[0], document, depth + 1)
         found = replace(
             found, optional=found.optional or len(others) < len(branches), doc=found.doc or str(form.get("description", ""))
@@ -174,7 +188,8 @@ class _Reader:
     def _of_reference(self, reference: str, document: Any, depth: int) -> Schema:
         form, its_document = self._referred(reference, document)
         if any(form is other for other in self._within):
-            msg = f"{reference[:100]} is made of itself: recursive schemas have no type here"
+            fix = "put what can be of any depth into a field of text, as JSON"
+            msg = f"{reference[:100]} is made of itself: recursive schemas have no type here; {fix}"
             raise RecordError(msg)
         self._within.append(form)
         found = self.schema(form, its_document, depth + 1)

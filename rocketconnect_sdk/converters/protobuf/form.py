@@ -145,7 +145,9 @@ class _Reader:
         """What a message stands for."""
         full = descriptor.full_name
         if full in self._within:
-            msg = f"{full} is made of itself: recursive schemas have no type here"
+            way = " > ".join([*self._within[self._within.index(full) :], full])[:300]
+            fix = "put what can be of any depth into a field of text or bytes, as JSON or as a message of its own"
+            msg = f"{full} is made of itself: recursive schemas have no type here ({way}); {fix}"
             raise RecordError(msg)
         self._within.append(full)
         slots = [self._slot(field) for field in descriptor.fields]

@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from rocketconnect_sdk.columns.compact import Column, Texts, picked
+from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.record import Rejected, SourceBatch
 from rocketconnect_sdk.stages import Stage
 from rocketconnect_sdk.transforms.base import Records, in_order, one_by_one
@@ -36,9 +37,14 @@ def of_source(chain: Chain, batch: SourceBatch, topic: str) -> list[SourceBatch]
 
     Raises:
         SystemAway, RetriableError, PermanentError: of a transform; nothing was done.
+        PermanentError: the batch has properties, which stand in the place of what transforms make of keys, times and headers.
     """
     if not chain or not len(batch):
         return [batch]
+    if batch.properties is not None:
+        names = ", ".join(step.name for step in chain.steps)
+        msg = f"transforms={names} cannot change whole messages, which this source sends as they are: leave the option out"
+        raise PermanentError(msg)
     aside: dict[int, object] = {}
     if not isinstance(batch.values, Texts | Column) and Rejected in set(map(type, batch.values)):
         aside = {index: value for index, value in enumerate(batch.values) if isinstance(value, Rejected)}
@@ -84,25 +90,15 @@ def _batches(batch: SourceBatch, runs: Sequence[Records], aside: Mapping[int, ob
             run.values if not aside else [aside.get(index, value) for index, value in zip(run.indexes, run.values, strict=True)],
             batch.offsets if len(run) == len(batch) else picked(batch.offsets, run.indexes),
             run.keys,
-            _times(run),
+            run.timestamps_ms,
             run.headers,
             _topics(run),
             run.schema,
             run.key_schema,
             batch.size * len(run) // len(batch),
-            None if batch.properties is None else picked(batch.properties, run.indexes),
-            last,
-            batch.resume,
+            end=last,
+            resume=batch.resume,
         )
-
-
-def _times(run: Records) -> Sequence[int] | None:
-    """None where one has none: a batch has all or none."""
-    times = run.timestamps_ms
-    if times is None:
-        return None
-    known = [time for time in times if time is not None]
-    return known if len(known) == len(times) else None
 
 
 def _topics(run: Records) -> Sequence[str]:

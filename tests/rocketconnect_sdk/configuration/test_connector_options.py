@@ -200,6 +200,27 @@ def test_transforms_and_predicates_are_checked_with_the_rest(tmp_path: Path) -> 
     assert keys({**right, "predicates.p.type": "nothing", "transforms.one.x": "y"}) == {"predicates.p.type", "transforms.one.x"}
 
 
+def test_whole_messages_have_no_transforms() -> None:
+    replay = {
+        "connector.class": "dead_letter_source",
+        "topic": "t",
+        "replay.connector": "c",
+        "replay.topic": "d",
+        "replay.letters": "b:0:1-2",
+        "replay.ends": "b:0:0-2",
+    }
+    assert keys(replay) == set()
+    mask = {"transforms": "mask", "transforms.mask.type": "drop_headers", "transforms.mask.headers": "h"}
+    (problem,) = check_connector({**replay, **mask}).problems
+    assert str(problem) == (
+        "transforms: cannot change what dead_letter_source sends: whole messages, with the keys, times and headers that they have "
+        "(given: 'mask'). Leave it out; transforms of a sink can change what it reads of the topic."
+    )
+    direct = {"connector.class": "direct", "sink.connector.class": "stdout"}
+    direct |= {f"source.{key}": value for key, value in replay.items() if key != "topic"}
+    assert keys({**direct, **mask}) == {"transforms"}
+
+
 def test_a_direct_connector_is_checked_as_a_whole(tmp_path: Path) -> None:
     config = {
         "connector.class": "direct",

@@ -12,6 +12,7 @@ from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.schema import WHOLE, Schema, Type
 from rocketconnect_sdk.transforms.base import ON, Record, Records, given, given_many, put, put_many
 from rocketconnect_sdk.transforms.casting import cast
+from rocketconnect_sdk.transforms.defaults import REPLACE_NULL
 from rocketconnect_sdk.transforms.fields import FieldsTransform, Named, Out, kept
 from rocketconnect_sdk.transforms.texts import shown
 from rocketconnect_sdk.transforms.type_names import TYPES, read_type
@@ -63,6 +64,7 @@ class Cast(FieldsTransform):
             check=_spec_problem,
             fix="Write for instance id:int64,price:decimal(10,2), or int32 for the whole value.",
         ),
+        REPLACE_NULL,
     )
 
     def __init__(self, config: Config) -> None:

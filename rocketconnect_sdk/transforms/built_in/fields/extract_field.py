@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.options import Config, Option
+from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.transforms.base import ON, Record, Records, Transform, given, given_many, put, put_many
+from rocketconnect_sdk.transforms.defaults import REPLACE_NULL, filled_array, replaces_null
 from rocketconnect_sdk.transforms.paths import FIELD, SYNTAX, array_at, read_path, schema_at, value_at
 
 
@@ -19,6 +21,7 @@ class ExtractField(Transform):
         ON,
         FIELD,
         SYNTAX,
+        REPLACE_NULL,
     )
 
     def __init__(self, config: Config) -> None:
@@ -32,7 +35,7 @@ class ExtractField(Transform):
         if value is None:
             return record
         found = None if schema is None else self._schema_at(schema, self._path)
-        return put(record, self.config, value_at(value, self._path, schema), found)
+        return put(record, self.config, self._held(value, schema, found), found)
 
     def apply_many(self, records: Records) -> Records | None:
         """See Transform."""
@@ -42,7 +45,20 @@ class ExtractField(Transform):
         found = self._schema_at(schema, self._path)
         new: Sequence[object]
         if isinstance(values, Column):
-            new = Column(array_at(values.array, self._path))
+            new = Column(self._array(values.array, found))
         else:
-            new = [value_at(value, self._path, schema) for value in values]
+            new = [self._held(value, schema, found) for value in values]
         return put_many(records, self.config, new, found)
+
+    def _held(self, value: object, schema: Schema | None, found: Schema | None) -> object:
+        held = value_at(value, self._path, schema)
+        if held is not None or found is None or found.default is None or not replaces_null(self.config):
+            return held
+        # A struct on the way that is null has no field that could have a default.
+        return None if value_at(value, self._path[:-1], schema) is None else found.default
+
+    def _array(self, array: Any, found: Schema) -> Any:
+        held = array_at(array, self._path)
+        if not replaces_null(self.config):
+            return held
+        return filled_array(held, found, array_at(array, self._path[:-1]).is_valid())

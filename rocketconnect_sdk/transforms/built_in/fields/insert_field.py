@@ -9,6 +9,7 @@ from rocketconnect_sdk.errors import Problem, RecordError
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.schema import STRING, Schema, Unit, timestamp
 from rocketconnect_sdk.transforms.base import ON, Record, given
+from rocketconnect_sdk.transforms.defaults import REPLACE_NULL
 from rocketconnect_sdk.transforms.fields import FieldsTransform, Named, Out, kept
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -44,6 +45,7 @@ class InsertField(FieldsTransform):
         Option("static.value", "The text that static.field gets."),
         Option("partition.field", "Refused: Kafka Connect's.", check=_refused, fix="Take it out."),
         Option("offset.field", "Refused: Kafka Connect's.", check=_refused, fix="Take it out."),
+        REPLACE_NULL,
     )
 
     @classmethod

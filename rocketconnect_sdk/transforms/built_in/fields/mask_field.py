@@ -12,6 +12,7 @@ from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.schema import BYTES, STRING, WHOLE, Schema, Type, decimal, timestamp
 from rocketconnect_sdk.transforms.base import ON
 from rocketconnect_sdk.transforms.casting import cast
+from rocketconnect_sdk.transforms.defaults import REPLACE_NULL
 from rocketconnect_sdk.transforms.fields import FieldsTransform, Named, Out, kept
 from rocketconnect_sdk.transforms.moments import MOMENTS, moment
 
@@ -60,6 +61,7 @@ class MaskField(FieldsTransform):
             check=lambda text: None if text else "is empty",
             fix="Give a text or number, or leave it out for what is nothing in the type of the field.",
         ),
+        REPLACE_NULL,
     )
 
     def __init__(self, config: Config) -> None:

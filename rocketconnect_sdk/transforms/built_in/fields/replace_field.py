@@ -6,6 +6,7 @@ from typing import ClassVar
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.transforms.base import ON
+from rocketconnect_sdk.transforms.defaults import REPLACE_NULL
 from rocketconnect_sdk.transforms.fields import FieldsTransform, Named, Out, kept
 
 
@@ -31,6 +32,7 @@ class ReplaceField(FieldsTransform):
             check=_renames_problem,
             fix="Write old:new, several with commas: id:order_id,sum:total.",
         ),
+        REPLACE_NULL,
     )
 
     def __init__(self, config: Config) -> None:

@@ -10,6 +10,7 @@ from rocketconnect_sdk.errors import Problem, RecordError
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.schema import STRING, WHOLE, Schema, Type, Unit, timestamp
 from rocketconnect_sdk.transforms.base import ON, Record, Records, given, given_many, put, put_many
+from rocketconnect_sdk.transforms.defaults import REPLACE_NULL
 from rocketconnect_sdk.transforms.fields import FieldsTransform, Named, Out, kept
 from rocketconnect_sdk.transforms.java_time import JavaTime, format_problem
 from rocketconnect_sdk.transforms.moments import DAY, MOMENTS, moment, nanoseconds
@@ -51,6 +52,7 @@ class TimestampConverter(FieldsTransform):
             default="milliseconds",
             choices=tuple(_STEPS),
         ),
+        REPLACE_NULL,
     )
 
     def __init__(self, config: Config) -> None:

@@ -11,6 +11,7 @@ from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.record import NO_HEADERS
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.transforms.base import ON, Record, Records, given, given_many
+from rocketconnect_sdk.transforms.defaults import REPLACE_NULL, filled, filled_many, replaces_null
 from rocketconnect_sdk.transforms.fields import FieldsTransform, Named, Out, kept
 from rocketconnect_sdk.transforms.paths import array_at, schema_at, value_at
 from rocketconnect_sdk.transforms.texts import text_of
@@ -31,6 +32,7 @@ class HeaderFrom(FieldsTransform):
             required=True,
         ),
         Option("operation", "copy leaves the fields, move takes them out.", required=True, choices=("copy", "move")),
+        REPLACE_NULL,
     )
 
     def __init__(self, config: Config) -> None:
@@ -50,6 +52,7 @@ class HeaderFrom(FieldsTransform):
         value, schema = given(record, self.config)
         if value is None:
             return record
+        value = filled(value, schema) if replaces_null(self.config) else value
         held = [value_at(value, (name,), schema) for name in self.config["fields"]]
         headers = self._texts(held, None if schema is None else self._schemas(schema))
         changed = super().apply(record) if self._moved else record
@@ -61,6 +64,7 @@ class HeaderFrom(FieldsTransform):
         if schema is None or values is None:
             return None
         schemas = self._schemas(schema)
+        values = filled_many(values, schema) if replaces_null(self.config) else values
         rows = zip(*(_field(values, name, schema) for name in self.config["fields"]), strict=True)
         there = [NO_HEADERS] * len(records) if records.headers is None else records.headers
         headers: list[Mapping[str, str]] = [{**old, **self._texts(held, schemas)} for old, held in zip(there, rows, strict=True)]

@@ -9,6 +9,7 @@ from rocketconnect_sdk.errors import Problem, RecordError
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.transforms.base import ON, Record, Records, Transform, given, given_many, put, put_many
+from rocketconnect_sdk.transforms.defaults import REPLACE_NULL, filled, filled_many, replaces_null
 
 
 class SetSchemaMetadata(Transform):
@@ -20,6 +21,7 @@ class SetSchemaMetadata(Transform):
         ON,
         Option("schema.name", "The name; without it the schema keeps its own."),
         Option("schema.version", "The version; without it the schema keeps its own.", Kind.INT),
+        REPLACE_NULL,
     )
 
     def __init__(self, config: Config) -> None:
@@ -41,6 +43,7 @@ class SetSchemaMetadata(Transform):
         if schema is None:
             msg = f"the {self.config['on']} has no schema that could be named: use a converter that gives one"
             raise RecordError(msg)
+        value = filled(value, schema) if replaces_null(self.config) else value
         return put(record, self.config, value, self._renamed(schema))
 
     def apply_many(self, records: Records) -> Records | None:
@@ -48,6 +51,7 @@ class SetSchemaMetadata(Transform):
         values, schema = given_many(records, self.config)
         if schema is None or values is None:
             return None
+        values = filled_many(values, schema) if replaces_null(self.config) else values
         return put_many(records, self.config, values, self._renamed(schema))
 
     def _with_metadata(self, schema: Schema) -> Schema:

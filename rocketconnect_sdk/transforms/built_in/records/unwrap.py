@@ -10,6 +10,7 @@ from rocketconnect_sdk.errors import Problem, RecordError
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.schema import STRING, Field, Schema, Type
 from rocketconnect_sdk.transforms.base import Record, Records, Transform
+from rocketconnect_sdk.transforms.dropped_fields import DroppedFields
 from rocketconnect_sdk.transforms.paths import Path, array_at, path_problem, read_path, schema_at, value_at
 from rocketconnect_sdk.transforms.texts import text_of
 
@@ -84,7 +85,8 @@ class Unwrap(Transform):
     An envelope is a struct with the fields op, and before and after, which are structs. A name alone in add.fields and add.headers
     is a field of source, but for op, ts_ms, ts_us and ts_ns; source.ts_ms becomes __source_ts_ms. It must be there. A null makes
     no header. With tombstone deletions reach the other side only by the tombstones behind them. Columns whose values the database
-    did not tell, since they did not change, are null, and the header unchanged names them.
+    did not tell, since they did not change, are null, and the header unchanged names them: drop.fields.header.name=unchanged
+    leaves them out instead. A tombstone behind a deletion has no row, and keeps its topic where others are routed.
     """
 
     name: ClassVar[str] = "unwrap"
@@ -108,6 +110,19 @@ class Unwrap(Transform):
         Option("add.fields.prefix", "What the names of these fields begin with.", default="__"),
         _list("add.headers", "as headers"),
         Option("add.headers.prefix", "What the names of these headers begin with.", default="__"),
+        Option("route.by.field", "A field of the row, of that before a deletion and after other changes: the topic.", default=""),
+        Option(
+            "drop.fields.header.name",
+            "The header that names fields to leave out of the row, with commas or as a JSON array; without it nothing is left out.",
+            default="",
+        ),
+        Option("drop.fields.from.key", "They are left out of the key, too.", Kind.BOOL, "false"),
+        Option(
+            "drop.fields.keep.schema.compatible",
+            "Of those only fields that may be null by the schema are left out; false: all of them.",
+            Kind.BOOL,
+            "true",
+        ),
     )
 
     def __init__(self, config: Config) -> None:
@@ -117,6 +132,8 @@ class Unwrap(Transform):
             self._deletions, self._tombstones = config["delete.handling.mode"] or "drop", config["drop.tombstones"] is False
         self._fields = _added(config["add.fields"], config["add.fields.prefix"])
         self._headers = _added(config["add.headers"], config["add.headers.prefix"])
+        self._route: str = config["route.by.field"]
+        self._drop = DroppedFields(config) if config["drop.fields.header.name"] else None
         self._untyped = _Plan(None, None, [None] * len(self._headers))
         self._plan = lru_cache(64)(self._made_plan)
 
@@ -127,6 +144,11 @@ class Unwrap(Transform):
         if config["delete.tombstone.handling.mode"] is not None and older:
             reason = "says the same as delete.tombstone.handling.mode, in its older form"
             yield Problem(older[0], str(config[older[0]]), reason, "Give only one of them.")
+        if not config["drop.fields.header.name"]:
+            for key, value in (("drop.fields.from.key", True), ("drop.fields.keep.schema.compatible", False)):
+                if config[key] is value:
+                    fix = "Give drop.fields.header.name, or leave this out."
+                    yield Problem(key, str(value).lower(), "is about fields that a header names, and no header is given", fix)
 
     def apply(self, record: Record) -> Record | None:
         """See Transform."""
@@ -137,6 +159,9 @@ class Unwrap(Transform):
         plan = None if records.schema is None else self._plan(records.schema)
         # Rows of two schemas, and what is no envelope, are put together again one by one.
         if plan is None or plan.after is None or (self._deletions == "rewrite" and plan.after != plan.before):
+            return None
+        # Each may have a topic, or fields, of its own.
+        if self._route or self._drop is not None:
             return None
         if isinstance(records.values, Column) and not (self._fields or self._headers or self._deletions == "rewrite"):
             return self._columns(records, records.values, plan.after)
@@ -177,10 +202,11 @@ class Unwrap(Transform):
         headers = {**record.headers, **self._texts(change, record.schema, plan.headers)}
         if unchanged := change.get(_UNCHANGED):
             headers[_UNCHANGED] = ",".join(map(str, unchanged))
-        if deleted and self._deletions == "none":
-            return replace(record, value=None, schema=None, headers=headers)
         state = "before" if deleted else "after"
         row = change[state]
+        topic = self._topic(record, row, state, plan.before if deleted else plan.after)
+        if deleted and self._deletions == "none":
+            return replace(record, value=None, schema=None, headers=headers, topic=topic)
         if not isinstance(row, Mapping):
             msg = f"the change ({change['op']}) has no row {state} it: let the source send whole rows, or drop it"
             raise RecordError(msg)
@@ -190,7 +216,25 @@ class Unwrap(Transform):
         if doubled := sorted(added.keys() & row.keys()):
             msg = f"the row has the field {doubled[0]} already: choose another add.fields.prefix"
             raise RecordError(msg)
-        return replace(record, value={**row, **added}, schema=plan.before if deleted else plan.after, headers=headers)
+        schema = plan.before if deleted else plan.after
+        changed = replace(record, value={**row, **added}, schema=schema, headers=headers, topic=topic)
+        return changed if self._drop is None else self._drop.of(changed)
+
+    def _topic(self, record: Record, row: object, state: str, schema: Schema | None) -> str:
+        if not self._route:
+            return record.topic
+        path = (self._route,)
+        value = None if row is None else value_at(row, path, schema)
+        try:
+            found = "" if value is None else text_of(value, None if schema is None else schema_at(schema, path))
+        except ValueError as error:
+            msg = f"route.by.field={self._route} is no name of a topic: {error}"
+            raise RecordError(msg) from None
+        if not found:
+            reason = f"the row {state} the change has none there" if row is not None else f"the change has no row {state} it"
+            msg = f"route.by.field={self._route} names no topic: {reason}; choose a field that every row has"
+            raise RecordError(msg)
+        return found
 
     def _texts(self, change: Mapping[str, object], schema: Schema | None, schemas: Sequence[Schema | None]) -> Mapping[str, str]:
         texts = {}

@@ -10,6 +10,7 @@ from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.schema import Schema, struct
 from rocketconnect_sdk.transforms.base import Record, Records, Transform
+from rocketconnect_sdk.transforms.defaults import REPLACE_NULL, filled, filled_many, replaces_null
 from rocketconnect_sdk.transforms.paths import schema_at, value_at
 
 
@@ -25,6 +26,7 @@ class ValueToKey(Transform):
             Kind.LIST,
             required=True,
         ),
+        REPLACE_NULL,
     )
 
     def __init__(self, config: Config) -> None:
@@ -37,7 +39,8 @@ class ValueToKey(Transform):
         if record.value is None:
             return record
         key_schema = None if record.schema is None else self._key_schema(record.schema)
-        return replace(record, key=self._key(record.value, record.schema), key_schema=key_schema)
+        value = filled(record.value, record.schema) if replaces_null(self.config) else record.value
+        return replace(record, key=self._key(value, record.schema), key_schema=key_schema)
 
     def apply_many(self, records: Records) -> Records | None:
         """See Transform."""
@@ -45,6 +48,7 @@ class ValueToKey(Transform):
         if schema is None or None in values:
             return None
         key_schema = self._key_schema(schema)
+        values = filled_many(values, schema) if replaces_null(self.config) else values
         keys = self._column(values, key_schema) if isinstance(values, Column) else [self._key(value, schema) for value in values]
         return replace(records, keys=keys, key_schema=key_schema)
 

@@ -32,7 +32,8 @@ def extras_of(
     if batch.headers is not None:
         parts.append(_header_parts(batch.headers, bad))
     if batch.timestamps_ms is not None:
-        parts.append([b"%b\x01%d\x02" % (TIMESTAMP.encode(), time) for time in batch.timestamps_ms])
+        name = TIMESTAMP.encode()
+        parts.append([b"" if time is None else b"%b\x01%d\x02" % (name, time) for time in batch.timestamps_ms])
     nulls = null_places(batch.values)
     if not parts and not nulls:
         return None, bad

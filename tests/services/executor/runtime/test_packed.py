@@ -197,14 +197,14 @@ def test_keys_times_headers_and_topics_of_rows_come_along() -> None:
         batch(
             rows(0, 3),
             keys=["k", None, "l"],
-            timestamps_ms=[7, 8, 9],
+            timestamps_ms=[7, 8, None],
             headers=[{"h": "1"}, {}, {}],
             topics=["", "other", ""],
         )
     )
     assert [(piece.queue.topic, piece.records) for piece in encoded.pieces] == [("t", 2), ("other", 1)]
     (part,) = read(stored(encoded))
-    assert (list(part.records.keys or ()), list(part.records.timestamps_ms or ())) == (["k", "l"], [7, 9])
+    assert (list(part.records.keys or ()), list(part.records.timestamps_ms or ())) == (["k", "l"], [7, 1_000])
     assert [dict(each).get("h") for each in part.records.headers or ()] == ["1", None]
 
 

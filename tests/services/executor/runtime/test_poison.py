@@ -101,7 +101,11 @@ def test_of_a_message_that_a_producer_has_made_unreadable(tasks: Tasks, poison: 
 
 @pytest.mark.parametrize(
     ("kind", "options"),
-    [("cast", {"spec": "n:int64,s:int64"}), ("sql", {"query": "SELECT n, CAST(s AS BIGINT) AS s FROM records"})],
+    [
+        ("cast", {"spec": "n:int64,s:int64"}),
+        ("sql", {"query": "SELECT n, CAST(s AS BIGINT) AS s FROM records"}),
+        ("python", {"function": "users:numbered"}),
+    ],
 )
 def test_of_a_value_that_a_transform_cannot_change(tasks: Tasks, kind: str, options: Mapping[str, str]) -> None:
     writing = converter("json", {}, is_key=False)

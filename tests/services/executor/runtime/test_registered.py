@@ -1,9 +1,10 @@
 """Tasks whose values have their schemas in a registry: through it to the sink, and while it is away."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from services.executor.contract.task import Kind, State
 from tests.registry.server import TestRegistry, running
@@ -43,6 +44,52 @@ def test_a_registry_that_is_away_is_waited_for_at_both_ends_and_nothing_is_lost_
     registry.fault = None
     sink.reporter.wait_for(lambda: len(rows(file)) >= len(LINES))
     assert sink.stop().clean
+    assert rows(file) == LINES
+
+
+def rubbish() -> Iterator[Response]:
+    """What no schema registry answers."""
+    yield Response("<html>", media_type="text/html")
+    yield Response(b"\xff\x00\xfe", media_type="application/json")
+    yield Response('{"schema": "{', media_type="application/json")
+    yield JSONResponse(["anything"])
+    yield JSONResponse({"id": "one", "schema": 7, "is_compatible": None})
+
+
+def asked_more_often(registry: TestRegistry, times: int) -> bool:
+    return len(registry.requests) > times
+
+
+def arrived(count: Callable[[], int]) -> bool:
+    return count() >= len(LINES)
+
+
+def test_rubbish_of_a_registry_is_waited_out_and_told_and_costs_no_record(tasks: Tasks, registry: TestRegistry) -> None:
+    """At both ends, whatever it is, with all errors of records tolerated: what a registry answers is no fault of a record."""
+    tasks.create_topic(1)
+    converter = {"value.converter": "avro", "value.converter.schema.registry.url": registry.url}
+    converter |= {"errors.tolerance": "all", "errors.retry.delay.max.ms": "100"}
+    path, file = tasks.file("a", LINES), tasks.path / "t.db"
+    ends: list[tuple[Kind, dict[str, str], Callable[[], int]]] = [
+        (Kind.SOURCE, {"connector.class": "lines", "files": str(path)}, lambda: len(tasks.bodies())),
+        (Kind.SINK, {"connector.class": "table", "file": str(file)}, lambda: len(rows(file))),
+    ]
+    for kind, config, count in ends:
+        answers = list(rubbish())
+        registry.fault = answers[0]
+        task = tasks.start(kind, {**config, **converter})
+        for answer in answers:
+            registry.fault = answer
+            # Asked again, and still waiting.
+            task.reporter.wait_for(partial(asked_more_often, registry, len(registry.requests) + 1))
+            told = task.reporter.wait_for_state(State.WAITING)
+            assert "the schema registry does not answer" in told
+            assert registry.url in told
+            assert count() == 0
+        registry.fault = None
+        task.reporter.wait_for(partial(arrived, count))
+        assert task.stop().clean
+        assert task.reporter.metrics.dead_letters == 0
     assert rows(file) == LINES
 
 

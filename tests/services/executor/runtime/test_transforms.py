@@ -9,6 +9,7 @@ from types import MappingProxyType
 import pytest
 
 from rocketconnect_sdk.columns.compact import Column, Numbers, Texts
+from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import Rejected, SourceBatch
 from rocketconnect_sdk.schema import BYTES, STRING
@@ -56,6 +57,12 @@ class TestBatchesOfASource:
     def test_a_batch_that_only_moves_a_position_passes_as_it_is(self) -> None:
         given = SourceBatch("p", [], [], end=(7,))
         assert of_source(CHAIN, given, "t")[0] is given
+
+    def test_whole_messages_are_not_changed_in_part(self) -> None:
+        given = batch(["a"], properties=[{"KEYS": "k"}])
+        with pytest.raises(PermanentError, match="transforms=up cannot change whole messages"):
+            of_source(CHAIN, given, "t")
+        assert of_source(Chain([]), given, "t")[0] is given
 
     def test_what_could_not_be_read_or_changed_stands_in_its_place(self) -> None:
         rejected = Rejected("Bad", "it is bad", b"original", 8, "00")

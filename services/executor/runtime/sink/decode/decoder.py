@@ -222,7 +222,8 @@ class Decoder:
                 keys.append(self._decode_key(index, properties, columns.bad))
             if timed:
                 given = properties.get(TIMESTAMP, "")
-                times.append(int(given) if given.isdecimal() else stored[index])
+                # Before 1970 it is negative.
+                times.append(int(given) if given.removeprefix("-").isdecimal() else stored[index])
             if TOMBSTONE in properties:
                 buried.add(index)
             if headed:
@@ -265,7 +266,7 @@ def _scattered(runs: Sequence[Records], count: int, bad: Collection[int]) -> Mad
         [record.value for record in made],
         [None if record.value is None else record.schema for record in made],
         [record.key for record in made],
-        [record.timestamp_ms or 0 for record in made],
+        [record.timestamp_ms for record in made],
         [record.headers for record in made],
         topics,
         frozenset(index for index in range(count) if index not in there and index not in bad),

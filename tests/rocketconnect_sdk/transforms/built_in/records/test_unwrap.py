@@ -54,6 +54,8 @@ class TestUnwrap(TransformSuite):
         ({"add.fields": "op:"}, "has 'op:' instead of a field"),
         ({"add.headers": "a..b"}, "has 'a..b' instead of a field"),
         ({"add.headers": "x.b"}, "there is only before, after, source, transaction with a dot"),
+        ({"drop.fields.from.key": "true"}, "is about fields that a header names, and no header is given"),
+        ({"drop.fields.keep.schema.compatible": "false"}, "is about fields that a header names, and no header is given"),
     ]
 
     def examples(self) -> Sequence[Example]:
@@ -127,4 +129,62 @@ class TestUnwrap(TransformSuite):
             ),
             Example({"add.headers": "before.id,source"}, change("c", None, {"id": 1}), "there is no field source.source"),
             Example({"add.headers": "before.id"}, change("c", None, {"id": 1}), becomes({"id": 1})),
+            *self.routed(),
+            *self.dropped(),
+        ]
+
+    def routed(self) -> Sequence[Example]:
+        """By a field of the row."""
+        by_id = {"route.by.field": "id"}
+        new, gone, tombstone = change("u", {"id": 1}, {"id": 2}), change("d", {"id": 1}, None), Record(None, ENVELOPE, topic="t")
+        rewritten = struct([("id", NUMBER), ("__deleted", STRING)], name="orders.Value")
+        unnamed = {"before": None, "after": {"id": 1, "name": None}, "op": "c"}
+        return [
+            Example(by_id, new, replace(becomes({"id": 2}), topic="2")),
+            Example(by_id, gone, replace(becomes(None, None), topic="1")),
+            Example(
+                {**by_id, "delete.tombstone.handling.mode": "rewrite"},
+                gone,
+                replace(becomes({"id": 1, "__deleted": "true"}, rewritten), topic="1"),
+            ),
+            Example({**by_id, "drop.tombstones": "false"}, tombstone, tombstone),
+            Example(by_id, change("c", None, {"id": 3}, schema=False), replace(becomes({"id": 3}, None), topic="3")),
+            Example(by_id, Record({"id": 1}, ROW, topic="t"), Record({"id": 1}, ROW, topic="t")),
+            Example({"route.by.field": "none"}, new, "names no topic: the row after the change has none there"),
+            Example({"route.by.field": "name"}, Record(unnamed, WITH_UNCHANGED), "the row after the change has none there"),
+            Example(by_id, change("d", None, None), "names no topic: the change has no row before it"),
+            Example({"route.by.field": "x"}, change("c", None, {"id": 3}, schema=False), "there is no field x"),
+        ]
+
+    def dropped(self) -> Sequence[Example]:
+        """What a header names."""
+        name, compatible = "drop.fields.header.name", "drop.fields.keep.schema.compatible"
+        row, schema = {"id": 1, "name": "x"}, struct([("id", NUMBER), ("name", OPTIONAL_STRING)])
+        envelope = struct([("before", replace(schema, optional=True)), ("after", replace(schema, optional=True)), ("op", STRING)])
+        only_id = struct([("id", NUMBER)])
+
+        def new(names: str | None, *, typed: bool = True) -> Record:
+            key_schema = schema if typed else None
+            headers = {} if names is None else {"gone": names}
+            return Record({"before": None, "after": row, "op": "c"}, envelope if typed else None, row, key_schema, headers=headers)
+
+        def left(names: str | None, value: object, of: Schema | None, key: object = row, of_key: Schema | None = schema) -> Record:
+            return Record(value, of, key, of_key, headers={} if names is None else {"gone": names})
+
+        untold = {"before": None, "after": {"id": 1, "name": None}, "op": "u", "unchanged": ["name"]}
+        return [
+            Example({name: "gone"}, new("name"), left("name", {"id": 1}, only_id)),
+            Example({name: "gone"}, new('["name", "id"]'), left('["name", "id"]', {"id": 1}, only_id)),
+            Example({name: "gone", compatible: "false"}, new(" id , name"), left(" id , name", {}, struct([]))),
+            Example({name: "gone"}, new("name,id", typed=False), left("name,id", {}, None, of_key=None)),
+            Example({name: "gone"}, new("other"), left("other", row, schema)),
+            Example({name: "gone"}, new(None), left(None, row, schema)),
+            Example(
+                {name: "gone", "drop.fields.from.key": "true"},
+                new("name"),
+                left("name", {"id": 1}, only_id, {"id": 1}, only_id),
+            ),
+            Example({name: "gone"}, new("[1]"), "the header gone is no list of fields: '[1]'"),
+            Example({name: "gone"}, new("[name"), "the header gone is no list of fields: '[name'"),
+            Example({name: "unchanged"}, Record(untold, WITH_UNCHANGED), Record({"id": 1}, only_id, headers={"unchanged": "name"})),
         ]
