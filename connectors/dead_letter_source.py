@@ -76,6 +76,8 @@ class DeadLetterTask(SourceTask):
     the note that the replay is done, in the partition of the first queue, as if it told of what is behind the last letter.
     """
 
+    remaining_unit = "letters"
+
     def __init__(self, config: Config, context: TaskContext, reader: TopicReader) -> None:
         self._context = context
         self._reader = reader

@@ -87,6 +87,16 @@ def show_error(error: ApiError) -> None:
             err.print(f"    -> {problem['fix']}", markup=False)
 
 
+def show_warnings(answer: dict[str, Any]) -> None:
+    """Says on standard error what the answer warns of, beside what was done."""
+    for warning in answer.get("warnings", []):
+        given = f" (given: {warning['value']!r})" if warning.get("value") else ""
+        heading = f"Warning: {warning.get('key') or 'configuration'}: {warning.get('reason', '')}{given}"
+        err.print(heading, style="yellow", markup=False)
+        if warning.get("fix"):
+            err.print(f"    -> {warning['fix']}", markup=False)
+
+
 def with_api(command: Callable[P, R]) -> Callable[P, R]:
     """Makes errors of the API the exit codes of the command."""
 

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from rocketconnect_cli.api import Api, ApiError, connector_path
-from rocketconnect_cli.output import Output, emit, err, table_of, without_prefix
+from rocketconnect_cli.output import Output, emit, err, show_warnings, table_of, without_prefix
 
 Name = Annotated[str, typer.Argument(help="The name of the connector.")]
 CONNECTOR = {"connector": {"name": "", "uid": "", "wantedState": ""}}
@@ -49,7 +49,9 @@ def changed_or_same(client: Api, name: str, change: Callable[[], dict[str, Any]]
         ApiError: the change was refused for another reason.
     """
     try:
-        return dict(change()["connector"])
+        answer = change()
+        show_warnings(answer)
+        return dict(answer["connector"])
     except ApiError as error:
         if error.problem.get("reason") != "SAME_CONFIG":
             raise

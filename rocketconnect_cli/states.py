@@ -1,7 +1,8 @@
 """Connector states as the command line shows them, and waiting for one."""
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -9,6 +10,7 @@ from rocketconnect_cli.api import Api, ApiError, Exit, connector_path
 from rocketconnect_cli.output import without_prefix
 
 POLL_SECONDS = 0.25
+MESSAGES = "messages"
 
 
 class State(StrEnum):
@@ -46,12 +48,46 @@ def counter(task: dict[str, Any], field: str) -> int:
     return int(task.get("metrics", {}).get(field, 0))
 
 
-def lag(task: dict[str, Any]) -> int | None:
-    """How many messages a sink task is behind, over all its queues; None as long as it has not said so in this run."""
-    queues = task.get("metrics", {}).get("lags", [])
-    if not queues or state_name(task) not in UNDER_WAY:
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """How far behind a task is.
+
+    Attributes:
+        amount: How much.
+        unit: Of what; empty: it is not known.
+    """
+
+    amount: int
+    unit: str
+
+    def __str__(self) -> str:
+        """Of messages, as it always was, the number alone."""
+        return str(self.amount) if self.unit in ("", MESSAGES) else f"{self.amount:,} {self.unit}"
+
+
+def lag(task: dict[str, Any]) -> Lag | None:
+    """The messages that a sink task is behind, over all its queues, or what a source task has not read.
+
+    None as long as it has not said so in this run, or does not know it.
+    """
+    metrics = task.get("metrics", {})
+    queues = metrics.get("lags", [])
+    if state_name(task) not in UNDER_WAY:
         return None
-    return sum(int(queue.get("messages", 0)) for queue in queues)
+    if queues:
+        return Lag(sum(int(queue.get("messages", 0)) for queue in queues), MESSAGES)
+    if metrics.get("sourceRemainingKnown"):
+        return Lag(counter(task, "sourceRemaining"), str(metrics.get("sourceRemainingUnit", "")))
+    return None
+
+
+def whole_lag(tasks: Sequence[dict[str, Any]]) -> Lag | None:
+    """That of all tasks of a connector; None: that of one of them is not known, or there are none."""
+    lags = [lag(task) for task in tasks]
+    known = [each for each in lags if each is not None]
+    if not known or len(known) < len(lags):
+        return None
+    return Lag(sum(each.amount for each in known), known[0].unit)
 
 
 def rate(task: dict[str, Any]) -> float | None:

@@ -24,12 +24,14 @@ class Problem:
         value: What was given; never the value of a secret.
         reason: What is wrong with it.
         fix: What to do.
+        is_warning: It is told, and refuses nothing: what follows from the configuration may not be what was meant.
     """
 
     key: str
     value: str
     reason: str
     fix: str
+    is_warning: bool = False
 
     def __str__(self) -> str:
         """One line for people."""

@@ -74,7 +74,7 @@ class Source(ABC):
         Called in a fresh process before a configuration is stored, with a time limit. Also where some options are wrong, so
         that everything is told at once: reading one of those from the config ends the check, since their problems are told
         already, and no check sees a value that is not valid. A check that consists of several independent ones gives them to
-        run_checks(), which runs each as far as it can.
+        run_checks(), which runs each as far as it can. A problem with is_warning=True is told and refuses nothing.
         """
         del config
         return ()
@@ -166,6 +166,9 @@ class SourceTask(ABC):
     Life: start once, poll again and again, committed between polls, close (also after an error, also without start).
     """
 
+    remaining_unit: ClassVar[str] = ""
+    """What remaining() counts, as people are told: bytes, rows, letters; empty: nothing is told."""
+
     @abstractmethod
     def start(self, positions: Mapping[str, Position]) -> None:
         """Begins at the given positions: of every partition of the connector that has one. Others begin at their beginning.
@@ -248,7 +251,10 @@ class SourceTask(ABC):
         raise ValueError(msg)
 
     def remaining(self) -> int | None:
-        """How much is left to read, in bytes or rows; None: not known. For progress and lag; must be cheap."""
+        """How much is left to read, in remaining_unit; None: not known, which is shown as such and never as 0.
+
+        For progress and lag. Asked after each poll, so it must be cheap.
+        """
         return None
 
     @abstractmethod

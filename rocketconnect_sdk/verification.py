@@ -4,20 +4,27 @@ Both sides give their rows in the order of the same keys, so that they can be co
 the rows of a source: that is the mapping of types under which values are equal.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 from decimal import Decimal
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from rocketconnect_sdk.schema import WHOLE, Schema, Type
+from rocketconnect_sdk.errors import PermanentError
+from rocketconnect_sdk.schema import WHOLE, Schema, Type, Unit
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Key = tuple[int | str, ...]
-"""The values of the columns of a key: whole numbers in their order, texts in the order of their characters, UUIDs as texts."""
+Key = tuple[int | str | Decimal, ...]
+"""The values of the columns of a key: numbers in their order, texts in the order of their characters. UUIDs are texts; dates
+(2024-02-29), timestamps (2024-02-29T12:00:00.123456, in UTC where they are points in time) and bytes (hexadecimal digits) are texts
+whose order is theirs."""
+
+_NUMBER = re.compile(r"-?[0-9]{1,76}(\.[0-9]{1,76})?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +88,13 @@ class TableRows(ABC):
         """What the signal execute-snapshot takes as the condition for the row of a key; empty: rows can't be sent again."""
         return ""
 
+    def orders(self, schema: Schema) -> bool:
+        """Whether a key may have such a column: `behind`, `of` and `condition` know its values and give them in the order of Key.
+
+        By default whole numbers, texts and UUIDs; whoever knows all of `is_comparable` says so.
+        """
+        return has_order(schema)
+
     @abstractmethod
     def close(self) -> None:
         """Gives back what is held. May be called more than once."""
@@ -139,16 +153,85 @@ class SinkTables(ABC):
 
 
 def has_order(schema: Schema) -> bool:
-    """Whether a column of a key has the order that Key says, in every database."""
+    """Whether a column of a key is of whole numbers, texts or UUIDs: JSON and every database have these and their order."""
     return schema.type in WHOLE or schema.type in (Type.STRING, Type.UUID) or (schema.type is Type.DECIMAL and not schema.scale)
 
 
+def is_comparable(schema: Schema) -> bool:
+    """Whether Key has a form for a column: also decimals, dates, timestamps and bytes."""
+    if schema.type is Type.TIMESTAMP:
+        return schema.unit is not Unit.NANOSECONDS
+    return has_order(schema) or schema.type in (Type.DECIMAL, Type.DATE, Type.BYTES)
+
+
+def order_of(schema: Schema) -> str:
+    """What the values of a column of a key are compared as: those of two columns must be compared as the same."""
+    if schema.type in WHOLE or schema.type is Type.DECIMAL:
+        return "numbers"
+    return "texts" if schema.type in (Type.STRING, Type.UUID) else f"values of the type {schema.type.value}"
+
+
 def keys_of(rows: "pa.StructArray", names: Sequence[str]) -> list[Key]:
-    """The keys of rows, in which there are no nulls."""
-    plain = [[value if type(value) is int else _plain(value) for value in rows.field(name).to_pylist()] for name in names]
-    return list(zip(*plain, strict=True))
+    """The keys of rows.
+
+    Raises:
+        PermanentError: a value of a key is none of its column, so that a null stands there.
+    """
+    return list(zip(*(_values(rows.field(name), name) for name in names), strict=True))
 
 
-def _plain(value: object) -> int | str:
-    """A UUID is a text here, and a decimal without a fraction a whole number."""
-    return int(value) if isinstance(value, Decimal) else str(value)
+def key_of(given: Sequence[object], schemas: Sequence[Schema]) -> Key:
+    """A key of columns of these types as JSON has it; see shown_key.
+
+    Raises:
+        ValueError: it is none.
+    """
+    return tuple(_parsed(value, schema) for value, schema in zip(given, schemas, strict=True))
+
+
+def shown_key(key: Key) -> list[int | str]:
+    """A key as JSON has it: decimals with a fraction are texts there."""
+    return [f"{value:f}" if isinstance(value, Decimal) else value for value in key]
+
+
+def _values(column: "pa.Array", name: str) -> list[int | str | Decimal]:
+    import pyarrow as pa
+
+    if column.null_count:
+        msg = f"a value of {name}, which is part of the key, is none of its type, so that its row can't be compared: correct it"
+        raise PermanentError(msg)
+    if pa.types.is_timestamp(column.type):
+        # With a zone it is in UTC.
+        return [value.isoformat("T", "microseconds") for value in column.cast(pa.timestamp("us")).to_pylist()]
+    return [value if type(value) is int else _plain(value) for value in column.to_pylist()]
+
+
+def _plain(value: object) -> int | str | Decimal:
+    match value:
+        case Decimal():
+            # Of 1.50 and 1.5 one is as good as the other.
+            return int(value) if value == value.to_integral_value() else Decimal(f"{value:f}".rstrip("0"))
+        case bytes():
+            return value.hex()
+        case date():
+            return value.isoformat()
+    return str(value)
+
+
+def _parsed(value: object, schema: Schema) -> int | str | Decimal:
+    is_number = order_of(schema) == "numbers"
+    if type(value) is int and is_number:
+        return value
+    if not isinstance(value, str) or (is_number and not (schema.type is Type.DECIMAL and _NUMBER.fullmatch(value))):
+        msg = f"{value!r:.100} is no value of the type {schema.type.value}"
+        raise ValueError(msg)
+    match schema.type:
+        case Type.DECIMAL:
+            return _plain(Decimal(value))
+        case Type.BYTES:
+            return bytes.fromhex(value).hex()
+        case Type.DATE:
+            return date.fromisoformat(value).isoformat()
+        case Type.TIMESTAMP:
+            return datetime.fromisoformat(value).replace(tzinfo=None).isoformat("T", "microseconds")
+    return value

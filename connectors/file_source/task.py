@@ -54,6 +54,8 @@ class FileSourceTask(SourceTask):
         by_inode: Files are dealt out by their inodes alone; otherwise by their devices, too.
     """
 
+    remaining_unit = "bytes"
+
     def __init__(
         self,
         config: Config,

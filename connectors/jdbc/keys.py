@@ -1,10 +1,14 @@
 """Rows by their keys: the conditions of statements. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 
 from connectors.jdbc.reading.dialect import Reading
-from rocketconnect_sdk.schema import Schema
+from rocketconnect_sdk.schema import Schema, Type
 from rocketconnect_sdk.verification import Key
+
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  # keys have no zone
 
 
 def in_order(reading: Reading, columns: Sequence[str], schemas: Sequence[Schema], key: Key | None) -> str:
@@ -19,24 +23,46 @@ def in_order(reading: Reading, columns: Sequence[str], schemas: Sequence[Schema]
     ordered = [reading.ordered(column, schema) for column, schema in zip(columns, schemas, strict=True)]
     conditions = [f"{column} IS NOT NULL" for column in columns]
     if key is not None:
-        conditions.append(_behind(ordered, [f"({value})" if isinstance(value, int) else reading.text(value) for value in key]))
+        literals = [_literal(reading, value, schema, reading.text) for value, schema in zip(key, schemas, strict=True)]
+        conditions.append(_behind(ordered, literals))
     return f"WHERE {' AND '.join(conditions)} ORDER BY {', '.join(ordered)}"
 
 
-def among(reading: Reading, columns: Sequence[str], keys: Sequence[Key]) -> str:
-    """What stands behind FROM for the rows of some keys. Texts are compared as the columns do, so that an index is used."""
-    return f"WHERE {any_of(reading, columns, keys)}" if keys else "WHERE 1 = 0"
+def among(reading: Reading, columns: Sequence[str], keys: Sequence[Key], schemas: Sequence[Schema] = ()) -> str:
+    """What stands behind FROM for the rows of some keys. Texts are compared as the columns do, so that an index is used.
+
+    Args:
+        reading: Of the database.
+        columns: The quoted names of the key's columns.
+        keys: Of the rows.
+        schemas: Of the columns; none: they are numbers and what is compared as a text.
+    """
+    return f"WHERE {any_of(reading, columns, keys, schemas)}" if keys else "WHERE 1 = 0"
 
 
-def any_of(reading: Reading, columns: Sequence[str], keys: Sequence[Key]) -> str:
+def any_of(reading: Reading, columns: Sequence[str], keys: Sequence[Key], schemas: Sequence[Schema] = ()) -> str:
     """The condition for the rows of some keys, of which there is one at least; see `among`."""
-    return " OR ".join(f"({same(reading, columns, key)})" for key in keys)
+    return " OR ".join(f"({same(reading, columns, key, schemas)})" for key in keys)
 
 
-def same(reading: Reading, columns: Sequence[str], key: Key) -> str:
+def same(reading: Reading, columns: Sequence[str], key: Key, schemas: Sequence[Schema] = ()) -> str:
     """The condition for the row of a key; see `among`."""
-    literals = [f"({value})" if isinstance(value, int) else reading.literal(value) for value in key]
+    given: Sequence[Schema | None] = schemas or [None] * len(columns)
+    literals = [_literal(reading, value, schema, reading.literal) for value, schema in zip(key, given, strict=True)]
     return " AND ".join(f"{column} = {literal}" for column, literal in zip(columns, literals, strict=True))
+
+
+def _literal(reading: Reading, value: int | str | Decimal, schema: Schema | None, text: Callable[[str], str]) -> str:
+    if not isinstance(value, str):
+        return f"({value:f})" if isinstance(value, Decimal) else f"({value})"
+    match None if schema is None else schema.type:
+        case Type.BYTES:
+            return reading.octets(bytes.fromhex(value))
+        case Type.DATE:
+            return f"DATE '{date.fromisoformat(value).isoformat()}'"
+        case Type.TIMESTAMP:
+            return reading.moment((datetime.fromisoformat(value) - _EPOCH) // timedelta(microseconds=1))
+    return text(value)
 
 
 def _behind(columns: Sequence[str], literals: Sequence[str]) -> str:

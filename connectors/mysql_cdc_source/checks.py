@@ -17,6 +17,7 @@ from connectors.mysql_cdc_source.rows.beginning import GTID_FIX, gtid_problem
 from connectors.mysql_cdc_source.rows.incremental import key_problem
 from connectors.mysql_cdc_source.settings import Settings, login_of
 from connectors.mysql_cdc_source.tables import Filter, names, now
+from rocketconnect_sdk.changes.message_keys import warnings_of_keyless
 from rocketconnect_sdk.configuration.references import REFERENCE
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, Problem
 from rocketconnect_sdk.options import Config
@@ -99,6 +100,7 @@ def _table_problems(config: Config, connection: Connection) -> Iterable[Problem]
             yield Problem("table.topic", topic, f"has more than {LONGEST_TOPIC} characters", "Give a shorter format.")
     yield from settings.keys.problems({table: [field.name for field in schema.fields] for table, (schema, _) in columns.items()})
     yield from settings.masks.problems(columns)
+    yield from warnings_of_keyless({table: key for table, (_, key) in columns.items()})
     yield from _not_readable(connection, [f"`{name.database}`.`{name.table}`" for name in found], grant)
 
 

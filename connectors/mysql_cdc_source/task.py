@@ -49,6 +49,8 @@ class MysqlCdcTask(SourceTask):
         context: Of the task.
     """
 
+    remaining_unit = "bytes"
+
     def __init__(self, settings: Settings, context: TaskContext) -> None:
         self._settings = settings
         self._context = context

@@ -19,6 +19,7 @@ from connectors.mysql_cdc_source.tables import Table, names, now
 from rocketconnect_sdk.changes.masks import TableMasks
 from rocketconnect_sdk.columns.arrow_types import to_arrow_type
 from rocketconnect_sdk.errors import PermanentError
+from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.verification import CapturedTable, Key, ReadRows, SourceTables, TableRows
 
 _ROWS, _BYTES = 10_000, 8 << 20
@@ -63,19 +64,27 @@ class _Rows(TableRows):
 
     def behind(self, key: Key | None, names: Sequence[str]) -> Generator[ReadRows]:
         """See TableRows."""
-        schemas = [schema_of(column) for name in names for column in self._table.columns if column.name == name]
-        return self._rows(in_order(MysqlReading(), [_quoted(name) for name in names], schemas, key))
+        return self._rows(in_order(MysqlReading(), [_quoted(name) for name in names], self._schemas(names), key))
 
     def of(self, keys: Sequence[Key], names: Sequence[str]) -> ReadRows:
         """See TableRows."""
-        return joined(list(self._rows(among(MysqlReading(), [_quoted(name) for name in names], keys))), self.columns)
+        condition = among(MysqlReading(), [_quoted(name) for name in names], keys, self._schemas(names))
+        return joined(list(self._rows(condition)), self.columns)
 
     def condition(self, key: Key, names: Sequence[str]) -> str:
         """See TableRows."""
-        return same(MysqlReading(), [_quoted(name) for name in names], key)
+        return same(MysqlReading(), [_quoted(name) for name in names], key, self._schemas(names))
+
+    def orders(self, schema: Schema) -> bool:
+        """See TableRows."""
+        return MysqlReading().orders(schema)
 
     def close(self) -> None:
         """See TableRows. A connection ends with its rows."""
+
+    def _schemas(self, names: Sequence[str]) -> Sequence[Schema]:
+        schemas = {str(column.name): schema_of(column) for column in self._table.columns}
+        return [schemas[name] for name in names]
 
     def _rows(self, behind: str) -> Generator[ReadRows]:
         columns = self._table.columns

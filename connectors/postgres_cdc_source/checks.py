@@ -8,10 +8,11 @@ from psycopg.rows import TupleRow
 
 from connectors.postgres_cdc_source.logical.catalog import Catalog
 from connectors.postgres_cdc_source.logical.connection import connect
-from connectors.postgres_cdc_source.logical.requirements import problems
+from connectors.postgres_cdc_source.logical.requirements import keyless, problems
 from connectors.postgres_cdc_source.settings import address_of
 from connectors.postgres_cdc_source.tables import Filter, Name, lacking_in_identity, names, now, told_of_old_rows
 from rocketconnect_sdk.changes import ColumnMasks, MessageKeys
+from rocketconnect_sdk.changes.message_keys import warnings_of_keyless
 from rocketconnect_sdk.configuration.references import REFERENCE
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, Problem
 from rocketconnect_sdk.options import Config
@@ -24,7 +25,8 @@ def server_problems(config: Config) -> Iterable[Problem]:
     """All that the server, the role and the tables lack.
 
     A table without a key and without another replica identity is among it: once it is published, the server refuses to update and
-    delete its rows.
+    delete its rows, and a publication of its inserts alone would leave copies of it wrong in silence. One with REPLICA IDENTITY
+    FULL is captured, and that its records have no keys is a warning.
     """
     if REFERENCE.search(config["password"] or ""):
         return  # what it stands for is known to other executors
@@ -50,6 +52,7 @@ def server_problems(config: Config) -> Iterable[Problem]:
 
 def _table_problems(config: Config, connection: psycopg.Connection[TupleRow], tables: Sequence[Name]) -> Iterable[Problem]:
     chosen, catalog, keys = Filter.of(config), Catalog(connection), MessageKeys.of(config)
+    refused = keyless(connection, tables)
     found: dict[str, tuple[Schema, Sequence[str]]] = {}
     for name in tables:
         try:
@@ -60,6 +63,9 @@ def _table_problems(config: Config, connection: psycopg.Connection[TupleRow], ta
             yield Problem("publication.name", chosen.publication, str(error), fix)
     yield from keys.problems({table: [field.name for field in columns.fields] for table, (columns, _) in found.items()})
     yield from ColumnMasks.of(config).problems(found)
+    yield from warnings_of_keyless(
+        {str(name): found[str(name)][1] for name in tables if str(name) in found and name not in refused}
+    )
     if config["snapshot.mode"] == "only":
         return
     for name in tables:

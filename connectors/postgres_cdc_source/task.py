@@ -43,6 +43,8 @@ class PostgresCdcTask(SourceTask):
         context: Of the task.
     """
 
+    remaining_unit = "bytes"
+
     keep_alive_seconds = _LOOK_SECONDS
 
     def __init__(self, settings: Settings, context: TaskContext) -> None:

@@ -17,6 +17,7 @@ from connectors.postgres_cdc_source.tables import Column, Table, names, now
 from rocketconnect_sdk.changes.topics import topic_of
 from rocketconnect_sdk.columns.arrow_types import to_arrow_type
 from rocketconnect_sdk.errors import PermanentError, RecordError
+from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.verification import CapturedTable, Key, ReadRows, SourceTables, TableRows
 
 _ROWS, _BYTES = 10_000, 8 << 20
@@ -60,19 +61,27 @@ class _Rows(TableRows):
 
     def behind(self, key: Key | None, names: Sequence[str]) -> Generator[ReadRows]:
         """See TableRows."""
-        schemas = {column.name: column.type.schema for column in self._table.columns}
-        return self._rows(in_order(PostgresReading(), [quoted(name) for name in names], [schemas[name] for name in names], key))
+        return self._rows(in_order(PostgresReading(), [quoted(name) for name in names], self._schemas(names), key))
 
     def of(self, keys: Sequence[Key], names: Sequence[str]) -> ReadRows:
         """See TableRows."""
-        return joined(list(self._rows(among(PostgresReading(), [quoted(name) for name in names], keys))), self.columns)
+        condition = among(PostgresReading(), [quoted(name) for name in names], keys, self._schemas(names))
+        return joined(list(self._rows(condition)), self.columns)
 
     def condition(self, key: Key, names: Sequence[str]) -> str:
         """See TableRows."""
-        return same(PostgresReading(), [quoted(name) for name in names], key)
+        return same(PostgresReading(), [quoted(name) for name in names], key, self._schemas(names))
+
+    def orders(self, schema: Schema) -> bool:
+        """See TableRows."""
+        return PostgresReading().orders(schema)
 
     def close(self) -> None:
         """See TableRows. A connection ends with its rows."""
+
+    def _schemas(self, names: Sequence[str]) -> Sequence[Schema]:
+        schemas = {column.name: column.type.schema for column in self._table.columns}
+        return [schemas[name] for name in names]
 
     def _rows(self, behind: str) -> Generator[ReadRows]:
         columns, name = self._table.columns, self._table.name

@@ -14,7 +14,7 @@ from rocketconnect_cli.commands.connectors.rollback import WANTING
 from rocketconnect_cli.documents import reading as documents
 from rocketconnect_cli.documents.plan import Action, Step, plan
 from rocketconnect_cli.documents.reading import Problem
-from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, err, out, with_api
+from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, err, out, show_warnings, with_api
 from rocketconnect_cli.shown import STORED, bring_back, wanted_state
 from rocketconnect_cli.signed import ReasonOption, signed
 from rocketconnect_cli.states import DONE, State, wait_for
@@ -84,6 +84,7 @@ def _checked(client: Api, steps: Sequence[Step]) -> list[Problem]:
             err.print(f"checking {number} of {len(steps)}: {step.name}", markup=False, style="dim")
         body = {"name": step.name, "config": dict(step.config)}
         answer = client.request("POST", "/v1/connectors:validate", body=body, like={"problems": [{}]})
+        show_warnings({"warnings": [{**each, "key": _where(step, each)} for each in answer.get("warnings", [])]})
         problems += [{**problem, "key": _where(step, problem)} for problem in answer["problems"]]
     return problems
 

@@ -17,7 +17,19 @@ from rocketconnect_cli.commands.connectors import history, orders
 from rocketconnect_cli.commands.connectors.rollback import rollback
 from rocketconnect_cli.documents import configuration
 from rocketconnect_cli.meant import refuse_words
-from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, out, table_of, with_api, without_prefix
+from rocketconnect_cli.output import (
+    URL,
+    Output,
+    OutputOption,
+    UrlOption,
+    api,
+    emit,
+    out,
+    show_warnings,
+    table_of,
+    with_api,
+    without_prefix,
+)
 from rocketconnect_cli.shown import (
     CONNECTOR,
     STORED,
@@ -29,7 +41,7 @@ from rocketconnect_cli.shown import (
     wanted_state,
 )
 from rocketconnect_cli.signed import EtagOption, ReasonOption, signed
-from rocketconnect_cli.states import DONE, State, counter, get_state, lag, rate, state_name, wait_for
+from rocketconnect_cli.states import DONE, State, counter, get_state, lag, rate, state_name, wait_for, whole_lag
 
 app = typer.Typer(no_args_is_help=True, help="Create, watch and change connectors.")
 
@@ -81,7 +93,9 @@ def create(
     asked = {"name": checked_name(name), "requestId": request_id, "adoptUid": adopt_uid, "wantedState": wanted, **signed(reason)}
     with api(url) as client:
         body = {**asked, "config": history.last_config(client, name, adopt_uid) if given is None else given}
-        show_connector(client.request("POST", "/v1/connectors", body=body, like=CONNECTOR)["connector"], output)
+        answer = client.request("POST", "/v1/connectors", body=body, like=CONNECTOR)
+        show_connector(answer["connector"], output)
+        show_warnings(answer)
 
 
 @app.command(context_settings=WORDS)
@@ -221,6 +235,7 @@ def validate(file: File = None, pairs: Pairs = None, url: UrlOption = URL, outpu
     body = {"config": configuration.read(file, pairs or [])}
     with api(url) as client:
         answer = client.request("POST", "/v1/connectors:validate", body=body, like={"problems": [{}]})
+    show_warnings(answer)
     problems = answer["problems"]
     cells = ((p.get("key", ""), p.get("value", ""), p.get("reason", ""), p.get("fix", "")) for p in problems)
     emit(output, answer, lambda: table_of(("KEY", "VALUE", "WRONG", "FIX"), cells) if problems else "nothing is wrong with it")
@@ -291,9 +306,11 @@ def _connectors_table(rows: list[dict[str, Any]], states: dict[str, dict[str, An
         tasks = states.get(row["name"], {}).get("tasks", [])
         running = sum(state_name(task) in DONE for task in tasks)
         wanted = wanted_state(row)
-        return row["name"], _kind(row).upper(), row["state"], wanted, f"{running}/{len(tasks)}", row.get("revision", "")
+        behind = whole_lag(tasks)
+        told = "-" if behind is None else behind
+        return row["name"], _kind(row).upper(), row["state"], wanted, f"{running}/{len(tasks)}", told, row.get("revision", "")
 
-    table = table_of(("NAME", "TYPE", "STATE", "WANTED", "TASKS", "REVISION"), map(cells, rows))
+    table = table_of(("NAME", "TYPE", "STATE", "WANTED", "TASKS", "LAG", "REVISION"), map(cells, rows))
     traces = {row["name"]: states.get(row["name"], {}).get("trace", "").partition("\n")[0] for row in rows}
     return [table, *(f"{name}: {trace}" for name, trace in traces.items() if trace)]
 

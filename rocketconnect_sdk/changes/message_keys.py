@@ -1,7 +1,7 @@
 """Keys that the records of tables have in the place of the primary keys of these. Pure."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -10,6 +10,8 @@ from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.options import Config, Option
 
 _NAME = "message.key.columns"
+_NAMED = 5
+"""So many tables are named in one warning."""
 _FORM = r"Write it as table:column,column;table:column, such as shop\.orders:region,number."
 
 
@@ -96,3 +98,16 @@ class MessageKeys:
                 self.checked(table, captured)
             except PermanentError as error:
                 yield Problem(_NAME, ",".join(self.columns(table)), str(error), "Name columns that are there.")
+
+
+def warnings_of_keyless(keys: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
+    """What is told of tables whose records have no keys, all in one; such tables are captured.
+
+    Args:
+        keys: By the name of each table the columns of the keys of its records.
+    """
+    if keyless := sorted(table for table, columns in keys.items() if not columns):
+        reason = "have no primary key: their records have no keys, so that sinks can't update or delete their rows"
+        fix = f"Give each a primary key, or name columns that identify its rows in {_NAME}."
+        named = ", ".join(keyless[:_NAMED]) + (f" and {len(keyless) - _NAMED} more" if len(keyless) > _NAMED else "")
+        yield Problem("table.include", named, reason, fix, is_warning=True)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from rocketconnect_kit.errors import AlreadyExists, FieldProblem, InvalidArgument
+from rocketconnect_kit.settings import parse_addresses
 from rocketconnect_sdk.configuration.references import REFERENCE, REFERENCE_FIX, wrong_reference
 from rocketconnect_sdk.configuration.runtime_options import CLASS
 from rocketconnect_sdk.options import names_secret
@@ -19,6 +20,7 @@ PREVIEW_RECORDS = 10
 MAXIMUM_PREVIEW_RECORDS = 100
 MAXIMUM_CLEANUP_SECONDS = 3_600
 MAXIMUM_VERIFIED_KEYS = 1_000
+MAXIMUM_PLUGINS = 2_000
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}", re.ASCII)
 _TOKEN = re.compile(r"[\x21-\x7e]{1,128}")
@@ -73,6 +75,22 @@ def token_problems(field: str, value: str) -> list[FieldProblem]:
     if not value or _TOKEN.fullmatch(value):
         return []
     return [FieldProblem(field, value[:128], "is not an id", "use 1 to 128 printable ASCII characters without spaces")]
+
+
+def report_problems(worker_id: str, address: str, plugins: int) -> list[FieldProblem]:
+    """Return what is wrong with a worker's report of so many plugins."""
+    problems = token_problems("worker_id", worker_id)
+    if not worker_id:
+        problems.append(FieldProblem("worker_id", "", "is empty", "give the id of the worker"))
+    if plugins > MAXIMUM_PLUGINS:
+        problems.append(FieldProblem("plugins", str(plugins), "are too many", f"report at most {MAXIMUM_PLUGINS:,}"))
+    try:
+        count = len(parse_addresses(address))
+    except ValueError as error:
+        return [*problems, FieldProblem("address", address[:256], str(error), "give the one host:port it serves on")]
+    if count != 1 or len(address) > 256:
+        problems.append(FieldProblem("address", address[:256], "is not one address", "give its host:port"))
+    return problems
 
 
 def size_problems(config: Mapping[str, str]) -> list[FieldProblem]:

@@ -1,9 +1,10 @@
 """Who checks configurations: executors, tried in turn until one answers."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from rocketconnect.connector.v1 import connector_pb2
 from rocketconnect.executor.v1 import executor_service_pb2 as pb
 from rocketconnect.executor.v1 import executor_service_pb2_grpc as rpc
 
@@ -34,6 +35,7 @@ class Verdict:
         type: the direction.
         secret_keys: the keys whose values are secrets.
         targets: what the connector writes and no other one may; None: not known.
+        warnings: what is told and refuses nothing.
     """
 
     problems: tuple[FieldProblem, ...]
@@ -41,6 +43,7 @@ class Verdict:
     type: ConnectorType
     secret_keys: frozenset[str]
     targets: tuple[Target, ...] | None = None
+    warnings: tuple[FieldProblem, ...] = ()
 
 
 class Executors(Protocol):
@@ -74,9 +77,9 @@ class GrpcExecutors:
         request = pb.ValidateConnectorRequest(name=name, config=config)
         with remote_errors():
             answer = await (await self._stub(address)).ValidateConnector(request, timeout=VALIDATE_SECONDS)
-        problems = tuple(FieldProblem(item.key, item.value, item.reason, item.fix) for item in answer.problems)
+        problems, warnings = _fields(answer.problems), _fields(answer.warnings)
         targets = tuple(Target(each.key, each.name) for each in answer.targets.targets) if answer.HasField("targets") else None
-        return Verdict(problems, answer.plugin, connector_type(answer.type), frozenset(answer.secret_keys), targets)
+        return Verdict(problems, answer.plugin, connector_type(answer.type), frozenset(answer.secret_keys), targets, warnings)
 
     async def preview(self, address: str, name: str, config: dict[str, str], records: int) -> pb.PreviewConnectorResponse:
         """Run a configuration on a few records (see `Executors`)."""
@@ -142,3 +145,7 @@ def no_executor(why: str) -> Unavailable:
         "is back, and try again"
     )
     return Unavailable("NO_CAPABLE_EXECUTOR", message)
+
+
+def _fields(problems: Iterable[connector_pb2.Problem]) -> tuple[FieldProblem, ...]:
+    return tuple(FieldProblem(item.key, item.value, item.reason, item.fix) for item in problems)

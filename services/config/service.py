@@ -13,7 +13,6 @@ from rocketconnect_kit.errors import FieldProblem, ServiceError
 from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.serving.caller import caller
 from rocketconnect_kit.serving.interception import ServicerContext
-from rocketconnect_kit.settings import parse_addresses
 from rocketconnect_sdk.configuration.runtime_options import CLASS
 from services.config import checks, wire
 from services.config.checks import refuse_same
@@ -25,8 +24,6 @@ from services.config.store import ConfigStore
 
 FRESH_SECONDS = 90.0
 """A worker that has not reported for so long offers nothing any more; workers report every 30 s."""
-
-MAXIMUM_PLUGINS = 2_000
 
 _WantRequest = pb.PauseConnectorRequest | pb.ResumeConnectorRequest | pb.StopConnectorRequest
 _SignedRequest = (
@@ -61,20 +58,22 @@ class ConfigService(ConfigServiceServicer):
             *signature_problems(request.author, request.reason),
         ]
         connector = None if own else await asyncio.to_thread(self._store.answered, draft)
+        warnings: Sequence[FieldProblem] = ()
         if connector is None:
             verdict = await self._checked(draft.name, draft.config, own)
             by = _signature(request, context)
             connector = await self._feed.write(self._store.create, draft, verdict.type, by, verdict.targets)
             _log.info("connector created", connector=connector.name, uid=connector.uid)
-        return pb.CreateConnectorResponse(connector=wire.connector(connector))
+            warnings = verdict.warnings
+        return pb.CreateConnectorResponse(connector=wire.connector(connector), warnings=map(wire.problem, warnings))
 
     async def UpdateConnector(self, request: pb.UpdateConnectorRequest, context: ServicerContext) -> pb.UpdateConnectorResponse:
         """Check and store the next revision."""
         config = dict(request.config)
         by = _signature(request, context)
         current = await asyncio.to_thread(self._store.get, request.name, request.etag)
-        connector = await self._update(current, config, request.etag, by)
-        return pb.UpdateConnectorResponse(connector=wire.connector(connector))
+        connector, warnings = await self._update(current, config, request.etag, by)
+        return pb.UpdateConnectorResponse(connector=wire.connector(connector), warnings=map(wire.problem, warnings))
 
     async def RollbackConnector(
         self, request: pb.RollbackConnectorRequest, context: ServicerContext
@@ -83,7 +82,7 @@ class ConfigService(ConfigServiceServicer):
         by = _signature(request, context)
         current = await asyncio.to_thread(self._store.get, request.name, request.etag)
         earlier = await asyncio.to_thread(self._store.revision, current.uid, request.revision)
-        connector = await self._update(current, earlier.config, request.etag, by, of_revision=request.revision)
+        connector, _ = await self._update(current, earlier.config, request.etag, by, of_revision=request.revision)
         return pb.RollbackConnectorResponse(connector=wire.connector(connector))
 
     async def GetConnector(self, request: pb.GetConnectorRequest, context: ServicerContext) -> pb.GetConnectorResponse:
@@ -165,6 +164,7 @@ class ConfigService(ConfigServiceServicer):
             problems=map(wire.problem, verdict.problems),
             plugin=verdict.plugin,
             type=wire.type_value(verdict.type),
+            warnings=map(wire.problem, verdict.warnings),
         )
 
     async def PreviewConnector(self, request: pb.PreviewConnectorRequest, context: ServicerContext) -> pb.PreviewConnectorResponse:
@@ -257,7 +257,7 @@ class ConfigService(ConfigServiceServicer):
 
     async def ReportPlugins(self, request: pb.ReportPluginsRequest, context: ServicerContext) -> pb.ReportPluginsResponse:
         """Store what an executor offers."""
-        checks.refuse(_report_problems(request))
+        checks.refuse(checks.report_problems(request.worker_id, request.address, len(request.plugins)))
         await asyncio.to_thread(
             self._store.report_worker,
             request.worker_id,
@@ -285,7 +285,7 @@ class ConfigService(ConfigServiceServicer):
 
     async def _update(
         self, current: Connector, config: dict[str, str], etag: str, by: Signature, *, of_revision: int = 0
-    ) -> Connector:
+    ) -> tuple[Connector, Sequence[FieldProblem]]:
         # What needs no executor is told first; the store looks again, in the transaction that writes.
         refuse_same(current, config)
         verdict = await self._checked(current.name, config)
@@ -293,7 +293,7 @@ class ConfigService(ConfigServiceServicer):
             self._store.update, current.name, config, etag, verdict.type, by, verdict.targets, of_revision=of_revision
         )
         _log.info("connector updated", connector=connector.name, uid=connector.uid, revision=connector.revision, author=str(by))
-        return connector
+        return connector, verdict.warnings
 
     async def _want(self, request: _WantRequest, wanted: WantedState, context: ServicerContext) -> Connector:
         by = _signature(request, context)
@@ -360,7 +360,8 @@ class ConfigService(ConfigServiceServicer):
         verdict = await validate_in_turn(self._executors, workers, name, config)
         literal = checks.secret_problems(config, verdict.secret_keys)
         hidden = checks.without_secrets(checks.together(literal, verdict.problems), config, verdict.secret_keys)
-        return replace(verdict, problems=tuple(hidden))
+        warnings = checks.without_secrets(verdict.warnings, config, verdict.secret_keys)
+        return replace(verdict, problems=tuple(hidden), warnings=tuple(warnings))
 
     async def _workers(self) -> list[Worker]:
         return await asyncio.to_thread(self._store.workers, FRESH_SECONDS)
@@ -383,18 +384,3 @@ def _signature(request: _SignedRequest, context: ServicerContext) -> Signature:
     checks.refuse(signature_problems(request.author, request.reason))
     there = caller(context)
     return signature(request.author, request.reason, certificate=there.certificate, address=there.address)
-
-
-def _report_problems(request: pb.ReportPluginsRequest) -> list[FieldProblem]:
-    problems = checks.token_problems("worker_id", request.worker_id)
-    if not request.worker_id:
-        problems.append(FieldProblem("worker_id", "", "is empty", "give the id of the worker"))
-    if len(request.plugins) > MAXIMUM_PLUGINS:
-        problems.append(FieldProblem("plugins", str(len(request.plugins)), "are too many", f"report at most {MAXIMUM_PLUGINS:,}"))
-    try:
-        count = len(parse_addresses(request.address))
-    except ValueError as error:
-        return [*problems, FieldProblem("address", request.address[:256], str(error), "give the one host:port it serves on")]
-    if count != 1 or len(request.address) > 256:
-        problems.append(FieldProblem("address", request.address[:256], "is not one address", "give its host:port"))
-    return problems

@@ -108,7 +108,9 @@ def metrics(value: TaskMetrics) -> states.TaskMetrics:
         commits=value.commits,
         buffered_bytes=value.buffered_bytes,
         lags=[states.QueueLag(queue=lag.queue, messages=lag.messages, position=lag.position) for lag in value.lags],
-        source_remaining=value.source_remaining,
+        source_remaining=value.source_remaining or 0,
+        source_remaining_known=value.source_remaining is not None,
+        source_remaining_unit=value.source_remaining_unit,
         late_skipped=value.late_skipped,
         gap_messages=value.gap_messages,
         source_positions=[states.SourcePosition(partition=at.partition, offset=at.offset) for at in value.source_positions],
@@ -167,6 +169,7 @@ def checked(value: Checked) -> executor.ValidateConnectorResponse:
         targets=None
         if value.targets is None
         else executor.Targets(targets=[executor.Target(key=key, name=name) for key, name in value.targets]),
+        warnings=map(_problem, value.warnings),
     )
 
 

@@ -152,7 +152,7 @@ def _of_ends(tasks: _Tasks) -> Iterator[Metric]:
     lag = GaugeMetricFamily("rocketconnect_sink_lag_messages", "Messages between the position and the end.", labels=_QUEUE)
     position = GaugeMetricFamily("rocketconnect_sink_position", "The committed position: an offset of the queue.", labels=_QUEUE)
     remaining = GaugeMetricFamily(
-        "rocketconnect_source_remaining", "What is left to read, in the unit of the source: bytes of files, rows.", labels=_TASK
+        "rocketconnect_source_remaining", "What is left to read, where that is known, in the unit of the source.", labels=_TASK
     )
     at = GaugeMetricFamily(
         "rocketconnect_source_position",
@@ -166,7 +166,7 @@ def _of_ends(tasks: _Tasks) -> Iterator[Metric]:
         for queue in task.metrics.lags:
             lag.add_metric([*labels, queue.queue], queue.messages)
             position.add_metric([*labels, queue.queue], queue.position)
-        if connector.type == connectors.CONNECTOR_TYPE_SOURCE and task.state in _UNDER_WAY:
+        if task.metrics.source_remaining_known and task.state in _UNDER_WAY:
             remaining.add_metric(labels, task.metrics.source_remaining)
     yield from (lag, position, remaining, at)
 

@@ -118,6 +118,8 @@ def _metrics(view: TaskView) -> pb.TaskMetrics:
         metrics.ClearField("buffered_bytes")
         metrics.ClearField("lags")
         metrics.ClearField("source_remaining")
+        metrics.ClearField("source_remaining_known")
+        metrics.ClearField("source_remaining_unit")
     return metrics
 
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Protocol
 
 from connectors.jdbc.dialect import Connection
 from rocketconnect_sdk.schema import Schema
+from rocketconnect_sdk.verification import is_comparable
 
 
 class Rows(Protocol):
@@ -65,6 +66,14 @@ class Reading(ABC):
     def literal(self, value: str) -> str:
         """A literal of text that a column is compared with as it is, by its index."""
         return self.text(value)
+
+    @abstractmethod
+    def octets(self, value: bytes) -> str:
+        """A literal that is compared with a column of bytes."""
+
+    def orders(self, schema: Schema) -> bool:
+        """Whether a column is ordered by, and compared with literals, as Key of rocketconnect_sdk.verification says."""
+        return is_comparable(schema)
 
     @abstractmethod
     def rows(self, connection: Connection, statement: str, width: int) -> Rows:

@@ -106,6 +106,10 @@ class MysqlReading(Reading):
         """See Reading. The introducer leaves the collation to the column."""
         return f"_utf8mb4 {self.text(value)}"
 
+    def octets(self, value: bytes) -> str:
+        """See Reading."""
+        return f"x'{value.hex()}'"
+
     def rows(self, connection: Connection, statement: str, width: int) -> Rows:
         """See Reading."""
         del width

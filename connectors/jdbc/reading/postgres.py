@@ -84,6 +84,10 @@ class PostgresReading(Reading):
         """See Reading."""
         return "'" + value.replace("'", "''") + "'"
 
+    def octets(self, value: bytes) -> str:
+        """See Reading."""
+        return f"'\\x{value.hex()}'::bytea"
+
     def rows(self, connection: Connection, statement: str, width: int) -> Rows:
         """See Reading."""
         return _Copied(connection, statement, width)

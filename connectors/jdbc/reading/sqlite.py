@@ -8,6 +8,7 @@ from connectors.jdbc.dialect import Connection
 from connectors.jdbc.reading.dialect import Reading, Rows
 from connectors.jdbc.sqlite import Sqlite
 from rocketconnect_sdk.schema import Schema, Type
+from rocketconnect_sdk.verification import has_order
 
 _TABLES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY 1"
 _VIEW = "rocketconnect_query"
@@ -70,6 +71,14 @@ class SqliteReading(Reading):
     def text(self, value: str) -> str:
         """See Reading."""
         return f"CAST(x'{value.encode().hex()}' AS TEXT)"
+
+    def octets(self, value: bytes) -> str:
+        """See Reading."""
+        return f"x'{value.hex()}'"
+
+    def orders(self, schema: Schema) -> bool:
+        """See Reading. Decimals, dates and timestamps are whatever was written: numbers and texts of several forms."""
+        return has_order(schema) or schema.type is Type.BYTES
 
     def rows(self, connection: Connection, statement: str, width: int) -> Rows:
         """See Reading."""

@@ -71,15 +71,21 @@ class JdbcRows:
 
     def of(self, keys: Sequence[Key], names: Sequence[str]) -> ReadRows:
         """See TableRows."""
-        quoted, _ = self._key(names)
+        quoted, schemas = self._key(names)
         with self._session.connected(self._name) as connection:
-            rows = self._session.reading.rows(connection, self._select(among(self._session.reading, quoted, keys)), self._width)
+            rows = self._session.reading.rows(
+                connection, self._select(among(self._session.reading, quoted, keys, schemas)), self._width
+            )
             parts = []
             while columns := rows.take(_MOST):
                 parts.append(self._made(columns))
             rows.close()
             connection.rollback()
         return joined(parts, self._columns)
+
+    def orders(self, schema: Schema) -> bool:
+        """See TableRows."""
+        return self._session.reading.orders(schema)
 
     def close(self) -> None:
         """See TableRows."""

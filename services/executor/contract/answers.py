@@ -18,6 +18,8 @@ class Checked(msgspec.Struct, tag=True, frozen=True):
     secret_keys: list[str]
     targets: list[tuple[str, str]] | None = None
     """What the connector writes and no other one may: the option that names it, and its name; None: not known."""
+    warnings: list[Problem] = []
+    """What is told and refuses nothing; not among the problems."""
 
 
 class Planned(msgspec.Struct, tag=True, frozen=True):

@@ -53,7 +53,8 @@ class TaskMetrics:
     commits: int = 0
     buffered_bytes: int = 0
     lags: tuple[QueueLag, ...] = ()
-    source_remaining: int = 0
+    source_remaining: int | None = None
+    source_remaining_unit: str = ""
     source_positions: tuple[SourcePosition, ...] = ()
     late_skipped: int = 0
     gap_messages: int = 0

@@ -40,7 +40,7 @@ class Removal:
         """A task has said what it does."""
         uid = assigned.key.connector_uid
         # The task counts the note that it is done as remaining, too, from the first that it says.
-        is_done = pulse.state is State.IDLE and not pulse.metrics.source_remaining
+        is_done = pulse.state is State.IDLE and pulse.metrics.source_remaining == 0
         if is_done and assigned.config.get(CLASS.key) == PLUGIN and uid not in self._under_way:
             task = self._under_way[uid] = asyncio.create_task(self._delete(assigned.connector), name=f"delete {assigned.connector}")
             task.add_done_callback(lambda _: self._under_way.pop(uid))

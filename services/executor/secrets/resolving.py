@@ -9,6 +9,7 @@ services.executor.environment puts that into the environment of this process, an
 import os
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from urllib.parse import quote
 
@@ -57,7 +58,7 @@ def hide(text: str) -> str:
 
 def hide_problem(problem: Problem) -> Problem:
     """A problem as it may leave this process: checks know secrets."""
-    return Problem(problem.key, hide(problem.value), hide(problem.reason), hide(problem.fix))
+    return replace(problem, value=hide(problem.value), reason=hide(problem.reason), fix=hide(problem.fix))
 
 
 def remember(value: str) -> None:

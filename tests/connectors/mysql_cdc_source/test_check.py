@@ -37,6 +37,15 @@ def test_a_server_that_is_not_there_is_told(table: Database) -> None:
     assert (problem.key, problem.value) == ("hostname", "127.0.0.1:1")
 
 
+def test_a_table_without_a_key_is_a_warning_and_refuses_nothing(table: Database) -> None:
+    table.run("CREATE TABLE keyless (a INT)")
+    (warning,) = _problems(options(table))
+    assert warning.is_warning
+    assert (warning.key, warning.value) == ("table.include", f"{table.name}.keyless")
+    assert "their records have no keys" in warning.reason
+    assert _problems(options(table, message_key_columns=r".*\.keyless:a")) == []
+
+
 def test_missing_privileges_come_with_their_grants(table: Database) -> None:
     table.run("CREATE OR REPLACE USER poor@'%' IDENTIFIED BY 'secret'", f"GRANT INSERT ON {table.name}.* TO poor@'%'")
     problems = _problems(options(table, username="poor"), "secret")

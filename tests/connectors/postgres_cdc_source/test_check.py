@@ -40,6 +40,15 @@ def test_a_table_without_a_key_is_told_since_publishing_it_would_stop_its_update
     assert "REPLICA IDENTITY FULL" in told(shop)["table.include"]
 
 
+def test_a_table_whose_records_have_no_keys_is_a_warning_and_refuses_nothing(shop: Shop) -> None:
+    shop.run(f"CREATE TABLE {shop.name}.keyless (a int)", f"ALTER TABLE {shop.name}.keyless REPLICA IDENTITY FULL")
+    (warning,) = PostgresCdcSource().check(parsed(shop.config()))
+    assert warning.is_warning
+    assert (warning.key, warning.value) == ("table.include", f"{shop.name}.keyless")
+    assert "their records have no keys" in warning.reason
+    assert told(shop, message_key_columns=rf"{shop.name}\.keyless:a") == {}
+
+
 def test_a_server_that_is_not_there_and_a_database_that_is_not_there_are_told(shop: Shop) -> None:
     assert "does not answer" in told(shop, port="1")["hostname"]
     assert "does not exist" in told(shop, database="nothing")["username"]

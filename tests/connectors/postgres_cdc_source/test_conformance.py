@@ -30,3 +30,25 @@ class TestTwoTables(SourceSuite):
             f"INSERT INTO {shop.name}.b SELECT md5(n::text)::uuid FROM generate_series(0, 9) n",
         )
         return SourceCase(PostgresCdcSource(), shop.config(change_form="row", snapshot_mode="only"))
+
+
+class TestLog(SourceSuite):
+    @pytest.fixture
+    def case(self, shop: Shop) -> SourceCase:
+        shop.run(
+            f"CREATE TABLE {shop.name}.t (id bigint PRIMARY KEY, name text)",
+            f"CREATE PUBLICATION {shop.name} FOR TABLE {shop.name}.t",
+            # The log begins here.
+            f"SELECT pg_create_logical_replication_slot('{shop.name}', 'pgoutput')",
+        )
+        for row in ROWS:
+            shop.connection.execute(f"INSERT INTO {shop.name}.t VALUES (%s, %s)".encode(), list(row.values()))
+        shop.run(
+            f"UPDATE {shop.name}.t SET id = id + 1000 WHERE id > 20",
+            f"DELETE FROM {shop.name}.t WHERE id < 0",
+        )
+        moved = [part for row in ROWS if row["id"] > 20 for part in (None, {**row, "id": row["id"] + 1000})]
+        gone = [None for row in ROWS if row["id"] < 0]
+        # A suite begins anew without positions: the server must not have been told that it may forget the beginning.
+        config = shop.config(change_form="row", snapshot_mode="never", heartbeat_interval="1000d")
+        return SourceCase(PostgresCdcSource(), config, [*ROWS, *moved, *gone])

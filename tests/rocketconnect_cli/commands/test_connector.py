@@ -444,6 +444,40 @@ def test_lag_and_rate_are_shown_when_the_task_has_said_them_and_never_as_0_befor
     assert row[6:8] == shown
 
 
+@pytest.mark.parametrize(
+    ("state", "metrics", "shown"),
+    [
+        (
+            "RUNNING",
+            {"sourceRemaining": "1234567", "sourceRemainingKnown": True, "sourceRemainingUnit": "bytes"},
+            "1,234,567 bytes",
+        ),
+        ("IDLE", {"sourceRemainingKnown": True, "sourceRemainingUnit": "rows"}, "0 rows"),
+        ("IDLE", {"sourceRemaining": "3", "sourceRemainingKnown": True}, "3"),
+        ("IDLE", {"sourceRemaining": "0", "sourceRemainingKnown": False}, "-"),
+        ("FAILED", {"sourceRemainingKnown": True}, "-"),
+    ],
+)
+def test_what_a_source_has_not_read_is_its_lag_and_never_0_when_that_is_not_known(
+    rest_factory: Any, state: str, metrics: dict[str, object], shown: str
+) -> None:
+    task = {"task": 0, "state": f"STATE_{state}", "workerId": "w", "metrics": {"rateOut": 12, **metrics}}
+    whole = {"connector": "a", "name": "a", "type": "CONNECTOR_TYPE_SOURCE", "state": "STATE_RUNNING", "tasks": [task]}
+    rest = rest_factory(200, {"state": whole, "states": [whole], "connectors": [whole], "nextPageToken": ""})
+    lines = run(rest.url, "connector", "status", "a").stdout.splitlines()
+    assert lines[2][lines[0].index("LAG") :].startswith(f"{shown} ")
+    lines = run(rest.url, "connector", "list").stdout.splitlines()
+    assert lines[1][lines[0].index("LAG") :].startswith(shown)
+
+
+def test_the_lag_of_a_connector_is_that_of_all_its_tasks_or_not_known(rest_factory: Any) -> None:
+    known = {"state": "STATE_RUNNING", "metrics": {"lags": [{"messages": "7"}]}}
+    for tasks, shown in (([known, known], "14"), ([known, {"state": "STATE_RUNNING"}], "-"), ([], "-")):
+        whole = {"connector": "a", "name": "a", "state": "STATE_RUNNING", "tasks": tasks}
+        rest = rest_factory(200, {"states": [whole], "connectors": [whole], "nextPageToken": ""})
+        assert run(rest.url, "connector", "list").stdout.splitlines()[1].split()[-1] == shown
+
+
 def test_the_row_of_the_connector_names_no_worker_for_who_planned_it_does_not_run_it(rest_factory: Any) -> None:
     rest = rest_factory(200, {"state": {"state": "STATE_RUNNING", "workerId": "worker-9", "tasks": []}})
     assert "worker-9" not in run(rest.url, "connector", "status", "a").stdout
@@ -486,3 +520,24 @@ def test_an_argument_of_a_signal_that_is_none_is_told_before_anything_is_asked(r
     result = run(rest.url, "connector", "signal", "orders", "snapshot", "tables")
     assert (result.exit_code, rest.asked) == (2, [])
     assert "is not of the form KEY=VALUE" in result.stderr
+
+
+WARNING = {"key": "table.include", "value": "shop.log", "reason": "has no key", "fix": "Give it one."}
+
+
+def test_validate_shows_warnings_and_has_nothing_against_the_configuration(rest_factory: Any) -> None:
+    rest = rest_factory(200, {"problems": [], "warnings": [WARNING]})
+    result = run(rest.url, "connector", "validate", *CONFIG)
+    assert result.exit_code == 0
+    assert "Warning: table.include: has no key (given: 'shop.log')" in result.stderr
+    assert "-> Give it one." in result.stderr
+    assert "nothing is wrong with it" in result.stdout
+
+
+@pytest.mark.parametrize("words", [("create", "a", *CONFIG), ("update", "a", "-s", "a=b")], ids=" ".join)
+def test_what_is_stored_with_warnings_says_so(rest_factory: Any, words: tuple[str, ...]) -> None:
+    stored = {"name": "a", "uid": "u", "wantedState": "WANTED_STATE_RUNNING", "config": {}, "etag": "e", "revision": "1"}
+    rest = rest_factory(200, {"connector": stored, "warnings": [WARNING]})
+    result = run(rest.url, "connector", *words)
+    assert result.exit_code == 0
+    assert "Warning: table.include: has no key" in result.stderr

@@ -93,6 +93,9 @@ class StubExecutor(executor_rpc.ExecutorServiceServicer):
         if "owned" in request.config:
             answer.type = connector_pb2.CONNECTOR_TYPE_SINK
             answer.targets.targets.add(key="owned", name=f"file://{request.config['owned']}")
+        if "keyless" in request.config:
+            reason = f"has no key; {request.config.get('password', '')}"
+            answer.warnings.add(key="keyless", value=request.config["keyless"], reason=reason, fix="Give it one.")
         if "path" not in request.config:
             answer.problems.add(key="path", reason="is missing", fix="Set it to a readable file.")
         if request.config.get("max.tasks", "1") == "0":

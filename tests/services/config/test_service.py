@@ -230,6 +230,20 @@ async def test_validate_tells_all_and_stores_nothing(service: Any) -> None:
     assert not (await service.stub.ListConnectors(pb.ListConnectorsRequest())).connectors
 
 
+async def test_a_warning_is_told_without_secrets_and_refuses_nothing(service: Any) -> None:
+    config = {**GOOD, "keyless": "shop.log"}
+    told = await service.stub.ValidateConnector(pb.ValidateConnectorRequest(name="c", config=config))
+    assert ([each.value for each in told.warnings], list(told.problems)) == (["shop.log"], [])
+    literal = {**config, "password": "hunter2-and-more"}
+    hidden = await service.stub.ValidateConnector(pb.ValidateConnectorRequest(name="c", config=literal))
+    assert "hunter2" not in str(hidden)
+    assert [each.key for each in hidden.warnings] == ["keyless"]
+    created = await service.stub.CreateConnector(pb.CreateConnectorRequest(name="c", config=config))
+    assert [each.reason for each in created.warnings] == ["has no key; "]
+    updated = await service.stub.UpdateConnector(pb.UpdateConnectorRequest(name="c", config={**config, "keyless": "other"}))
+    assert [each.value for each in updated.warnings] == ["other"]
+
+
 async def test_a_preview_is_what_an_executor_shows_and_stores_nothing(service: Any) -> None:
     shown = await service.stub.PreviewConnector(pb.PreviewConnectorRequest(name="c", config=GOOD, records=7))
     assert (list(shown.problems), shown.plugin, shown.trouble) == ([], "file_source", "7 were asked for")

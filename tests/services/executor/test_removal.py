@@ -34,7 +34,7 @@ def assigned(plugin: str = "dead_letter_source") -> Assigned:
     return Assigned(Key("uid", 0), "replay", 1, 1, 1, "SOURCE", {"connector.class": plugin})
 
 
-def pulse(state: State, remaining: int = 0) -> TaskPulse:
+def pulse(state: State, remaining: int | None = 0) -> TaskPulse:
     return TaskPulse(1, state, "", 0.0, 0.0, has_work=False, metrics=TaskMetrics(source_remaining=remaining))
 
 
@@ -48,13 +48,14 @@ async def settle() -> None:
     [
         ("dead_letter_source", State.IDLE, 0, ["replay"]),
         ("dead_letter_source", State.IDLE, 1, []),
+        ("dead_letter_source", State.IDLE, None, []),
         ("dead_letter_source", State.STARTING, 0, []),
         ("dead_letter_source", State.PAUSED, 0, []),
         ("file_source", State.IDLE, 0, []),
     ],
 )
 async def test_only_a_replay_that_has_nothing_left_is_deleted(
-    plugin: str, state: State, remaining: int, deleted: list[str]
+    plugin: str, state: State, remaining: int | None, deleted: list[str]
 ) -> None:
     configs: Any = Configs()
     Removal(configs).saw(assigned(plugin), pulse(state, remaining))

@@ -75,7 +75,7 @@ def test_batch_times_are_a_histogram_with_their_sum_and_count() -> None:
 
 def test_sink_shows_lag_and_position_by_queue_and_source_its_positions_and_what_remains() -> None:
     positions = [s.SourcePosition(partition="/a#1", offset=100), s.SourcePosition(partition="/b#2", offset=7)]
-    metrics = s.TaskMetrics(source_remaining=42, source_positions=positions)
+    metrics = s.TaskMetrics(source_remaining=42, source_remaining_known=True, source_positions=positions)
     source = s.ConnectorState(
         connector="in", type=c.CONNECTOR_TYPE_SOURCE, tasks=[s.TaskState(task=0, state=c.STATE_RUNNING, metrics=metrics)]
     )
@@ -86,6 +86,13 @@ def test_sink_shows_lag_and_position_by_queue_and_source_its_positions_and_what_
     assert found["rocketconnect_source_position", "in", "/a#1", "0"] == 100
     assert found["rocketconnect_source_position", "in", "/b#2", "0"] == 7
     assert ("rocketconnect_source_remaining", "out", "0") not in found
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_what_remains_has_a_sample_of_0_when_that_is_known_and_none_when_it_is_not(known: bool) -> None:
+    tasks = [s.TaskState(task=0, state=c.STATE_IDLE, metrics=s.TaskMetrics(source_remaining_known=known))]
+    found = samples(families.of_states([s.ConnectorState(connector="in", type=c.CONNECTOR_TYPE_SOURCE, tasks=tasks)]))
+    assert found.get(("rocketconnect_source_remaining", "in", "0")) == (0 if known else None)
 
 
 @pytest.mark.parametrize("state", [c.STATE_STARTING, c.STATE_UNASSIGNED, c.STATE_RESTARTING, c.STATE_FAILED, c.STATE_STOPPED])

@@ -132,6 +132,7 @@ async def test_a_connector_shows_what_its_worker_reports_and_what_the_plan_gave(
 async def test_what_is_measured_while_a_task_runs_is_not_shown_of_one_that_does_not(client: Client) -> None:
     lags = [pb.QueueLag(queue="t/b/0", messages=3)]
     metrics = pb.TaskMetrics(records_in=7, rate_in=2.5, rate_out=2.0, buffered_bytes=9, source_remaining=4, lags=lags)
+    metrics.source_remaining_known, metrics.source_remaining_unit = True, "bytes"
     for state in ("RUNNING", "IDLE", "WAITING", "STALLED", "PAUSED"):
         await client.report(task_report(0, metrics=metrics, state=connector_pb2.State.Value(f"STATE_{state}")))
         assert (await client.state()).tasks[0].metrics == metrics

@@ -137,18 +137,24 @@ class CreateConnectorResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     CONNECTOR_FIELD_NUMBER: _builtins.int
+    WARNINGS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def connector(self) -> _connector_pb2.Connector:
         """The new connector."""
+
+    @_builtins.property
+    def warnings(self) -> _containers.RepeatedCompositeFieldContainer[_connector_pb2.Problem]:
+        """What is told and refuses nothing (see ValidateConnectorResponse). A create that is answered again has none."""
 
     def __init__(
         self,
         *,
         connector: _connector_pb2.Connector | None = ...,
+        warnings: _abc.Iterable[_connector_pb2.Problem] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["connector", b"connector"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["connector", b"connector"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["connector", b"connector", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -221,18 +227,24 @@ class UpdateConnectorResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     CONNECTOR_FIELD_NUMBER: _builtins.int
+    WARNINGS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def connector(self) -> _connector_pb2.Connector:
         """The connector with its new revision."""
+
+    @_builtins.property
+    def warnings(self) -> _containers.RepeatedCompositeFieldContainer[_connector_pb2.Problem]:
+        """What is told and refuses nothing (see ValidateConnectorResponse)."""
 
     def __init__(
         self,
         *,
         connector: _connector_pb2.Connector | None = ...,
+        warnings: _abc.Iterable[_connector_pb2.Problem] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["connector", b"connector"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["connector", b"connector"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["connector", b"connector", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -863,6 +875,7 @@ class ValidateConnectorResponse(_message.Message):
     PROBLEMS_FIELD_NUMBER: _builtins.int
     PLUGIN_FIELD_NUMBER: _builtins.int
     TYPE_FIELD_NUMBER: _builtins.int
+    WARNINGS_FIELD_NUMBER: _builtins.int
     plugin: _builtins.str
     """The plugin that it names."""
     type: _connector_pb2.ConnectorType.ValueType
@@ -871,16 +884,21 @@ class ValidateConnectorResponse(_message.Message):
     def problems(self) -> _containers.RepeatedCompositeFieldContainer[_connector_pb2.Problem]:
         """Everything that is wrong. Empty: it would be stored."""
 
+    @_builtins.property
+    def warnings(self) -> _containers.RepeatedCompositeFieldContainer[_connector_pb2.Problem]:
+        """What is told and refuses nothing: what follows from the configuration may not be what was meant."""
+
     def __init__(
         self,
         *,
         problems: _abc.Iterable[_connector_pb2.Problem] | None = ...,
         plugin: _builtins.str = ...,
         type: _connector_pb2.ConnectorType.ValueType = ...,
+        warnings: _abc.Iterable[_connector_pb2.Problem] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["plugin", b"plugin", "problems", b"problems", "type", b"type"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["plugin", b"plugin", "problems", b"problems", "type", b"type", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

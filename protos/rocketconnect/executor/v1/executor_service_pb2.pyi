@@ -80,6 +80,7 @@ class ValidateConnectorResponse(_message.Message):
     TYPE_FIELD_NUMBER: _builtins.int
     SECRET_KEYS_FIELD_NUMBER: _builtins.int
     TARGETS_FIELD_NUMBER: _builtins.int
+    WARNINGS_FIELD_NUMBER: _builtins.int
     plugin: _builtins.str
     """The plugin's own name."""
     type: _connector_pb2.ConnectorType.ValueType
@@ -96,6 +97,10 @@ class ValidateConnectorResponse(_message.Message):
     def targets(self) -> Global___Targets:
         """What the connector writes and no other one may. Absent: the worker can't tell."""
 
+    @_builtins.property
+    def warnings(self) -> _containers.RepeatedCompositeFieldContainer[_connector_pb2.Problem]:
+        """What is told and refuses nothing; not among the problems."""
+
     def __init__(
         self,
         *,
@@ -104,10 +109,11 @@ class ValidateConnectorResponse(_message.Message):
         type: _connector_pb2.ConnectorType.ValueType = ...,
         secret_keys: _abc.Iterable[_builtins.str] | None = ...,
         targets: Global___Targets | None = ...,
+        warnings: _abc.Iterable[_connector_pb2.Problem] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["targets", b"targets"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["plugin", b"plugin", "problems", b"problems", "secret_keys", b"secret_keys", "targets", b"targets", "type", b"type"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["plugin", b"plugin", "problems", b"problems", "secret_keys", b"secret_keys", "targets", b"targets", "type", b"type", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -106,6 +106,8 @@ class TaskMetrics(_message.Message):
     SOURCE_POSITIONS_FIELD_NUMBER: _builtins.int
     LATE_SKIPPED_FIELD_NUMBER: _builtins.int
     GAP_MESSAGES_FIELD_NUMBER: _builtins.int
+    SOURCE_REMAINING_KNOWN_FIELD_NUMBER: _builtins.int
+    SOURCE_REMAINING_UNIT_FIELD_NUMBER: _builtins.int
     records_in: _builtins.int
     """Records read from the source or from the topic."""
     records_out: _builtins.int
@@ -139,13 +141,17 @@ class TaskMetrics(_message.Message):
     buffered_bytes: _builtins.int
     """Bytes held between two stages now."""
     source_remaining: _builtins.int
-    """A source's distance to its end, where it knows it: bytes of files, rows."""
+    """A source's distance to its end, where it knows it (see source_remaining_known), in source_remaining_unit."""
     late_skipped: _builtins.int
     """Messages that a sink has left out because their epoch was below that of others before them in the queue: of an owner that had
     lost its lease. They are among duplicates_skipped.
     """
     gap_messages: _builtins.int
     """Messages that were missing in a queue and passed, as on.gap=skip says: each gap is in the log with its range."""
+    source_remaining_known: _builtins.bool
+    """Whether source_remaining is known: without it a 0 says nothing."""
+    source_remaining_unit: _builtins.str
+    """What source_remaining counts, such as bytes or rows. Empty: the source does not say."""
     @_builtins.property
     def batch_bounds(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
         """Upper bounds of batch_buckets in seconds."""
@@ -190,10 +196,12 @@ class TaskMetrics(_message.Message):
         source_positions: _abc.Iterable[Global___SourcePosition] | None = ...,
         late_skipped: _builtins.int = ...,
         gap_messages: _builtins.int = ...,
+        source_remaining_known: _builtins.bool = ...,
+        source_remaining_unit: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch_bounds", b"batch_bounds", "batch_buckets", b"batch_buckets", "batch_seconds", b"batch_seconds", "batch_seconds_max", b"batch_seconds_max", "batches", b"batches", "buffered_bytes", b"buffered_bytes", "bytes_in", b"bytes_in", "bytes_out", b"bytes_out", "commits", b"commits", "dead_letters", b"dead_letters", "duplicates_skipped", b"duplicates_skipped", "errors", b"errors", "gap_messages", b"gap_messages", "lags", b"lags", "late_skipped", b"late_skipped", "rate_in", b"rate_in", "rate_out", b"rate_out", "records_in", b"records_in", "records_out", b"records_out", "records_skipped", b"records_skipped", "retries", b"retries", "source_positions", b"source_positions", "source_remaining", b"source_remaining"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch_bounds", b"batch_bounds", "batch_buckets", b"batch_buckets", "batch_seconds", b"batch_seconds", "batch_seconds_max", b"batch_seconds_max", "batches", b"batches", "buffered_bytes", b"buffered_bytes", "bytes_in", b"bytes_in", "bytes_out", b"bytes_out", "commits", b"commits", "dead_letters", b"dead_letters", "duplicates_skipped", b"duplicates_skipped", "errors", b"errors", "gap_messages", b"gap_messages", "lags", b"lags", "late_skipped", b"late_skipped", "rate_in", b"rate_in", "rate_out", b"rate_out", "records_in", b"records_in", "records_out", b"records_out", "records_skipped", b"records_skipped", "retries", b"retries", "source_positions", b"source_positions", "source_remaining", b"source_remaining", "source_remaining_known", b"source_remaining_known", "source_remaining_unit", b"source_remaining_unit"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -45,12 +45,14 @@ def check(config: Mapping[str, str]) -> answers.Checked:
         reason = hide(f"the check of the plugin itself failed: {type(error).__name__}: {error}")
         fix = "This is a defect of the plugin; the executor's log has the traceback."
         problems = [Problem(CLASS.key, config.get(CLASS.key, ""), reason, fix)]
+    told = [hide_problem(problem) for problem in problems]
     return answers.Checked(
         plugin=found.plugin,
         direction=found.type.value if found.type else "",
-        problems=[hide_problem(problem) for problem in problems],
+        problems=[problem for problem in told if not problem.is_warning],
         secret_keys=list(found.secret_keys),
         targets=None if found.targets is None else [(target.key, hide(target.name)) for target in found.targets],
+        warnings=[problem for problem in told if problem.is_warning],
     )
 
 

@@ -46,8 +46,7 @@ _PAUSE = 0.05
 def preview(order: questions.PreviewConnector) -> answers.Previewed:
     """Show what becomes of a few records, or what is wrong with the configuration, or why there is nothing to show."""
     checked = check_connector(order.config, resolve_known)
-    if checked.problems:
-        problems = [hide_problem(each) for each in checked.problems]
+    if problems := [hide_problem(each) for each in checked.problems if not each.is_warning]:
         return answers.Previewed(checked.plugin, problems, [], "")
     found: list[answers.PreviewedRecord] = []
     trouble = ""

@@ -29,11 +29,14 @@ from rocketconnect_sdk.verification import (
     SourceTables,
     TableRows,
     has_order,
+    key_of,
     keys_of,
+    order_of,
+    shown_key,
 )
 from services.executor.contract import answers, questions
 from services.executor.secrets.resolving import hide, resolve
-from services.executor.verification.comparing import Difference, Part, Range, differences, ranges
+from services.executor.verification.comparing import Difference, Kind, Part, Range, differences, ranges
 from services.executor.verification.json_meaning import by_meaning
 
 _AS_JSON = (Type.JSON, Type.STRUCT, Type.ARRAY, Type.MAP)
@@ -67,7 +70,8 @@ class _Place:
     """Where a comparison goes on: behind a key of a table."""
 
     table: str = ""
-    key: Key | None = None
+    key: Sequence[int | str] | None = None
+    """As JSON has it."""
 
     @classmethod
     def of(cls, token: str) -> "_Place":
@@ -75,7 +79,7 @@ class _Place:
             table, key = json.loads(token) if token else ("", None)
         except ValueError:
             raise Refused("page_token", token[:200], "is none that an answer had", "Give the one of the last answer.") from None
-        return cls(table, None if key is None else tuple(key))
+        return cls(table, key)
 
     @property
     def token(self) -> str:
@@ -120,7 +124,7 @@ class _Verification:
             with source.open(pair.table.name) as rows, sinks[pair.sink][1].open(pair.target) as kept:
                 end = self._of_keys(pair, rows, kept) if self._order.keys else self._all(pair, rows, kept, begin)
             if end is not None:
-                behind = _Place(pair.table.name, end).token
+                behind = _Place(pair.table.name, shown_key(end)).token
                 break
         return answers.Verified([], self._tables, self._differences, behind, "")
 
@@ -151,13 +155,14 @@ class _Verification:
         tables = plugin.tables(config)
         return None if tables is None else (config["topics"], tables)
 
-    def _all(self, pair: Pair, rows: TableRows, kept: KeptRows, begin: Key | None) -> Key | None:
+    def _all(self, pair: Pair, rows: TableRows, kept: KeptRows, begin: Sequence[int | str] | None) -> Key | None:
         """Where the time was over, or there were too many differences; None: the table is done."""
         names, left_out = compared(pair, rows, kept)
+        start = None if begin is None else _key(begin, json.dumps(begin), names, rows)
         count = 0
         end: Key | None = None
         form = _Form(rows, kept, names)
-        with closing(rows.behind(begin, names)) as mine, closing(kept.behind(begin, names)) as theirs:
+        with closing(rows.behind(start, names)) as mine, closing(kept.behind(start, names)) as theirs:
             for each in ranges(
                 (form.part(read, rows.columns) for read in mine), (form.part(read, kept.columns) for read in theirs)
             ):
@@ -174,7 +179,7 @@ class _Verification:
     def _of_keys(self, pair: Pair, rows: TableRows, kept: KeptRows) -> Key | None:
         """See `_all`; only the rows that are asked for."""
         names, _ = compared(pair, rows, kept)
-        wanted = {_key(each.key, len(names)) for each in self._order.keys if each.table == pair.table.name}
+        wanted = {_key(_given(each.key), each.key, names, rows) for each in self._order.keys if each.table == pair.table.name}
         if not wanted:
             return None
         keys, form = sorted(wanted), _Form(rows, kept, names)
@@ -183,17 +188,20 @@ class _Verification:
         return None
 
     def _tell(self, pair: Pair, found: Sequence[Difference], rows: TableRows, names: Sequence[str]) -> None:
+        schemas = {field.name: field.schema for field in rows.columns.fields}
+        # Rows that only the sink has are named by their keys to the source, which takes whole numbers and texts.
+        by_keys = all(has_order(schemas[name]) for name in names)
         self._differences += [
             answers.RowDifference(
                 pair.table.name,
                 pair.sink,
                 pair.target,
-                json.dumps(each.key, ensure_ascii=False),
+                json.dumps(shown_key(each.key), ensure_ascii=False),
                 each.kind.value,
                 hide(each.about)[:_LONGEST],
                 each.source,
                 each.sink,
-                rows.condition(each.key, names),
+                rows.condition(each.key, names) if by_keys or each.kind is not Kind.EXTRA else "",
             )
             for each in found
         ]
@@ -251,22 +259,36 @@ def compared(pair: Pair, rows: TableRows, kept: KeptRows) -> tuple[Sequence[str]
         raise Refused(
             "tables", name, f"has the key {', '.join(names)}, and {target} has no {', '.join(missing)}", "Add the column."
         )
-    unordered = [column for column in names if not (has_order(mine[column]) and has_order(theirs[column]))]
+    unordered = [name for name in names if not (rows.orders(mine[name]) and kept.orders(theirs[name]))]
     if unordered:
         reason = f"has a key with {', '.join(unordered)}, whose order is not the same in every database"
-        raise Refused("tables", name, reason, "Keys of whole numbers, texts and UUIDs can be compared.")
+        fix = "Keys of numbers, texts, UUIDs, dates, timestamps and bytes can be compared, but for SQLite's decimals and times."
+        raise Refused("tables", name, reason, fix)
+    for column in names:
+        if (one := order_of(mine[column])) != (other := order_of(theirs[column])):
+            reason = f"has {one} in {column} of its key, and {target} has {other}"
+            raise Refused("tables", name, reason, "Change the column, so that both are of one type.")
     left_out = [f"{column}: not in {target}" for column in mine if column not in theirs]
     return names, left_out + [f"{column}: not in {name}" for column in theirs if column not in mine]
 
 
-def _key(text: str, columns: int) -> Key:
+def _given(text: str) -> object:
     try:
-        key = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError):
-        key = None
-    if not isinstance(key, list) or len(key) != columns or not all(isinstance(value, str) or type(value) is int for value in key):
-        raise Refused("keys", text[:200], f"is no key of {columns} columns", "Give a JSON array of whole numbers and texts.")
-    return tuple(key)
+        return None
+
+
+def _key(given: object, text: str, names: Sequence[str], rows: TableRows) -> Key:
+    schemas = {field.name: field.schema for field in rows.columns.fields}
+    if not isinstance(given, list) or len(given) != len(names):
+        raise Refused("keys", text[:200], f"is no key of {len(names)} columns", "Give a JSON array, as the answers have it.")
+    try:
+        return key_of(given, [schemas[name] for name in names])
+    except ValueError as error:
+        raise Refused(
+            "keys", text[:200], f"is no key of {len(names)} columns: {error}", "Give it as the answers have it."
+        ) from None
 
 
 def _refuse_transforms(given: questions.NamedConnector, tables: Mapping[str, str]) -> None:

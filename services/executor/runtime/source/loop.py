@@ -332,7 +332,7 @@ class SourceRun:
         if moved:
             self._meter.committed({partition: position.offset for partition, position in moved.items()})
             self._task.committed(moved)
-            self._metrics.source_remaining = self._task.remaining() or 0
+            self._reading.measure()
 
     def _add_queue(self, queue: MessageQueue, end: int) -> None:
         self._sender.add_queue(queue, end)

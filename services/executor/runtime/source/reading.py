@@ -72,13 +72,13 @@ class Reading:
             SystemAway, RetriableError, PermanentError: see SourceTask.poll.
         """
         batch = self._kept_alive.poll()
+        self.measure()
         if batch is not None and batch.resume is not None:
             check_resume(batch, self._task)
         if batch is not None and len(batch):
             self.quiet = False
             self._limit.take(len(batch), batch.size)
             self._meter.read(len(batch), batch.size)
-            self._around.reporter.metrics.source_remaining = self._task.remaining() or 0
             return batch
         if batch is None or not batch.end:
             batch = None
@@ -89,6 +89,11 @@ class Reading:
             self._again_at = now + self._task.idle_seconds
         self.quiet = True
         return batch
+
+    def measure(self) -> None:
+        """Tells how much is left to read, and that it is not known where it is not."""
+        metrics = self._around.reporter.metrics
+        metrics.source_remaining, metrics.source_remaining_unit = self._task.remaining(), self._task.remaining_unit
 
     def went_well(self) -> None:
         """What was read is on its way: failures before it count no longer."""

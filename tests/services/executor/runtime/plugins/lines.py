@@ -68,6 +68,8 @@ class Lines(Source):
 
 
 class LinesTask(SourceTask):
+    remaining_unit = "lines"
+
     def __init__(self, files: Sequence[Path], context: TaskContext, *, keyed: bool, pace: float, late: int, alive: float) -> None:
         self._files = files
         self._context = context
@@ -85,6 +87,11 @@ class LinesTask(SourceTask):
         for file in self._files:
             self._at[file] = positions[str(file)].offset[0] if str(file) in positions else 0
         self._beats = positions["log"].offset[0] if "log" in positions else 0
+
+    def remaining(self) -> int | None:
+        # Of a file that was not opened it is not known.
+        left = [len(self._lines[file]) - self._at[file] for file in self._files if file in self._lines]
+        return sum(left) if len(left) == len(self._files) else None
 
     def poll(self) -> SourceBatch | None:
         time.sleep(self._pace)

@@ -36,6 +36,13 @@ def test_all_lines_arrive_once_and_in_order_and_the_task_becomes_idle_and_ends_c
     assert State.RUNNING in [state for state, _ in running.reporter.states]
 
 
+def test_what_is_left_to_read_is_told_once_it_is_known_also_where_nothing_is_read(tasks: Tasks) -> None:
+    running = tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(tasks.file("a", []))})
+    running.reporter.wait_for(lambda: running.reporter.metrics.source_remaining == 0)
+    assert running.reporter.metrics.source_remaining_unit == "lines"
+    assert running.reporter.metrics.records_in == 0
+
+
 def test_after_a_clean_stop_it_goes_on_where_it_was(tasks: Tasks) -> None:
     file = tasks.file("a", lines(100))
     config = {"connector.class": "lines", "files": str(file)}

@@ -1,0 +1,26 @@
+"""How much of the log is not read: in bytes, and never 0 when it is not known."""
+
+import pytest
+
+from connectors.postgres_cdc_source import task
+from tests.connectors.postgres_cdc_source.capturing import Captured, Shop, capturing, is_streaming
+
+
+def _left(captured: Captured) -> int:
+    left = captured.task.remaining()
+    return -1 if left is None else left
+
+
+def test_what_is_left_is_not_known_before_the_server_was_asked_and_grows_and_falls_with_the_log(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task, "_LOOK_SECONDS", 0.0)
+    shop.fill(10)
+    with capturing(shop.config()) as captured:
+        assert captured.task.remaining() is None
+        captured.until(is_streaming)
+        captured.until(lambda run: 0 <= _left(run) < 1_000_000)
+        shop.run(f"INSERT INTO {shop.name}.orders SELECT n, repeat('x', 1000) FROM generate_series(11, 2010) n")
+        captured.until(lambda run: _left(run) > 2_000_000)
+        captured.until(lambda run: 0 <= _left(run) < 1_000_000)
+    assert captured.task.remaining_unit == "bytes"

@@ -1,0 +1,13 @@
+"""What the executor says in messages."""
+
+import pytest
+
+from services.executor.contract.metrics import TaskMetrics
+from services.executor.wire import metrics
+
+
+@pytest.mark.parametrize(("left", "told"), [(None, (0, False)), (0, (0, True)), (7, (7, True))])
+def test_what_a_source_has_left_is_told_with_whether_it_is_known(left: int | None, told: tuple[int, bool]) -> None:
+    said = metrics(TaskMetrics(source_remaining=left, source_remaining_unit="bytes"))
+    assert (said.source_remaining, said.source_remaining_known) == told
+    assert said.source_remaining_unit == "bytes"
