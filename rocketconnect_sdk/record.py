@@ -128,7 +128,7 @@ class SinkBatch:
         queue: "topic/broker/queue".
         topic: The topic.
         values: Decoded values.
-        offsets: Queue offsets, increasing, not always without gaps (filtered, dead-lettered and doubled messages are left out).
+        offsets: Queue offsets, increasing, not always without gaps (filtered messages, dead letters and duplicates are left out).
             Rows of one packed message (value.converter=arrow) have the offset of the message.
         keys: Decoded keys; None: no record has one.
         timestamps_ms: The times of the events, else when the broker stored the messages; None: the sink did not ask for them.

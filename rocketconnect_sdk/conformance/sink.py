@@ -324,7 +324,7 @@ class SinkSuite:
     @staticmethod
     def _only_once(case: SinkCase) -> None:
         if case.sink.guarantee is Guarantee.AT_LEAST_ONCE:
-            pytest.skip("the sink says that it can write doubles")
+            pytest.skip("the sink says that it can write duplicates")
 
     @staticmethod
     def _only_exactly_once(case: SinkCase) -> None:

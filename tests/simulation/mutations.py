@@ -330,7 +330,7 @@ TOPIC = (
     _mutation("an unclean end counts as clean", (fencing, "commit", _unclean_end), found_by=_TOPIC, seed=23),
     _mutation("a send is repeated without a look", (source_task.SourceRun, "_find_out", _blind), found_by=_TOPIC, seed=11),
 )
-"""What the marks of the sink would hide: doubles in the topic itself."""
+"""What the marks of the sink would hide: duplicates in the topic itself."""
 
 QUEUE_MAP = (
     _mutation(

@@ -188,7 +188,7 @@ class DirectRun:
         name = batch.partition
         before = self._positions.setdefault(name, QueuePosition(0, self._opened.incarnation))
         part = self._part(batch, before, now)
-        self._metrics.duplicates_skipped += part.doubles
+        self._metrics.duplicates_skipped += part.duplicates
         commit = commit_of(self._around.spec, {name: before}, [part])
         ready = Gate(self._around, self._letters, part.bad, _place, lambda _: "")
 
@@ -225,10 +225,10 @@ class DirectRun:
         bad: list[BadRecord] = []
         error: Exception | None = None
         end = highest
-        doubles = 0
+        duplicates = 0
         for index, (value, offset) in enumerate(zip(batch.values, batch.offsets, strict=True)):
             if offset <= highest:
-                doubles += 1
+                duplicates += 1
                 continue
             if isinstance(value, Rejected | Failure):
                 failure = Failure.of_rejected(value, self._source) if isinstance(value, Rejected) else value
@@ -247,7 +247,7 @@ class DirectRun:
         moved = {key: SourceMark(self._around.spec.epoch, before.incarnation, end)} if end > highest else {}
         until = before.until + len(kept) + len(bad)
         records = _records(batch if len(kept) == len(batch) else batch.take(kept))
-        return Part(batch.partition, before.until, until, moved, records, len(batch), doubles, bad, now, error)
+        return Part(batch.partition, before.until, until, moved, records, len(batch), duplicates, bad, now, error)
 
     def _put(self, partition: str) -> None:
         position = self._positions[partition]

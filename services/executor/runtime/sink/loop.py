@@ -1,4 +1,4 @@
-"""A sink task: pull -> drop doubles -> convert -> write -> commit. This thread writes; a reader thread runs ahead of it."""
+"""A sink task: pull -> drop duplicates -> convert -> write -> commit. This thread writes; a reader thread runs ahead of it."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -165,14 +165,14 @@ class SinkRun:
             position = self._positions[name]
             read = partial(marks_before, self._around.client, self._queues[name], position, offset)
             marks = self._around.attempts.insist("reading again what is before a refused message", read, drain=self._limits.drain)
-            # Without the marks nothing of the queue may move: doubles would not be known any more.
+            # Without the marks nothing of the queue may move: duplicates would not be known any more.
             stops[name] = Stop(position.until, {}) if marks is None else Stop(offset, marks)
         return stops
 
     def _count(self, parts: Sequence[Part], rows: int, refused: Sequence[BadRecord]) -> None:
         now = time.monotonic()
         self._meter.read(sum(part.read for part in parts), sum(part.records.size for part in parts))
-        self._metrics.duplicates_skipped += sum(part.doubles for part in parts)
+        self._metrics.duplicates_skipped += sum(part.duplicates for part in parts)
         self._meter.batch(now - parts[0].arrived)
         self._meter.moved(now, rows - len(refused), written_bytes(parts, refused))
 

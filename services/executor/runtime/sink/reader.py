@@ -1,4 +1,4 @@
-"""The reading half of a sink task: pulls its queues, drops doubles, converts. A thread of its own, so that writing overlaps."""
+"""The reading half of a sink task: pulls its queues, drops duplicates, converts. A thread of its own, so that writing overlaps."""
 
 import threading
 import time
@@ -248,7 +248,7 @@ class SinkReader:
             self._closed = True
 
     def _tell_left_out(self, reading: _Reading, left_out: Sequence[LeftOut]) -> None:
-        """Says it once for each owner whose messages are late or doubles, though they may come in many batches."""
+        """Says it once for each owner whose messages are late or duplicates, though they may come in many batches."""
         if left_out:
             # Invariant 7: no more of them than there are marks.
             reading.told = {key: epoch for key, epoch in reading.told.items() if key[0] in reading.marks}
@@ -328,7 +328,7 @@ def _why(one: LeftOut) -> str:
             "their sender had lost its lease: its successor has sent the records again"
         )
     return (
-        f"they are doubles: they were sent under epoch {one.epoch}, and are not above source offset {list(mark.offset)} of "
+        f"they are duplicates: they were sent under epoch {one.epoch}, and are not above source offset {list(mark.offset)} of "
         f"incarnation {mark.incarnation}, which epoch {mark.epoch} has in the queue before them. That is right where a sender "
         "ended within a send, and what it had sent was sent again"
     )

@@ -67,7 +67,7 @@ def _cut(part: Part, stop: Stop, error: Exception) -> Part:
         marks=stop.marks,
         records=_head(part.records, count),
         read=count + len(bad),
-        doubles=0,
+        duplicates=0,
         bad=bad,
         error=error,
         array=None if part.array is None else part.array[:count],

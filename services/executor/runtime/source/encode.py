@@ -71,7 +71,7 @@ class Encoded:
         error: The task is to fail when the pieces are confirmed: errors.tolerance=none and a bad record; nothing behind that record
             is in the pieces.
         count: How many records it settles, the failures included.
-        doubles: How many records are in no piece because they are in the topic already.
+        duplicates: How many records are in no piece because they are in the topic already.
     """
 
     batch: ReadBatch
@@ -79,7 +79,7 @@ class Encoded:
     failures: Mapping[int, Failure]
     error: RecordFailed | None = None
     count: int = 0
-    doubles: int = 0
+    duplicates: int = 0
 
 
 class Encoder:

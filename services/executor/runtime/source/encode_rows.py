@@ -64,7 +64,7 @@ class RowsEncoder(Encoder):
         partition = encoded.batch.partition
         # Invariant 1: rows that an earlier owner has sent are there and are not sent again, however it cut them.
         fresh = rows.above(self._found.mark(queue, self.key(partition), self._incarnation(partition)))
-        encoded.doubles += len(rows) - len(fresh)
+        encoded.duplicates += len(rows) - len(fresh)
         if len(fresh):
             step = ceil(len(fresh) / ceil(fresh.size / self._target.batch_bytes))
             for start in range(0, len(fresh), step):

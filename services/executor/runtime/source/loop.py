@@ -230,7 +230,7 @@ class SourceRun:
             size = sum(piece.values for piece in encoded.pieces)
             self._limit.take(0, size)
             self._meter.read(0, size)
-        self._metrics.duplicates_skipped += encoded.doubles
+        self._metrics.duplicates_skipped += encoded.duplicates
         if encoded.error is not None:
             self._fail(encoded.error)
         for index, failure in encoded.failures.items():

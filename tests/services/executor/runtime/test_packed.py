@@ -118,7 +118,7 @@ def test_rows_of_a_partition_become_one_message_whose_place_is_that_of_the_last(
     assert decode_properties(piece.properties[0]) == {"RCPOS": "u|5|p|2|3"}
     (part,) = read(stored(encoded))
     assert list(part.records.values) == rows(0, 3)
-    assert (part.start, part.until, part.read, part.doubles) == (100, 101, 3, 0)
+    assert (part.start, part.until, part.read, part.duplicates) == (100, 101, 3, 0)
     assert (list(part.records.offsets), list(part.records.rows or ())) == ([100] * 3, [0, 1, 2])
     assert part.marks == {"u/p": SourceMark(5, 2, (3,))}
     assert part.records.schema == ROW
@@ -252,7 +252,7 @@ def test_the_sink_trims_rows_up_to_its_mark() -> None:
     found = stored(encode(batch(rows(0, 10))), encode(batch(rows(4, 14), 4), epoch=6))
     parts = read(found, {"u/p": SourceMark(5, 2, (2,))})
     assert written(parts) == rows(2, 14)
-    assert [(part.doubles, part.read) for part in parts] == [(2, 10), (6, 10)]
+    assert [(part.duplicates, part.read) for part in parts] == [(2, 10), (6, 10)]
     assert list(parts[0].records.rows or ()) == list(range(2, 10))
     assert parts[1].marks == {"u/p": SourceMark(6, 2, (14,))}
 
@@ -263,14 +263,14 @@ def test_a_mark_of_an_earlier_incarnation_trims_nothing() -> None:
 
 def test_doubles_alone_move_the_position() -> None:
     (part,) = read(stored(encode(batch(rows(0, 3)))), {"u/p": SourceMark(5, 2, (9,))})
-    assert (part.start, part.until, part.doubles, len(part.records)) == (100, 101, 1, 0)
+    assert (part.start, part.until, part.duplicates, len(part.records)) == (100, 101, 1, 0)
 
 
 @pytest.mark.parametrize("mark", [(), (2,), (5,), (10,)])
 def test_a_new_owner_sends_only_rows_above_what_is_in_the_queue(mark: Offset) -> None:
     encoded = encode(batch(rows(0, 10)), there={0: mark})
     seen = mark[0] if mark else 0
-    assert encoded.doubles == seen
+    assert encoded.duplicates == seen
     assert [value for piece in encoded.pieces for body in piece.bodies for value in values_of(unpack(body))] == rows(seen, 10)
     assert (encoded.count, encoded.batch.end, encoded.batch.open_pieces) == (10, (10,), int(seen < 10))
 

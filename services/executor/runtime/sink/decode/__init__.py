@@ -1,1 +1,1 @@
-"""Messages become parts of batches: doubles dropped, bad records apart, values decoded and transformed."""
+"""Messages become parts of batches: duplicates dropped, bad records apart, values decoded and transformed."""

@@ -60,7 +60,7 @@ class Decoder:
 
         Args:
             batch: At least one message.
-            kept: The indexes of those that are no doubles; None: all.
+            kept: The indexes of those that are no duplicates; None: all.
             start: The queue offset at which its range begins.
             marks: That move with it.
             now: Monotonic time.
@@ -122,8 +122,8 @@ class Decoder:
                 part.marks = behind(raws[bisect_left(offsets, part.start) : bisect_left(offsets, part.until)])
         if error is None:
             last_part.marks = marks
-            last_part.doubles = len(batch) - len(bodies)
-            last_part.read += last_part.doubles
+            last_part.duplicates = len(batch) - len(bodies)
+            last_part.read += last_part.duplicates
         return parts
 
     def _values(

@@ -48,7 +48,7 @@ class Part:
         marks: The marks that are higher behind it.
         records: What is to be written; may be empty.
         read: How many messages the range had.
-        doubles: How many of them were there already.
+        duplicates: How many of them were there already.
         bad: Those that could not be converted.
         arrived: Monotonic time.
         error: The task is to fail behind this part.
@@ -63,7 +63,7 @@ class Part:
     marks: Mapping[str, SourceMark]
     records: SinkBatch
     read: int
-    doubles: int
+    duplicates: int
     bad: Sequence[BadRecord] = ()
     arrived: float = 0.0
     error: Exception | None = None

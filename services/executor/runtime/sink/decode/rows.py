@@ -59,7 +59,7 @@ class RowsDecoder(Decoder):
             parts.append(self._empty(queue, batch.queue.topic, start, now))
         parts[-1].until, parts[-1].stored_ms = until, batch.store_timestamps_ms[-1]
         left_out = len(batch) - (len(batch) if kept is None else len(kept))
-        parts[-1].doubles += left_out
+        parts[-1].duplicates += left_out
         parts[-1].read += left_out
         return parts
 
@@ -81,7 +81,7 @@ class RowsDecoder(Decoder):
             bad = [BadRecord(queue, offset, Failure.of_value(Stage.CONVERT, error, body, self._value), raw)]
             return self._with_bad(part, bad, 1)
         rows = _fresh(whole, raw, seen)
-        part.doubles, part.read = len(whole) - len(rows), len(whole)
+        part.duplicates, part.read = len(whole) - len(rows), len(whole)
         first = len(whole) - len(rows)
         made, bad = self._made(batch, index, whole, rows)
         good = sorted(set(range(len(rows))) - {found.row - first for found in bad if found.row is not None} - made.dropped)

@@ -96,7 +96,7 @@ def test_doubles_of_a_connector_are_dropped_also_after_a_restart(tasks: Tasks) -
     first = tasks.start(Kind.SINK, config)
     first.reporter.wait_for(lambda: first.reporter.metrics.records_out == 14)
     assert first.reporter.metrics.duplicates_skipped == 6
-    told = [message for _, message in first.reporter.logs if "they are doubles" in message]
+    told = [message for _, message in first.reporter.logs if "they are duplicates" in message]
     assert len(told) == 1
     assert "more messages of c/p" in told[0]
     assert "source offset" in told[0]

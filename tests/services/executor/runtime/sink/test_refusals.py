@@ -29,7 +29,7 @@ def test_each_queue_ends_before_its_first_refused_record() -> None:
     cut = kept[2]
     assert cut.records == SinkBatch("a", "t", ["a4", "a6"], [4, 6], ["a4", "a6"], [4, 6], [{}, {}], size=20)
     assert cut.array.to_pylist() == cut.table["value"].to_pylist() == ["a4", "a6"]
-    assert (cut.marks, cut.error, cut.read, cut.doubles) == (MARKS, ERROR, 2, 0)
+    assert (cut.marks, cut.error, cut.read, cut.duplicates) == (MARKS, ERROR, 2, 0)
     assert [each.error for each in kept if each is not cut] == [None, None, None]
 
 

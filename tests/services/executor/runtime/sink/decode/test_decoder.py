@@ -64,17 +64,17 @@ def decode(
 
 def test_doubles_are_left_out_and_the_range_is_whole() -> None:
     (part,) = decode(pulled([b"a", b"b", b"c"]), [0, 2])
-    assert (part.queue, part.start, part.until, part.read, part.doubles) == ("t/b/3", 100, 103, 3, 1)
+    assert (part.queue, part.start, part.until, part.read, part.duplicates) == ("t/b/3", 100, 103, 3, 1)
     assert (part.records.values, part.records.offsets) == (["a", "c"], [100, 102])
     assert part.marks == MARKS
 
 
 def test_a_range_of_doubles_alone_still_moves_the_position() -> None:
     (part,) = decode(pulled([b"a", b"b"]), [])
-    assert (part.start, part.until, len(part.records), part.doubles, part.marks) == (100, 102, 0, 2, MARKS)
+    assert (part.start, part.until, len(part.records), part.duplicates, part.marks) == (100, 102, 0, 2, MARKS)
 
 
-@pytest.mark.parametrize(("body", "kept"), [(b"a", []), (b"x", None)], ids=["doubles alone", "the first one bad"])
+@pytest.mark.parametrize(("body", "kept"), [(b"a", []), (b"x", None)], ids=["duplicates alone", "the first one bad"])
 def test_a_range_of_which_nothing_goes_on_has_empty_columns_where_the_engine_wants_columns(
     body: bytes, kept: list[int] | None
 ) -> None:
