@@ -1,6 +1,7 @@
 """Topics of a real broker: what is shown of their messages."""
 
 import json
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -34,12 +35,19 @@ def values(answer: Peeked) -> list[str | None]:
     return [None if each.record is None else each.record.value for each in answer.records]
 
 
+def milliseconds() -> int:
+    return time.time_ns() // 1_000_000
+
+
 def filled(client: Client, topic: str, queues: int = 2, count: int = 10) -> list[MessageQueue]:
-    """Messages "0" to COUNT - 1, in turn in each queue."""
+    """Messages "0" to COUNT - 1, in turn in each queue, no two of them stored in one millisecond: that is their order."""
     client.create_topic(topic, queues=queues)
     found = client.queues(topic)
     for number in range(count):
         client.send(found[number % queues], Message(str(number).encode(), keys=f"k{number}"))
+        stored = milliseconds()
+        while milliseconds() <= stored:
+            pass
     client.barrier(found[0].broker)
     return found
 
