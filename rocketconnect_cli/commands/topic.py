@@ -4,13 +4,13 @@ import json
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Annotated, Any
 from urllib.parse import quote
 
 import typer
 
-from rocketconnect_cli import durations
+from rocketconnect_cli import moments
 from rocketconnect_cli.api import Api, ApiError, Exit, checked_name
 from rocketconnect_cli.documents import configuration
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, table_of, with_api
@@ -179,24 +179,7 @@ def _start(offset: int | None, since: str) -> dict[str, Any]:
         raise ApiError(Exit.WRONG, {"detail": "--offset and --since are two places to begin: give one of them"})
     if offset is not None:
         return {"offset": offset}
-    return {"since": moment(since, datetime.now(UTC)).isoformat()} if since else {}
-
-
-def moment(text: str, now: datetime) -> datetime:
-    """The time that a text names: 2026-01-31T10:00:00Z, or so long before now: 10m. Without a zone it is UTC.
-
-    Raises:
-        ApiError: WRONG, when it names none.
-    """
-    ago = durations.seconds(text)
-    try:
-        if ago is not None:
-            return now - timedelta(seconds=ago)
-        named = datetime.fromisoformat(text)
-    except (ValueError, OverflowError):
-        detail = f"--since {text!r} is no time: write 2026-01-31T10:00:00Z, or how long ago, such as 10m, 2h or 1d"
-        raise ApiError(Exit.WRONG, {"detail": detail}) from None
-    return named if named.tzinfo else named.replace(tzinfo=UTC)
+    return {"since": moments.moment(since, datetime.now(UTC)).isoformat()} if since else {}
 
 
 def _peek(client: Api, topic: str, body: Mapping[str, Any]) -> dict[str, Any]:

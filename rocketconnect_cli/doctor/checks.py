@@ -1,7 +1,5 @@
 """Looks at this machine. Changes nothing that stays."""
 
-import fcntl
-import os
 import resource
 import shutil
 import sys
@@ -15,6 +13,7 @@ import httpx
 from rocketconnect_cli.doctor import findings
 from rocketconnect_cli.doctor.findings import Finding, Verdict
 from rocketconnect_cli.embedded import ports
+from rocketconnect_cli.embedded.data_directory import DataDirectory
 from rocketconnect_cli.extras import advice
 from rocketconnect_kit.java.errors import JavaMissing
 from rocketconnect_kit.java.find import find_java, major_version
@@ -62,7 +61,7 @@ def data_directory(path: Path) -> Finding:
     except OSError as error:
         fix = "Give a directory that this user can write, with --data."
         return Finding(check, Verdict.PROBLEM, f"nothing can be written in {folder}: {error.strerror}", fix)
-    if _is_locked(path / "lock"):
+    if DataDirectory(path).is_in_use():
         return Finding(check, Verdict.OK, f"an instance runs on {path} now")
     return Finding(check, Verdict.OK, f"{path} can be written" if folder == path else f"{path} can be made")
 
@@ -102,18 +101,3 @@ def _answers(port: int) -> bool:
         return isinstance(answer.json(), dict) and bool({"connectors", "reason"} & set(answer.json()))
     except (httpx.HTTPError, ValueError):
         return False
-
-
-def _is_locked(lock: Path) -> bool:
-    try:
-        descriptor = os.open(lock, os.O_RDWR)
-    except OSError:
-        # None has run here.
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False

@@ -44,6 +44,21 @@ class DataDirectory:
             os.close(self._lock)
             self._lock = None
 
+    def is_in_use(self) -> bool:
+        """Return whether another process holds the lock; make nothing."""
+        try:
+            lock = os.open(self.path / "lock", os.O_RDWR)
+        except OSError:
+            # None has run here.
+            return False
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(lock)
+        return False
+
     def folder(self, name: str) -> Path:
         """Return a folder in it, made first when it is not there; DataDirectoryUnusable when it can't be made."""
         folder = self.path / name

@@ -1,6 +1,6 @@
 """`rocketconnect connector pause | resume | restart | stop`: of one connector, or of all that are chosen."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -16,64 +16,24 @@ NameOrChoice = Annotated[str, typer.Argument(help="The name of the connector; or
 AllOption = Annotated[bool, typer.Option("--all", help="All connectors.")]
 
 
-@with_api
-def pause(
-    name: NameOrChoice = "",
-    every: AllOption = False,
-    match: MatchOption = None,
-    states: StateOption = None,
-    reason: ReasonOption = "",
-    etag: EtagOption = "",
-    url: UrlOption = URL,
-    output: OutputOption = Output.TABLE,
-) -> None:
-    """Let its tasks move nothing for now."""
-    _give("pause", name, every, match, states, signed(reason, etag), url, output)
+def _command(verb: str, does: str) -> Callable[..., None]:
+    """The command that gives this order."""
 
+    @with_api
+    def command(
+        name: NameOrChoice = "",
+        every: AllOption = False,
+        match: MatchOption = None,
+        states: StateOption = None,
+        reason: ReasonOption = "",
+        etag: EtagOption = "",
+        url: UrlOption = URL,
+        output: OutputOption = Output.TABLE,
+    ) -> None:
+        _give(verb, name, every, match, states, signed(reason, etag), url, output)
 
-@with_api
-def resume(
-    name: NameOrChoice = "",
-    every: AllOption = False,
-    match: MatchOption = None,
-    states: StateOption = None,
-    reason: ReasonOption = "",
-    etag: EtagOption = "",
-    url: UrlOption = URL,
-    output: OutputOption = Output.TABLE,
-) -> None:
-    """Let it go on, after pause or stop."""
-    _give("resume", name, every, match, states, signed(reason, etag), url, output)
-
-
-@with_api
-def restart(
-    name: NameOrChoice = "",
-    every: AllOption = False,
-    match: MatchOption = None,
-    states: StateOption = None,
-    reason: ReasonOption = "",
-    etag: EtagOption = "",
-    url: UrlOption = URL,
-    output: OutputOption = Output.TABLE,
-) -> None:
-    """Stop its tasks and start them again from their positions."""
-    _give("restart", name, every, match, states, signed(reason, etag), url, output)
-
-
-@with_api
-def stop(
-    name: NameOrChoice = "",
-    every: AllOption = False,
-    match: MatchOption = None,
-    states: StateOption = None,
-    reason: ReasonOption = "",
-    etag: EtagOption = "",
-    url: UrlOption = URL,
-    output: OutputOption = Output.TABLE,
-) -> None:
-    """End its tasks; configuration, revisions and positions stay."""
-    _give("stop", name, every, match, states, signed(reason, etag), url, output)
+    command.__name__, command.__doc__ = verb, does
+    return command
 
 
 def _give(
@@ -126,3 +86,9 @@ def _order(client: Api, name: str, verb: str, body: dict[str, str]) -> dict[str,
 
 def _done(connector: dict[str, Any]) -> str:
     return f"{connector['name']} is wanted {wanted_state(connector)}"
+
+
+pause = _command("pause", "Let its tasks move nothing for now.")
+resume = _command("resume", "Let it go on, after pause or stop.")
+restart = _command("restart", "Stop its tasks and start them again from their positions.")
+stop = _command("stop", "End its tasks; configuration, revisions and positions stay.")

@@ -1,14 +1,10 @@
 """`rocketconnect topic`: what it asks, and what people see."""
 
 import json
-from datetime import UTC, datetime, timedelta
 
-import pytest
 from typer.testing import CliRunner
 
-from rocketconnect_cli.api import ApiError
 from rocketconnect_cli.commands.root import app
-from rocketconnect_cli.commands.topic import moment
 from tests.rocketconnect_cli.conftest import RestFactory
 
 _RECORD = {
@@ -75,15 +71,6 @@ def test_where_to_begin_is_an_offset_or_a_time(rest_factory: RestFactory) -> Non
     code, _, err = run("peek", "o", "--since", "1h", "--offset", "5", "--url", rest.url)
     assert code == 2
     assert "two places" in err
-
-
-def test_a_time_is_a_moment_or_so_long_ago() -> None:
-    now = datetime(2026, 1, 2, tzinfo=UTC)
-    assert moment("90m", now) == now - timedelta(minutes=90)
-    assert moment("2026-01-01", now) == now - timedelta(days=1)
-    for wrong in ("soon", "99999999999d"):
-        with pytest.raises(ApiError, match="--since"):
-            moment(wrong, now)
 
 
 def test_what_is_wrong_with_the_converters_is_told_and_what_went_wrong_ends_with_1(rest_factory: RestFactory) -> None:
