@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.table import Table
 
-from bench.costs import Cost
+from bench.measuring.costs import Cost
 from bench.workload import Sample, Workload
 
 

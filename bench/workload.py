@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from bench.costs import Cost
+from bench.measuring.costs import Cost
 
 
 class BenchFailed(Exception):

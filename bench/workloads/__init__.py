@@ -4,26 +4,20 @@ from collections.abc import Mapping
 
 from bench.workload import Workload
 from bench.workloads import (
-    assignment,
     capture,
     capture_latency,
-    commits,
-    control,
     converters,
     database_sink,
-    failover,
     files,
     flights,
-    idle,
     latency,
     peers,
-    rest,
     session,
     sizes,
     standalone,
-    start,
     ways,
 )
+from bench.workloads.services import assignment, commits, control, failover, idle, rest, start
 
 WORKLOADS: Mapping[str, Workload] = {
     "files": files.WORKLOAD,

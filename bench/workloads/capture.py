@@ -15,8 +15,8 @@ from typing import Any
 
 from bench import captured, tables
 from bench.captured import CHANGED, TABLE, Database
-from bench.costs import Meter, per_million
-from bench.instance import LIMIT_SECONDS, Instance, folder, instance
+from bench.measuring.costs import Meter, per_million
+from bench.measuring.instance import LIMIT_SECONDS, Instance, folder, instance
 from bench.topic import Topic
 from bench.workload import BenchFailed, Options, Sample, Workload
 from demo.flights import content

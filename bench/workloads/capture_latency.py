@@ -8,8 +8,8 @@ from contextlib import ExitStack
 import psycopg
 import pymysql
 
-from bench.instance import LIMIT_SECONDS, Instance, instance
-from bench.openloop import drive
+from bench.measuring.instance import LIMIT_SECONDS, Instance, instance
+from bench.measuring.openloop import drive
 from bench.topic import Topic
 from bench.workload import BenchFailed, Options, Sample, Workload
 from rocketmq_remoting import Client

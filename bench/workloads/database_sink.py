@@ -9,8 +9,8 @@ import psycopg
 from psycopg.rows import TupleRow, dict_row
 
 from bench import tables
-from bench.costs import Meter, per_million
-from bench.instance import LIMIT_SECONDS, Instance, instance, source_config
+from bench.measuring.costs import Meter, per_million
+from bench.measuring.instance import LIMIT_SECONDS, Instance, instance, source_config
 from bench.workload import BenchFailed, Options, Sample, Workload
 from demo.flights import NULL, content, of_csv
 from rocketconnect_cli.states import counter, get_state

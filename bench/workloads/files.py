@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bench import lines
-from bench.copying import Copied, copy
-from bench.instance import ENGINES, TOPIC_TYPES, Instance, instance, settle, sink_config, source_config
+from bench.measuring.copying import Copied, copy
+from bench.measuring.instance import ENGINES, TOPIC_TYPES, Instance, instance, settle, sink_config, source_config
 from bench.raw import RawLimit, raw_limit
 from bench.workload import Options, Sample, Workload
 

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from bench import tables
-from bench.costs import Cost, Meter, per_million
-from bench.instance import LIMIT_SECONDS, Instance, instance, settle, source_config
+from bench.measuring.costs import Cost, Meter, per_million
+from bench.measuring.instance import LIMIT_SECONDS, Instance, instance, settle, source_config
 from bench.peers.spark_alone import SparkAlone, spark_alone
 from bench.workload import BenchFailed, Options, Sample, Workload
 from demo.flights import NULL

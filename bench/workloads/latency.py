@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 from bench import lines
-from bench.instance import ENGINES, LIMIT_SECONDS, TOPIC_TYPES, Instance, instance, sink_config, source_config
-from bench.openloop import Delays, drive
+from bench.measuring.instance import ENGINES, LIMIT_SECONDS, TOPIC_TYPES, Instance, instance, sink_config, source_config
+from bench.measuring.openloop import Delays, drive
 from bench.workload import BenchFailed, Options, Sample, Workload
 
 RATE = 1_000.0

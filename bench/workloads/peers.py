@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench import lines
-from bench.copying import Copied, copy
-from bench.instance import ENGINES, TOPIC_TYPES, folder, instance, settle
+from bench.measuring.copying import Copied, copy
+from bench.measuring.instance import ENGINES, TOPIC_TYPES, folder, instance, settle
 from bench.peers.kafka import KafkaConnect, kafka_connect, sink_config, source_config
 from bench.workload import Options, Sample, Workload
 from bench.workloads.files import ROWS, move, of_limit, raw, raw_figures

@@ -7,9 +7,9 @@ from pathlib import Path
 import psutil
 
 from bench import lines
-from bench.costs import Meter
-from bench.instance import LIMIT_SECONDS, Instance, instance, sink_config, source_config
-from bench.openloop import Delays, drive
+from bench.measuring.costs import Meter
+from bench.measuring.instance import LIMIT_SECONDS, Instance, instance, sink_config, source_config
+from bench.measuring.openloop import Delays, drive
 from bench.workload import BenchFailed, Options, Sample, Workload
 
 ROWS = 6_000_000

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench import lines
-from bench.instance import Instance, instance
+from bench.measuring.instance import Instance, instance
 from bench.workload import Options, Sample, Workload
 from bench.workloads.files import move, raw, raw_figures
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bench import lines, tables
-from bench.instance import folder, instance
+from bench.measuring.instance import folder, instance
 from bench.peers.spark_standalone import spark_standalone
 from bench.workload import Options, Sample, Workload
 from bench.workloads import files, flights

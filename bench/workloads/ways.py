@@ -11,8 +11,8 @@ from unittest import mock
 import pyarrow as pa
 
 from bench import lines
-from bench.costs import Meter
-from bench.instance import folder
+from bench.measuring.costs import Meter
+from bench.measuring.instance import folder
 from bench.workload import BenchFailed, Options, Sample, Workload
 from connectors.file_sink import FileSink, single
 from rocketconnect_sdk.context import TaskContext

@@ -1,7 +1,7 @@
 """The figures of a copy."""
 
-from bench.copying import Copied
-from bench.costs import Cost
+from bench.measuring.copying import Copied
+from bench.measuring.costs import Cost
 
 COSTS = [Cost("broker", 4.0, 1000.0), Cost("executor host", 2.0, 100.0)]
 

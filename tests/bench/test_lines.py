@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bench import lines
-from bench.copying import copy
 from bench.lines import Check, compare
+from bench.measuring.copying import copy
 from bench.workload import BenchFailed
 
 COUNT = 1_000
@@ -88,7 +88,7 @@ def test_a_copy_that_is_not_exact_gives_no_figure(source: Path, tmp_path: Path, 
 
 
 def test_a_copy_that_stays_short_gives_no_figure(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bench.copying.LIMIT_SECONDS", 0.05)
+    monkeypatch.setattr("bench.measuring.copying.LIMIT_SECONDS", 0.05)
     sink = tmp_path / "out.txt"
     sink.write_bytes(_damaged(source, _drop))
     with pytest.raises(BenchFailed, match="bytes arrived within"):

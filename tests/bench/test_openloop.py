@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.openloop import drive, percentile
+from bench.measuring.openloop import drive, percentile
 
 
 class Pipe:

@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from bench.costs import Cost
+from bench.measuring.costs import Cost
 from bench.plots import plot
 from bench.summary import Spread, cases, document, table
 from bench.workload import Sample, Workload

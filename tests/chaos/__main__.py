@@ -17,10 +17,10 @@ import typer
 from rich.console import Console
 
 from rocketconnect_cli.api import Api
+from tests.chaos.deployments.fleet import BROKERS, SERVICES, Fleet
+from tests.chaos.deployments.instance import Instance
 from tests.chaos.disk import Disk, private_mounts
 from tests.chaos.faults import FLEET, UP, Make, on_disk, on_store_of_broker, on_topics, over_database, over_network
-from tests.chaos.fleet import BROKERS, SERVICES, Fleet
-from tests.chaos.instance import Instance
 from tests.chaos.ledger import Ledger, Round, table, time_to_recover
 from tests.chaos.load import Load, pipelines
 from tests.chaos.network import Network

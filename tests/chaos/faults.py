@@ -14,9 +14,9 @@ from rocketconnect_cli.api import Api, ApiError, Exit, connector_path
 from rocketconnect_cli.instance.topology import STORES
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.errors import RetriableError, TopicNotFound
-from tests.chaos import processes
+from tests.chaos.deployments import processes
+from tests.chaos.deployments.fleet import BROKERS, SERVICES
 from tests.chaos.disk import Disk
-from tests.chaos.fleet import BROKERS, SERVICES
 from tests.chaos.network import Network, Proxy
 from tests.ended import ended
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from rocketconnect_cli.api import Api
+from tests.chaos.deployments.fleet import Fleet
 from tests.chaos.faults import FLEET
-from tests.chaos.fleet import Fleet
 from tests.chaos.load import Load, pipelines
 from tests.chaos.rounds import Arena
 

@@ -9,7 +9,7 @@ import pytest
 
 from rocketconnect_cli.api import Api
 from rocketmq_remoting import Client
-from tests.chaos.fleet import BROKERS, SERVICES, Fleet
+from tests.chaos.deployments.fleet import BROKERS, SERVICES, Fleet
 from tests.chaos.load import Load, Pipeline
 from tests.chaos.network import Network
 

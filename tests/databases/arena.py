@@ -13,8 +13,8 @@ from typing import Self
 from rocketconnect_cli.api import Api
 from rocketconnect_cli.instance.process import Process
 from rocketmq_remoting import Client, NameServersUnavailable
-from tests.chaos.instance import Instance
-from tests.chaos.processes import find, leave_out_running, living, send, with_children
+from tests.chaos.deployments.instance import Instance
+from tests.chaos.deployments.processes import find, leave_out_running, living, send, with_children
 from tests.databases.side import DATABASE, Side
 
 SOURCE, SINK = "databases-source", "databases-sink"

@@ -13,7 +13,7 @@ import pytest
 
 from rocketconnect_cli.api import Api, ApiError, Exit
 from rocketconnect_cli.instance.topology import STORES
-from tests.chaos.fleet import Fleet, answers
+from tests.chaos.deployments.fleet import Fleet, answers
 from tests.chaos.load import Load, pipelines
 
 pytestmark = [pytest.mark.e2e, pytest.mark.rocketmq, pytest.mark.postgres, pytest.mark.slow]

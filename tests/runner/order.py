@@ -21,9 +21,9 @@ _TOGETHER = {
     "tests/connectors/file_sink/test_file_sink.py": "spark",
     "tests/connectors/jdbc_sink/test_conformance.py": "spark",
     "tests/pairs/": "spark",
-    "tests/services/executor/runtime/test_database_to_database.py": "spark",
-    "tests/services/executor/runtime/test_evolution.py": "spark",
-    "tests/services/executor/runtime/test_jdbc_sink.py": "spark",
+    "tests/services/executor/runtime/databases/test_database_to_database.py": "spark",
+    "tests/services/executor/runtime/sink/test_evolution.py": "spark",
+    "tests/services/executor/runtime/databases/test_jdbc_sink.py": "spark",
     "tests/services/executor/runtime/test_packed_tasks.py": "spark",
     "tests/services/executor/runtime/sink/spark/test_engines.py": "spark",
 }

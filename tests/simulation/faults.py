@@ -7,8 +7,8 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from services.cluster.model import Wanted
-from tests.simulation import cluster, position, rocketmq, state, target
-from tests.simulation.host import Host
+from tests.simulation.actors import cluster, position, rocketmq, state, target
+from tests.simulation.actors.host import Host
 from tests.simulation.world import Process
 
 if TYPE_CHECKING:

@@ -29,10 +29,10 @@ from services.position import fencing
 from services.position.domain import Effects, Fence, Ledger, Opened, Position, Update
 from services.position.sightings import Sightings
 from services.state.sightings import Sighting
-from tests.simulation import election, source_task
-from tests.simulation.host import Host
-from tests.simulation.target import Target
-from tests.simulation.worker import Worker
+from tests.simulation.actors import election, source_task
+from tests.simulation.actors.host import Host
+from tests.simulation.actors.target import Target
+from tests.simulation.actors.worker import Worker
 from tests.simulation.world import Process
 
 MOST_SEEDS = 2000

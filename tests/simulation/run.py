@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 from services.cluster.model import Connector, Wanted
 from services.cluster.state import Policy
 from services.executor.contract.assignment import PLAN, Key
-from tests.simulation import cluster, position, rocketmq, state, target
+from tests.simulation.actors import cluster, position, rocketmq, state, target
+from tests.simulation.actors.cluster import ClusterServer, ClusterStore
+from tests.simulation.actors.config import ConfigServer, ConfigStore
+from tests.simulation.actors.host import Sides
+from tests.simulation.actors.position import PositionServer, PositionStore
+from tests.simulation.actors.rocketmq import Broker, BrokerStore
+from tests.simulation.actors.state import StateServer, StateStore
+from tests.simulation.actors.target import Target, TargetStore
+from tests.simulation.actors.worker import Worker
 from tests.simulation.checks import Broken, Checks
-from tests.simulation.cluster import ClusterServer, ClusterStore
-from tests.simulation.config import ConfigServer, ConfigStore
 from tests.simulation.faults import Faults, Profile
-from tests.simulation.host import Sides
-from tests.simulation.position import PositionServer, PositionStore
-from tests.simulation.rocketmq import Broker, BrokerStore
-from tests.simulation.state import StateServer, StateStore
-from tests.simulation.target import Target, TargetStore
-from tests.simulation.worker import Worker
 from tests.simulation.world import World
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from services.executor.contract.assignment import Key
-from tests.simulation import cluster
+from tests.simulation.actors import cluster
+from tests.simulation.actors.worker import Worker
 from tests.simulation.faults import KINDS, Faults, Profile
 from tests.simulation.run import FAULT_SECONDS, SINK, SOURCE, WORKERS, Simulation, recover
-from tests.simulation.worker import Worker
 
 IDLE_UID = "idle-1"
 

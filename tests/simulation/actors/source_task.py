@@ -17,8 +17,8 @@ from services.executor.runtime.source import queues as source_queues
 from services.executor.runtime.source import takeover
 from services.executor.runtime.source.pieces import Piece, Progress, ReadBatch
 from services.executor.runtime.source.takeover import ROW, Found, Row, row_name, rows
-from tests.simulation.host import COMMIT_SECONDS, SEND_DEADLINE, Committer, Host, Stopped
-from tests.simulation.rocketmq import BROKER, BROKER_SETTLES, QUEUES, TOPIC
+from tests.simulation.actors.host import COMMIT_SECONDS, SEND_DEADLINE, Committer, Host, Stopped
+from tests.simulation.actors.rocketmq import BROKER, BROKER_SETTLES, QUEUES, TOPIC
 from tests.simulation.world import Future, Steps
 
 _ANSWER_SECONDS = 4.0

@@ -16,9 +16,9 @@ from services.executor.runtime.sink import duplicates
 from services.executor.runtime.sink import positions as sink_positions
 from services.executor.runtime.sink.decode.part import Part
 from services.executor.runtime.sink.queues import LOOK_SECONDS, ROW, extended
-from tests.simulation import target
-from tests.simulation.host import Committer, Host, Stopped
-from tests.simulation.rocketmq import BROKER, QUEUES, TOPIC
+from tests.simulation.actors import target
+from tests.simulation.actors.host import Committer, Host, Stopped
+from tests.simulation.actors.rocketmq import BROKER, QUEUES, TOPIC
 from tests.simulation.world import Steps
 
 _DRAIN_SECONDS = 30.0

@@ -15,8 +15,8 @@ from services.cluster.model import Changes, Unit
 from services.cluster.state import Policy, State
 from services.cluster.tables import Tables
 from services.cluster.view import view_of
+from tests.simulation.actors.election import Election, Seat
 from tests.simulation.checks import Checks
-from tests.simulation.election import Election, Seat
 from tests.simulation.world import Process, Reply, Steps, World
 
 REPLICAS = ("cluster-0", "cluster-1")

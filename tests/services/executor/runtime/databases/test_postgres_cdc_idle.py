@@ -11,7 +11,7 @@ import pytest
 from services.executor.contract.task import Kind, State
 from tests.servers.postgres import Postgres, PostgresFailed
 from tests.services.executor.runtime.conftest import Running, Tasks
-from tests.services.executor.runtime.test_broker_away import OwnBroker, broker, own_tasks
+from tests.services.executor.runtime.rocketmq.test_broker_away import OwnBroker, broker, own_tasks
 
 pytestmark = [pytest.mark.rocketmq, pytest.mark.postgres]
 

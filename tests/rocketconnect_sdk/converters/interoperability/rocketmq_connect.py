@@ -1,7 +1,8 @@
 """RocketMQ Connect's converters, in their own Java, as the other side: the recorder of their messages.
 
-`python -m tests.rocketconnect_sdk.converters.rocketmq_connect CHECKOUT` writes rocketmq_connect_examples.json anew. Its runtime is
-in no Maven repository, so CHECKOUT is one of github.com/apache/rocketmq-connect at commit 85da68c, and its converters are compiled.
+`python -m tests.rocketconnect_sdk.converters.interoperability.rocketmq_connect CHECKOUT`
+writes rocketmq_connect_examples.json anew. Its runtime is in no Maven repository, so CHECKOUT is one of
+github.com/apache/rocketmq-connect at commit 85da68c, and its converters are compiled.
 """
 
 import sys
@@ -18,8 +19,8 @@ from rocketconnect_kit.java.find import find_java
 from rocketconnect_kit.java.jars import jars_of
 from rocketconnect_sdk.converters import Converter, converter
 from rocketconnect_sdk.schema import Schema, Type
-from tests.rocketconnect_sdk.converters.connect_data import SENT, sorted_maps
-from tests.rocketconnect_sdk.converters.connect_peer import Peer, save
+from tests.rocketconnect_sdk.converters.interoperability.connect_data import SENT, sorted_maps
+from tests.rocketconnect_sdk.converters.interoperability.connect_peer import Peer, save
 
 RECORDED = Path(__file__).with_name("rocketmq_connect_examples.json")
 PACKAGE = "io.openmessaging.connector.api.data.logical."

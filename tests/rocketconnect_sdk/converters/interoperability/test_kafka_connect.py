@@ -12,9 +12,16 @@ from hypothesis import strategies as st
 
 from rocketconnect_sdk.converters import converter_class
 from rocketconnect_sdk.schema import Schema, Type
-from tests.rocketconnect_sdk.converters.connect_data import SENT, had, ours, sorted_maps
-from tests.rocketconnect_sdk.converters.connect_peer import Peer, Reader
-from tests.rocketconnect_sdk.converters.kafka_connect import PACKAGE, RECORDED, WAYS, json_converter, kafka_connect, recorded
+from tests.rocketconnect_sdk.converters.interoperability.connect_data import SENT, had, ours, sorted_maps
+from tests.rocketconnect_sdk.converters.interoperability.connect_peer import Peer, Reader
+from tests.rocketconnect_sdk.converters.interoperability.kafka_connect import (
+    PACKAGE,
+    RECORDED,
+    WAYS,
+    json_converter,
+    kafka_connect,
+    recorded,
+)
 from tests.rocketconnect_sdk.typed_values import typed
 
 EXAMPLES = json.loads(RECORDED.read_text(encoding="utf-8"))

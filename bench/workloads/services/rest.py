@@ -3,8 +3,8 @@
 import time
 from collections.abc import Iterator
 
-from bench.costs import BROKERS, Meter, held
-from bench.instance import Instance, instance, sink_config, source_config
+from bench.measuring.costs import BROKERS, Meter, held
+from bench.measuring.instance import Instance, instance, sink_config, source_config
 from bench.workload import Options, Sample, Workload
 
 PAIRS = (0, 10)

@@ -3,8 +3,8 @@
 import time
 from collections.abc import Iterator
 
-from bench.alone import seconds_to_healthy
-from bench.instance import ENGINES, LIMIT_SECONDS, folder, instance, sink_config, source_config
+from bench.measuring.alone import seconds_to_healthy
+from bench.measuring.instance import ENGINES, LIMIT_SECONDS, folder, instance, sink_config, source_config
 from bench.workload import BenchFailed, Options, Sample, Workload
 
 POLL_SECONDS = 0.002

@@ -8,8 +8,8 @@ from pathlib import Path
 from rocketconnect_cli.embedded import ports
 from rocketconnect_cli.instance.process import Process
 from rocketconnect_kit.tethered import tethered
-from tests.chaos.fleet import INJECTED, START_SECONDS, NotReady, answers
-from tests.chaos.processes import leave_out_running
+from tests.chaos.deployments.fleet import INJECTED, START_SECONDS, NotReady, answers
+from tests.chaos.deployments.processes import leave_out_running
 
 
 class Instance:

@@ -1,7 +1,8 @@
 """Workers on paper: they do all that executors do towards the services, and run nothing.
 
 Each registers, offers a plugin, finds every configuration right, plans each connector into two tasks, says of each task that it is
-idle, and each second that nothing has changed, as executors do. All are in one process: `python -m bench.paper_workers --help`.
+idle, and each second that nothing has changed, as executors do. All are in one process:
+`python -m bench.measuring.paper_workers --help`.
 """
 
 import asyncio

@@ -15,15 +15,15 @@ from rocketconnect_cli.embedded.spark import spark_folder
 from rocketconnect_cli.instance import topology
 from rocketconnect_cli.instance.process import Process
 from rocketconnect_kit.tethered import tethered
+from tests.chaos.deployments.processes import leave_out_running
 from tests.chaos.network import Network, Proxy
-from tests.chaos.processes import leave_out_running
 from tests.servers.postgres import Postgres
 
 START_SECONDS = 240
 POSTGRES = "postgres"
 SERVICES = "services"
 BROKERS = "brokers"
-INJECTED = Path(__file__).with_name("injected")
+INJECTED = Path(__file__).parents[1] / "injected"
 
 
 class NotReady(Exception):

@@ -11,12 +11,12 @@ from services.executor.contract.assignment import Assigned, End
 from services.executor.runtime.positions.client import Fenced, PositionsMoved, Stored
 from services.position import fencing
 from services.position.domain import Fence, Opened, Position, Update
-from tests.simulation import position
+from tests.simulation.actors import position
 from tests.simulation.checks import Checks
 from tests.simulation.world import Future, Process, Steps
 
 if TYPE_CHECKING:
-    from tests.simulation.worker import Worker
+    from tests.simulation.actors.worker import Worker
 
 SEND_DEADLINE = 2.0
 _DRIFT = 0.1
@@ -134,9 +134,9 @@ class Host(Process):
 
     def _main(self) -> Steps:
         """Mirrors run._guarded."""
-        from tests.simulation.idle_task import IdleRun
-        from tests.simulation.sink_task import SinkRun
-        from tests.simulation.source_task import SourceRun
+        from tests.simulation.actors.idle_task import IdleRun
+        from tests.simulation.actors.sink_task import SinkRun
+        from tests.simulation.actors.source_task import SourceRun
 
         yield self.world.random.choice((0.02, 0.1, 0.5))
         kinds: dict[str, type[SourceRun | SinkRun | IdleRun]] = {"source": SourceRun, "sink": SinkRun, "idle": IdleRun}

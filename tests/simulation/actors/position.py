@@ -6,8 +6,8 @@ from rocketconnect_kit.errors import FailedPrecondition, ServiceError, Unavailab
 from services.position import fencing
 from services.position.domain import ConnectorRow, Effects, Fence, Ledger, Update
 from services.position.sightings import Sightings
+from tests.simulation.actors.config import ConfigStore
 from tests.simulation.checks import Checks
-from tests.simulation.config import ConfigStore
 from tests.simulation.world import Process, Reply, World
 
 REPLICAS = ("position-0", "position-1")

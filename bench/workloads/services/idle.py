@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from unittest import mock
 
-from bench.costs import Meter, held
-from bench.instance import LIMIT_SECONDS, Instance, instance, sink_config, source_config
+from bench.measuring.costs import Meter, held
+from bench.measuring.instance import LIMIT_SECONDS, Instance, instance, sink_config, source_config
 from bench.workload import BenchFailed, Options, Sample, Workload
 from rocketconnect_cli.api import Api
 from rocketconnect_cli.states import State, state_name

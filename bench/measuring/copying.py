@@ -5,8 +5,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.costs import Cost, Meter, per_million
 from bench.lines import compare
+from bench.measuring.costs import Cost, Meter, per_million
 from bench.workload import BenchFailed
 
 LIMIT_SECONDS = 300.0

@@ -16,8 +16,8 @@ import psutil
 from rocketconnect.position.v1 import position_service_pb2 as pb
 from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceStub
 
-from bench.instance import folder
-from bench.openloop import percentile
+from bench.measuring.instance import folder
+from bench.measuring.openloop import percentile
 from bench.workload import BenchFailed, Options, Sample, Workload
 from rocketconnect_kit.calls.channel import channel
 from rocketconnect_kit.settings import ServiceSettings

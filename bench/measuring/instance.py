@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from bench.costs import cores_used
+from bench.measuring.costs import cores_used
 from bench.workload import BenchFailed
 from rocketconnect_cli.api import Api, connector_path
 from rocketconnect_cli.instance.running import running

@@ -1,7 +1,7 @@
 """A task that does nothing but be there, and fails while it shall: for what is looked at in the cluster service alone."""
 
 from rocketconnect_sdk.errors import ConnectorError
-from tests.simulation.host import Host
+from tests.simulation.actors.host import Host
 from tests.simulation.world import Steps
 
 

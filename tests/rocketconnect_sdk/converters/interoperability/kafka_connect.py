@@ -1,6 +1,6 @@
 """Kafka's JsonConverter, in its own Java, as the other side; and the recorder of its messages.
 
-`python -m tests.rocketconnect_sdk.converters.kafka_connect` writes kafka_connect_examples.json anew.
+`python -m tests.rocketconnect_sdk.converters.interoperability.kafka_connect` writes kafka_connect_examples.json anew.
 """
 
 import tempfile
@@ -10,8 +10,8 @@ from typing import Any
 from bench.peers.kafka_jars import KAFKA
 from rocketconnect_kit.java.jars import jars_of
 from rocketconnect_sdk.converters import Converter, converter
-from tests.rocketconnect_sdk.converters.connect_data import SENT, sorted_maps
-from tests.rocketconnect_sdk.converters.connect_peer import Peer, save
+from tests.rocketconnect_sdk.converters.interoperability.connect_data import SENT, sorted_maps
+from tests.rocketconnect_sdk.converters.interoperability.connect_peer import Peer, save
 
 RECORDED = Path(__file__).with_name("kafka_connect_examples.json")
 _ORIGIN = f"Written and read by Kafka's own JsonConverter ({KAFKA.title}); recorded by kafka_connect.py beside this file."

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil
 
-from bench.instance import ENGINES, Instance, instance, sink_config, source_config
+from bench.measuring.instance import ENGINES, Instance, instance, sink_config, source_config
 from bench.workload import BenchFailed, Options, Sample, Workload
 from rocketconnect_cli.states import DONE, get_state, state_name
 

@@ -10,8 +10,14 @@ import pytest
 
 from rocketconnect_sdk.converters import BUILT_IN, converter_class
 from rocketconnect_sdk.schema import Schema, Type
-from tests.rocketconnect_sdk.converters.connect_data import had, ours, sorted_maps
-from tests.rocketconnect_sdk.converters.rocketmq_connect import PACKAGE, RECORDED, REFUSED_THERE, WRITTEN_HERE, here
+from tests.rocketconnect_sdk.converters.interoperability.connect_data import had, ours, sorted_maps
+from tests.rocketconnect_sdk.converters.interoperability.rocketmq_connect import (
+    PACKAGE,
+    RECORDED,
+    REFUSED_THERE,
+    WRITTEN_HERE,
+    here,
+)
 
 EXAMPLES = json.loads(RECORDED.read_text(encoding="utf-8"))
 WRITTEN = {f"{example['converter']} {example['name']}": example for example in EXAMPLES["written_there"]}

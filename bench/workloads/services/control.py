@@ -14,10 +14,10 @@ from pathlib import Path
 
 import httpx
 
-from bench.costs import Meter
-from bench.instance import folder
-from bench.openloop import percentile
-from bench.paper_workers import PLUGIN, TASKS_EACH
+from bench.measuring.costs import Meter
+from bench.measuring.instance import folder
+from bench.measuring.openloop import percentile
+from bench.measuring.paper_workers import PLUGIN, TASKS_EACH
 from bench.workload import BenchFailed, Options, Sample, Workload
 from rocketconnect_cli.api import Api, ApiError, connector_path
 from rocketconnect_cli.embedded import ports
@@ -72,7 +72,7 @@ def _plane() -> Iterator[_Plane]:
             if service.kind != "exporter"
         ]
         workers = [f"--{kind}-address=127.0.0.1:{stores[kind]}" for kind in ("config", "state", "cluster")]
-        command = [sys.executable, "-m", "bench.paper_workers", f"--count={WORKERS}", *workers]
+        command = [sys.executable, "-m", "bench.measuring.paper_workers", f"--count={WORKERS}", *workers]
         url = f"http://127.0.0.1:{chosen.rest}"
         _until(lambda: all(not ports.is_free(port) for port in stores.values()), "the services do not listen")
         stack.enter_context(_running(command, place / "workers.log", {}))

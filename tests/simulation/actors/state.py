@@ -9,7 +9,7 @@ from services.cluster.view import AssignmentView
 from services.state import core
 from services.state.core import AssignmentsTold, ConnectorsTold, Reported, States, Track
 from services.state.model import Assignment, Connector, Key, Moment, Report, State, Wanted
-from tests.simulation.cluster import REPLICAS, ClusterServer, Stream
+from tests.simulation.actors.cluster import REPLICAS, ClusterServer, Stream
 from tests.simulation.world import Process, Reply, Steps, World
 
 NAME = "state"

@@ -16,11 +16,11 @@ from services.executor.worker.lifecycle import Direct, Effect, Ended, Forget, Ki
 from services.position.domain import Fence
 from services.state.model import Key as StateKey
 from services.state.model import Report, State
-from tests.simulation import cluster, position
+from tests.simulation.actors import cluster, position
+from tests.simulation.actors.cluster import ClusterServer, Stream
+from tests.simulation.actors.host import Host, Sides
+from tests.simulation.actors.replicas import Replicas
 from tests.simulation.checks import Checks
-from tests.simulation.cluster import ClusterServer, Stream
-from tests.simulation.host import Host, Sides
-from tests.simulation.replicas import Replicas
 from tests.simulation.world import Future, Process, Steps, Thread, World
 
 PLUGINS = frozenset({"source", "sink", "idle"})

@@ -1,0 +1,1 @@
+"""Workloads of the control plane: starts, rest, assignment, commits, failover."""
