@@ -320,10 +320,11 @@ class MysqlCdcTask(SourceTask):
             self._context.log.info("what was told of %s is stored", partition)
 
     def remaining(self) -> int | None:
-        """Bytes of the log that are not read, as long as it was some seconds ago."""
+        """Bytes of the log that are not read, as long as it was some seconds ago; not known during the snapshot."""
+        if self._snapshot is not None or self._mark is None:
+            return None
         read = None if self._log is None else self._log.place
-        place = read or (None if self._mark is None else self._mark.place)
-        return None if place is None else behind(self._files, place)
+        return behind(self._files, read or self._mark.place)
 
     @property
     def idle_seconds(self) -> float:

@@ -12,7 +12,7 @@ from psycopg.rows import TupleRow
 from connectors.postgres_cdc_source.logical.catalog import Catalog
 from connectors.postgres_cdc_source.logical.connection import ask, connect
 from connectors.postgres_cdc_source.logical.continuity import breaks
-from connectors.postgres_cdc_source.logical.slots import Server, identify, inspect_slot, new_slot
+from connectors.postgres_cdc_source.logical.slots import Server, Slot, identify, inspect_slot, new_slot
 from connectors.postgres_cdc_source.logical.stream import Stream
 from connectors.postgres_cdc_source.logical.wire.messages import Decoder
 from connectors.postgres_cdc_source.ownership import Taken, take
@@ -58,9 +58,8 @@ class PostgresCdcTask(SourceTask):
         self._mark: Watermark | None = None
         self._ready: deque[SourceBatch] = deque()
         self._is_open = False
-        self._end = 0
-        """Where the log ended when it was opened."""
-        self._lag: int | None = None
+        self._end = 0  # Where the log ended when it was opened.
+        self._slot: Slot | None = None
         self._looked_at = 0.0
 
     def start(self, positions: Mapping[str, Position]) -> None:
@@ -121,8 +120,9 @@ class PostgresCdcTask(SourceTask):
             raise
 
     def remaining(self) -> int | None:
-        """Bytes of the log that are not confirmed."""
-        return self._lag
+        """Bytes of the log that are not stored, as long as it was some seconds ago; not known during the snapshot."""
+        slot = self._slot if self._snapshot is None else None
+        return None if slot is None else slot.behind(self._stored.get(PARTITION, (0,))[0])
 
     @property
     def idle_seconds(self) -> float:
@@ -378,8 +378,7 @@ class PostgresCdcTask(SourceTask):
         control, settings = self._control, self._settings
         if control is None or not settings.log or moment - self._looked_at < _LOOK_SECONDS:
             return
-        slot = inspect_slot(control, settings.slot)
-        self._lag, self._looked_at = None if slot is None else slot.lag, moment
+        self._slot, self._looked_at = inspect_slot(control, settings.slot), moment
         if new := [name for name in names(control, settings.chosen) if name not in self._tables]:
             self._tables.update(new)
             self._writers.hold(self._ask_for_later(new))

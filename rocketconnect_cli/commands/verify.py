@@ -12,6 +12,8 @@ from rocketconnect_cli import durations
 from rocketconnect_cli.api import Api, ApiError, Exit, connector_path
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, err, table_of, with_api, without_prefix
 from rocketconnect_cli.shown import STORED
+from rocketconnect_cli.tables.passage import SENDING_SECONDS, STALE_SECONDS, Passage
+from rocketconnect_cli.tables.pipeline import look
 from rocketconnect_cli.tables.repair import conditions, deletions, send_again
 from rocketconnect_cli.tables.settling import Suspects, row_of
 
@@ -78,6 +80,8 @@ class _Run:
         self._body = {"sink": sink, "tables": dict(targets)}
         self._name = name
         self._tables: dict[tuple[str, str], dict[str, Any]] = {}
+        self._passage = Passage()
+        self._standing: Mapping[str, str] = {}
         self.suspects = suspects
         self.repaired = 0
         """Rows that were sent again."""
@@ -98,15 +102,32 @@ class _Run:
 
     def settle(self, wait: float) -> None:
         """Look again at what differs until it is decided, or has changed for too long."""
-        until = time.monotonic() + wait * _PATIENCE
+        begun = time.monotonic()
+        patience = wait * _PATIENCE + STALE_SECONDS + SENDING_SECONDS
+        until, left = begun + patience, 0
         while len(self.suspects) and time.monotonic() <= until:
-            err.print(f"{len(self.suspects)} rows differ; looking again", markup=False)
+            passage = self._look()
+            if passage.passed < begun and passage.left != left:
+                # It moves; how long that takes is no matter of rows that change again and again.
+                until, left = time.monotonic() + patience, passage.left
+            behind = f"; {passage.left:,} messages are not in the sink yet" if passage.left else ""
+            err.print(f"{len(self.suspects)} rows differ{behind}; looking again", markup=False)
             time.sleep(wait / _LOOKS)
             rows = self.suspects.rows
             for begin in range(0, len(rows), _KEYS):
                 asked = rows[begin : begin + _KEYS]
                 found = self._ask(keys=[{"table": table, "key": key} for table, _, key in asked])["differences"]
-                self.suspects.look_again(asked, found, time.monotonic())
+                self.suspects.look_again(asked, found, time.monotonic(), passage.passed)
+
+    def _look(self) -> Passage:
+        """At how far the rows have come through that were in the source when they were compared."""
+        seen = look(self._client, self._name, {sink for _, sink in self._tables})
+        if seen.standing and seen.standing != self._standing:
+            states = ", ".join(f"{name} is {state}" for name, state in sorted(seen.standing.items()))
+            err.print(f"{states}: what has not come through yet counts as a difference", markup=False)
+        self._standing = seen.standing
+        self._passage.look(seen)
+        return self._passage
 
     def repair(self, wait: float) -> None:
         """Let the source send again what differs, and look at it again. What it does not send stays different."""

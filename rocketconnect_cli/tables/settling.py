@@ -23,7 +23,7 @@ class Suspects:
     """Rows that differ, until they have been as they are on both sides for long enough, or are equal.
 
     Args:
-        wait: Seconds for which neither side may have changed: longer than the sink is behind the source.
+        wait: Seconds for which neither side may have changed.
     """
 
     def __init__(self, wait: float) -> None:
@@ -46,8 +46,8 @@ class Suspects:
         for each in differences:
             self._pending.setdefault(row_of(each), _Suspect(each, now))
 
-    def look_again(self, rows: Iterable[Row], differences: Iterable[Mapping[str, Any]], now: float) -> None:
-        """These rows were compared again, and these of them differ."""
+    def look_again(self, rows: Iterable[Row], differences: Iterable[Mapping[str, Any]], now: float, passed: float) -> None:
+        """These rows were compared again, and these of them differ. What was in the source when `passed` was has come through."""
         found = {row_of(each): each for each in differences}
         for row in rows:
             suspect = self._pending.pop(row)
@@ -56,7 +56,7 @@ class Suspects:
                 continue
             if _digests(difference) != _digests(suspect.difference):
                 self._pending[row] = _Suspect(difference, now)
-            elif now - suspect.since >= self._wait:
+            elif now - suspect.since >= self._wait and suspect.since <= passed:
                 self.different.append(difference)
             else:
                 self._pending[row] = suspect

@@ -16,6 +16,8 @@ class Rest:
 
     status: int = 200
     body: bytes = b"{}"
+    bodies: dict[str, bytes] = field(default_factory=dict)
+    """By path, without the query, where it answers otherwise."""
     asked: list[str] = field(default_factory=list)
     sent: list[bytes] = field(default_factory=list)
     url: str = ""
@@ -43,9 +45,10 @@ def _serving(rest: Rest) -> Iterator[Rest]:
             rest.sent.append(self.rfile.read(int(self.headers.get("Content-Length", 0))))
             rest.asked.append(f"{self.command} {self.path}")
             self.send_response(rest.status)
-            self.send_header("Content-Length", str(len(rest.body)))
+            body = rest.bodies.get(self.path.partition("?")[0], rest.body)
+            self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(rest.body)
+            self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
             """Nothing is printed."""

@@ -53,6 +53,10 @@ class Slot:
         """How many bytes of the log are not confirmed."""
         return max(0, self.wal_end - self.confirmed_lsn)
 
+    def behind(self, stored: int) -> int:
+        """How many bytes of the log come behind what is confirmed and behind a place."""
+        return max(0, min(self.lag, self.wal_end - stored))
+
     @property
     def kept(self) -> int:
         """How many bytes of the log the server keeps for it."""

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from rocketconnect_cli.commands import verify as command
 from rocketconnect_cli.commands.root import app
+from rocketconnect_cli.tables import passage
 from tests.rocketconnect_cli.conftest import Rest, RestFactory
 
 TABLE = {
@@ -52,8 +54,27 @@ def run(*words: str) -> tuple[int, str, str]:
 
 
 def asked(rest: Rest) -> list[dict[str, Any]]:
-    assert set(rest.asked) == {"POST /v1/connectors/orders:verify"}
-    return [json.loads(each) for each in rest.sent]
+    """What was to be compared."""
+    pairs = zip(rest.asked, rest.sent, strict=True)
+    return [json.loads(sent) for path, sent in pairs if path == "POST /v1/connectors/orders:verify"]
+
+
+def pipeline(rest: Rest, source: str, sink: str, position: int) -> None:
+    """A pipeline in these states, whose topic ends at 100."""
+    answers: dict[str, object] = {
+        "/v1/connectors/orders/state": {"state": {"state": f"STATE_{source}"}},
+        "/v1/connectors/copy/state": {"state": {"state": f"STATE_{sink}"}},
+        "/v1/connectors/copy": {"connector": {"config": {"topics": "shop"}, "etag": "", "revision": "1", "wantedState": ""}},
+        "/v1/connectors/copy/positions": {"positions": [{"partition": "shop/b/0", "offset": f"[{position}]"}], "nextPageToken": ""},
+        "/v1/topics": {
+            "topics": [
+                {"name": "shop", "queues": [{"queue": "shop/b/0", "earliest": "0", "latest": "100"}]},
+                {"name": "other", "queues": [{"queue": "other/b/0", "earliest": "0", "latest": "7"}]},
+            ],
+            "nextPageToken": "",
+        },
+    }
+    rest.bodies.update({path: json.dumps(answer).encode() for path, answer in answers.items()})
 
 
 def test_tables_that_are_equal_end_well(rest_factory: RestFactory) -> None:
@@ -68,7 +89,9 @@ def test_tables_that_are_equal_end_well(rest_factory: RestFactory) -> None:
 
 def test_what_stays_different_is_counted_and_shown_and_ends_in_1(rest_factory: RestFactory) -> None:
     rest = rest_factory(200, {**EQUAL, "differences": [MISSING, CHANGED]})
-    code, out, _ = run("--show", "1", "-o", "json", "--url", rest.url)
+    pipeline(rest, "PAUSED", "RUNNING", 100)
+    code, out, err = run("--show", "1", "-o", "json", "--url", rest.url)
+    assert err.count("orders is PAUSED: what has not come through yet counts as a difference") == 1
     first, *again = asked(rest)
     (found,) = json.loads(out)["tables"]
     assert code == 1
@@ -85,6 +108,7 @@ def test_what_stays_different_is_counted_and_shown_and_ends_in_1(rest_factory: R
 
 def test_comparing_ends_when_too_many_rows_differ_and_says_so(rest_factory: RestFactory) -> None:
     rest = rest_factory(200, {**EQUAL, "differences": [MISSING, CHANGED], "nextPageToken": "more"})
+    pipeline(rest, "STOPPED", "FAILED", 0)
     code, out, _ = run("--limit", "2", "--url", rest.url)
     assert code == 1
     assert "Comparing ended early: too many rows differ. See --limit." in out
@@ -102,3 +126,24 @@ def test_what_cannot_be_compared_is_told(rest_factory: RestFactory, answer: dict
     found, _, err = run("--url", rest.url)
     assert found == code
     assert said in err
+
+
+def test_a_row_that_the_sink_has_not_come_to_is_not_called_missing(
+    rest_factory: RestFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("STALE_SECONDS", "SENDING_SECONDS"):
+        monkeypatch.setattr(passage, name, 0.05)
+        monkeypatch.setattr(command, name, 0.05)
+    rest = rest_factory(200, {**EQUAL, "differences": [MISSING]})
+    pipeline(rest, "IDLE", "RUNNING", 40)
+    code, out, err = run("--url", rest.url)
+    assert code == 6, "it is unsettled"
+    assert "1 rows differ; 60 messages are not in the sink yet; looking again" in err
+    assert "shop.t  copy  public.t  1500  0        0      0          0        1" in out
+    pipeline(rest, "RUNNING", "RUNNING", 100)
+    code, _, _ = run("--url", rest.url)
+    assert code == 6, "the source has not read all"
+    pipeline(rest, "IDLE", "RUNNING", 100)
+    code, out, _ = run("--url", rest.url)
+    assert code == 1
+    assert "shop.t [7] MISSING\n" in out

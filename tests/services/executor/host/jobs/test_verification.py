@@ -524,7 +524,8 @@ def test_rows_that_are_on_their_way_are_told_as_such_and_are_equal_when_they_hav
             time.sleep(0.25)
             asked = suspects.rows
             again = to_postgres.verify(keys=[TableKey(of, key) for of, _, key in asked])
-            suspects.look_again(asked, map(as_answered, again.differences), time.monotonic())
+            now = time.monotonic()
+            suspects.look_again(asked, map(as_answered, again.differences), now, passed=now)
     finally:
         over.set()
         writer.join()

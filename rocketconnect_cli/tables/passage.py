@@ -1,0 +1,64 @@
+"""Up to which time all that was in a source has come through to its sinks. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+STALE_SECONDS = 8.0
+"""A state says what was so at most that long ago: a source looks at the end of its log every five seconds, and tells it in two."""
+SENDING_SECONDS = 3.0
+"""What a source has read is in its topic by then: it goes on with other records while it sends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the services say of a pipeline.
+
+    Attributes:
+        at: When, in seconds.
+        standing: The connectors that are not at work, so that nothing comes through: name and state.
+        read: The source has nothing left to read.
+        ends: By queue of the sinks' topics where it ends.
+        positions: By queue where its sink goes on; without one where the queue begins.
+    """
+
+    at: float
+    standing: Mapping[str, str]
+    read: bool
+    ends: Mapping[str, int]
+    positions: Mapping[str, int]
+
+    def left(self, ends: Mapping[str, int]) -> int:
+        """How many messages before these ends are not in the target."""
+        return sum(max(0, end - self.positions.get(queue, 0)) for queue, end in ends.items())
+
+
+class Passage:
+    """Follows the records of a source through its topic: until nothing is left to read, then to the ends of the queues."""
+
+    def __init__(self) -> None:
+        self.passed = float("-inf")
+        """What was in the source by this time is in the targets, or will not come."""
+        self.left = 0
+        """Messages that the sinks are behind, at the last look."""
+        self._read: float | None = None
+        """All that was there at this time is read, and may not be in the topic."""
+        self._sent_at = 0.0
+        self._ends: Mapping[str, int] | None = None
+        """Where the topic ended when it had all that was read."""
+
+    def look(self, seen: Look) -> None:
+        """What is seen, later than the last time."""
+        self.left = seen.left(seen.ends)
+        if seen.standing:
+            self._read = self._ends = None
+            self.passed = seen.at
+            return
+        if self._read is None and seen.read:
+            self._read, self._sent_at = seen.at - STALE_SECONDS, seen.at + SENDING_SECONDS
+        if self._read is None:
+            return
+        if self._ends is None and seen.at >= self._sent_at:
+            self._ends = seen.ends
+        if self._ends is not None and not seen.left(self._ends):
+            self.passed = max(self.passed, self._read)
+            self._read = self._ends = None
