@@ -1,4 +1,4 @@
-"""Databases with flights in them, and the changes that are made to them while their logs are read."""
+"""Databases with flights in them: the changes that are made to them while their logs are read, and where a sink writes."""
 
 import os
 import subprocess
@@ -20,6 +20,7 @@ SECRET = "BENCH_MARIADB_PASSWORD"
 """The variable of the environment that has the password; instances are started behind it."""
 STATEMENT_ROWS = 1_000
 """The rows of each statement that changes some."""
+_PART = 1 << 20
 DATABASE = "bench"
 TABLE, CHANGED = "flights", "changed"
 """The table that a snapshot is taken of, and the one that is changed."""
@@ -36,6 +37,8 @@ class Database:
         dump: The command that writes the table to its output.
         debezium: The properties of Debezium's connector for a table.
         source: The configuration of our connector for a table.
+        sink: Where our connector writes tables.
+        load: Fills a table that has the columns of the flights, and no rows, from the file, by what the database has for that.
         quote: Around names.
     """
 
@@ -45,6 +48,8 @@ class Database:
     dump: Sequence[str]
     debezium: Callable[[str], Mapping[str, str]]
     source: Callable[[str], Mapping[str, str]]
+    sink: Mapping[str, str]
+    load: Callable[[str], None]
     quote: str
 
 
@@ -92,8 +97,12 @@ def mariadb(table: Path, columns: str) -> Iterator[Database]:
         values = ", ".join(
             f"`{name}` = NULLIF({at}, '{flights.NULL}')" for (name, _), at in zip(_split(columns), variables, strict=True)
         )
-        load = f"LOAD DATA LOCAL INFILE '{table}' INTO TABLE {TABLE} FIELDS TERMINATED BY ',' IGNORE 1 LINES"
-        run([f"{load} ({', '.join(variables)}) SET {values}"])
+
+        def load(name: str) -> None:
+            into = f"LOAD DATA LOCAL INFILE '{table}' INTO TABLE {name} FIELDS TERMINATED BY ',' IGNORE 1 LINES"
+            run([f"{into} ({', '.join(variables)}) SET {values}"])
+
+        load(TABLE)
         place = ["-h127.0.0.1", f"-P{server.port}", "-uroot", f"-p{PASSWORD}"]
         dump = ["mariadb-dump", *place, "--single-transaction", DATABASE, TABLE]
 
@@ -105,7 +114,9 @@ def mariadb(table: Path, columns: str) -> Iterator[Database]:
             return {"connector.class": "mysql_cdc_source", **where, "table.include": rf"{DATABASE}\.{name}"}
 
         os.environ[SECRET] = PASSWORD
-        yield Database("MariaDB", run, rows, dump, properties, source, "`")
+        url = f"mysql://127.0.0.1:{server.port}/{DATABASE}"
+        sink = {"connection.url": url, "user": "root", "password": f"${{env:{SECRET}}}"}
+        yield Database("MariaDB", run, rows, dump, properties, source, sink, load, "`")
 
 
 @contextmanager
@@ -126,12 +137,14 @@ def postgres(table: Path, columns: str) -> Iterator[Database]:
             with connection.cursor(row_factory=dict_row) as cursor:
                 yield from cursor.execute(f"SELECT * FROM {name}".encode())
 
+        def load(name: str) -> None:
+            into = f"COPY {name} FROM STDIN (FORMAT csv, HEADER, NULL '{flights.NULL}')"
+            with table.open("rb") as file, connection.cursor() as cursor, cursor.copy(into.encode()) as copy:
+                while part := file.read(_PART):
+                    copy.write(part)
+
         run(_tables(columns, '"'))
-        with (
-            connection.cursor() as cursor,
-            cursor.copy(f"COPY {TABLE} FROM STDIN (FORMAT csv, HEADER, NULL '{flights.NULL}')") as copy,
-        ):
-            copy.write(table.read_bytes())
+        load(TABLE)
         where = ["-h", "127.0.0.1", "-p", str(server.port), "-U", "postgres", "-d", DATABASE]
         dump = ["psql", *where, "-c", f"COPY {TABLE} TO STDOUT"]
 
@@ -143,7 +156,8 @@ def postgres(table: Path, columns: str) -> Iterator[Database]:
             names = {"slot.name": f"ours_{name}", "publication.name": f"ours_{name}"}
             return {"connector.class": "postgres_cdc_source", **where, **names, "table.include": rf"public\.{name}"}
 
-        yield Database("PostgreSQL", run, rows, dump, properties, source, '"')
+        sink = {"connection.url": f"postgresql://127.0.0.1:{server.port}/{DATABASE}", "user": "postgres"}
+        yield Database("PostgreSQL", run, rows, dump, properties, source, sink, load, '"')
 
 
 def dump(database: Database) -> None:
