@@ -12,7 +12,8 @@ from typing import Protocol
 import pytest
 from hypothesis import HealthCheck, settings
 
-from rocketconnect_cli.embedded import EmbeddedRocketMQ, ports
+from rocketconnect_cli.embedded import EmbeddedRocketMQ
+from tests import free_ports
 from tests.servers.mariadb import Mariadb, MariadbFailed
 from tests.servers.postgres import Postgres, PostgresFailed
 
@@ -106,7 +107,7 @@ def mariadb() -> Iterator[Mariadb]:
 @pytest.fixture
 def free_port() -> Callable[[], int]:
     """Return a port of 127.0.0.1 that nothing uses, another one with each call."""
-    return ports.choose
+    return free_ports.choose
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from contextlib import closing, suppress
 
 import pytest
 
-from rocketconnect_cli.embedded import ports
+from tests import free_ports
 from tests.chaos.network import Network, Proxy
 
 GREETER = """
@@ -45,7 +45,7 @@ def echo() -> Iterator[int]:
 
 
 def proxied(echo: int) -> tuple[Proxy, socket.socket]:
-    port = ports.choose()
+    port = free_ports.choose()
     proxy = Proxy({("127.0.0.1", port): ("127.0.0.1", echo)})
     return proxy, socket.create_connection(("127.0.0.1", port), timeout=10)
 

@@ -14,11 +14,11 @@ import psutil
 import pytest
 
 from rocketconnect_cli.api import Api, ApiError, Exit
-from rocketconnect_cli.embedded import ports
 from rocketconnect_cli.embedded.spark import spark_folder
 from rocketconnect_cli.instance import topology
 from rocketconnect_cli.states import wait_for
 from rocketconnect_kit.tethered import tethered
+from tests import free_ports
 from tests.ended import ended
 
 pytestmark = pytest.mark.e2e
@@ -31,8 +31,8 @@ class Fleet:
     """Seven processes, as seven containers would run them."""
 
     def __init__(self, folder: Path, name_server: str) -> None:
-        stores = {kind: ports.choose() for kind in topology.STORES}
-        chosen = topology.Ports(ports.choose(), ports.choose(), stores, (ports.choose(),))
+        stores = {kind: free_ports.choose() for kind in topology.STORES}
+        chosen = topology.Ports(free_ports.choose(), free_ports.choose(), stores, (free_ports.choose(),))
         self.services = {
             service.kind: service
             for service in topology.services(chosen, data=folder / "data", name_server=name_server, spark_classes=spark_folder())

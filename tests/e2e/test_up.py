@@ -14,11 +14,12 @@ import psutil
 import pytest
 
 from rocketconnect_cli.api import Api
-from rocketconnect_cli.embedded import EmbeddedRocketMQ, ports
+from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketconnect_cli.embedded.rocketmq import BROKER, NAME_SERVER
 from rocketconnect_cli.states import counter, get_state, wait_for
 from rocketconnect_kit.tethered import tethered
 from rocketmq_remoting import Client
+from tests import free_ports
 from tests.ended import ended
 
 pytestmark = pytest.mark.e2e
@@ -94,10 +95,10 @@ def append(path: Path, *lines: str) -> None:
 @pytest.mark.slow
 def test_stop_kill_and_restart_on_the_same_directory(tmp_path: Path, start: Start) -> None:
     data, source, target = tmp_path / "data", tmp_path / "in.txt", tmp_path / "out.txt"
-    rest = ports.choose()
+    rest = free_ports.choose()
     append(source, "one", "two")
 
-    position, name_server = ports.choose(), ports.choose()
+    position, name_server = free_ports.choose(), free_ports.choose()
     first = start(data, "--rest-port", str(rest), "--port", f"position={position}", "--port", f"name-server={name_server}")
     ready = first.ready()
     assert ready["rest"] == f"http://127.0.0.1:{rest}"

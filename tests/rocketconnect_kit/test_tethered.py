@@ -11,8 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from rocketconnect_cli.embedded import ports
 from rocketconnect_kit import tethered
+from tests import free_ports
 from tests.ended import pid_ended
 
 PARENT = """
@@ -62,7 +62,7 @@ def test_it_does_not_start_when_its_parent_is_gone_already(tmp_path: Path) -> No
 
 
 def test_it_starts_once_the_port_is_listened_on() -> None:
-    port = ports.choose()
+    port = free_ports.choose()
     with subprocess.Popen(tethered.tethered(["true"], once_listening=port)) as child:
         with pytest.raises(subprocess.TimeoutExpired):
             child.wait(0.5)

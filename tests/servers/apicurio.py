@@ -12,12 +12,12 @@ from pathlib import Path
 
 import httpx
 
-from rocketconnect_cli.embedded import ports
 from rocketconnect_kit.java import ivy
 from rocketconnect_kit.java.errors import JarsUnavailable
 from rocketconnect_kit.java.find import find_java
 from rocketconnect_kit.java.ivy import REPOSITORY_VARIABLE as REPOSITORY
 from rocketconnect_kit.java.jars import cache_folder
+from tests import free_ports
 
 VERSION = "3.0.9"
 FOLDER_VARIABLE = "ROCKETCONNECT_APICURIO"
@@ -37,7 +37,7 @@ def running() -> Iterator[str]:
     Raises:
         ApicurioFailed: see there.
     """
-    folder, port = _folder(), ports.choose()
+    folder, port = _folder(), free_ports.choose()
     jar = folder / f"apicurio-registry-app-{VERSION}-runner.jar"
     command = [str(find_java()), "-Xmx400m", "-Dquarkus.http.host=127.0.0.1", f"-Dquarkus.http.port={port}", "-jar", str(jar)]
     url = f"http://127.0.0.1:{port}/apis/ccompat/v7"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pymysql
 
-from rocketconnect_cli.embedded import ports
+from tests import free_ports
 
 START_SECONDS = 60.0
 PASSWORD = "the-root-secret"
@@ -49,7 +49,7 @@ class Mariadb:
             msg = "MariaDB's server programs and setpriv are needed (Debian: apt-get install mariadb-server util-linux)"
             raise MariadbFailed(msg)
         self._server, self._setpriv = server, setpriv
-        self.port = ports.choose()
+        self.port = free_ports.choose()
         self.folder = Path(tempfile.mkdtemp(prefix="rocketconnect-mariadb-"))
         self._process: subprocess.Popen[bytes] | None = None
         self._user = ["--user=root"] if os.geteuid() == 0 else []

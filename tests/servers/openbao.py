@@ -17,8 +17,8 @@ from typing import Any
 
 import httpx
 
-from rocketconnect_cli.embedded import ports
 from rocketconnect_kit.java.jars import cache_folder
+from tests import free_ports
 
 VERSION = "2.7.2"
 PROGRAM_VARIABLE = "ROCKETCONNECT_OPENBAO"
@@ -72,7 +72,7 @@ def running(folder: Path) -> Iterator[OpenBao]:
     Raises:
         OpenBaoFailed: see there.
     """
-    port, root = ports.choose(), secrets.token_hex(16)
+    port, root = free_ports.choose(), secrets.token_hex(16)
     command = [str(_program()), "server", "-dev-tls", f"-dev-tls-cert-dir={folder}", f"-dev-listen-address=127.0.0.1:{port}"]
     command += [f"-dev-root-token-id={root}", "-dev-no-store-token"]
     found = OpenBao(f"https://127.0.0.1:{port}", folder / "vault-ca.pem", root, folder / "log")

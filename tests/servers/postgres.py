@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psycopg
 
-from rocketconnect_cli.embedded import ports
+from tests import free_ports
 
 START_SECONDS = 60.0
 
@@ -40,7 +40,7 @@ class Postgres:
             raise PostgresFailed(msg)
         self._server = programs / "postgres"
         self._as_owner = _as_owner()
-        self.port = ports.choose()
+        self.port = free_ports.choose()
         # In a place of its own: its user may not be let into the folder of the one who runs this.
         self._folder = Path(tempfile.mkdtemp(prefix="rocketconnect-postgres-"))
         if os.geteuid() == 0:

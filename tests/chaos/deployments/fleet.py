@@ -9,12 +9,13 @@ from pathlib import Path
 
 import httpx
 
-from rocketconnect_cli.embedded import ports, probe
+from rocketconnect_cli.embedded import probe
 from rocketconnect_cli.embedded.rocketmq import BROKER, NAME_SERVER, EmbeddedRocketMQ
 from rocketconnect_cli.embedded.spark import spark_folder
 from rocketconnect_cli.instance import topology
 from rocketconnect_cli.instance.process import Process
 from rocketconnect_kit.tethered import tethered
+from tests import free_ports
 from tests.chaos.deployments.processes import leave_out_running
 from tests.chaos.network import Network, Proxy
 from tests.servers.postgres import Postgres
@@ -58,7 +59,7 @@ class Fleet:
         self._rocketmq = EmbeddedRocketMQ(folder / "rocketmq", broker_settings=reached)
         self._rocketmq.prepare()
         self._postgres = Postgres(max_connections="200")
-        self.database = Proxy({("127.0.0.1", port := ports.choose()): ("127.0.0.1", self._postgres.port)})
+        self.database = Proxy({("127.0.0.1", port := free_ports.choose()): ("127.0.0.1", self._postgres.port)})
         self._database_url = self._postgres.url(port)
         self._executors = executors
         self._held: dict[str, float] = {}
@@ -122,10 +123,10 @@ class Fleet:
         return next((name for name, process in self.processes.items() if process.pid == pid), "")
 
     def _services(self, replicas: int, *, spark: bool) -> list[topology.Service]:
-        stores = {kind: [ports.choose() for _ in range(replicas)] for kind in topology.STORES}
-        self.rest = f"http://127.0.0.1:{(rest := ports.choose())}"
-        workers = tuple(ports.choose() for _ in range(self._executors))
-        chosen = topology.Ports(rest, ports.choose(), {kind: listed[0] for kind, listed in stores.items()}, workers)
+        stores = {kind: [free_ports.choose() for _ in range(replicas)] for kind in topology.STORES}
+        self.rest = f"http://127.0.0.1:{(rest := free_ports.choose())}"
+        workers = tuple(free_ports.choose() for _ in range(self._executors))
+        chosen = topology.Ports(rest, free_ports.choose(), {kind: listed[0] for kind, listed in stores.items()}, workers)
         self.hosts = self._proxied(stores)
         addresses = {
             f"ROCKETCONNECT_{kind.upper()}_ADDRESS": ",".join(f"127.0.0.1:{port}" for port in listed)

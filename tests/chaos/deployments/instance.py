@@ -5,9 +5,9 @@ import sys
 import time
 from pathlib import Path
 
-from rocketconnect_cli.embedded import ports
 from rocketconnect_cli.instance.process import Process
 from rocketconnect_kit.tethered import tethered
+from tests import free_ports
 from tests.chaos.deployments.fleet import INJECTED, START_SECONDS, NotReady, answers
 from tests.chaos.deployments.processes import leave_out_running
 
@@ -30,7 +30,7 @@ class Instance:
         self.deaths: list[str] = []
         self._executors = executors
         self._held = 0.0
-        rest, metrics, name_server = ports.choose(), ports.choose(), ports.choose()
+        rest, metrics, name_server = free_ports.choose(), free_ports.choose(), free_ports.choose()
         self.name_server = f"127.0.0.1:{name_server}"
         self.rest = f"http://127.0.0.1:{rest}"
         executable = str(Path(sys.executable).with_name("rocketconnect"))

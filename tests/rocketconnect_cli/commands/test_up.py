@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from rocketconnect_cli.commands.root import app
 from rocketconnect_cli.embedded import ports
+from tests import free_ports
 
 # The command of that name hides the module in the package.
 up = importlib.import_module("rocketconnect_cli.commands.up")
@@ -55,14 +56,14 @@ def _until_chosen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, which: str) -
 def test_metrics_stay_at_their_port_from_one_start_to_the_next(metrics_of: Any) -> None:
     first = metrics_of()
     assert [metrics_of(), metrics_of()] == [first, first]
-    given = ports.choose()
+    given = free_ports.choose()
     assert [metrics_of("--metrics-port", str(given)), metrics_of()] == [given, given]
 
 
 def test_rest_stays_at_its_port_from_one_start_to_the_next(rest_of: Any) -> None:
     first = rest_of()
     assert [rest_of(), rest_of()] == [first, first]
-    given = ports.choose()
+    given = free_ports.choose()
     assert [rest_of("--rest-port", str(given)), rest_of()] == [given, given]
 
 

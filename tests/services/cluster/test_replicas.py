@@ -14,10 +14,10 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from rocketconnect.cluster.v1 import cluster_service_pb2 as pb
 from rocketconnect.cluster.v1 import cluster_service_pb2_grpc as rpc
 
-from rocketconnect_cli.embedded import ports
 from rocketconnect_kit.calls.channel import channel, full_name, sync_channel
 from rocketconnect_kit.serving.status import decode
 from rocketconnect_kit.settings import ServiceSettings
+from tests import free_ports
 from tests.chaos.network import Proxy
 from tests.services.cluster.databases import fresh_database
 from tests.services.cluster.processes import service_process
@@ -147,7 +147,7 @@ async def test_a_replica_without_others_takes_heartbeats_for_as_long_as_it_is_to
 ) -> None:
     url = sa.make_url(fresh_database(postgres))
     assert url.port is not None
-    proxy = Proxy({("127.0.0.1", port := ports.choose()): ("127.0.0.1", url.port)})
+    proxy = Proxy({("127.0.0.1", port := free_ports.choose()): ("127.0.0.1", url.port)})
     store = url.set(port=port).render_as_string(hide_password=False)
     flags = ("--store-url", store, "--config-address", "127.0.0.1:1", "--leader-lease-seconds", "60")
     async with (

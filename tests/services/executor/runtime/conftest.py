@@ -18,7 +18,7 @@ import pytest
 from rocketconnect.position.v1 import position_service_pb2 as wire
 from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceStub
 
-from rocketconnect_cli.embedded import EmbeddedRocketMQ, ports
+from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketconnect_kit.clock import boot_seconds
 from rocketconnect_kit.tethered import tethered
 from rocketconnect_sdk.plugins.loader import catalogue
@@ -33,6 +33,7 @@ from services.executor.runtime.run import run_task
 from services.executor.runtime.sink.spark.session import make_session
 from services.executor.runtime.task.control import TaskControl
 from services.executor.runtime.task.lease import Lease
+from tests import free_ports
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -81,7 +82,7 @@ class PositionProcess:
 
 @pytest.fixture(scope="session")
 def position_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PositionProcess]:
-    process = PositionProcess(tmp_path_factory.mktemp("position") / "position.db", ports.choose())
+    process = PositionProcess(tmp_path_factory.mktemp("position") / "position.db", free_ports.choose())
     yield process
     process.stop()
 

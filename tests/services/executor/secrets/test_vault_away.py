@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rocketconnect_cli.embedded import ports
+from tests import free_ports
 from tests.servers import openbao
 from tests.services.executor.secrets.providers.answering import TOKEN, answering, as_vault
 
@@ -18,7 +18,7 @@ def test_a_task_waits_for_vault_and_goes_on_when_it_answers(
     start_executor: Callable[..., Executor], plane: Plane, tmp_path: Path
 ) -> None:
     (tmp_path / "token").write_text(TOKEN)
-    port = ports.choose()
+    port = free_ports.choose()
     start_executor(vault_address=f"http://127.0.0.1:{port}", vault_token_file=str(tmp_path / "token"), vault_paths="secret/team")
     plane.wait_for(lambda: plane.registrations)
     plane.assign("a", password="${vault:secret/team/db:password}", shout="true")
