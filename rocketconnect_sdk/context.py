@@ -1,5 +1,6 @@
 """What the runtime gives to a running task."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from logging import Logger, getLogger
 from threading import Event
@@ -29,6 +30,11 @@ class TaskContext:
         columns: Sources do best to give the values of tables as a Column (rocketconnect_sdk.columns.compact): no object is made of
             any row.
         topics: RocketMQ's topics, for sources that read them; None: there is no access.
+        replan: Asks for a new plan of the connector, when the task has seen something that its plan does not know: a new table,
+            say. Returns at once, from any thread. The plan is made within some seconds, once for all tasks that ask together, and
+            at least ten seconds after the one before; what is asked meanwhile is not forgotten. One with the same tasks changes
+            nothing; with others, this task ends clean and those of the new plan start. A task may end before anybody has heard of
+            what it asked, so it asks again where it sees the same after its start. In a preview nothing happens.
         spark: The Spark session, from the first call of the sink's task on; its jobs go to a pool of this task. None: the task
             does not run on Spark.
     """
@@ -45,4 +51,5 @@ class TaskContext:
     max_record_bytes: int = (4 << 20) - (64 << 10)
     columns: bool = False
     topics: TopicReader | None = None
+    replan: Callable[[], None] = lambda: None
     spark: "SparkSession | None" = None

@@ -119,6 +119,16 @@ class SourceBatch:
         end = self.end if places.stop == len(self) else ()
         return replace(self, **_some(self, _SOURCE_COLUMNS, places), size=_share(self.size, len(places), len(self)), end=end)
 
+    @staticmethod
+    def concat(batches: Sequence["SourceBatch"]) -> "SourceBatch":
+        """Batches of one partition as one, at least one, in their order: of one schema, without maps, and with the same columns."""
+        if len(batches) == 1:
+            return batches[0]
+        first = batches[0]
+        names = [name for name in _SOURCE_COLUMNS if getattr(first, name) is not None]
+        columns: dict[str, Any] = {name: concatenated([getattr(batch, name) for batch in batches]) for name in names}
+        return replace(first, **columns, size=sum(batch.size for batch in batches), end=batches[-1].end)
+
 
 @dataclass(slots=True)
 class SinkBatch:

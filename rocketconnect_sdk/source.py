@@ -10,7 +10,8 @@ from typing import ClassVar
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Option
-from rocketconnect_sdk.record import Position, SourceBatch
+from rocketconnect_sdk.polled import Polled
+from rocketconnect_sdk.record import Position
 from rocketconnect_sdk.verification import SourceTables
 
 
@@ -182,11 +183,15 @@ class SourceTask(ABC):
         """
 
     @abstractmethod
-    def poll(self) -> SourceBatch | None:
-        """The next records of some partition, or None when there are none now.
+    def poll(self) -> Polled:
+        """The next records of some partition, or several batches of any; None, or no batch, when there are none now.
 
         Should return within 100 ms (the runtime waits idle_seconds before the next call after None), and at most about
-        context.batch_bytes of values.
+        context.batch_bytes of values and context.batch_records records, of all its batches together.
+
+        Batches that are given together are encoded before the first of them is sent. Those of one partition stay in their order,
+        and where they are alike and follow each other there (one schema, the same columns, no map) they become one: a log in which
+        the rows of many tables come in turns may give a batch for each row. Between partitions there is no order.
 
         A batch without records that has an `end` moves the position of its partition there, when all that was given of that
         partition before is stored: nothing is sent. It says how far was read where there is nothing to copy; give one now and

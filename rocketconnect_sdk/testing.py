@@ -28,8 +28,13 @@ class Pause:
     polls: int
 
 
-Step = Sequence[object] | Pause | ConnectorError
-"""A step of a script: values of one batch, polls that find nothing, or an error that one poll raises."""
+@dataclass(frozen=True, slots=True)
+class Replan:
+    """A step of a script: a new plan is asked for."""
+
+
+Step = Sequence[object] | Pause | Replan | ConnectorError
+"""A step of a script: values of one batch, polls that find nothing, a request for a new plan, or an error that one poll raises."""
 
 
 class ScriptedSource(Source):
@@ -81,6 +86,9 @@ class ScriptedSourceTask(SourceTask):
             step = self._steps.pop(0)
             if isinstance(step, ConnectorError):
                 raise step
+            if isinstance(step, Replan):
+                self._context.replan()
+                continue
             if isinstance(step, Pause):
                 if step.polls > 1:
                     self._steps.insert(0, Pause(step.polls - 1))

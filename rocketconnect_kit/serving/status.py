@@ -35,6 +35,9 @@ _BY_CODE: dict[str, type[ServiceError]] = {
         errors.Internal,
     )
 }
+PASSING = frozenset({"UNAVAILABLE", "DEADLINE_EXCEEDED", "ABORTED", "CANCELLED", "INTERNAL", "UNKNOWN"})
+"""Codes of what a call may fail with that can succeed when it is tried again."""
+
 # Who cancels a call himself sees no error of it: a server that drains has dropped it, and another one may take it.
 _BY_CODE["CANCELLED"] = errors.Unavailable
 

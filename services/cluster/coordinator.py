@@ -232,7 +232,14 @@ def _tell_log(changes: Changes) -> None:
             _log.info("worker takes work", worker=worker_id, worker_session=worker.session, address=worker.address)
     for uid, plan in changes.plans.items():
         if plan is not None:
-            _log.info("plan", connector_uid=uid, generation=plan.generation, revision=plan.revision, tasks=len(plan.tasks))
+            _log.info(
+                "plan",
+                connector_uid=uid,
+                generation=plan.generation,
+                revision=plan.revision,
+                tasks=len(plan.tasks),
+                new_one_asked=plan.asked,
+            )
     for uid, generation in changes.generations.items():
         if uid not in changes.plans:
             # Invariant 3: see plans.take_opened.

@@ -93,6 +93,8 @@ class Plan:
     tasks: tuple[Mapping[str, str], ...]
     replan_after: float | None
     """Seconds after which the connector is planned again."""
+    asked: bool = False
+    """A task has asked for a new plan, and its making has not begun."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,11 @@ class ClusterService(ClusterServiceServicer):
         checks.check_report_plan(event)
         return pb.ReportPlanResponse(generation=await self._coordinator.submit(event))
 
+    async def RequestPlan(self, request: pb.RequestPlanRequest, context: ServicerContext) -> pb.RequestPlanResponse:
+        """Have a connector planned again."""
+        await self._coordinator.submit(wire.request_plan(request))
+        return pb.RequestPlanResponse()
+
     async def WatchAssignments(
         self, request: pb.WatchAssignmentsRequest, context: ServicerContext
     ) -> AsyncIterator[pb.WatchAssignmentsResponse]:

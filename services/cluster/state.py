@@ -14,6 +14,12 @@ from services.cluster.tables import Tables
 
 FOREVER = float("inf")
 
+BURST_SECONDS = 3.0
+"""The first of several tasks that ask for a new plan is waited with so long: one planning is for all."""
+
+PLANS_APART_SECONDS = 10.0
+"""So long after a plan was made is one made that tasks ask for: a source that asks at each poll does not plan all the time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:
@@ -62,6 +68,8 @@ class State:
         self.distributed: tuple[object, ...] | None = None
         """From what it was last found that there is nothing to give out or to move."""
         self.replan_at: dict[str, float] = {}
+        self.planned_at: dict[str, float] = {}
+        """When each plan was made, as far as this process has seen it; else when it was started."""
         self.reasons: dict[Key, str] = {}
         self.unsettled: set[str] = set(tables.connectors)
         """Connectors that changed, or units of which did: what they want may be another thing than what there is."""
@@ -182,11 +190,23 @@ class State:
 
     def schedule_replan(self, uid: str, now: float) -> None:
         """Note when a connector is to be planned again, as its plan says."""
-        plan = self.tables.plans.get(uid)
-        if plan is None or plan.replan_after is None:
-            self.replan_at.pop(uid, None)
-        else:
+        self.replan_at.pop(uid, None)
+        self.planned_at[uid] = now
+        plan = self.tables.plans[uid]
+        if plan.replan_after is not None:
             self.replan_at[uid] = now + plan.replan_after
+        if plan.asked:
+            self.replan_soon(uid, now)
+
+    def replan_soon(self, uid: str, now: float) -> None:
+        """Have a connector planned again when all that ask together have asked, and not too often."""
+        due = max(now + BURST_SECONDS, self.planned_at[uid] + PLANS_APART_SECONDS)
+        self.replan_at[uid] = min(due, self.replan_at.get(uid, FOREVER))
+
+    def forget_replan(self, uid: str) -> None:
+        """Of a connector that has no plan any more."""
+        self.replan_at.pop(uid, None)
+        self.planned_at.pop(uid, None)
 
     def note_demand(self, unit: Unit, *, wanted: bool) -> None:
         """Keep what a unit asks for and who has it, for decisions; `wanted` is what `is_wanted` says of it."""

@@ -54,6 +54,7 @@ _plans = sa.Table(
     sa.Column("config", sa.Text),
     sa.Column("tasks", sa.Text),
     sa.Column("replan_after", sa.Float),
+    sa.Column("asked", sa.Boolean),
 )
 _units = sa.Table(
     "cluster_units",

@@ -7,7 +7,7 @@ from rocketconnect.config.v1 import config_service_pb2 as config_pb
 from rocketconnect.connector.v1 import connector_pb2
 
 from services.cluster.board import Update
-from services.cluster.decisions.events import ConnectorsChanged, Offer, Register, Release, ReportPlan
+from services.cluster.decisions.events import ConnectorsChanged, Offer, Register, Release, ReportPlan, RequestPlan
 from services.cluster.model import PLAN, Connector, Key, Wanted, Worker
 from services.cluster.view import AssignmentView
 
@@ -62,6 +62,12 @@ def report_plan(request: pb.ReportPlanRequest) -> ReportPlan:
     replan_after = seconds(request.replan_after) if request.HasField("replan_after") else None
     tasks = tuple(dict(task.config) for task in request.tasks)
     return ReportPlan(request.worker_id, request.session, request.connector_uid, request.epoch, tasks, replan_after)
+
+
+def request_plan(request: pb.RequestPlanRequest) -> RequestPlan:
+    """Return the event of a request."""
+    key = Key(request.key.connector_uid, request.key.task)
+    return RequestPlan(request.worker_id, request.session, key, request.epoch)
 
 
 def connectors_changed(message: config_pb.WatchConnectorsResponse) -> ConnectorsChanged:

@@ -50,6 +50,7 @@ class Reading:
         if batch is None:
             time.sleep(self._task.idle_seconds)
             return 0
+        assert isinstance(batch, SourceBatch)
         position = {batch.partition: batch.end or batch.offsets[-1]}
         self.positions.update(position)
         self._task.committed(at(position))

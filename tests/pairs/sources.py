@@ -9,6 +9,7 @@ import psycopg
 from hypothesis import strategies as st
 
 from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.polled import batches_of
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.source import SourceTask
 from rocketconnect_sdk.testing import at
@@ -81,8 +82,7 @@ def read(task: SourceTask, count: int) -> list[Batch]:
     """So many records."""
     found: list[Batch] = []
     for _ in range(_POLLS):
-        batch = task.poll()
-        if batch is not None:
+        for batch in batches_of(task.poll()):
             task.committed(at({batch.partition: batch.end or batch.offsets[-1]}))
             if len(batch):
                 assert batch.schema is not None

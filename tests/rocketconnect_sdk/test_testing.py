@@ -8,7 +8,7 @@ from rocketconnect_sdk.errors import RetriableError, SystemAway
 from rocketconnect_sdk.options import Config, parse
 from rocketconnect_sdk.record import Position, SinkBatch, SourceBatch
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
-from rocketconnect_sdk.testing import HandClock, ListSink, Pause, ScriptedSource, ScriptedSourceTask
+from rocketconnect_sdk.testing import HandClock, ListSink, Pause, Replan, ScriptedSource, ScriptedSourceTask
 
 
 class TestScriptedSource(SourceSuite):
@@ -48,6 +48,17 @@ def test_a_script_has_pauses_and_errors() -> None:
     last = task.poll()
     assert last is not None
     assert (last.values, last.offsets, task.finished) == (["b"], [(2,)], True)
+
+
+def test_a_script_asks_for_a_new_plan() -> None:
+    asked: list[str] = []
+    task = ScriptedSourceTask([["a"], Replan(), ["b"]], TaskContext(replan=lambda: asked.append("a plan")))
+    task.start({})
+    assert [list(batch.values) for batch in iter(task.poll, None) if batch] == [["a"], ["b"]]
+    assert asked == ["a plan"]
+    task = ScriptedSourceTask([Replan()], TaskContext())
+    task.start({})
+    assert task.poll() is None, "where nobody takes requests they do nothing"
 
 
 def test_a_list_sink_keeps_values_and_positions_and_fails_when_told() -> None:

@@ -27,6 +27,7 @@ from services.cluster.decisions.events import (
     Register,
     Release,
     ReportPlan,
+    RequestPlan,
     Tick,
     Undrain,
     WorkerGone,
@@ -152,6 +153,9 @@ def _handle(state: State, event: Event, now: float, random: Random) -> int:
             _release(state, event, now, random)
         case ReportPlan():
             return _report_plan(state, event, now)
+        case RequestPlan():
+            check_session(state, event.worker_id, event.session)
+            plans.ask(state, _held(state, event.key, event.epoch, event.worker_id), now)
         case ConnectorsChanged():
             plans.take_connectors(state, event)
         case Tick():

@@ -93,6 +93,16 @@ class ReportPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class RequestPlan:
+    """A task that a worker holds asks for a new plan of its connector."""
+
+    worker_id: str
+    session: int
+    key: Key
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
 class ConnectorsChanged:
     """The config service tells connectors: all there are (`snapshot`), or those that changed and those that are gone."""
 
@@ -106,7 +116,9 @@ class Tick:
     """Time has passed."""
 
 
-Event: TypeAlias = Register | Offer | Deregister | Drain | Undrain | WorkerGone | Release | ReportPlan | ConnectorsChanged | Tick
+Event: TypeAlias = (
+    Register | Offer | Deregister | Drain | Undrain | WorkerGone | Release | ReportPlan | RequestPlan | ConnectorsChanged | Tick
+)
 
 
 @dataclass(frozen=True, slots=True)

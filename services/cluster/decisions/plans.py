@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rocketconnect_kit.errors import FailedPrecondition
 from services.cluster.decisions.events import ConnectorsChanged, ReportPlan
 from services.cluster.model import PLAN, Connector, Key, Plan, PlanState, Unit
 from services.cluster.state import State
@@ -67,7 +68,9 @@ def take_plan(state: State, event: ReportPlan, unit: Unit, now: float) -> int:
     )
     generation = before.generation if before is not None and same else state.tables.next_generation(uid)
     state.tables.generations.put(uid, generation)
-    plan = Plan(uid, generation, connector.revision, event.epoch, connector.config, event.tasks, event.replan_after)
+    # What was asked while this one was made may be about what it could not see.
+    asked = before is not None and before.asked
+    plan = Plan(uid, generation, connector.revision, event.epoch, connector.config, event.tasks, event.replan_after, asked)
     state.tables.plans.put(uid, plan)
     state.drop_unit(unit.key)
     state.put_connector(replace(connector, plan_state=PlanState.CURRENT))
@@ -87,6 +90,22 @@ def take_opened(state: State, uid: str, opened: int) -> None:
     state.put_connector(replace(state.tables.connectors[uid], plan_state=PlanState.VOID))
 
 
+def ask(state: State, unit: Unit, now: float) -> None:
+    """Have a connector planned again soon, since a task of it asks. `unit` is held by who asks.
+
+    Raises:
+        FailedPrecondition: FENCED: the task is being replaced, and the one that takes its place sees for itself.
+    """
+    uid = unit.key.connector_uid
+    plan = state.tables.plans.get(uid)
+    if plan is None or unit.revoked or unit.generation != plan.generation:
+        message = f"task {unit.key.task} of {uid} is not of the newest plan, or is to stop: its request for a new one does nothing"
+        raise FailedPrecondition("FENCED", message, connector_uid=uid, task=str(unit.key.task), epoch=str(unit.epoch))
+    if not plan.asked:
+        state.tables.plans.put(uid, replace(plan, asked=True))
+        state.replan_soon(uid, now)
+
+
 def replan_due(state: State, now: float) -> None:
     """Have the connectors planned again whose time has come; their tasks go on meanwhile."""
     for uid in sorted(uid for uid, due in state.replan_at.items() if due <= now):
@@ -94,6 +113,7 @@ def replan_due(state: State, now: float) -> None:
         connector = state.tables.connectors[uid]
         if connector.is_active and connector.plan_state is PlanState.CURRENT:
             state.put_connector(replace(connector, plan_state=PlanState.STALE))
+            state.tables.plans.put(uid, replace(state.tables.plans[uid], asked=False))
 
 
 def settle(state: State) -> None:
@@ -125,7 +145,7 @@ def _settle_connector(state: State, uid: str) -> None:
         _add_missing(state, connector, units)
     elif not state.units_of(uid):
         state.tables.plans.drop(uid)
-        state.replan_at.pop(uid, None)
+        state.forget_replan(uid)
         if connector.deleted:
             state.tables.connectors.drop(uid)
 

@@ -127,6 +127,8 @@ class TaskPulse(msgspec.Struct, frozen=True):
     has_work: bool
     metrics: TaskMetrics
     logs: list[LogLine] = []
+    asks_for_plan: bool = False
+    """It has asked for a new plan since the last pulse."""
 
 
 class Pulse(msgspec.Struct, tag=True, frozen=True):

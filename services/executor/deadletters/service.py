@@ -40,6 +40,7 @@ from services.executor.deadletters.choice import Choice, Found
 from services.executor.deadletters.journal import Journal
 from services.executor.deadletters.replay import Replay, name_of, target
 from services.executor.runtime.rocketmq.queue_names import parse
+from services.executor.runtime.rocketmq.shared_client import SharedClient
 from services.executor.runtime.rocketmq.topic_reader import RocketMQTopics
 
 if TYPE_CHECKING:
@@ -83,16 +84,14 @@ class DeadletterService(DeadletterServiceServicer):
         self._configs = configs
         self._journal = journal
         self._check = check
-        self._connect = connect
         self._allowed = allowed
-        self._client: Client | None = None
+        self._client = SharedClient(connect)
         # Invariant 7: further requests wait for their turn.
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="dead letters")
 
     def close(self) -> None:
         """End what is under way; no request may follow."""
-        if self._client is not None:
-            self._client.close()
+        self._client.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def ListDeadLetters(self, request: pb.ListDeadLettersRequest, context: ServicerContext) -> pb.ListDeadLettersResponse:
@@ -125,7 +124,7 @@ class DeadletterService(DeadletterServiceServicer):
         def edit(box: Box) -> Found:
             queue = parse(letter.message.queue)
             batch = encode_batch([request.body], [encode_properties(letter.edited(request.body))])
-            client = self._open()
+            client = self._client.get()
             client.send_batch(queue, batch, _SEND_SECONDS)
             client.barrier(queue.broker, _SEND_SECONDS)
             return _one(box, request.id)
@@ -181,7 +180,7 @@ class DeadletterService(DeadletterServiceServicer):
         Raises:
             FailedPrecondition: REPLAY_TARGET_MISSING.
         """
-        client = self._open()
+        client = self._client.get()
         # A sink makes its replay topic when it starts, and the replay does when it has not.
         if make or topic.startswith(REPLAY_TOPIC) or client.topic_exists(topic) or client.topic_on_broker(topic):
             return
@@ -214,7 +213,7 @@ class DeadletterService(DeadletterServiceServicer):
         until = time.monotonic() + (_SECONDS if left is None else max(0.1, left - _MARGIN_SECONDS))
 
         def work() -> T:
-            with closing(RocketMQTopics(self._open())) as reader:
+            with closing(RocketMQTopics(self._client.get())) as reader:
                 return look(Box(reader, topic, until))
 
         try:
@@ -229,11 +228,6 @@ class DeadletterService(DeadletterServiceServicer):
             raise Unavailable("ROCKETMQ_AWAY", f"RocketMQ does not answer: {error}; try again in a moment", topic=topic) from error
         except (PermanentError, rocketmq.RocketMQError) as error:
             raise FailedPrecondition("TOPIC_NOT_READABLE", str(error), topic=topic) from error
-
-    def _open(self) -> Client:
-        if self._client is None:
-            self._client = self._connect()
-        return self._client
 
 
 def _chosen(box: Box, failed: connectors.Connector, topic: str, request: pb.ReplayDeadLettersRequest) -> tuple[Replay, Choice]:

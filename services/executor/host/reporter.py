@@ -39,6 +39,7 @@ class TaskReporter:
         self._has_work = False
         self._logs: deque[LogLine] = deque()
         self._dropped = 0
+        self._asks_for_plan = False
 
     def state(self, state: State, trace: str = "") -> None:
         """See Reporter.state."""
@@ -73,8 +74,14 @@ class TaskReporter:
             self._logs.append(line)
         self._changed.set()
 
+    def ask_for_plan(self) -> None:
+        """See Reporter.ask_for_plan."""
+        with self._lock:
+            self._asks_for_plan = True
+        self._changed.set()
+
     def pulse(self) -> TaskPulse:
-        """Return the newest state, and hand over the log lines since the last pulse."""
+        """Return the newest state, and hand over the log lines, and what was asked, since the last pulse."""
         with self._lock:
             logs = list(self._logs)
             if self._dropped:
@@ -82,6 +89,7 @@ class TaskReporter:
                 logs.insert(0, LogLine(logs[0].time, "WARNING", told))
             self._logs.clear()
             self._dropped = 0
+            asks_for_plan, self._asks_for_plan = self._asks_for_plan, False
             return TaskPulse(
                 run=self._run,
                 state=self._state,
@@ -91,6 +99,7 @@ class TaskReporter:
                 has_work=self._has_work,
                 metrics=self.metrics,
                 logs=logs,
+                asks_for_plan=asks_for_plan,
             )
 
 

@@ -137,6 +137,7 @@ def _run(
         generation=spec.generation,
         epoch=spec.epoch,
         stopping=control.stopping,
+        replan=reporter.ask_for_plan,
     )
     with ExitStack() as held:
         client = held.enter_context(connect(endpoints, f"connect-{spec.connector}"))

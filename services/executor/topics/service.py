@@ -1,7 +1,6 @@
 """The RPCs of the topic service: look at the brokers in a thread, let a fresh host read messages, convert the answer."""
 
 import asyncio
-import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +24,7 @@ from services.executor.contract.answers import Peeked
 from services.executor.contract.endpoints import Endpoints
 from services.executor.contract.questions import PeekTopic
 from services.executor.hosts.fresh import FreshHosts, PluginCrashed, PluginLate
+from services.executor.runtime.rocketmq.shared_client import SharedClient
 from services.executor.runtime.rocketmq.topic_reader import RocketMQTopics
 from services.executor.topics import wire
 from services.executor.topics.internal import is_internal
@@ -58,16 +58,13 @@ class TopicService(TopicServiceServicer):
     def __init__(self, fresh: FreshHosts, endpoints: Endpoints, connect: Callable[[], Client]) -> None:
         self._fresh = fresh
         self._endpoints = endpoints
-        self._connect = connect
-        self._client: Client | None = None
-        self._connecting = threading.Lock()
+        self._client = SharedClient(connect)
         # Invariant 7: further requests wait for their turn.
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="topics")
 
     def close(self) -> None:
         """End what is under way; no request may follow."""
-        if self._client is not None:
-            self._client.close()
+        self._client.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def ListTopics(self, request: pb.ListTopicsRequest, context: ServicerContext) -> pb.ListTopicsResponse:
@@ -145,10 +142,7 @@ class TopicService(TopicServiceServicer):
         """
 
         def work() -> T:
-            with self._connecting:
-                if self._client is None:
-                    self._client = self._connect()
-            return look(self._client)
+            return look(self._client.get())
 
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, work)

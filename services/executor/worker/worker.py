@@ -14,7 +14,7 @@ from rocketconnect.position.v1 import position_service_pb2 as position
 from rocketconnect_kit.backoff import Backoff
 from rocketconnect_kit.calls.watch import Watch
 from rocketconnect_kit.logs import get_logger
-from rocketconnect_kit.serving.status import decode
+from rocketconnect_kit.serving.status import PASSING, decode
 from services.executor import wire
 from services.executor.contract.assignment import PLAN, Assigned, End, Key
 from services.executor.contract.messages import TaskPulse
@@ -23,6 +23,7 @@ from services.executor.hosts.pool import HostPool, Watcher
 from services.executor.worker.defect import end_broken
 from services.executor.worker.lifecycle import Direct, Effect, Ended, Forget, Kill, Lifecycle, Policy, Release, Restarting, Start
 from services.executor.worker.membership import FENCED, Identity, Membership
+from services.executor.worker.plan_requests import PlanRequests
 from services.executor.worker.reports import Reports
 
 if TYPE_CHECKING:
@@ -36,9 +37,6 @@ _FIRST_PAUSE = 0.1
 _LONGEST_PAUSE = 2.0
 _LAST_WORD_SECONDS = 1.0
 """How long a release waits for the last report of its unit to arrive: the state service may be away."""
-
-_PASSING = frozenset({"UNAVAILABLE", "DEADLINE_EXCEEDED", "ABORTED", "CANCELLED", "INTERNAL", "UNKNOWN"})
-"""What a call may fail with that can succeed when it is tried again."""
 
 _log = get_logger(__name__)
 
@@ -89,6 +87,7 @@ class Worker:
             identity.worker_id, lambda request: state_stub.ReportTasks(request, timeout=_CALL_SECONDS), self.on_refused
         )
         self._membership = Membership(cluster_stub, identity, plugins, self.pool.renew, self._confirm)
+        self._plan_requests = PlanRequests(cluster_stub, identity.worker_id, self._session_of)
         self._due = asyncio.Event()
         self._changed = asyncio.Event()
         self._idle = asyncio.Event()
@@ -111,6 +110,7 @@ class Worker:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._keep_time(), name="worker clock")
             group.create_task(self._reports.run(), name="reports")
+            group.create_task(self._plan_requests.run(), name="plan requests")
             while True:
                 await self._membership.join()
                 await self._hold()
@@ -150,6 +150,8 @@ class Worker:
         if assigned is not None:
             self._reports.pulse(assigned, pulse)
             self._see(assigned, pulse)
+            if pulse.asks_for_plan:
+                self._plan_requests.add(assigned)
 
     def on_ended(self, run: int, outcome: Outcome) -> None:
         """A run is over."""
@@ -214,6 +216,10 @@ class Worker:
             self._changed.clear()
             await self._changed.wait()
         return True
+
+    def _session_of(self, assigned: Assigned) -> int:
+        """The session in which an assignment is held; 0: it is not."""
+        return self._membership.session if self._lifecycle.is_wanted(assigned.key, assigned.epoch) else 0
 
     def _on_assignments(self, message: cluster.WatchAssignmentsResponse) -> None:
         if self._membership.alone.is_set():
@@ -306,7 +312,7 @@ class Worker:
                 cause = decode(error)
                 if cause.reason in (FENCED, "FENCED"):
                     return None
-                if end.plan is not None and cause.code not in _PASSING:
+                if end.plan is not None and cause.code not in PASSING:
                     # It would be refused for ever.
                     end = End(failed=True, permanent=True, error=f"the plan of the connector is refused: {cause.message}")
                     self._reports.ended(assigned, State.FAILED, end.error)

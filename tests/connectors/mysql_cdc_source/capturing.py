@@ -54,6 +54,7 @@ class Run:
     def poll(self) -> SourceBatch | None:
         """One poll, of which everything is stored at once."""
         batch = self.task.poll()
+        assert batch is None or isinstance(batch, SourceBatch)
         if batch is not None:
             self.positions[batch.partition] = batch.end or batch.offsets[-1]
             if len(batch):

@@ -12,7 +12,7 @@ from connectors.postgres_cdc_source import PostgresCdcSource
 from connectors.postgres_cdc_source.logical.connection import Address
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import Config, parse
-from rocketconnect_sdk.record import Offset
+from rocketconnect_sdk.record import Offset, SourceBatch
 from rocketconnect_sdk.source import SourceTask
 from rocketconnect_sdk.testing import at
 
@@ -59,6 +59,7 @@ class Captured:
         batch = self.task.poll()
         if batch is None:
             return False
+        assert isinstance(batch, SourceBatch)
         keys = [None] * len(batch) if batch.keys is None else list(batch.keys)
         self.records += zip([batch.partition] * len(batch), batch.offsets, keys, list(batch.values), strict=True)
         if self.stores:

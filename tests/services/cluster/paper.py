@@ -6,7 +6,17 @@ from typing import TypeAlias
 
 from rocketconnect_kit.errors import ServiceError
 from services.cluster.decisions import core
-from services.cluster.decisions.events import ConnectorsChanged, Deregister, Effects, Event, Register, Release, ReportPlan, Tick
+from services.cluster.decisions.events import (
+    ConnectorsChanged,
+    Deregister,
+    Effects,
+    Event,
+    Register,
+    Release,
+    ReportPlan,
+    RequestPlan,
+    Tick,
+)
 from services.cluster.model import PLAN, Changes, Connector, Key, Unit
 from services.cluster.state import Policy, State
 from services.cluster.tables import Tables
@@ -91,6 +101,11 @@ class ClusterOnPaper:
         configs = tuple({part: str(number)} for number in range(tasks))
         session = self.sessions[unit.worker]
         return self.answer(ReportPlan(unit.worker, session, uid, unit.epoch, configs, replan_after))
+
+    def ask_for_plan(self, uid: str, task: int, *, epoch: int = 0) -> None:
+        """Ask for a new plan as a task does; epoch: not of the present owner, but this one."""
+        unit = self.unit(uid, task)
+        self.answer(RequestPlan(unit.worker, self.sessions[unit.worker], unit.key, epoch or unit.epoch))
 
     def plan_again(self, uid: str) -> None:
         """Have a connector planned again, as time does."""

@@ -20,7 +20,7 @@ TERM = 0
 
 WORKER = Worker("w:1@host", 7, "h:1", {"spark": "3.5", "é": "ü"}, frozenset({"p", "org.X"}), 3, ended=True, drained=True, pid=77)
 CONNECTOR = Connector("u1", "c", 3, {"k": "v\n'\""}, Wanted.PAUSED, 2, 4, PlanState.STALE, deleted=True)
-PLANNED = Plan("u1", 5, 3, 12, {"k": "v"}, ({"path": "a"}, {}), 2.5)
+PLANNED = Plan("u1", 5, 3, 12, {"k": "v"}, ({"path": "a"}, {}), 2.5, asked=True)
 UNITS = {Key("u1", PLAN): Unit(Key("u1", PLAN), 6, 3), Key("u1", 0): Unit(Key("u1", 0), 5, 3, 2**40, "w", True, 3, True)}
 EVERYTHING = Changes(
     {WORKER.id: WORKER}, {"u1": CONNECTOR}, {"u1": PLANNED}, UNITS, {"u1": 5, "old": 9}, {"number": 2**40, "assignment_changes": 3}

@@ -70,6 +70,45 @@ def test_a_drained_worker_hands_over_at_once_and_clean(system: System, tmp_path:
     assert Counter(lines(out)) == Counter(f"part-0 {number}" for number in range(1, rows + 1))
 
 
+def test_a_task_that_sees_more_to_do_asks_for_a_plan_and_one_with_the_same_tasks_restarts_nothing(
+    system: System, tmp_path: Path
+) -> None:
+    rows, out, shares = 500, tmp_path / "out.txt", tmp_path / "shares"
+    shares.write_text("1")
+    system.start("worker-1")
+    topic = f"asked-{os.getpid()}-{time.time_ns()}"
+    system.create(
+        "numbers", connector_class="monitorable_source", topic=topic, records=str(rows), shares=str(shares), max_tasks="3"
+    )
+    system.create("lines", connector_class="file_lines", topics=topic, filename=str(out), engine="native")
+    system.until(lambda: len(lines(out)) == rows)
+    (task,) = system.state("numbers").tasks
+    # While the plan that it asks for is made, and after it.
+    shares.write_text("3 of them")
+    system.until(lambda: len(lines(out)) == 3 * rows)
+    assert Counter(lines(out)) == Counter(f"part-{part} {number}" for part in range(3) for number in range(1, rows + 1))
+    epochs = epochs_of(system, "numbers")
+    assert len(epochs) == 3
+    assert min(epochs.values()) > task.epoch
+    changes = listed(system).assignment_changes
+    shares.write_text("3 as before")
+    # The planning is given out once, though all three ask, and is over when it is not listed any more.
+    system.until(lambda: listed(system).assignment_changes > changes)
+    system.until(lambda: not [view for view in listed(system).assignments if view.unit == cluster.UNIT_PLAN])
+    assert epochs_of(system, "numbers") == epochs
+    assert listed(system).assignment_changes == changes + 1
+
+
+def listed(system: System) -> cluster.ListAssignmentsResponse:
+    answer: cluster.ListAssignmentsResponse = system.cluster.ListAssignments(cluster.ListAssignmentsRequest(), timeout=60)
+    return answer
+
+
+def epochs_of(system: System, connector: str) -> dict[int, int]:
+    tasks = [view for view in listed(system).assignments if (view.connector, view.unit) == (connector, cluster.UNIT_TASK)]
+    return {view.task: view.epoch for view in tasks}
+
+
 def tell(system: System, worker: str, connector: str, signal: str, **arguments: str) -> pb.SignalConnectorResponse:
     stub = ExecutorServiceStub(grpc.insecure_channel(system.addresses[worker]))
     request = pb.SignalConnectorRequest(connector=connector, signal=signal, arguments=arguments)

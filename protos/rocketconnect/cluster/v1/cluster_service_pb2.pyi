@@ -716,6 +716,59 @@ class ReportPlanResponse(_message.Message):
 Global___ReportPlanResponse: _TypeAlias = ReportPlanResponse  # noqa: Y015
 
 @_typing.final
+class RequestPlanRequest(_message.Message):
+    """See ClusterService.RequestPlan."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WORKER_ID_FIELD_NUMBER: _builtins.int
+    SESSION_FIELD_NUMBER: _builtins.int
+    KEY_FIELD_NUMBER: _builtins.int
+    EPOCH_FIELD_NUMBER: _builtins.int
+    worker_id: _builtins.str
+    """The worker."""
+    session: _builtins.int
+    """Its session."""
+    epoch: _builtins.int
+    """The epoch under which it is held."""
+    @_builtins.property
+    def key(self) -> Global___AssignmentKey:
+        """The task that asks."""
+
+    def __init__(
+        self,
+        *,
+        worker_id: _builtins.str = ...,
+        session: _builtins.int = ...,
+        key: Global___AssignmentKey | None = ...,
+        epoch: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["key", b"key"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["epoch", b"epoch", "key", b"key", "session", b"session", "worker_id", b"worker_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RequestPlanRequest: _TypeAlias = RequestPlanRequest  # noqa: Y015
+
+@_typing.final
+class RequestPlanResponse(_message.Message):
+    """See ClusterService.RequestPlan."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RequestPlanResponse: _TypeAlias = RequestPlanResponse  # noqa: Y015
+
+@_typing.final
 class Worker(_message.Message):
     """A worker."""
 

@@ -73,6 +73,11 @@ class ClusterServiceStub:
                 request_serializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.ReportPlanRequest.SerializeToString,
                 response_deserializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.ReportPlanResponse.FromString,
                 _registered_method=True)
+        self.RequestPlan = channel.unary_unary(
+                '/rocketconnect.cluster.v1.ClusterService/RequestPlan',
+                request_serializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.RequestPlanRequest.SerializeToString,
+                response_deserializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.RequestPlanResponse.FromString,
+                _registered_method=True)
         self.ListWorkers = channel.unary_unary(
                 '/rocketconnect.cluster.v1.ClusterService/ListWorkers',
                 request_serializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.ListWorkersRequest.SerializeToString,
@@ -156,6 +161,17 @@ class ClusterServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RequestPlan(self, request, context):
+        """A task asks for a new plan of its connector: it has seen something that its plan does not know. What is asked within three
+        seconds is one planning, and there are ten seconds between a plan and one that is asked for. The answer says that it will be
+        made, also when the service is started anew meanwhile. A plan with the same tasks changes nothing.
+
+        Errors: FAILED_PRECONDITION (FENCED: also when the task is to stop, or is of an older plan than the newest).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListWorkers(self, request, context):
         """The workers, by id.
         """
@@ -227,6 +243,11 @@ def add_ClusterServiceServicer_to_server(servicer, server):
                     servicer.ReportPlan,
                     request_deserializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.ReportPlanRequest.FromString,
                     response_serializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.ReportPlanResponse.SerializeToString,
+            ),
+            'RequestPlan': grpc.unary_unary_rpc_method_handler(
+                    servicer.RequestPlan,
+                    request_deserializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.RequestPlanRequest.FromString,
+                    response_serializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.RequestPlanResponse.SerializeToString,
             ),
             'ListWorkers': grpc.unary_unary_rpc_method_handler(
                     servicer.ListWorkers,
@@ -442,6 +463,33 @@ class ClusterService:
             '/rocketconnect.cluster.v1.ClusterService/ReportPlan',
             rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.ReportPlanRequest.SerializeToString,
             rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.ReportPlanResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RequestPlan(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rocketconnect.cluster.v1.ClusterService/RequestPlan',
+            rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.RequestPlanRequest.SerializeToString,
+            rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.RequestPlanResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -59,6 +59,13 @@ class ClusterServiceStub:
     """
     ReportPlan: _grpc.UnaryUnaryMultiCallable[_cluster_service_pb2.ReportPlanRequest, _cluster_service_pb2.ReportPlanResponse]
     """The result of a PLAN assignment. It begins a new generation if the tasks are others than before."""
+    RequestPlan: _grpc.UnaryUnaryMultiCallable[_cluster_service_pb2.RequestPlanRequest, _cluster_service_pb2.RequestPlanResponse]
+    """A task asks for a new plan of its connector: it has seen something that its plan does not know. What is asked within three
+    seconds is one planning, and there are ten seconds between a plan and one that is asked for. The answer says that it will be
+    made, also when the service is started anew meanwhile. A plan with the same tasks changes nothing.
+
+    Errors: FAILED_PRECONDITION (FENCED: also when the task is to stop, or is of an older plan than the newest).
+    """
     ListWorkers: _grpc.UnaryUnaryMultiCallable[_cluster_service_pb2.ListWorkersRequest, _cluster_service_pb2.ListWorkersResponse]
     """The workers, by id."""
     DrainWorker: _grpc.UnaryUnaryMultiCallable[_cluster_service_pb2.DrainWorkerRequest, _cluster_service_pb2.DrainWorkerResponse]
@@ -107,6 +114,13 @@ class ClusterServiceAsyncStub(ClusterServiceStub):
     """
     ReportPlan: _aio.UnaryUnaryMultiCallable[_cluster_service_pb2.ReportPlanRequest, _cluster_service_pb2.ReportPlanResponse]  # type: ignore[assignment]
     """The result of a PLAN assignment. It begins a new generation if the tasks are others than before."""
+    RequestPlan: _aio.UnaryUnaryMultiCallable[_cluster_service_pb2.RequestPlanRequest, _cluster_service_pb2.RequestPlanResponse]  # type: ignore[assignment]
+    """A task asks for a new plan of its connector: it has seen something that its plan does not know. What is asked within three
+    seconds is one planning, and there are ten seconds between a plan and one that is asked for. The answer says that it will be
+    made, also when the service is started anew meanwhile. A plan with the same tasks changes nothing.
+
+    Errors: FAILED_PRECONDITION (FENCED: also when the task is to stop, or is of an older plan than the newest).
+    """
     ListWorkers: _aio.UnaryUnaryMultiCallable[_cluster_service_pb2.ListWorkersRequest, _cluster_service_pb2.ListWorkersResponse]  # type: ignore[assignment]
     """The workers, by id."""
     DrainWorker: _aio.UnaryUnaryMultiCallable[_cluster_service_pb2.DrainWorkerRequest, _cluster_service_pb2.DrainWorkerResponse]  # type: ignore[assignment]
@@ -194,6 +208,19 @@ class ClusterServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_cluster_service_pb2.ReportPlanResponse, _abc.Awaitable[_cluster_service_pb2.ReportPlanResponse]]:
         """The result of a PLAN assignment. It begins a new generation if the tasks are others than before."""
+
+    @_abc_1.abstractmethod
+    def RequestPlan(
+        self,
+        request: _cluster_service_pb2.RequestPlanRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_cluster_service_pb2.RequestPlanResponse, _abc.Awaitable[_cluster_service_pb2.RequestPlanResponse]]:
+        """A task asks for a new plan of its connector: it has seen something that its plan does not know. What is asked within three
+        seconds is one planning, and there are ten seconds between a plan and one that is asked for. The answer says that it will be
+        made, also when the service is started anew meanwhile. A plan with the same tasks changes nothing.
+
+        Errors: FAILED_PRECONDITION (FENCED: also when the task is to stop, or is of an older plan than the newest).
+        """
 
     @_abc_1.abstractmethod
     def ListWorkers(

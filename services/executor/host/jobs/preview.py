@@ -19,6 +19,7 @@ from rocketconnect_sdk.converters.arrow import ArrowConverter
 from rocketconnect_sdk.errors import ConnectorError, RetriableError, SystemAway
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.plugins.loader import DIRECT, find
+from rocketconnect_sdk.polled import batches_of
 from rocketconnect_sdk.record import NO_HEADERS, Rejected, SourceBatch
 from rocketconnect_sdk.source import Source
 from rocketconnect_sdk.transforms.base import Record, in_order
@@ -97,15 +98,16 @@ class _Preview:
         found: list[answers.PreviewedRecord] = []
         written_by = None if not topic else _Writer(config)
         while len(found) < self._order.records and time.monotonic() < self._until and not task.finished:
-            batch = task.poll()
-            if not batch:
+            batches = batches_of(task.poll())
+            if not any(map(len, batches)):
                 # What is there has been shown; that there will be more is not worth waiting for. Nothing yet is.
                 if found and task.caught_up:
                     break
                 time.sleep(min(_PAUSE, task.idle_seconds))
                 continue
-            count = min(len(batch), self._order.records - len(found))
-            found += self._of_batch(source.name, batch, count, chain, topic, written_by)
+            for batch in batches:
+                count = min(len(batch), self._order.records - len(found))
+                found += self._of_batch(source.name, batch, count, chain, topic, written_by)
         return found
 
     def _of_batch(

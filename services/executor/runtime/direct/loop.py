@@ -119,31 +119,39 @@ class DirectRun:
     def _step(self) -> None:
         answer_signals(self._control, self._source, self._around.reporter)
         paused = self._control.paused
-        batch = None
+        batches: list[SourceBatch] = []
         try:
             self._kept_alive.keep()
             if not paused and not self._limit.delay() and not self._source.finished:
-                batch = self._around.attempts.insist("reading from the source", self._kept_alive.poll)
-                if batch is not None and (len(batch) or batch.end):
-                    self._copy_all(batch)
+                batches = self._around.attempts.insist("reading from the source", self._kept_alive.poll)
+                self._copy_each(batches)
         except (Stopped, Fenced):
             return
         except Exception as error:  # becomes the outcome of the task
             self._failure = error
             return
         now = time.monotonic()
-        wait = self._committer.poll(soon=not batch)
+        moved = any(map(len, batches))
+        wait = self._committer.poll(soon=not moved)
         self._meter.sample(now, 0)
         if paused:
             self._committer.flush(now + _LONGEST_WAIT)
             self._around.reporter.work(False)
             self._around.reporter.state(State.PAUSED)
         else:
-            trouble = self._committer.trouble if not batch else ""
-            self._meter.say(now, trouble, work=bool(batch))
-        if not batch:
+            trouble = self._committer.trouble if not moved else ""
+            self._meter.say(now, trouble, work=moved)
+        if not moved:
             idle = _LONGEST_WAIT if paused or self._source.finished else max(self._source.idle_seconds, self._limit.delay())
             self._control.wait(min(wait, idle, _LONGEST_WAIT))
+
+    def _copy_each(self, batches: Sequence[SourceBatch]) -> None:
+        for batch in batches:
+            if self._failure is not None or self._control.stopping.is_set():
+                # What is behind it is read again.
+                return
+            if len(batch) or batch.end:
+                self._copy_all(batch)
 
     def _copy_all(self, batch: SourceBatch) -> None:
         if batch.resume is not None:

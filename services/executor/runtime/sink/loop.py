@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 
@@ -32,27 +33,42 @@ COMMIT_SECONDS = 1.0
 TAKE_SECONDS = 0.25
 
 
+@dataclass(frozen=True, slots=True)
+class Started:
+    """What the start of a sink task has made.
+
+    Attributes:
+        around: What every task has.
+        engine: Writes.
+        reader: Pulls what is written.
+        batcher: Where it waits.
+        dead_letters: Where bad records go.
+        share: The queues of the task.
+        positions: Where each of them is begun.
+        group: The consumer group that shows how far they are read.
+    """
+
+    around: Surroundings
+    engine: Engine
+    reader: SinkReader
+    batcher: Batcher
+    dead_letters: SinkDeadLetters
+    share: SinkQueues
+    positions: Mapping[MessageQueue, QueuePosition]
+    group: str
+
+
 class SinkRun:
     """The loop of a sink task whose start is made: see start. Used by one thread."""
 
-    def __init__(
-        self,
-        around: Surroundings,
-        engine: Engine,
-        reader: SinkReader,
-        batcher: Batcher,
-        dead_letters: SinkDeadLetters,
-        *,
-        share: SinkQueues,
-        positions: Mapping[MessageQueue, QueuePosition],
-        group: str,
-    ) -> None:
+    def __init__(self, started: Started) -> None:
+        around, batcher, positions = started.around, started.batcher, started.positions
         self._around = around
-        self._engine = engine
-        self._reader = reader
+        self._engine = started.engine
+        self._reader = started.reader
         self._batcher = batcher
-        self._dead_letters = dead_letters
-        self._share = share
+        self._dead_letters = started.dead_letters
+        self._share = started.share
         self._control = around.control
         self._limits = around.endpoints.limits
         self._metrics = around.reporter.metrics
@@ -61,7 +77,7 @@ class SinkRun:
         self._queues = {text(queue): queue for queue in positions}
         self._positions = {text(queue): position for queue, position in positions.items()}
         self._committer = Committer(around.positions, COMMIT_SECONDS, batcher.wake, self._stored)
-        self._group = GroupOffsets(around.client, group)
+        self._group = GroupOffsets(around.client, started.group)
         self._durable: Mapping[str, QueuePosition] = self._positions
         """Before these everything is durable."""
         self._holds = False
@@ -131,10 +147,13 @@ class SinkRun:
             # Invariant 5: the task ends at these records, behind all that is before them.
             self._put(before(parts, self._stops(refusal), refusal))
 
+    def _gate(self, bad: Sequence[BadRecord] = ()) -> Gate:
+        return Gate(self._around, self._dead_letters, bad, attrgetter("place"), attrgetter("beyond"))
+
     def _put(self, parts: Sequence[Part]) -> None:
         commit = commit_of(self._around.spec, self._positions, parts)
         bad = [record for part in parts for record in part.bad]
-        ready = Gate(self._around, self._dead_letters, bad, attrgetter("place"), attrgetter("beyond"))
+        ready = self._gate(bad)
         refused: Sequence[BadRecord] = ()
         if commit.after != commit.before:
             try:

@@ -21,7 +21,7 @@ from services.executor.runtime.sink.buffered.loop import BufferedRun
 from services.executor.runtime.sink.dead_letters import InQueue, SinkDeadLetters
 from services.executor.runtime.sink.decode.decoders import decoder
 from services.executor.runtime.sink.engines import Engine
-from services.executor.runtime.sink.loop import SinkRun
+from services.executor.runtime.sink.loop import SinkRun, Started
 from services.executor.runtime.sink.positions import choose, from_stored, to_stored
 from services.executor.runtime.sink.queues import SinkQueues
 from services.executor.runtime.sink.read_again import messages
@@ -74,7 +74,7 @@ def begin(around: Surroundings, task: SinkTask, engine: Engine, context: TaskCon
         around, dead, context.max_record_bytes, origin, lambda name, offsets: messages(around.client, parse(name), offsets)
     )
     run = BufferedRun if isinstance(engine, BufferedEngine) else SinkRun
-    return run(around, engine, reader, batcher, letters, share=share, positions=positions, group=group)
+    return run(Started(around, engine, reader, batcher, letters, share, positions, group))
 
 
 def _positions(

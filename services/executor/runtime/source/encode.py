@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from rocketconnect_sdk.columns.compact import Column, Texts
+from rocketconnect_sdk.columns.compact import Column, Texts, picked
 from rocketconnect_sdk.converters import Converter
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.record import Offset, Rejected, SourceBatch
@@ -151,15 +151,15 @@ class Encoder:
         for topic, of_topic in by_topic(batch.topics, columns.count, encoded.failures, target.topic):
             if of_topic is not None and not of_topic:
                 continue
-            keys = None if columns.keys is None else _pick(columns.keys, of_topic)
+            keys = None if columns.keys is None else _chosen(columns.keys, of_topic)
             first = offsets[0 if of_topic is None else of_topic[0]]
             for queue, dealt in self._deal(topic, batch.partition, keys, first).items():
                 indexes = dealt if of_topic is None or dealt is None else [of_topic[i] for i in dealt]
                 indexes = of_topic if indexes is None else indexes
                 if indexes is not None and not indexes:
                     continue
-                picked = (_pick(offsets, indexes), _pick(columns.bodies, indexes), _pick(properties, indexes))
-                piece = Piece(encoded.batch, queue, key, incarnation, *picked)
+                own = (_chosen(offsets, indexes), _chosen(columns.bodies, indexes), _chosen(properties, indexes))
+                piece = Piece(encoded.batch, queue, key, incarnation, *own)
                 encoded.pieces += piece.split(target.batch_bytes, target.batch_records)
         encoded.pieces += self._letters(encoded, batch, columns.extras)
         encoded.batch.open_pieces = len(encoded.pieces)
@@ -294,7 +294,7 @@ def _convert_by_topic(
         if indexes is None:
             return _convert(converter, target.source, values, schema, failures)
         bad: dict[int, Failure] = {}
-        for index, body in zip(indexes, _convert(converter, target.source, _pick(values, indexes), schema, bad), strict=True):
+        for index, body in zip(indexes, _convert(converter, target.source, picked(values, indexes), schema, bad), strict=True):
             encoded[index] = body
         failures |= {indexes[number]: failure for number, failure in bad.items()}
     return encoded
@@ -394,5 +394,6 @@ def by_topic(
     return list(dealt.items())
 
 
-def _pick(column: Sequence[T], indexes: Sequence[int] | None) -> Sequence[T]:
-    return column if indexes is None else [column[index] for index in indexes]
+def _chosen(column: Sequence[T], indexes: Sequence[int] | None) -> Sequence[T]:
+    """The elements at these places; None: all."""
+    return column if indexes is None else picked(column, indexes)

@@ -103,9 +103,8 @@ class SourceRun:
         for queue, end in ends.items():
             self._add_queue(queue, end)
         self._committer = Committer(around.positions, COMMIT_SECONDS, around.control.wake, self._stored)
-        target = target_of(around, task, context, self._queues)
-        self._encoder = encoder(target, self._progress.incarnation, found)
-        self._read_batch: SourceBatch | None = None
+        self._encoder = encoder(target_of(around, task, context, self._queues), self._progress.incarnation, found)
+        self._read_batches: deque[SourceBatch] = deque()
         self._transformed: deque[SourceBatch] = deque()
         self._put_at = 0.0
         self._error: Exception | None = None
@@ -134,8 +133,7 @@ class SourceRun:
         except PermanentError as error:
             self._fail(error)
             return
-        now = time.monotonic()
-        read = False
+        now, read = time.monotonic(), False
         if not self._control.paused:
             read = self._may_read(now) and self._read(now)
         elif self._sender.idle:
@@ -166,7 +164,7 @@ class SourceRun:
     @property
     def _holding(self) -> bool:
         """Whether something that was read is not on its way yet."""
-        return self._read_batch is not None or bool(self._transformed)
+        return bool(self._read_batches or self._transformed)
 
     @property
     def _finished(self) -> bool:
@@ -183,7 +181,7 @@ class SourceRun:
         what = "converting what was read" if self._holding else "reading from the source"
         try:
             if not self._holding:
-                self._read_batch = self._reading.poll(now)
+                self._read_batches.extend(self._reading.poll(now))
                 what = "converting what was read"
             moved = self._send_on(now)
         except (SystemAway, RetriableError) as error:
@@ -199,15 +197,17 @@ class SourceRun:
         return moved
 
     def _send_on(self, now: float) -> bool:
-        """Of a batch that was read, what can be transformed and converted. The rest is held, and tried again (invariant 5)."""
-        if self._read_batch is not None:
-            # Invariant 1: without what was sent by another queue map.
-            batch = self._found.missing(self._read_batch, *self._named(self._read_batch.partition))
-            self._transformed.extend(of_source(self._around.chain, batch, self._around.config["topic"]))
-            self._metrics.duplicates_skipped += len(self._read_batch) - len(batch)
-            self._read_batch = None
-        moved = bool(self._transformed)
-        while self._transformed and self._error is None:
+        """Of what was read together, what can be transformed and converted. The rest is held, and tried again (invariant 5)."""
+        moved = self._holding
+        while self._holding and self._error is None:
+            if not self._transformed:
+                # One after the other: what is left of a batch with a map is not taken for a part of the next one.
+                read = self._read_batches[0]
+                # Invariant 1: without what was sent by another queue map.
+                batch = self._found.missing(read, *self._named(read.partition))
+                self._transformed.extend(of_source(self._around.chain, batch, self._around.config["topic"]))
+                self._metrics.duplicates_skipped += len(read) - len(batch)
+                self._read_batches.popleft()
             batch, is_open = self._transformed[0], self._progress.is_open(self._transformed[0].partition)
             if self._found.waits(batch, *self._named(batch.partition), is_open=is_open):
                 # What goes by the old queue map has to be confirmed first.

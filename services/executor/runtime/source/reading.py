@@ -65,30 +65,30 @@ class Reading:
         """Reads nothing before that."""
         self._again_at = until
 
-    def poll(self, now: float) -> SourceBatch | None:
-        """What there is: records, or a place that moves; None: neither.
+    def poll(self, now: float) -> list[SourceBatch]:
+        """What there is: batches with records, or with a place that moves; none: neither.
 
         Raises:
             SystemAway, RetriableError, PermanentError: see SourceTask.poll.
         """
-        batch = self._kept_alive.poll()
+        batches = [batch for batch in self._kept_alive.poll() if len(batch) or batch.end]
         self.measure()
-        if batch is not None and batch.resume is not None:
-            check_resume(batch, self._task)
-        if batch is not None and len(batch):
+        for batch in batches:
+            if batch.resume is not None:
+                check_resume(batch, self._task)
+        if records := sum(map(len, batches)):
+            size = sum(batch.size for batch in batches)
             self.quiet = False
-            self._limit.take(len(batch), batch.size)
-            self._meter.read(len(batch), batch.size)
-            return batch
-        if batch is None or not batch.end:
-            batch = None
-            if self._task.caught_up:
-                self._found.caught_up()
+            self._limit.take(records, size)
+            self._meter.read(records, size)
+            return batches
+        if not batches and self._task.caught_up:
+            self._found.caught_up()
         # Between records a position that moves costs no wait; a source that moves positions alone is as good as idle.
-        if batch is None or self.quiet:
+        if not batches or self.quiet:
             self._again_at = now + self._task.idle_seconds
         self.quiet = True
-        return batch
+        return batches
 
     def measure(self) -> None:
         """Tells how much is left to read, and that it is not known where it is not."""

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 
 from rocketconnect_sdk.errors import RetriableError, SystemAway
+from rocketconnect_sdk.polled import batches_of
 from rocketconnect_sdk.record import SourceBatch
 from rocketconnect_sdk.source import SourceTask
 from services.executor.runtime.task.reporter import Reporter
@@ -26,16 +27,16 @@ class KeptAlive:
         self._error: SystemAway | RetriableError | None = None
         self._due = clock() + task.keep_alive_seconds
 
-    def poll(self) -> SourceBatch | None:
-        """See SourceTask.poll; first it raises, once, why the source could not be kept alive."""
+    def poll(self) -> list[SourceBatch]:
+        """The batches of SourceTask.poll; first it raises, once, why the source could not be kept alive."""
         # After an error the source may hold nothing that could be kept alive, until a poll has opened it again.
         self._due = math.inf
         error, self._error = self._error, None
         if error is not None:
             raise error
-        batch = self._task.poll()
+        batches = batches_of(self._task.poll())
         self._due = self._clock() + self._task.keep_alive_seconds
-        return batch
+        return batches
 
     def keep(self) -> float:
         """Keeps the source alive if that is due; returns the seconds until it may be.

@@ -26,5 +26,8 @@ class Reporter(Protocol):
     def work(self, has_work: bool) -> None:
         """There is something to do, or there is not: with work and without progress a task is STALLED."""
 
+    def ask_for_plan(self) -> None:
+        """It asks for a new plan of its connector."""
+
     def log(self, level: str, message: str) -> None:
         """A line for people: level is INFO, WARNING or ERROR; without secrets."""

@@ -37,3 +37,13 @@ def test_what_is_no_text_is_told_in_a_form_that_can_be_sent() -> None:
     reporter.state(State.WAITING, f"{name} is not there")
     reporter.log("ERROR", name)
     assert b"udce9" in encode(Pulse([reporter.pulse()]))
+
+
+def test_a_request_for_a_new_plan_is_told_at_once_and_once() -> None:
+    changed = threading.Event()
+    reporter = TaskReporter(1, changed)
+    assert not reporter.pulse().asks_for_plan
+    reporter.ask_for_plan()
+    reporter.ask_for_plan()
+    assert changed.is_set()
+    assert [reporter.pulse().asks_for_plan for _ in range(2)] == [True, False]

@@ -71,6 +71,11 @@ class MonitorableSource(Source):
         Option("on.plan", "What to do when it plans.", default="", choices=("", *ORDERS)),
         Option("on.open", "What to do when a task is opened.", default="", choices=("", *ORDERS)),
         Option("once", "A file: the order of on.open is obeyed only while it is not there, and makes it.", default=""),
+        Option(
+            "shares",
+            "A file that begins with a number of tasks to plan; a task that sees another content asks for a plan.",
+            default="",
+        ),
         Option("records", "How many records each task gives.", Kind.INT, "0"),
         Option("on.deleted", "A file, which says with a line how often it was cleaned up.", default=""),
         Option("obstacle", "A file: as long as it is there, cleaning up fails, or hangs if it says so.", default=""),
@@ -96,6 +101,9 @@ class MonitorableSource(Source):
 
     def plan(self, config: Config, max_tasks: int, positions: Mapping[str, Position]) -> Plan:
         _obey(config["on.plan"])
+        if config["shares"]:
+            planned = int(Path(config["shares"]).read_text().split()[0])
+            return Plan([{"share": str(number)} for number in range(planned)])
         return Plan([{"share": str(number)} for number in range(max_tasks)], replan_after=3600)
 
     def deleted(self, config: Config, connector_uid: str) -> None:
@@ -120,19 +128,26 @@ class MonitorableSource(Source):
             if once:
                 Path(once).touch()
             _obey(config["on.open"])
-        return _Task(f"part-{task['share']}", config["records"])
+        shares = Path(config["shares"]) if config["shares"] else None
+        return _Task(f"part-{task['share']}", config["records"], shares, task["tasks"], context)
 
 
 class _Task(SourceTask):
-    def __init__(self, partition: str, records: int) -> None:
+    def __init__(self, partition: str, records: int, shares: Path | None, tasks: str, context: TaskContext) -> None:
         self._partition = partition
         self._records = records
+        self._shares = shares
+        self._seen = tasks
+        self._context = context
         self._next = 0
 
     def start(self, positions: Mapping[str, Position]) -> None:
         self._next = positions[self._partition].offset[0] if self._partition in positions else 0
 
     def poll(self) -> SourceBatch | None:
+        if self._shares is not None and (there := self._shares.read_text()) != self._seen:
+            self._seen = there
+            self._context.replan()
         count = min(100, self._records - self._next)
         if count <= 0:
             return None

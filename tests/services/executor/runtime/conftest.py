@@ -102,6 +102,7 @@ class RecordingReporter:
         self.states: list[tuple[State, str]] = []
         self.logs: list[tuple[str, str]] = []
         self.has_work = False
+        self.plans_asked = 0
         self._changed = threading.Condition()
 
     def state(self, state: State, trace: str = "") -> None:
@@ -116,6 +117,11 @@ class RecordingReporter:
 
     def work(self, has_work: bool) -> None:
         self.has_work = has_work
+
+    def ask_for_plan(self) -> None:
+        with self._changed:
+            self.plans_asked += 1
+            self._changed.notify_all()
 
     def log(self, level: str, message: str) -> None:
         self.logs.append((level, message))

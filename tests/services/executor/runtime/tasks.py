@@ -36,6 +36,9 @@ class PrintingReporter:
     def work(self, has_work: bool) -> None:
         pass
 
+    def ask_for_plan(self) -> None:
+        say(asks_for_plan=True)
+
     def log(self, level: str, message: str) -> None:
         say(log=level, message=message)
 

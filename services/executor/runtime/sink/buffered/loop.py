@@ -1,24 +1,15 @@
 """The loop of a buffered sink: what was put moves no position before the sink says that it is durable."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
-from rocketconnect_sdk.sink import BufferedSinkTask, QueuePosition, SinkCommit
-from rocketmq_remoting.model import MessageQueue
-from services.executor.runtime.errors.attempts import FENCED
-from services.executor.runtime.positions.client import Fenced
-from services.executor.runtime.sink.batcher import Batcher
+from rocketconnect_sdk.sink import BufferedSinkTask, SinkCommit
 from services.executor.runtime.sink.buffered.engine import NOTHING, BufferedEngine
 from services.executor.runtime.sink.buffered.undurable import Step, Undurable
-from services.executor.runtime.sink.dead_letters import SinkDeadLetters
 from services.executor.runtime.sink.decode.part import Part
-from services.executor.runtime.sink.engines import Engine
-from services.executor.runtime.sink.loop import SinkRun
+from services.executor.runtime.sink.loop import SinkRun, Started
 from services.executor.runtime.sink.positions import to_stored
-from services.executor.runtime.sink.queues import SinkQueues
-from services.executor.runtime.sink.reader import SinkReader
-from services.executor.runtime.surroundings import Surroundings
 
 _SECONDS = 1.0
 """How often it asks what is durable, and puts nothing where there is nothing."""
@@ -28,26 +19,16 @@ _FULL = "the sink has not made durable what it was given, and is given no more b
 class BufferedRun(SinkRun):
     """A SinkRun whose positions follow what is durable."""
 
-    def __init__(
-        self,
-        around: Surroundings,
-        engine: Engine,
-        reader: SinkReader,
-        batcher: Batcher,
-        dead_letters: SinkDeadLetters,
-        *,
-        share: SinkQueues,
-        positions: Mapping[MessageQueue, QueuePosition],
-        group: str,
-    ) -> None:
-        super().__init__(around, engine, reader, batcher, dead_letters, share=share, positions=positions, group=group)
+    def __init__(self, started: Started) -> None:
+        super().__init__(started)
+        engine = started.engine
         if not isinstance(engine, BufferedEngine):
             msg = f"{type(engine).__name__} is no engine of buffered sinks"
             raise TypeError(msg)
         engine.begin()
         self._buffered = engine
         self._task: BufferedSinkTask = engine.task
-        self._undurable = Undurable(self._positions, self._task.flush, around.config["buffer.bytes"])
+        self._undurable = Undurable(self._positions, self._task.flush, started.around.config["buffer.bytes"])
         self._durable = self._undurable.positions
         self._ask_at = self._nothing_at = 0.0
         self._in_vain = False
@@ -104,13 +85,9 @@ class BufferedRun(SinkRun):
 
         def with_lease() -> None:
             # Invariant 3: what it has may become visible at any of its calls.
-            if self._control.fenced:
-                raise Fenced(FENCED)
-            self._around.lease.begin_change()
-            try:
+            with self._gate() as ready:
+                ready(())
                 call()
-            finally:
-                self._around.lease.end_change()
 
         self._around.attempts.insist(what, with_lease, drain=self._limits.drain)
 

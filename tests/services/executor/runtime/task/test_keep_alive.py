@@ -65,7 +65,7 @@ def test_an_error_is_logged_once_and_is_that_of_the_next_poll(error: ConnectorEr
     assert reporter.logs == [("WARNING", f"keeping the source alive: {error}; it is tried again when it is read")]
     with pytest.raises(type(error)):
         source.poll()
-    assert source.poll() is None
+    assert source.poll() == []
     assert source.keep() == 10.0
 
 
