@@ -10,6 +10,7 @@ from math import isfinite
 from typing import Any
 from uuid import UUID
 
+from rocketconnect_sdk.columns.floats import float_of
 from rocketconnect_sdk.schema import DIGITS, WHOLE, Schema, Type, Unit
 
 _CLASSES: dict[Type, type] = {
@@ -71,7 +72,7 @@ def misfit_of_column(name: str, schema: Schema, value: object) -> str:
     shown = _KINDS.get(type(value), "the value") if is_hidden else f"`{_json(value)[:_LONGEST]}`"
     made = _taking(schema, value)
     said = f"the column `{name}` is {_in_words(schema, is_whole=is_whole)}, and {shown} is not"
-    if schema.type is Type.DECIMAL and isinstance(value, float) and not made:
+    if schema.type is Type.DECIMAL and isinstance(value, float) and isfinite(value) and not made:
         return f"{said}: of so many digits JSON's numbers may have lost some; write it as text"
     return f"{said}; make it `{made}`" if made else said
 
@@ -87,6 +88,8 @@ def _in_words(schema: Schema, *, is_whole: bool) -> str:
     if kind in WHOLE:
         least, most = WHOLE[kind]
         return f"a whole number from {least} to {most}" if is_whole else "a whole number"
+    if kind in (Type.FLOAT32, Type.FLOAT64) and is_whole:
+        return f"a floating point number of {32 if kind is Type.FLOAT32 else 64} bits"
     if kind is Type.DECIMAL:
         return f"a decimal of {schema.precision} digits, {schema.scale} of them behind the point"
     if kind is Type.TIME:
@@ -128,7 +131,10 @@ def _whole_taking(value: int, kinds: Iterable[Type]) -> str:
 
 
 def _decimal_taking(schema: Schema, value: float | Decimal) -> str:
-    _, digits, exponent = Decimal(str(value)).as_tuple()
+    number = Decimal(str(value))
+    if not number.is_finite():
+        return ""
+    _, digits, exponent = number.as_tuple()
     behind = max(schema.scale, -int(exponent))
     before = max(schema.precision - schema.scale, len(digits) + int(exponent))
     is_exact = not isinstance(value, float) or len(digits) <= _EXACT
@@ -161,7 +167,7 @@ def _fits(schema: Schema, value: Any) -> bool:  # noqa: PLR0911 - one for each k
         least, most = WHOLE[kind]
         return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
     if kind in (Type.FLOAT32, Type.FLOAT64):
-        return isinstance(value, int | float) and isfinite(value)
+        return _is_float(value, kind)
     if kind is Type.DECIMAL:
         return isinstance(value, Decimal) and value.is_finite() and _has_digits(schema, value)
     if kind is Type.DATE:
@@ -173,6 +179,16 @@ def _fits(schema: Schema, value: Any) -> bool:  # noqa: PLR0911 - one for each k
     if kind is Type.TIMESTAMP:
         return isinstance(value, datetime) and (value.tzinfo is not None) == schema.zone
     return isinstance(value, _CLASSES.get(kind, object))
+
+
+def _is_float(value: Any, kind: Type) -> bool:
+    if not isinstance(value, int):
+        return isinstance(value, float) and isfinite(value)
+    try:
+        float_of(value, kind)
+    except (ValueError, OverflowError):
+        return False
+    return True
 
 
 def _has_digits(schema: Schema, value: Decimal) -> bool:

@@ -16,6 +16,7 @@ from pyarrow import json
 
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.columns.arrow_types import to_arrow_type
+from rocketconnect_sdk.columns.floats import CERTAIN, float_of
 from rocketconnect_sdk.columns.misfit import misfit_of_column
 from rocketconnect_sdk.columns.text_columns import NotPlain, read_texts
 from rocketconnect_sdk.columns.texts import TEXTS, read_decimal, read_text
@@ -84,7 +85,7 @@ def _in_json(schema: Schema) -> pa.DataType:
 def read_objects(texts: Sequence[bytes], kind: pa.StructType) -> pa.StructArray | None:
     """Objects as Arrow reads them from JSON; None: not each text is plainly one with fields of these types, and no others.
 
-    To Arrow NaN and Infinity are numbers: see has_plain_numbers.
+    To Arrow NaN and Infinity are numbers, and large whole numbers are rounded: see has_plain_numbers.
     """
     lines = b"\n".join(texts)
     # A line each: a text that holds several objects, or none, would change their number.
@@ -111,11 +112,17 @@ def read_objects(texts: Sequence[bytes], kind: pa.StructType) -> pa.StructArray 
 
 
 def has_plain_numbers(column: pa.Array) -> bool:
-    """Whether all are finite and none is -0, which is the whole number 0 in JSON and a zero below zero to Arrow."""
+    """Whether each is as good as what JSON has.
+
+    All are finite; none is -0, which is the whole number 0 in JSON and a zero below zero to Arrow; none is so large that Arrow may
+    have made it of a whole number that is another one.
+    """
     if not pa.types.is_floating(column.type):
         return True
+    largest = CERTAIN[Type.FLOAT32 if column.type == pa.float32() else Type.FLOAT64]
     below = pc.and_(pc.equal(column, 0.0), pc.equal(pc.divide(1.0, column), -math.inf))
-    odd = pc.or_(pc.invert(pc.is_finite(column)), below)
+    # NaN is not less than anything.
+    odd = pc.or_(pc.invert(pc.less(pc.abs(column), pa.scalar(largest, column.type))), below)
     return pc.any(odd).as_py() is not True
 
 
@@ -166,7 +173,7 @@ def _numbers(values: Sequence[object], schema: Schema) -> Sequence[object]:
             msg = "a truth value is no number"
             raise TypeError(msg)
         # To JSON a number is one, with a point or without.
-        values = [float(value) if type(value) is int else value for value in values]
+        values = [float_of(value, schema.type) if type(value) is int else value for value in values]
         if schema.type is Type.FLOAT32:
             _check_range(values)
     elif schema.type in WHOLE and float in kinds:
@@ -182,8 +189,8 @@ def _check_range(values: Sequence[object]) -> None:
 
 def _whole(number: float) -> int:
     """12.0 is the whole number 12."""
-    if not number.is_integer():
-        msg = f"{number} is no whole number"
+    if not number.is_integer() or abs(number) >= CERTAIN[Type.FLOAT64]:
+        msg = f"{number} is no whole number, or not for certain the one that stood there"
         raise ValueError(msg)
     return int(number)
 

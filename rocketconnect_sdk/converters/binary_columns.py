@@ -5,13 +5,16 @@ part is null nothing is written. What is read is read from all messages side by 
 """
 
 from collections.abc import Sequence
-from functools import cache
+from copy import copy
+from functools import cache, cached_property
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rocketconnect_sdk.columns.text_columns import NotPlain
+from rocketconnect_sdk.converters.spans import Places, Spans
 
 Part = Any
 """A pa.BinaryArray, or a pa.BinaryScalar."""
@@ -101,12 +104,21 @@ class Messages:
         self._bytes = pa.Array.from_buffers(pa.uint8(), offsets[-1].as_py(), [None, self._data])
         self._at = pc.add(offsets[:-1], pa.scalar(start))
         self._ends = offsets[1:]
-        self._even = pa.arange(0, 2 * len(data), 2)
-        # 0, n, 1, n + 1, and so on.
-        self._in_turns = pc.add(
-            pc.shift_right(turns := pa.arange(0, 2 * len(data)), pa.scalar(1)),
-            pc.multiply(pc.bit_wise_and(turns, pa.scalar(1)), pa.scalar(len(data))),
-        )
+        self._whole = self
+
+    @cached_property
+    def _even(self) -> pa.Int64Array:
+        return pa.arange(0, 2 * len(self), 2)
+
+    @cached_property
+    def _in_turns(self) -> pa.Int64Array:
+        """0, n, 1, n + 1, and so on."""
+        turns = pa.arange(0, 2 * len(self))
+        return pc.add(pc.shift_right(turns, pa.scalar(1)), pc.multiply(pc.bit_wise_and(turns, pa.scalar(1)), pa.scalar(len(self))))
+
+    @cached_property
+    def _spans(self) -> Spans:
+        return Spans(np.array(self._bytes))
 
     def __len__(self) -> int:
         """How many."""
@@ -169,6 +181,27 @@ class Messages:
         pieces = pa.Array.from_buffers(pa.binary(), 2 * len(ends) - 1, [None, bounds.buffers()[1], self._data])
         self._at = ends
         return pieces.take(pc.if_else(sizes.is_valid(), self._even, None) if sizes.null_count else self._even)
+
+    @property
+    def spans(self) -> Spans:
+        """Where values end in their bytes."""
+        return self._whole._spans  # noqa: SLF001 - it is one of these
+
+    def places(self) -> tuple[Places, Places]:
+        """Where reading stands in each, and where each ends."""
+        return np.array(self._at), np.array(self._ends)
+
+    def go(self, at: Places) -> None:
+        """Reading goes on there."""
+        self._at = pa.array(at)
+
+    def parts(self, begins: Places, ends: Places) -> "Messages":
+        """Values in them, each as a message of its own."""
+        found = copy(self)
+        for derived in ("_even", "_in_turns", "_spans"):
+            found.__dict__.pop(derived, None)
+        found._at, found._ends = pa.array(begins), pa.array(ends)  # noqa: SLF001
+        return found
 
     def end(self) -> None:
         """Raises NotPlain where one of them is not read to its end."""

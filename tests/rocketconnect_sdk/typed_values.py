@@ -8,6 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from rocketconnect_sdk.columns.floats import CERTAIN
 from rocketconnect_sdk.schema import BYTES, STRING, Schema, Type, Unit, decimal, struct, timestamp
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -130,3 +131,14 @@ def flat_rows(draw: st.DrawFn) -> list[dict[str, Any]]:
     one, other = (draw(st.fixed_dictionaries({**of, "in": inner, "maybe": inner})) for _ in range(2))
     without = dict.fromkeys(name for name, leaf in _PLAIN if leaf.optional)
     return [one, other, {**one, **without, "maybe": None}, {**other, "in": {**other["in"], "deep": None}}] * 5
+
+
+def is_plain_json(row: object) -> bool:
+    """Whether JSON of a value is read as a column: without a zero below zero, and what may have been a large whole number."""
+    return "-0.0" not in repr(row) and not _has_large(row)
+
+
+def _has_large(value: object) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_large, value.values()))
+    return isinstance(value, float) and abs(value) >= CERTAIN[Type.FLOAT32]

@@ -102,9 +102,9 @@ class AvroForm(Form):
         layout = self._codec.layout
         if layout is None or len(data) < MANY:
             return super().decode_many(data, start)
-        from rocketconnect_sdk.converters.avro.rows import is_read, rows_of
+        from rocketconnect_sdk.converters.avro.rows import rows_of
 
-        rows = rows_of(data, start, self.schema, layout) if is_read(layout) else None
+        rows = rows_of(data, start, self.schema, layout)
         return super().decode_many(data, start) if rows is None else Column(rows)
 
 

@@ -2,21 +2,19 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rocketconnect_sdk.columns.arrow_types import to_arrow_type
 from rocketconnect_sdk.columns.text_columns import NotPlain
 from rocketconnect_sdk.converters.avro.codec import Layout
+from rocketconnect_sdk.converters.avro.items import behind_last, counts_of, items_of
 from rocketconnect_sdk.converters.binary_columns import Messages, There, unzigzag
 from rocketconnect_sdk.converters.column_values import of_bytes, of_counts, of_texts
+from rocketconnect_sdk.converters.listed_columns import entry_of, listed
 from rocketconnect_sdk.errors import RecordError
-from rocketconnect_sdk.schema import Schema
-
-
-def is_read(layout: Layout) -> bool:
-    """Whether `rows_of` reads values of this layout: those without arrays and maps, of which each row would have another number."""
-    return layout.kind != "array" and all(map(is_read, layout.parts))
+from rocketconnect_sdk.schema import Schema, Type
 
 
 def rows_of(data: Sequence[bytes], start: int, schema: Schema, layout: Layout) -> pa.Array | None:
@@ -60,6 +58,24 @@ def _record(messages: Messages, schema: Schema, layout: Layout, there: There) ->
     return pa.StructArray.from_arrays(columns, fields=list(to_arrow_type(schema)), mask=mask)
 
 
+def _array(messages: Messages, schema: Schema, layout: Layout, there: There) -> pa.Array:
+    """Arrays and maps of one block, as every usual writer writes them, with its size or without."""
+    (layout_of_item,) = layout.parts
+    item = entry_of(schema) if schema.items is None or schema.type is Type.MAP else schema.items
+    at, ends = messages.places()
+    given = np.full(len(at), True) if there is None else np.array(there)
+    counts = np.zeros(len(at), np.int64)
+    counts[given], at[given] = counts_of(messages.spans, at[given], ends[given])
+    begins, behind, at = items_of(messages.spans, layout_of_item, at, ends, counts)
+    found = pa.nulls(0, to_arrow_type(item))
+    if len(begins):
+        items = messages.parts(begins, behind)
+        found = _read(items, item, layout_of_item, None)
+        items.end()
+    messages.go(behind_last(messages.spans, at, ends, counts))
+    return listed(found, counts, to_arrow_type(schema), there)
+
+
 def _boolean(messages: Messages, _: Schema, __: Layout, there: There) -> pa.BooleanArray:
     found = messages.byte(there)
     if (pc.max(found).as_py() or 0) > 1:
@@ -99,6 +115,7 @@ def _long(messages: Messages, there: There) -> pa.Int64Array:
 
 _READ: Mapping[str, Callable[[Messages, Schema, Layout, There], pa.Array]] = {
     "record": _record,
+    "array": _array,
     "boolean": _boolean,
     "int": _number,
     "long": _number,

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from rocketconnect_sdk.converters.json.types import form_of, schema_of
-from rocketconnect_sdk.converters.json.unions import is_union, union_of
+from rocketconnect_sdk.converters.json.unions import VALUES, check_values, is_union, union_of
 from rocketconnect_sdk.converters.json.values import Values
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import STRING, Field, Schema, Type
@@ -49,6 +49,11 @@ _KINDS: Mapping[str, tuple[Type, str]] = {
 _PLAIN = dict(_KINDS.values())
 _OF_UNION = ("type", "title", "description", "default", _INDEX)
 """What is said of a value of one of several types, and not of each of them."""
+_SAY_TYPE = ("type", "$ref", "oneOf", "anyOf", "allOf", "properties", "items", "enum", "const")
+_NULLS = ({"type": "null"}, {"const": None}, {"enum": [None]})
+_TOLD = (Type.BOOLEAN, Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT32, Type.FLOAT64, Type.STRING)
+"""The types of which a schema can say which values there are, of one of several types."""
+_KIND_OF = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
 _MALFORMED = (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError, msgspec.MsgspecError)
 
 
@@ -118,6 +123,8 @@ def _required_form(schema: Schema, depth: int) -> dict[str, Any]:
         name, version = _OWN_NAME, _OWN_VERSION
     said = {name: schema.name or None, version: schema.version, "description": schema.doc or None, _PARAMETERS: parameters or None}
     form |= {key: value for key, value in said.items() if value is not None}
+    if named is None and VALUES in parameters:
+        form |= msgspec.json.decode(parameters[VALUES])
     if schema.default is not None:
         form["default"] = msgspec.json.decode(_values(schema).encode(schema.default))
     return form
@@ -139,6 +146,7 @@ class _Reader:
         self._others = others
         self._count = 0
         self._within: list[Any] = []
+        self._unions = 0
 
     def schema(self, form: Any, document: Any, depth: int) -> Schema:
         """The schema that a form stands for.
@@ -154,29 +162,31 @@ class _Reader:
             raise RecordError(msg)
         if "$ref" in form:
             return self._of_reference(str(form["$ref"]), document, depth)
-        word = next((word for word in ("oneOf", "anyOf", "allOf") if word in form), None)
+        if "allOf" in form:
+            return self._all_of(form, document, depth)
+        word = next((word for word in ("oneOf", "anyOf") if word in form and not _only_limits(form, form[word])), None)
         if word is not None:
-            return self._one_of(form, form[word], document, depth, is_union=word != "allOf")
-        kinds = form.get("type", "string" if all(isinstance(one, str) for one in form.get("enum", [0])) else None)
+            return self._one_of(form, form[word], document, depth)
+        kinds = form.get("type", _kinds_meant(form))
         if not isinstance(kinds, list):
             return self._described(form, kinds, document, depth)
         others = set(kinds) - {"null"}
         if len(others) != 1:
             alone = {key: value for key, value in form.items() if key not in _OF_UNION}
             branches = [{"type": "null"} if kind == "null" else {**alone, "type": kind} for kind in kinds]
-            return self._one_of(form, branches, document, depth, is_union=True)
+            return self._one_of(form, branches, document, depth)
         return replace(self._described(form, others.pop(), document, depth), optional="null" in kinds)
 
-    def _one_of(self, form: Mapping[str, Any], branches: list[Any], document: Any, depth: int, *, is_union: bool) -> Schema:
-        others = [branch for branch in branches if branch != {"type": "null"}]
+    def _one_of(self, form: Mapping[str, Any], branches: list[Any], document: Any, depth: int) -> Schema:
+        others = [branch for branch in branches if branch not in _NULLS]
         if not others:
-            msg = "a value of none of the types (oneOf, anyOf, allOf, type) but null has no type here"
+            msg = "a value of none of the types (oneOf, anyOf, type) but null has no type here"
             raise RecordError(msg)
         if len(others) > 1:
-            if not is_union:
-                msg = "a value of several types at once (allOf) has no type here: write one object with all of the properties"
-                raise RecordError(msg)
+            # What tells the types apart is to be known.
+            self._unions += 1
             types = [self.schema(branch, document, depth + 1) for branch in others]
+            self._unions -= 1
             optional = len(others) < len(branches) or any(found.optional for found in types)
             return replace(union_of(types, optional=optional), doc=str(form.get("description", "")))
         found = self.schema(others[0], document, depth + 1)
@@ -184,6 +194,22 @@ class _Reader:
             found, optional=found.optional or len(others) < len(branches), doc=found.doc or str(form.get("description", ""))
         )
         return found if found.default is not None else _with_default(found, form.get("default"))
+
+    def _all_of(self, form: Mapping[str, Any], document: Any, depth: int) -> Schema:
+        own = {key: value for key, value in form.items() if key not in ("allOf", *_OF_UNION)}
+        # The others only limit what the values may be.
+        branches = [branch for branch in (*form["allOf"], own) if any(word in branch for word in _SAY_TYPE)]
+        found = [self.schema(branch, document, depth + 1) for branch in branches]
+        if len(found) != 1 and (not found or any(one.type is not Type.STRUCT or is_union(one) for one in found)):
+            fix = "write one type with all that they say"
+            msg = (
+                f"a value of several types at once (allOf), of which not each is an object with properties, has no type here: {fix}"
+            )
+            raise RecordError(msg)
+        schema = found[0] if len(found) == 1 else _merged(found)
+        name, doc = str(form.get(_TITLE) or schema.name), str(form.get("description") or schema.doc)
+        schema = replace(schema, name=name, doc=doc)
+        return schema if schema.default is not None else _with_default(schema, form.get("default"))
 
     def _of_reference(self, reference: str, document: Any, depth: int) -> Schema:
         form, its_document = self._referred(reference, document)
@@ -216,6 +242,11 @@ class _Reader:
         # Whole numbers without a sign are named by a parameter alone, so that their title is their own.
         known = "" if own.get("rocketconnect.type") in ("uint8", "uint16", "uint32") else title.replace(_KAFKA, _ROCKETMQ)
         named = schema_of(word, known, own) if word else None
+        told = {key: form[key] for key in ("const", "enum", "pattern") if key in form}
+        if told and self._unions and named is None and found.type in _TOLD:
+            parameters.setdefault(VALUES, msgspec.json.encode(told).decode())
+        if VALUES in parameters:
+            check_values(parameters[VALUES])
         if named is not None:
             found, parameters = named[0], {**named[1], **{key: value for key, value in parameters.items() if key not in own}}
             if title and (has_name := form_of(found)) is not None and has_name.name:
@@ -265,6 +296,50 @@ class _Reader:
         except RecordError as error:
             msg = f"{name[:60]}: {error}"
             raise RecordError(msg[:500]) from None
+
+
+def _only_limits(form: Mapping[str, Any], branches: Sequence[Any]) -> bool:
+    """Whether the type is said beside the branches of a oneOf or anyOf, and not in these: `"anyOf": [{"required": ["a"]}]`."""
+    is_said = "type" in form or "properties" in form
+    return is_said and bool(branches) and not any(word in branch for branch in branches for word in _SAY_TYPE)
+
+
+def _kinds_meant(form: Mapping[str, Any]) -> list[str] | str | None:
+    """The types of a form that does not say them."""
+    if "properties" in form:
+        return "object"
+    values = form.get("enum", [form["const"]] if "const" in form else [])
+    kinds = list(dict.fromkeys(_KIND_OF.get(type(value), "") for value in values))
+    if "" in kinds or not kinds:
+        return None
+    return [kind for kind in kinds if kind != "integer" or "number" not in kinds]
+
+
+def _merged(objects: Sequence[Schema]) -> Schema:
+    """The object that is all of them."""
+    fields: dict[str, Schema] = {}
+    for found in objects:
+        for field in found.fields:
+            fields[field.name] = _both(field.name, fields[field.name], field.schema) if field.name in fields else field.schema
+    names = [found.name for found in objects if found.name]
+    optional = all(found.optional for found in objects)
+    name = names[0] if len(names) == 1 else ""
+    return Schema(Type.STRUCT, optional=optional, name=name, fields=tuple(Field(name, schema) for name, schema in fields.items()))
+
+
+def _both(name: str, one: Schema, other: Schema) -> Schema:
+    """What a field is that is described twice."""
+    told = [values for schema in (one, other) if (values := dict(schema.parameters).get(VALUES)) is not None]
+    plain, same = (
+        replace(schema, optional=False, doc="", parameters=tuple(pair for pair in schema.parameters if pair[0] != VALUES))
+        for schema in (one, other)
+    )
+    if plain != same:
+        msg = f"{name[:60]} is described twice (allOf), not as the same type: describe it in one of the objects"
+        raise RecordError(msg)
+    values = told[0] if len(set(told)) == 1 else f'{{"allOf":[{",".join(told)}]}}'
+    parameters = (*plain.parameters, *(((VALUES, values),) if told else ()))
+    return replace(plain, optional=one.optional and other.optional, doc=one.doc or other.doc, parameters=parameters)
 
 
 def _with_default(schema: Schema, default: object) -> Schema:

@@ -6,8 +6,9 @@ In JSON stands the value alone. Which type is meant is found by trying all of th
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import jsonschema_rs
 import msgspec
 
 from rocketconnect_sdk.converters.json.names import check_twice
@@ -17,6 +18,9 @@ from rocketconnect_sdk.schema import WHOLE, Field, Schema, Type
 
 UNION = "io.confluent.connect.json.OneOf"
 """The name of the struct; those of its fields are made of it."""
+
+VALUES = "rocketconnect.json.values"
+"""The parameter that says, as JSON Schema, which values of its type a part has: const, enum, pattern."""
 
 _OBJECT, _LIST = msgspec.json.Decoder(dict[str, msgspec.Raw]), msgspec.json.Decoder(list[msgspec.Raw])
 _T = TypeVar("_T")
@@ -146,7 +150,36 @@ def _taken(schema: Schema, text: bytes) -> bytes | None:
         found = _values(schema).decode(changed)
     except RecordError:
         return None
-    return None if found is None else changed
+    return None if found is None or not _is_said(schema, found) else changed
+
+
+def check_values(text: str) -> None:
+    """Raises RecordError: it is none of what VALUES says."""
+    try:
+        _validator(text)
+    except (jsonschema_rs.ValidationError, msgspec.MsgspecError, ValueError) as error:
+        msg = f"{text[:100]} does not say which values there are: {str(error)[:300]}"
+        raise RecordError(msg) from None
+
+
+def _is_said(schema: Schema, value: Any) -> bool:
+    """Whether each part of a value is one of those that its schema says."""
+    if value is None:
+        return True
+    text = next((said for name, said in schema.parameters if name == VALUES), None)
+    if text is not None:
+        return bool(_validator(text).is_valid(value))
+    if schema.type is Type.STRUCT:
+        return all(_is_said(field.schema, value[field.name]) for field in schema.fields)
+    if schema.items is not None:
+        items, of_item = value.values() if isinstance(value, Mapping) else value, schema.items
+        return all(_is_said(of_item, item) for item in items)
+    return True
+
+
+@lru_cache(maxsize=256)
+def _validator(text: str) -> Any:
+    return jsonschema_rs.validator_for(msgspec.json.decode(text))
 
 
 @lru_cache(maxsize=256)

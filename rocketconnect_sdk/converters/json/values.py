@@ -9,10 +9,11 @@ from typing import Annotated, Any, Literal, TypedDict
 import msgspec
 
 from rocketconnect_sdk.columns.compact import Column
+from rocketconnect_sdk.columns.floats import CERTAIN, float_of
 from rocketconnect_sdk.converters.json.names import check_names, check_twice, has_surplus, many_have_surplus
 from rocketconnect_sdk.converters.json.types import checked_uint64, decimal_number, differs, is_text, physical, read, written
 from rocketconnect_sdk.errors import RecordError
-from rocketconnect_sdk.schema import Schema, Type
+from rocketconnect_sdk.schema import Field, Schema, Type
 
 _MANY = 16
 """Fewer are decoded one by one: a column costs something by itself."""
@@ -38,7 +39,9 @@ _PLAIN: Mapping[Type, Any] = {
 _DECIMALS = (Type.DECIMAL, Type.UINT64)
 _ROUNDED = Struct("f")
 _RAW = dict.fromkeys(_DECIMALS, msgspec.Raw)
-_LENIENT = {**_RAW, **{kind: _PLAIN[kind] | _NO_NUMBERS for kind in _FLOATS}}
+_LENIENT = {**_RAW, **{kind: int | _PLAIN[kind] | _NO_NUMBERS for kind in _FLOATS}}
+_CERTAIN = {kind: Annotated[float, msgspec.Meta(gt=-limit, lt=limit)] for kind, limit in CERTAIN.items()}
+"""Those that may have been made of a whole number that is another one are not among them."""
 _NESTED = (Type.STRUCT, Type.ARRAY, Type.MAP)
 _BAD = (msgspec.MsgspecError, ValueError, TypeError, OverflowError, ArithmeticError, RecursionError)
 """What msgspec and the conversions below raise for values and bytes that do not fit. UnicodeError is a ValueError."""
@@ -68,8 +71,10 @@ class Values:
         # A decimal that is read is text or a number: looked at when it is made a Decimal.
         kinds = {kind: (Decimal if kind is Type.DECIMAL else int) if kind in self.numbers else bytes for kind in _DECIMALS}
         self._written = Any if schema is None else _Types(kinds, _exact_struct).of(schema)
+        has_certain = schema is not None and self._floats and not self._walks
+        self._certain = _Types({**kinds, **_CERTAIN}, _exact_struct).of(schema) if schema and has_certain else self._written
         self._many: Any = list.__class_getitem__(self._written)
-        read = Any if schema is None else _Types(_RAW, _typed_dict).of(schema)
+        read = Any if schema is None else _Types({**_RAW, **_CERTAIN}, _typed_dict).of(schema)
         self._decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(read)
         self._names = None if schema is None else _names(schema)
         self._exact: msgspec.json.Decoder[Any] | None = None
@@ -81,11 +86,7 @@ class Values:
             RecordError: it does not fit the schema, or JSON has no form for it.
         """
         try:
-            if self._schema is not None:
-                shown = _to_json(self._schema, value, self.numbers) if self._walks else value
-                data = self._encoder.encode(msgspec.convert(shown, self._written))
-            else:
-                data = self._encoder.encode(value)
+            data = self._encoder.encode(value if self._schema is None else self._fitting(self._schema, value))
         except _BAD as error:
             msg = f"the value cannot be written as JSON: {_shown(error)}"
             raise RecordError(msg) from None
@@ -151,8 +152,18 @@ class Values:
                 pass
         return list(map(self.decode, texts))
 
+    def _fitting(self, schema: Schema, value: object) -> object:
+        """A value as it is written. Raises what is in _BAD: it does not fit the schema."""
+        if not self._walks:
+            try:
+                return msgspec.convert(value, self._certain)
+            except msgspec.ValidationError:
+                if not self._floats:
+                    raise
+        return msgspec.convert(_to_json(schema, value, self.numbers), self._written)
+
     def _without_missing(self, text: bytes, schema: Schema) -> object:
-        """A field that may be null may also be missing, and a number may be none."""
+        """A field that may be null may also be missing, and a number may be large, or none."""
         value = _as_dicts(schema, self._exactly(schema).decode(text))
         check_names(text, msgspec.json.decode(text))
         return value
@@ -194,17 +205,17 @@ class _Types:
     """The Python types whose JSON forms the values of schemas have.
 
     Args:
-        decimals: The types of those that are decimals.
+        others: The types of those that have others here than _PLAIN has.
         struct: Makes the type of a struct.
     """
 
-    def __init__(self, decimals: Mapping[Type, Any], struct: Callable[[Schema, "_Types"], Any]) -> None:
-        self._decimals = decimals
+    def __init__(self, others: Mapping[Type, Any], struct: Callable[[Schema, "_Types"], Any]) -> None:
+        self._others = others
         self._struct = struct
 
     def of(self, schema: Schema) -> Any:
-        if schema.type in self._decimals:
-            kind = self._decimals[schema.type]
+        if schema.type in self._others:
+            kind = self._others[schema.type]
         elif schema.type is Type.STRUCT:
             kind = self._struct(schema, self)
         elif schema.type is Type.ARRAY and schema.items is not None:
@@ -250,14 +261,26 @@ def _as_dicts(schema: Schema, value: Any) -> Any:
     if value is None:
         return None
     if schema.type is Type.STRUCT:
-        return {field.name: _as_dicts(field.schema, getattr(value, f"f{i}")) for i, field in enumerate(schema.fields)}
+        return {field.name: _as_field(field, getattr(value, f"f{i}")) for i, field in enumerate(schema.fields)}
     if schema.items is not None and isinstance(value, list) and schema.type is Type.ARRAY:
         return [_as_dicts(schema.items, item) for item in value]
     if schema.items is not None and isinstance(value, dict):
         return {key: _as_dicts(schema.items, item) for key, item in value.items()}
     if schema.items is not None and schema.keys is not None and isinstance(value, list):
         return [(_as_dicts(schema.keys, key), _as_dicts(schema.items, item)) for key, item in value]
-    return float(value) if schema.type in _FLOATS else value
+    return _as_float(schema.type, value) if schema.type in _FLOATS else value
+
+
+def _as_float(kind: Type, value: int | float | str) -> float:
+    return float_of(value, kind) if isinstance(value, int) else float(value)
+
+
+def _as_field(field: Field, value: Any) -> Any:
+    try:
+        return _as_dicts(field.schema, value)
+    except (ValueError, OverflowError) as error:
+        msg = f"{field.name}: {error}"
+        raise ValueError(msg) from None
 
 
 def _to_json(schema: Schema, value: Any, numbers: Collection[Type]) -> Any:
@@ -275,7 +298,7 @@ def _to_json(schema: Schema, value: Any, numbers: Collection[Type]) -> Any:
     if schema.type is Type.MAP and schema.keys and schema.items and isinstance(value, Mapping):
         pairs = [(_to_json(schema.keys, key, numbers), _to_json(schema.items, item, numbers)) for key, item in value.items()]
         return dict(pairs) if is_text(schema.keys) else pairs
-    return value
+    return float_of(value, schema.type) if schema.type in _FLOATS and type(value) is int else value
 
 
 def _number(schema: Schema, value: Any) -> Any:
@@ -286,9 +309,7 @@ def _number(schema: Schema, value: Any) -> Any:
 
 def _from_json(schema: Schema, value: Any) -> Any:
     if value is None:
-        value = schema.default
-    if value is None:
-        return None
+        return schema.default
     if differs(schema):
         return read(schema, value)
     if schema.type is Type.STRUCT:

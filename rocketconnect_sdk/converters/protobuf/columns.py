@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -9,7 +10,8 @@ from rocketconnect_sdk.columns.arrow_types import to_arrow_type
 from rocketconnect_sdk.columns.text_columns import NotPlain
 from rocketconnect_sdk.converters.binary_columns import Part, joined, little_endian, sized, varints, zigzag
 from rocketconnect_sdk.converters.column_values import digits_in, to_bytes
-from rocketconnect_sdk.converters.protobuf.layout import NANOS, Field, Message, Shape, Wire
+from rocketconnect_sdk.converters.protobuf.files import sorts_maps_so
+from rocketconnect_sdk.converters.protobuf.layout import NANOS, Field, Message, Several, Shape, Wire
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import Schema, Type
 
@@ -57,16 +59,73 @@ def _parts(column: pa.Array, field: Field, missing: int) -> list[Part]:
     """The parts of a field."""
     if column.null_count > missing and not field.schema.optional:
         raise NotPlain
-    if field.message is not None:
+    tag = pa.scalar(field.tag, pa.binary())
+    if field.several is not None and field.item is not None:
+        body = _several(column, field.several, field.item)
+        if field.several is not Several.PACKED:
+            return [body]
+        column = pc.if_else(pc.equal(pc.binary_length(body), 0), None, body)
+        parts = sized(column)
+    elif field.message is not None:
         body = _body(column, field.message, missing)
+        if field.always and (not column.null_count or field.message.shape is Shape.FIELD):
+            return [tag, *sized(body)]
         parts = sized(pc.if_else(column.is_valid(), body, None) if column.null_count else body)
     else:
         column = _written(column, field)
-        if not field.present:
+        if not field.present and not field.always:
             column = pc.if_else(_is_nothing(column), None, column)
         parts = _BYTES[field.wire](column)
-    tag = pa.scalar(field.tag, pa.binary())
+    if field.always and column.null_count:
+        raise NotPlain
     return [pc.if_else(column.is_valid(), tag, None) if column.null_count else tag, *parts]
+
+
+def _several(column: pa.ListArray | pa.MapArray, several: Several, item: Field) -> pa.BinaryArray:
+    """The items of each array, or the entries of each map: nothing of those that are null."""
+    offsets = column.offsets
+    first, last = offsets[0].as_py(), offsets[-1].as_py()
+    starts = pc.subtract(offsets, first)
+    if pa.types.is_map(column.type):
+        keys, values = column.keys[first:last], column.items[first:last]
+        if several is Several.SORTED:
+            order = _by_keys(keys, starts)
+            keys, values = keys.take(order), values.take(order)
+        items: pa.Array = pa.StructArray.from_arrays([keys, values], ["key", "value"])
+    else:
+        items = column.values[first:last]
+    parts = _BYTES[item.wire](_whole(items, item)) if several is Several.PACKED else _parts(items, item, 0)
+    found = pc.binary_join(pa.ListArray.from_arrays(starts, joined(parts, last - first)), b"")
+    return pc.if_else(column.is_valid(), found, b"") if column.null_count else found
+
+
+def _by_keys(keys: pa.Array, starts: pa.Int32Array) -> pa.UInt64Array:
+    """The order of the entries of maps in which Protobuf's library writes them. Raises NotPlain: a map has a key twice."""
+    if not sorts_maps_so() or keys.null_count:
+        raise NotPlain
+    is_text = pa.types.is_string(keys.type)
+    if is_text:
+        # The longer one first, where one begins with the other.
+        keys = pc.binary_join_element_wise(keys.cast(pa.binary()), pa.scalar(b"\xff", pa.binary()), pa.scalar(b"", pa.binary()))
+    if pa.types.is_signed_integer(keys.type):
+        # To the library a negative number is a large one.
+        keys = keys.cast(pa.int64()).view(pa.uint64())
+    maps = pa.array(np.repeat(np.arange(len(starts) - 1), np.diff(starts)))
+    order = pc.sort_indices(
+        pa.table({"map": maps, "key": keys}), [("map", "ascending"), ("key", "ascending" if is_text else "descending")]
+    )
+    maps, keys = maps.take(order), keys.take(order)
+    same = pc.and_(pc.equal(maps[1:], maps[:-1]), pc.equal(keys[1:], keys[:-1]))
+    if pc.any(same).as_py():
+        raise NotPlain
+    return order
+
+
+def _whole(items: pa.Array, item: Field) -> pa.Array:
+    """What is written of each item. Raises NotPlain: one is null."""
+    if items.null_count:
+        raise NotPlain
+    return _written(items, item)
 
 
 def _written(column: pa.Array, field: Field) -> pa.Array:

@@ -17,10 +17,21 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescript
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError, EncodeError, Message
 from google.protobuf.message_factory import GetMessageClass
+from google.protobuf.struct_pb2 import Struct, Value
 
 from rocketconnect_sdk.errors import PermanentError, RecordError, SystemAway
 
-__all__ = ["FAILED", "Descriptor", "FieldDescriptor", "FileDescriptor", "Message", "compiled", "message_class", "said"]
+__all__ = [
+    "FAILED",
+    "Descriptor",
+    "FieldDescriptor",
+    "FileDescriptor",
+    "Message",
+    "compiled",
+    "message_class",
+    "said",
+    "sorts_maps_so",
+]
 
 FAILED = (DecodeError, EncodeError)
 """What is raised for bytes that are no message, and for a message that lacks what it must have."""
@@ -199,3 +210,10 @@ def _options() -> type[Message]:
     pool = DescriptorPool()
     pool.AddSerializedFile(file.SerializeToString())
     return GetMessageClass(pool.FindMessageTypeByName("rocketconnect.Options"))
+
+
+@cache
+def sorts_maps_so() -> bool:
+    """Whether the library that is installed writes the entries of a map in the order that columns.py knows: others may not."""
+    written = Struct(fields={key: Value() for key in ("a", "b", "ab")}).SerializeToString(deterministic=True)
+    return written == b"\n\x06\n\x02ab\x12\x00\n\x05\n\x01a\x12\x00\n\x05\n\x01b\x12\x00"

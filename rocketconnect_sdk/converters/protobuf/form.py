@@ -10,7 +10,7 @@ from rocketconnect_sdk.converters.json.values import Values
 from rocketconnect_sdk.converters.protobuf import fields, files, names, values
 from rocketconnect_sdk.converters.protobuf.fields import Element, Slot
 from rocketconnect_sdk.converters.protobuf.files import Descriptor, FieldDescriptor, FileDescriptor
-from rocketconnect_sdk.converters.protobuf.layout import VALUES, layout_of, varint
+from rocketconnect_sdk.converters.protobuf.layout import VALUES, has_several, is_entry, layout_of, varint
 from rocketconnect_sdk.converters.protobuf.wire import check_all_read, wire_message
 from rocketconnect_sdk.converters.registered import MANY, Form
 from rocketconnect_sdk.errors import RecordError
@@ -75,6 +75,7 @@ class ProtobufForm(Form):
         self._class: Callable[[], Any] = files.message_class(descriptor)
         self._head = head(indexes)
         self._layout = layout_of(descriptor, self.schema)
+        self._has_several = has_several(self._layout)
         self._wire = wire_message(descriptor)
 
     def encode(self, value: object) -> bytes:
@@ -91,7 +92,7 @@ class ProtobufForm(Form):
 
     def encode_many(self, values: Sequence[object]) -> list[bytes]:
         """See Form."""
-        if self._layout is None or not isinstance(values, Column):
+        if not isinstance(values, Column):
             return super().encode_many(values)
         from rocketconnect_sdk.converters.protobuf.columns import messages_of
 
@@ -119,7 +120,7 @@ class ProtobufForm(Form):
 
     def decode_many(self, data: Sequence[bytes], start: int) -> Sequence[object]:
         """See Form."""
-        if self._layout is None or len(data) < MANY:
+        if self._has_several or len(data) < MANY:
             return super().decode_many(data, start)
         from rocketconnect_sdk.converters.protobuf.rows import rows_of
 
@@ -139,18 +140,23 @@ class _Reader:
     def __init__(self, unit: Unit) -> None:
         self._unit = unit
         self._within: list[str] = []
+        self._way: list[str] = []
         self._count = 0
 
     def message(self, descriptor: Descriptor) -> _Message:
         """What a message stands for."""
         full = descriptor.full_name
         if full in self._within:
-            way = " > ".join([*self._within[self._within.index(full) :], full])[:300]
-            fix = "put what can be of any depth into a field of text or bytes, as JSON or as a message of its own"
-            msg = f"{full} is made of itself: recursive schemas have no type here ({way}); {fix}"
+            way = " > ".join([*self._way[self._within.index(full) :], full])
+            fix = "make this field one of string or bytes, with what can be of any depth in it as JSON or as a message of its own"
+            msg = f"{full} is made of itself: recursive schemas have no type here ({way[-300:]}); {fix}"
             raise RecordError(msg)
         self._within.append(full)
-        slots = [self._slot(field) for field in descriptor.fields]
+        slots = []
+        for field in descriptor.fields:
+            self._way.append(f"{full}.{field.name}")
+            slots.append(self._slot(field))
+            self._way.pop()
         self._within.pop()
         doc, params = files.said(descriptor)
         if params.get(names.WRAPPER) == "true" and len(slots) == 1:
@@ -180,7 +186,7 @@ class _Reader:
         if not field.is_repeated:
             return self._single(field, name, doc, params, required=required)
         message = field.message_type
-        if message is not None and _is_entry(message):
+        if message is not None and is_entry(message):
             schema, (put, take) = self._map(field.name, message)
         else:
             items, element = self._element(field, params)
@@ -260,11 +266,6 @@ def found_at(file: FileDescriptor, indexes: Sequence[int]) -> Descriptor:
         msg = "its schema has no message"
         raise RecordError(msg)
     return found
-
-
-def _is_entry(message: Descriptor) -> bool:
-    named = message.name.endswith(names.ENTRY) and [field.name for field in message.fields] == [names.KEY, names.VALUE]
-    return bool(message.GetOptions().map_entry) or (named and not any(field.is_repeated for field in message.fields))
 
 
 def _wraps(field: FieldDescriptor) -> bool:

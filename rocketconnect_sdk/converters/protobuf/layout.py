@@ -1,12 +1,12 @@
 """How the values of a schema stand in Protobuf's messages: for whoever writes and reads many at once."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from rocketconnect_sdk.converters.protobuf import files, names
 from rocketconnect_sdk.converters.protobuf.files import Descriptor, FieldDescriptor
-from rocketconnect_sdk.schema import Schema, Type
+from rocketconnect_sdk.schema import Schema, Type, struct
 
 
 def varint(number: int) -> bytes:
@@ -68,6 +68,14 @@ class Shape(Enum):
     VALUE = "one of VALUES"
 
 
+class Several(Enum):
+    """How the values of a field are written of which a message may have several."""
+
+    PACKED = "behind each other, without the tag of each"
+    EACH = "each for itself"
+    SORTED = "each for itself, sorted: the entries of a map of Protobuf's own"
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """A message.
@@ -91,11 +99,14 @@ class Field:
         place: Its place in the message.
         tag: What stands before its value.
         wire: How its value is written.
-        schema: Of its value.
+        schema: Of its value; of several the array or the map.
         present: Messages say whether they have it. If not, one without it has 0, or nothing.
+        always: It is always written: an item of an array, the key or the value of a map. A message that is null is an empty one.
         shared: It is one of several of which a message has one.
         symbols: Of an enum: the number and the symbol of each.
         message: Of a message.
+        several: Of one of which a message may have several.
+        item: One of these: with the tag of each, unless they are packed.
     """
 
     place: int
@@ -103,9 +114,12 @@ class Field:
     wire: Wire
     schema: Schema
     present: bool
+    always: bool
     shared: bool
     symbols: tuple[tuple[int, str], ...]
     message: Message | None
+    several: Several | None = None
+    item: "Field | None" = None
 
 
 def wire_of(field: FieldDescriptor) -> Wire:
@@ -113,8 +127,19 @@ def wire_of(field: FieldDescriptor) -> Wire:
     return _WIRES.get(field.type, Wire.VARINT)
 
 
-def layout_of(descriptor: Descriptor, schema: Schema) -> Message | None:
-    """How values of a schema stand in messages; None: with arrays or maps, which are done one by one."""
+def has_several(layout: Message) -> bool:
+    """Whether there are arrays or maps in a message."""
+    return any(field.several is not None or (field.message is not None and has_several(field.message)) for field in layout.fields)
+
+
+def is_entry(message: Descriptor) -> bool:
+    """Whether a message is the entry of a map, of Protobuf's own or of one that is a list of messages."""
+    named = message.name.endswith(names.ENTRY) and [field.name for field in message.fields] == [names.KEY, names.VALUE]
+    return bool(message.GetOptions().map_entry) or (named and not any(field.is_repeated for field in message.fields))
+
+
+def layout_of(descriptor: Descriptor, schema: Schema) -> Message:
+    """How values of a schema stand in messages."""
     if schema.type is not Type.STRUCT and descriptor.full_name in VALUES:
         shape, schemas = Shape.VALUE, [_PLAIN[field.type] for field in descriptor.fields]
     elif schema.type is not Type.STRUCT or files.said(descriptor)[1].get(names.WRAPPER) == "true":
@@ -122,18 +147,30 @@ def layout_of(descriptor: Descriptor, schema: Schema) -> Message | None:
     else:
         shape, schemas = Shape.STRUCT, [field.schema for field in schema.fields]
     fields = [_field(place, field, of) for place, (field, of) in enumerate(zip(descriptor.fields, schemas, strict=True))]
-    found = [field for field in fields if field is not None]
-    if len(found) < len(fields):
-        return None
-    return Message(shape, schema, tuple(sorted(found, key=lambda field: descriptor.fields[field.place].number)))
+    return Message(shape, schema, tuple(sorted(fields, key=lambda field: descriptor.fields[field.place].number)))
 
 
-def _field(place: int, field: FieldDescriptor, schema: Schema) -> Field | None:
-    if field.is_repeated:
-        return None
+def _field(place: int, field: FieldDescriptor, schema: Schema) -> Field:
+    return _several(place, field, schema) if field.is_repeated else _single(place, field, schema)
+
+
+def _several(place: int, field: FieldDescriptor, schema: Schema) -> Field:
+    message, items = field.message_type, schema.items or schema
+    several = Several.PACKED if field.is_packed else Several.EACH
+    if message is not None and is_entry(message):
+        several = Several.SORTED if message.GetOptions().map_entry else Several.EACH
+        items = struct([("key", schema.keys or schema), ("value", items)])
+    item = _single(0, field, items, always=True)
+    if message is not None and several is Several.SORTED:
+        pairs = zip(message.fields, items.fields, strict=True)
+        parts = [_single(place, part, its.schema, always=True) for place, (part, its) in enumerate(pairs)]
+        item = replace(item, message=Message(Shape.STRUCT, items, tuple(parts)))
+    tag = varint(field.number << 3 | Wire.SIZED.number) if several is Several.PACKED else item.tag
+    return replace(item, place=place, tag=tag, schema=schema, always=False, symbols=(), message=None, several=several, item=item)
+
+
+def _single(place: int, field: FieldDescriptor, schema: Schema, *, always: bool = False) -> Field:
     message = None if field.message_type is None else layout_of(field.message_type, schema)
-    if field.message_type is not None and message is None:
-        return None
     wire = wire_of(field)
     union = field.containing_oneof
     return Field(
@@ -142,6 +179,7 @@ def _field(place: int, field: FieldDescriptor, schema: Schema) -> Field | None:
         wire,
         schema,
         field.has_presence,
+        always,
         union is not None and len(union.fields) > 1,
         () if field.enum_type is None else tuple((one.number, one.name) for one in field.enum_type.values),
         message,

@@ -129,7 +129,12 @@ def test_a_field_that_is_no_value_of_its_column_is_refused(columns: str, value: 
         ("n:int64", True, "the column `n` is a whole number, and `true` is not; make it `boolean`"),
         ("n:int64", [1], "the column `n` is a whole number, and a list is not; make it `json`"),
         ("f:double", True, "the column `f` is a number, and `true` is not; make it `boolean`"),
-        ("f:double", 10**400, f"the column `f` is a number, and `1{'0' * 39}` is not; make it `string`"),
+        ("f:double", 10**400, f"the column `f` is a floating point number of 64 bits, and `1{'0' * 39}` is not; make it `string`"),
+        (
+            "f:double",
+            (1 << 53) + 1,
+            f"the column `f` is a floating point number of 64 bits, and `{(1 << 53) + 1}` is not; make it `int64`",
+        ),
         ("f:float", 1e300, "the column `f` is a number of 32 bits, and `1e+300` is not; make it `double`"),
         ("ok:boolean", 1, "the column `ok` is true or false, and `1` is not; make it `int64`"),
         ("t", 1, "the column `t` is text, and a whole number is not; make it `int64`"),
@@ -160,9 +165,12 @@ def test_what_is_wrong_is_said_of_the_first_value_with_the_type_that_takes_it(co
     assert str(refused.value) == said
 
 
-@pytest.mark.parametrize(("columns", "value"), [("n:int64", 12.5), ("f:double", True), ("f:float", 1e300)])
+@pytest.mark.parametrize(
+    ("columns", "value"),
+    [("n:int64", 12.5), ("f:double", True), ("f:float", 1e300), ("f:float", (1 << 24) + 1), ("n:int64", 2.0**53)],
+)
 def test_no_number_is_changed_into_another_one(columns: str, value: object) -> None:
-    """Arrow would write 12, 1.0 and infinity."""
+    """Arrow would write 12, 1.0, infinity, 16777216, and what 9007199254740993.0 was read as."""
     name, values = columns[0], [None, value]
     for rows in (values, [value]):
         with pytest.raises(RecordError):

@@ -14,7 +14,7 @@ from rocketconnect_sdk.converters import converter
 from rocketconnect_sdk.converters.json.columns import texts_of
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import BYTES, STRING, Schema, Type, struct
-from tests.rocketconnect_sdk.typed_values import LEAVES, columns, many, shown
+from tests.rocketconnect_sdk.typed_values import LEAVES, columns, is_plain_json, many, shown
 
 JSON = {
     "enveloped": {},
@@ -161,8 +161,7 @@ def test_rows_of_every_type_but_maps_are_read_as_a_column(data: st.DataObject) -
     found, schema = json.decode_many(messages)
     assert schema == row
     assert shown(found) == shown(json.decode(message)[0] for message in messages)
-    # A zero below zero is looked at by itself.
-    assert isinstance(found, Column) or any("-0.0" in repr(value) for value in rows)
+    assert isinstance(found, Column) or not all(map(is_plain_json, rows))
     if isinstance(found, Column):
         assert found.array.equals(to_array(list(found), row))
         assert to_array(found, row) is found.array

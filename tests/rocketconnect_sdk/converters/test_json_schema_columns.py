@@ -12,7 +12,7 @@ from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.converters.json.registered import JsonForm
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import STRING, Schema, Type, struct
-from tests.rocketconnect_sdk.typed_values import FLAT, columns, flat_rows, many, shown
+from tests.rocketconnect_sdk.typed_values import FLAT, columns, flat_rows, is_plain_json, many, shown
 
 INT = Schema(Type.INT64)
 
@@ -34,8 +34,7 @@ def test_rows_without_arrays_and_maps_are_read_as_a_column(rows: list[dict[str, 
     its = JsonForm(FLAT)
     found = its.decode_many([b"head" + its.encode(value) for value in rows], 4)
     assert shown(found) == shown(its.decode(its.encode(value), 0) for value in rows)
-    # A zero below zero is looked at by itself.
-    assert isinstance(found, Column) or any("-0.0" in repr(value) for value in rows)
+    assert isinstance(found, Column) or not all(map(is_plain_json, rows))
 
 
 def test_a_column_of_another_type_is_written_value_by_value() -> None:

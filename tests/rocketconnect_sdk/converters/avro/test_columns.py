@@ -1,6 +1,7 @@
 """Avro of a column is that of its values, and many messages are read as each."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from rocketconnect_sdk.converters.avro.schema import to_avro
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import STRING, Schema, Type, decimal, struct, timestamp
 from tests.rocketconnect_sdk.converters.avro.test_converter import has_empty_items
-from tests.rocketconnect_sdk.typed_values import FLAT, LEAVES, columns, flat_rows, many, shown
+from tests.rocketconnect_sdk.typed_values import FLAT, LEAVES, TEXT, columns, flat_rows, many, shown
 
 INT = Schema(Type.INT64)
 
@@ -67,6 +68,103 @@ def test_whatever_bytes_come_many_are_read_as_each(case: tuple[Schema, list[Any]
             its.decode_many(messages, 0)
         return
     assert shown(its.decode_many(messages, 0)) == shown(alone)
+
+
+@st.composite
+def listed(draw: st.DrawFn) -> tuple[Schema, list[dict[str, Any]]]:
+    """Rows with arrays and maps of a type, and with arrays of these."""
+    leaf = draw(st.sampled_from(list(LEAVES)))
+    key = draw(st.sampled_from([each for each in LEAVES if each.type not in (Type.FLOAT32, Type.FLOAT64)]))
+    some, maybe = LEAVES[leaf], draw(st.booleans())
+    items = replace(leaf, optional=maybe)
+    values = st.none() | some if maybe else some
+    inner = struct([("x", items), ("more", Schema(Type.ARRAY, items=items))])
+    structs = st.fixed_dictionaries({"x": values, "more": st.lists(values, max_size=2)})
+    fields = {
+        "list": (Schema(Type.ARRAY, items=items), st.lists(values, max_size=3)),
+        "none": (Schema(Type.ARRAY, items=items, optional=True), st.none() | st.lists(values, max_size=2)),
+        "map": (Schema(Type.MAP, keys=key, items=items), st.dictionaries(LEAVES[key], values, max_size=3)),
+        "maybe": (Schema(Type.MAP, keys=STRING, items=items, optional=True), st.none() | st.dictionaries(TEXT, values, max_size=2)),
+        "deep": (Schema(Type.ARRAY, items=inner), st.lists(structs, max_size=2)),
+        "last": (INT, LEAVES[INT]),
+    }
+    schema = struct([(name, its) for name, (its, _) in fields.items()])
+    rows = st.fixed_dictionaries({name: of for name, (_, of) in fields.items()})
+    return schema, draw(st.lists(rows, min_size=1, max_size=4)) * 16
+
+
+@given(listed())
+def test_rows_with_arrays_and_maps_are_read_as_a_column(case: tuple[Schema, list[dict[str, Any]]]) -> None:
+    schema, rows = case
+    its = form(schema)
+    messages = [its.encode(value) for value in rows]
+    found = its.decode_many([b"head" + message for message in messages], 4)
+    assert shown(found) == shown(its.decode(message, 0) for message in messages)
+    assert isinstance(found, Column)
+    assert found.array.type == to_array(rows, schema).type
+    assert found.array.equals(to_array(rows, schema))
+    found.array.validate(full=True)
+    assert its.encode_many(found) == messages
+
+
+NUMBERS, NAMED = Schema(Type.ARRAY, items=INT), Schema(Type.MAP, keys=STRING, items=INT)
+
+
+@pytest.mark.parametrize(
+    ("schema", "good", "odd", "value", "at_once"),
+    [
+        (NUMBERS, b"\x04\x02\x04\x00", b"\x03\x04\x02\x04\x00", [1, 2], True),
+        (NAMED, b"\x02\x02a\x02\x00", b"\x01\x06\x02a\x02\x00", {"a": 1}, True),
+        (NUMBERS, b"\x04\x02\x04\x00", b"\x02\x02\x02\x04\x00", [1, 2], False),
+        (NUMBERS, b"\x04\x02\x04\x00", b"\x84\x00\x82\x00\x04\x00", [1, 2], True),
+    ],
+    ids=["a size is said", "a size of a map is said", "two blocks", "longer numbers than need be"],
+)
+def test_arrays_that_others_write_are_read_as_each(schema: Schema, good: bytes, odd: bytes, value: object, at_once: bool) -> None:
+    its = form(schema)
+    found = its.decode_many([good, odd] * 20, 0)
+    assert list(found) == [value] * 40
+    assert isinstance(found, Column) is at_once
+
+
+@pytest.mark.parametrize(
+    ("schema", "good", "bad", "said"),
+    [
+        (NAMED, b"\x02\x02a\x02\x00", b"\x04\x02a\x02\x02a\x02\x00", "a map has a key twice"),
+        (NUMBERS, b"\x02\x02\x00", b"\x04\x02\x00", "ends before its value does"),
+        (NUMBERS, b"\x02\x02\x00", b"\x02\x02", "ends before its value does"),
+        (NUMBERS, b"\x02\x02\x00", b"\x02\x02\x00\x00", "1 bytes follow the value"),
+        (NUMBERS, b"\x02\x02\x00", b"\xfe" + b"\xff" * 8 + b"\x01\x02\x00", "ends before its value does"),
+        (Schema(Type.ARRAY, items=STRING), b"\x02\x02a\x00", b"\x02\x01a\x00", "a length of -1 bytes"),
+        (Schema(Type.ARRAY, items=Schema(Type.BOOLEAN)), b"\x02\x01\x00", b"\x02\x02\x00", "a boolean is 0 or 1"),
+        (
+            Schema(Type.ARRAY, items=Schema(Type.FLOAT64)),
+            b"\x02" + b"\x00" * 9,
+            b"\x04" + b"\x00" * 9,
+            "ends before its value does",
+        ),
+    ],
+)
+def test_arrays_that_are_none_are_told_of_many(schema: Schema, good: bytes, bad: bytes, said: str) -> None:
+    its = form(schema)
+    assert isinstance(its.decode_many([good] * 20, 0), Column)
+    for messages in ([good] * 19 + [bad], [bad] + [good] * 19):
+        with pytest.raises(RecordError, match=said):
+            its.decode_many(messages, 0)
+
+
+def test_one_long_array_among_short_ones_is_read_one_by_one() -> None:
+    """Side by side it would take as many turns as it has items."""
+    texts = Schema(Type.ARRAY, items=STRING)
+    its = form(texts)
+    rows: list[list[str]] = [["a"], []] * 20 + [["b"] * 5_000]
+    found = its.decode_many([its.encode(row) for row in rows], 0)
+    assert list(found) == rows
+    assert not isinstance(found, Column)
+    numbers = form(NUMBERS)
+    counts = [[1], []] * 20 + [list(range(5_000))]
+    assert isinstance(found := numbers.decode_many([numbers.encode(row) for row in counts], 0), Column)
+    assert list(found) == counts
 
 
 @pytest.mark.parametrize("leaf", LEAVES, ids=str)

@@ -1,7 +1,10 @@
 """What Kafka's JsonConverter wrote is read exactly, and what is written here is read by it: recorded, and with its own code."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import date
+from decimal import Decimal
 from math import inf, isnan, nan
 from struct import pack, unpack
 from typing import Any
@@ -10,8 +13,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rocketconnect_sdk.converters import converter_class
-from rocketconnect_sdk.schema import Schema, Type
+from rocketconnect_sdk.converters import converter, converter_class
+from rocketconnect_sdk.errors import RecordError
+from rocketconnect_sdk.schema import STRING, Schema, Type, decimal, struct
 from tests.rocketconnect_sdk.converters.interoperability.connect_data import SENT, had, ours, sorted_maps
 from tests.rocketconnect_sdk.converters.interoperability.connect_peer import Peer, Reader
 from tests.rocketconnect_sdk.converters.interoperability.kafka_connect import (
@@ -119,6 +123,58 @@ def test_kafka_connect_has_whatever_is_written(reader: Reader, case: tuple[Schem
     assert converter.decode(answer["written"].encode()) == (value, schema)
     if way[0] == "kafka":
         assert {key: answer[key] for key in ("schema", "value")} == sorted_maps(had(schema, value, PACKAGE))
+
+
+SEVEN = Schema(Type.INT64, default=7)
+DEFAULTS: dict[str, tuple[Schema, Any]] = {
+    "nullable": (replace(SEVEN, optional=True), 5),
+    "required": (SEVEN, 5),
+    "text": (replace(STRING, optional=True, default="none"), "x"),
+    "decimal": (replace(decimal(2), optional=True, default=Decimal("1.50")), Decimal("2.00")),
+    "date": (Schema(Type.DATE, optional=True, default=date(2024, 2, 29)), date(1970, 1, 1)),
+    "without a default": (Schema(Type.INT64, optional=True), 5),
+}
+AROUND: dict[str, Callable[[Schema], Schema]] = {
+    "alone": lambda leaf: leaf,
+    "in a struct": lambda leaf: struct([("a", leaf)]),
+    "in an array": lambda leaf: Schema(Type.ARRAY, items=leaf),
+    "in a map": lambda leaf: Schema(Type.MAP, keys=STRING, items=leaf),
+}
+
+
+def held(schema: Schema, value: Any) -> Any:
+    return {Type.STRUCT: {"a": value}, Type.MAP: {"a": value}, Type.ARRAY: [value]}.get(schema.type, value)
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize("name", DEFAULTS)
+@pytest.mark.parametrize(("way", "replaces"), [("BASE64", "true"), ("NULLS", "false")])
+def test_nulls_and_defaults_are_what_they_are_to_kafka_connect(
+    reader: Reader, way: str, replaces: str, name: str, around: str
+) -> None:
+    """With replace.null.with.default and without it: what is null or missing here is so there, and back; or both refuse it."""
+    ours = converter("json", {"names": "kafka", "replace.null.with.default": replaces}, is_key=False)
+    leaf, other = DEFAULTS[name]
+    schema = AROUND[around](leaf)
+    whole = ours.encode(held(schema, other), schema)
+    head, _, _ = whole.partition(b'"payload":')
+    null = json.dumps(held(schema, None)).encode()
+    for payload in (null, *([b"{}"] if schema.type is Type.STRUCT else [])):
+        message = b'%b"payload":%b}' % (head, payload)
+        answer = reader.read(way, message)
+        if "error" in answer:
+            with pytest.raises(RecordError):
+                ours.decode(message)
+            with pytest.raises(RecordError):
+                ours.encode(held(schema, None), schema)
+            continue
+        value, its_schema = ours.decode(message)
+        assert its_schema == schema
+        # What it wrote again is what it had, whatever a struct of Kafka Connect shows for a null.
+        assert ours.decode(answer["written"].encode()) == (value, schema)
+        assert json.loads(ours.encode(value, schema)) == json.loads(answer["written"])
+        assert json.loads(ours.encode(held(schema, None), schema)) == json.loads(answer["written"])
 
 
 def names_of(schema: Schema) -> set[str]:

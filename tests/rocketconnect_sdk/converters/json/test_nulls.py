@@ -2,7 +2,10 @@
 
 import json
 from dataclasses import replace
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -10,7 +13,7 @@ from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.converters import Converter, converter
 from rocketconnect_sdk.errors import RecordError
-from rocketconnect_sdk.schema import STRING, Schema, Type, decimal, struct
+from rocketconnect_sdk.schema import STRING, Schema, Type, decimal, struct, timestamp
 
 NUMBER = Schema(Type.INT64, optional=True, default=7)
 TEXT = replace(STRING, optional=True, default="none")
@@ -48,6 +51,30 @@ def test_what_is_missing_is_as_what_is_null(replaces: bool, expected: dict[str, 
     message = json.loads(json_converter(True).encode(NULLS, ROW))
     message["payload"] = {"inner": {}} if replaces else {}
     assert json_converter(replaces).decode(json.dumps(message).encode()) == (expected, ROW)
+
+
+@pytest.mark.parametrize(
+    ("leaf", "default"),
+    [
+        (decimal(2), Decimal("1.50")),
+        (Schema(Type.DATE), date(2024, 2, 29)),
+        (Schema(Type.TIME), time(1, 2, 3)),
+        (timestamp(), datetime(2024, 2, 29, tzinfo=UTC)),
+        (Schema(Type.UUID), UUID(int=7)),
+        (Schema(Type.UINT64), 1 << 63),
+        (Schema(Type.FLOAT32), 0.5),
+    ],
+    ids=lambda value: value.type.value if isinstance(value, Schema) else "",
+)
+def test_the_default_of_any_type_stands_for_what_is_null_or_missing(leaf: Schema, default: Any) -> None:
+    asked, row = json_converter(True), struct([("a", replace(leaf, optional=True, default=default))])
+    good = asked.encode({"a": default}, row)
+    head = good[: good.index(b'"payload":')]
+    for payload in (b"{}", b'{"a":null}'):
+        message = head + b'"payload":' + payload + b"}"
+        assert asked.decode(message)[0] == {"a": default}
+        assert list(asked.decode_many([good] * 40 + [message])[0]) == [{"a": default}] * 41
+        assert json_converter(False).decode(message)[0] == {"a": None}
 
 
 def test_what_is_required_is_no_null_where_nulls_stay() -> None:

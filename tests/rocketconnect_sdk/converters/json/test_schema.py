@@ -152,6 +152,31 @@ def test_a_schema_is_written_as_kafka_connect_writes_it() -> None:
             {"type": "object", "required": ["b"], "properties": {"a": {"type": "string"}, "b": {"type": "string"}}},
             struct([("a", replace(STRING, optional=True)), ("b", STRING)]),
         ),
+        ({"enum": ["a", None]}, replace(STRING, optional=True)),
+        ({"enum": [1, 2]}, Schema(Type.INT64)),
+        ({"enum": [1, 2.5]}, Schema(Type.FLOAT64)),
+        ({"const": "a"}, STRING),
+        ({"type": "string", "anyOf": [{"minLength": 3}, {"maxLength": 1}]}, STRING),
+        ({"const": True}, Schema(Type.BOOLEAN)),
+        ({"type": "string", "enum": ["a"], "pattern": "a"}, STRING),
+        ({"properties": {"a": {"type": "string"}}}, struct([("a", replace(STRING, optional=True))])),
+        ({"allOf": [{"type": "string"}, {"minLength": 1}, {"pattern": "^a"}]}, STRING),
+        (
+            {
+                "title": "t",
+                "description": "d",
+                "type": "object",
+                "allOf": [
+                    {"$ref": "#/$defs/base"},
+                    {"properties": {"b": {"type": "integer"}, "a": {"const": "x"}}, "required": ["b"]},
+                ],
+                "properties": {"c": {"type": "boolean"}},
+                "$defs": {"base": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}},
+            },
+            replace(
+                struct([("a", STRING), ("b", Schema(Type.INT64)), ("c", Schema(Type.BOOLEAN, optional=True))], name="t"), doc="d"
+            ),
+        ),
         (
             {"type": "integer", "connect.type": "int64", "title": "org.apache.kafka.connect.data.Timestamp", "connect.version": 1},
             timestamp(Unit.MILLISECONDS),
@@ -178,7 +203,18 @@ def test_what_others_write_is_read(form: object, schema: Schema) -> None:
         ({}, "has no type here"),
         ({"type": ["string", "stringy"]}, "the type stringy has no type here"),
         ({"type": ["null"]}, "a value of none of the types .* but null has no type here"),
-        ({"allOf": [{"type": "string"}, {"type": "integer"}]}, "a value of several types at once .allOf. has no type here"),
+        ({"allOf": [{"type": "string"}, {"type": "integer"}]}, r"of which not each is an object .*: write one type with all that"),
+        ({"allOf": [{"minLength": 1}]}, r"a value of several types at once .allOf."),
+        (
+            {"allOf": [{"properties": {"a": {"type": "string"}}}, {"oneOf": [{"type": "string"}, {"type": "integer"}]}]},
+            "not each is an",
+        ),
+        (
+            {"allOf": [{"properties": {"a": {"type": "string"}}}, {"properties": {"a": {"type": "integer"}}}]},
+            r"a is described twice .allOf., not as the same type: describe it in one of the objects",
+        ),
+        ({"const": {"a": 1}}, "has no type here"),
+        ({"oneOf": [{"type": "string", "pattern": "("}, {"type": "integer"}]}, "does not say which values there are"),
         (
             {"type": "object", "properties": {"a": {"type": "object", "properties": {"b": {"anyOf": []}}}}},
             "^a: b: a value of none of the types",

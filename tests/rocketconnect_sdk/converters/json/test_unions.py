@@ -139,6 +139,54 @@ def test_what_would_be_read_as_another_type_is_not_written() -> None:
         JsonForm(union).encode(of(union, 1, 7))
 
 
+CIRCLES = {"type": "object", "properties": {"kind": {"const": "circle"}, "size": {"type": "number"}}, "required": ["kind", "size"]}
+SQUARES = {
+    "type": "object",
+    "properties": {"kind": {"enum": ["square", "box"]}, "size": {"type": "number"}},
+    "required": ["kind", "size"],
+}
+
+
+@pytest.mark.parametrize(
+    ("types", "values"),
+    [
+        ([CIRCLES, SQUARES], [{"kind": "circle", "size": 1.5}, {"kind": "box", "size": 2.0}]),
+        ([{"const": "a"}, {"enum": ["b", "c"]}], ["a", "c"]),
+        ([{"enum": [1, 2]}, {"enum": [3, 4]}], [2, 3]),
+        ([{"type": "string", "pattern": "^[0-9]+$"}, {"type": "string", "pattern": "^[a-z]+$"}], ["12", "ab"]),
+        ([{"type": "array", "items": {"const": "x"}}, {"type": "array", "items": {"const": "y"}}], [["x"], ["y", "y"]]),
+        (
+            [{"allOf": [{"properties": {"a": {"type": "string"}}}, {"properties": {"a": {"const": v}}}]} for v in "pq"],
+            [{"a": "p"}, {"a": "q"}],
+        ),
+        ([{"type": "integer", "enum": [1]}, {"type": "boolean", "const": True}], [1, True]),
+    ],
+)
+def test_const_enum_and_pattern_tell_types_apart(types: list[object], values: list[Any]) -> None:
+    union = from_json_schema(json.dumps({"oneOf": types}), {})
+    form = JsonForm(union)
+    for index, value in enumerate(values):
+        assert read(union, value) == of(union, index, value)
+        assert json.loads(form.encode(of(union, index, value))) == value
+        with pytest.raises(RecordError, match=r"would be read as one of the type|cannot be written as JSON"):
+            form.encode(of(union, 1 - index, value))
+    # Which values there are is written for other readers too, and comes back.
+    text = to_json_schema(union)
+    assert from_json_schema(text, {}) == union
+    assert all(word in text for word in ("const", "enum", "pattern") if f'"{word}"' in json.dumps(types))
+
+
+def test_a_value_that_is_said_of_no_type_or_of_several_is_bad() -> None:
+    union = from_json_schema(json.dumps({"oneOf": [CIRCLES, SQUARES]}), {})
+    with pytest.raises(RecordError, match="fits none of the types"):
+        read(union, {"kind": "star", "size": 1.0})
+    both = from_json_schema(json.dumps({"oneOf": [{"enum": ["a", "b"]}, {"enum": ["b", "c"]}]}), {})
+    with pytest.raises(RecordError, match="fits more than one of the types"):
+        read(both, "b")
+    with pytest.raises(RecordError, match="fits none of the types"):
+        JsonForm(union).encode(of(union, 0, {"kind": "star", "size": 1.0}))
+
+
 def test_exactly_one_field_is_given() -> None:
     union = field(ROW, "id")
     both = {**of(union, 0, "x"), f"{UNION}.field.1": 1}

@@ -1,11 +1,13 @@
 """Protobuf of a column is that of its values, and many messages are read as each."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
+import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
 from rocketconnect_sdk.arrow import to_array
@@ -16,7 +18,7 @@ from rocketconnect_sdk.converters.protobuf.files import compiled
 from rocketconnect_sdk.converters.protobuf.text import to_proto
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import STRING, Schema, Type, decimal, struct
-from tests.rocketconnect_sdk.typed_values import FLAT, LEAVES, columns, flat_rows, many, shown
+from tests.rocketconnect_sdk.typed_values import FLAT, LEAVES, TEXT, columns, flat_rows, many, shown
 
 INT = Schema(Type.INT64)
 
@@ -47,6 +49,7 @@ def test_a_column_is_written_as_its_values_are_and_many_are_read_as_each(case: t
     schema, values = case[0], [value for value in case[1] if value is not None]
     its = form(schema)
     messages = [its.encode(value) for value in values[begin:]]
+    assert messages_of(to_array(values, schema)[begin:], its._first._layout) == [message[1:] for message in messages]
     assert its.encode_many(Column(to_array(values, schema)[begin:])) == messages
     if messages:
         assert shown(at_once(its, messages * 20)) == shown(alone(its, messages) * 20)
@@ -56,14 +59,71 @@ def test_a_column_is_written_as_its_values_are_and_many_are_read_as_each(case: t
 def test_rows_without_arrays_and_maps_are_written_and_read_as_columns(rows: list[dict[str, Any]], begin: int) -> None:
     its = form(FLAT)
     messages = [its.encode(value) for value in rows]
-    layout = its._first._layout
-    assert layout is not None
-    assert messages_of(to_array(rows, FLAT)[begin:], layout) == [message[1:] for message in messages[begin:]]
+    assert messages_of(to_array(rows, FLAT)[begin:], its._first._layout) == [message[1:] for message in messages[begin:]]
     found = at_once(its, messages)
     assert shown(found) == shown(alone(its, messages))
     assert isinstance(found, Column)
     assert found.array.equals(to_array(rows, FLAT))
     assert its.encode_many(found) == messages
+
+
+def of_several(leaf: Schema) -> tuple[Schema, st.SearchStrategy[list[dict[str, Any]]]]:
+    """Rows with arrays and maps of a type, by keys of the type where it can be one."""
+    key = STRING if leaf.type in (Type.FLOAT32, Type.FLOAT64) else leaf
+    maybe, values, keys = replace(leaf, optional=True), LEAVES[leaf], LEAVES[key]
+    inner = struct([("x", leaf), ("y", Schema(Type.ARRAY, items=leaf))])
+    fields = {
+        "array": (Schema(Type.ARRAY, items=leaf), st.lists(values, max_size=3)),
+        "nulls": (Schema(Type.ARRAY, items=maybe), st.lists(st.none() | values, max_size=3)),
+        "maybe": (Schema(Type.ARRAY, items=leaf, optional=True), st.none() | st.lists(values, max_size=2)),
+        "map": (Schema(Type.MAP, keys=key, items=leaf), st.dictionaries(keys, values, max_size=5)),
+        "null_map": (Schema(Type.MAP, keys=key, items=maybe), st.dictionaries(keys, st.none() | values, max_size=3)),
+        "named": (
+            Schema(Type.MAP, keys=STRING, items=inner),
+            st.dictionaries(TEXT, st.just({"x": LEAST[leaf], "y": []}), max_size=3),
+        ),
+        "deep": (
+            Schema(Type.ARRAY, items=inner),
+            st.lists(st.fixed_dictionaries({"x": values, "y": st.lists(values, max_size=2)}), max_size=2),
+        ),
+    }
+    schema = struct([(name, its) for name, (its, _) in fields.items()])
+    return schema, st.lists(st.fixed_dictionaries({name: of for name, (_, of) in fields.items()}), min_size=1, max_size=4)
+
+
+LEAST = {leaf: find(values, lambda _: True) for leaf, values in LEAVES.items()}
+
+
+@pytest.mark.parametrize("leaf", LEAVES, ids=str)
+@settings(max_examples=20)
+@given(data=st.data(), begin=st.integers(0, 2))
+def test_arrays_and_maps_of_a_column_are_written_at_once_as_each(leaf: Schema, data: st.DataObject, begin: int) -> None:
+    schema, some = of_several(leaf)
+    rows, its = data.draw(some), form(schema)
+    found = messages_of(to_array(rows, schema)[begin:], its._first._layout)
+    assert found == [its.encode(row)[1:] for row in rows[begin:]]
+
+
+@pytest.mark.parametrize(
+    ("schema", "values"),
+    [
+        (Schema(Type.ARRAY, items=STRING), ["a", None]),
+        (Schema(Type.ARRAY, items=INT), [1, None]),
+        (Schema(Type.MAP, keys=STRING, items=INT), {"a": None}),
+        (Schema(Type.ARRAY, items=struct([("x", INT)])), [{"x": 1}, None]),
+        (Schema(Type.ARRAY, items=decimal(2)), [None]),
+    ],
+)
+def test_a_null_in_an_array_or_map_that_must_not_be_is_told(schema: Schema, values: object) -> None:
+    row = struct([("a", schema)])
+    with pytest.raises(RecordError, match="a: "):
+        form(row).encode_many(Column(to_array([{"a": values}], row)))
+
+
+def test_numbers_that_are_not_packed_are_written_so() -> None:
+    its = of_others("message A { repeated int32 a = 1; repeated int32 b = 2; }", "proto2")
+    rows: list[dict[str, object]] = [{"a": [1, -1], "b": []}, {"a": [], "b": [7]}]
+    assert messages_of(to_array(rows, its.schema), its._first._layout) == [its.encode(row)[1:] for row in rows]
 
 
 @pytest.mark.slow
@@ -255,3 +315,11 @@ def test_values_that_are_no_rows_are_read_at_once_too() -> None:
         found = at_once(its, messages)
         assert isinstance(found, Column)
         assert list(found) == [value] * 20
+
+
+def test_a_map_of_a_column_that_has_a_key_twice_is_told() -> None:
+    row = struct([("a", Schema(Type.MAP, keys=STRING, items=INT))])
+    twice = to_array([{"a": {"x": 1, "y": 2}}], row)
+    maps = pa.MapArray.from_arrays(pa.array([0, 2], pa.int32()), ["x", "x"], pa.array([1, 2]), type=twice.type.field(0).type)
+    with pytest.raises((RecordError, KeyError)):
+        form(row).encode_many(Column(pa.StructArray.from_arrays([maps], fields=list(twice.type))))

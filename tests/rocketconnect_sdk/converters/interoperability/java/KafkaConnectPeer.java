@@ -22,10 +22,11 @@ import org.apache.kafka.connect.json.JsonConverter;
 
 /**
  * Kafka's JsonConverter as the other side. With "examples" it prints messages of values that Kafka Connect has, a line each. Else
- * it answers each line, "DECIMAL_FORMAT HEX", with what it read in that message, and how it writes that again.
+ * it answers each line, "DECIMAL_FORMAT HEX" or "NULLS HEX" (replace.null.with.default=false), with what it read in that message, and how it writes that again.
  */
 public final class KafkaConnectPeer {
-    private static final Map<String, JsonConverter> CONVERTERS = Map.of("BASE64", converter("BASE64"), "NUMERIC", converter("NUMERIC"));
+    private static final Map<String, JsonConverter> CONVERTERS =
+        Map.of("BASE64", converter("BASE64", "true"), "NUMERIC", converter("NUMERIC", "true"), "NULLS", converter("BASE64", "false"));
 
     public static void main(String[] args) throws Exception {
         if (args.length == 1 && args[0].equals("examples")) {
@@ -39,9 +40,11 @@ public final class KafkaConnectPeer {
         }
     }
 
-    private static JsonConverter converter(String decimalFormat) {
+    private static JsonConverter converter(String decimalFormat, String replacesNull) {
         JsonConverter converter = new JsonConverter();
-        converter.configure(Map.of("schemas.enable", "true", "decimal.format", decimalFormat), false);
+        Map<String, String> options =
+            Map.of("schemas.enable", "true", "decimal.format", decimalFormat, "replace.null.with.default", replacesNull);
+        converter.configure(options, false);
         return converter;
     }
 
