@@ -164,12 +164,19 @@ class Sink(ABC):
         return ()
 
     def without_rows(self, config: Config) -> Iterable[Problem]:
-        """What is wrong where no value that it gets is a row: the converter reads none, and there are no transforms.
-
-        By default nothing. See Converter.reads_rows.
-        """
+        """What is wrong without transforms and where the converter reads no rows (Converter.reads_rows). By default nothing."""
         del config
         return ()
+
+    def takes_rows(self, config: Config) -> bool:
+        """Whether it writes rows, whose types its option `columns` may say: a check then looks at its topics. By default not."""
+        del config
+        return False
+
+    def takes_column(self, schema: Schema) -> bool:
+        """Whether its option `columns` may name this type: a check then proposes it. By default any."""
+        del schema
+        return True
 
     def deleted(self, config: Config, connector_uid: str) -> None:
         """Removes what the connector leaves behind in the other system, and never what it has written. See Source.deleted."""

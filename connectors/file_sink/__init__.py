@@ -101,6 +101,10 @@ class FileSink(DataFrameSink):
         if config["format"] in (*_TABLES, "csv") and not config["columns"]:
             yield Problem("columns", "", _NO_ROWS.format(config["format"]), _ROWS_FIX)
 
+    def takes_rows(self, config: Config) -> bool:
+        """Of tables. See Sink."""
+        return config["format"] in (*_TABLES, "csv")
+
     def targets(self, config: Config) -> Iterable[Target]:
         """One file. To a directory several connectors may write, each with manifests of its own. See Sink."""
         if config["format"] not in _TABLES:

@@ -19,17 +19,23 @@ from connectors.file_source.identity import wrong_characters
 from connectors.file_source.places import last_end, opened, place_problems
 from connectors.file_source.records import Format, JsonLines, Text
 from connectors.file_source.rows import AbsentColumns, Csv
+from connectors.file_source.sampling import BYTES, INFER, ROWS, Found, found_in
 from connectors.file_source.task import FileSourceTask, is_glob, is_gzip
 from rocketconnect_sdk.columns.declared import DOC, columns_problem, parse_columns
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.errors import PermanentError, Problem
+from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.permissions.roots import Access, reading
 from rocketconnect_sdk.record import Position
 from rocketconnect_sdk.source import Edge, Plan, Source
 
 _CHECKED = 1000
+_COLUMNS = "columns"
+"""The key under which tasks are told what was inferred."""
+_LARGEST_PLAN = 1 << 16
 _LOOKED_AT = 8192
+_NO_ROW = "has no whole row from which types could be inferred"
+_NO_ROW_FIX = f"To begin without one, name the types: columns=id:int64,name, or leave {_COLUMNS} out for strings."
 
 
 def _filename_problem(text: str) -> str | None:
@@ -85,10 +91,12 @@ class FileSource(Source):
         Option("key.field", "The field that becomes the key of the record (csv, jsonlines).", default=""),
         Option(
             "columns",
-            f"Types of CSV columns; all of them, in order, when there is no header. {DOC}",
+            f"Types of CSV columns; all of them, in order, when there is no header. {DOC} infer: as the first {ROWS} rows "
+            f"(at most {BYTES >> 20} MiB) of the first file by name have them; all tasks and files keep these until the "
+            "configuration changes.",
             default="",
-            check=columns_problem,
-            fix=f"Write {DOC}",
+            check=lambda text: None if text == INFER else columns_problem(text),
+            fix=f"Write {DOC} Or infer.",
         ),
         Option("csv.header", "The first line names the columns.", Kind.BOOL, "true"),
         Option(
@@ -109,7 +117,9 @@ class FileSource(Source):
         """One file is one task; of a glob each task has a share, also of files that come later."""
         del positions
         tasks = max_tasks if is_glob(config["filename"]) else 1
-        return Plan([{"share": f"{number}/{tasks}", "by": "inode"} for number in range(tasks)])
+        # Once for all: what each task, each restart and each file that comes later reads is of the same types.
+        columns = {_COLUMNS: _inferred(config)} if config["columns"] == INFER else {}
+        return Plan([{"share": f"{number}/{tasks}", "by": "inode", **columns} for number in range(tasks)])
 
     def check_position(self, config: Config, partition: str, position: Position) -> Iterable[Problem]:
         """The file is there, and a line begins behind the offset. See Source."""
@@ -130,18 +140,21 @@ class FileSource(Source):
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> FileSourceTask:
         """See Source."""
         number, _, tasks = task["share"].partition("/")
-        make_format = partial(_make_format, config, context.max_record_bytes, columns_wanted=context.columns)
+        columns = task.get(_COLUMNS, config["columns"])
+        if config["columns"] == INFER:
+            context.log.info("columns=%s has found columns=%s", INFER, columns)
+        make_format = partial(_make_format, config, context.max_record_bytes, columns, columns_wanted=context.columns)
         # Plans of earlier versions do not say it: while they last, all tasks of one deal the files out as it was done then.
         by_inode = task.get("by") == "inode"
         return FileSourceTask(config, (int(number), int(tasks)), make_format, context, by_inode=by_inode)
 
 
-def _make_format(config: Config, limit: int, *, columns_wanted: bool = False) -> Format:
-    made = _make_utf8_format(config, limit, columns_wanted=columns_wanted)
+def _make_format(config: Config, limit: int, columns: str, *, columns_wanted: bool = False) -> Format:
+    made = _make_utf8_format(config, limit, columns, columns_wanted=columns_wanted)
     return made if config["encoding"] == UTF8 else Transcoded(made, config["encoding"])
 
 
-def _make_utf8_format(config: Config, limit: int, *, columns_wanted: bool) -> Format:
+def _make_utf8_format(config: Config, limit: int, columns: str, *, columns_wanted: bool) -> Format:
     replace = config["encoding.errors"] == "replace"
     if config["format"] == "text":
         return Text(limit, replace=replace)
@@ -151,12 +164,41 @@ def _make_utf8_format(config: Config, limit: int, *, columns_wanted: bool) -> Fo
         limit,
         replace=replace,
         delimiter="\t" if config["csv.delimiter"] == "\\t" else config["csv.delimiter"],
-        columns=parse_columns(config["columns"]) if config["columns"] else None,
+        columns=parse_columns(columns) if columns else None,
         header=config["csv.header"],
         null=config["csv.null"],
         key=config["key.field"],
         columns_wanted=columns_wanted,
     )
+
+
+def _inferred(config: Config) -> str:
+    """The columns of the files, from their first rows.
+
+    Raises:
+        SystemAway: there is no row yet.
+        PermanentError: there is none, and there will be none; or a file is not what it should be.
+    """
+    try:
+        found = _found(config)
+    except OSError as error:
+        msg = f"the types of the columns cannot be inferred: {error}"
+        raise SystemAway(msg) from error
+    except ValueError as error:
+        msg = f"the types of the columns cannot be inferred: {error}"
+        raise PermanentError(msg) from error
+    if found is None:
+        msg = f"{config['filename']} {_NO_ROW}"
+        raise SystemAway(f"{msg}; they are waited for") if config["follow"] else PermanentError(f"{msg}. {_NO_ROW_FIX}")
+    if len(found.text) > _LARGEST_PLAN:
+        msg = f"{found.path} has too many columns for columns={INFER}. Name those that are no strings: {DOC}"
+        raise PermanentError(msg)
+    return found.text
+
+
+def _found(config: Config) -> Found | None:
+    paths = filter(_is_readable_file, sorted(_paths(config)))
+    return found_in(paths, config, lambda limit: _make_format(config, limit, ""))
 
 
 def _needs_header(config: Config) -> bool:
@@ -178,6 +220,10 @@ def _csv_problems(config: Config) -> Iterable[Problem]:
 
 def _column_problems(config: Config) -> Iterable[Problem]:
     if config["format"] != "csv" or config["csv.header"]:
+        return
+    if config["columns"] == INFER:
+        reason = "takes the names of the columns from the header, and csv.header is false"
+        yield Problem("columns", INFER, reason, f"Name all columns: {DOC}")
         return
     columns = parse_columns(config["columns"])
     if not columns.fields:
@@ -252,12 +298,25 @@ def _header_problems(config: Config) -> Iterable[Problem]:
 
 def _header_problem(path: Path, line: bytes, config: Config) -> Iterable[Problem]:
     try:
-        _make_format(config, 1 << 20).header(line)
+        _make_format(config, 1 << 20, "" if config["columns"] == INFER else config["columns"]).header(line)
     except AbsentColumns as error:
         fix = "Name columns that the header has, as it writes them, or correct the file."
         yield Problem(error.option, ", ".join(error.names)[:200], f"{path}: {error}", fix)
     except (PermanentError, ValueError) as error:
         yield Problem("filename", str(path), str(error), "Correct the file or the options.")
+
+
+def _inference_problems(config: Config) -> Iterable[Problem]:
+    if config["columns"] != INFER or not _needs_header(config):
+        return
+    with suppress(OSError, PermanentError, ValueError):  # told by _file_problems, _content_problems and _header_problems
+        if found := _found(config):
+            yield Problem("columns", INFER, f"finds {found}", found.advice, is_warning=True)
+        elif config["follow"]:
+            fix = f"The connector waits for the first one, and infers then. {_NO_ROW_FIX}"
+            yield Problem("columns", INFER, f"finds nothing now: {config['filename']} {_NO_ROW}", fix, is_warning=True)
+        elif _paths(config):
+            yield Problem("columns", INFER, f"finds nothing: {config['filename']} {_NO_ROW}", _NO_ROW_FIX)
 
 
 _CHECKS = (
@@ -269,6 +328,7 @@ _CHECKS = (
     _file_problems,
     _content_problems,
     _header_problems,
+    _inference_problems,
 )
 
 

@@ -11,6 +11,7 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
+from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import DataFrameSink, FlushPolicy, Guarantee
 
 if TYPE_CHECKING:
@@ -94,6 +95,15 @@ class JdbcSink(DataFrameSink):
         Option("flush.interval", "A batch is closed so long after its first record.", Kind.DURATION, "0s", minimum=0),
     )
 
+    def takes_rows(self, config: Config) -> bool:
+        """Always. See Sink."""
+        del config
+        return True
+
+    def takes_column(self, schema: Schema) -> bool:
+        """What Spark has as it is. See Sink."""
+        return _is_of_spark(schema)
+
     def check(self, config: Config) -> Iterable[Problem]:
         """See Sink."""
         return run_checks(config, _mode_problems, _columns_problems, _evolution_problems, _database_problems)
@@ -148,15 +158,19 @@ def _mode_problems(config: Config) -> Iterable[Problem]:
         yield Problem("pk.mode", _NONE, f"leaves out the key, which {mode} needs", f"Set pk.mode={_VALUE} or {_KEY}.")
 
 
-def _columns_problems(config: Config) -> Iterable[Problem]:
-    if not config["columns"]:
-        return
+def _is_of_spark(schema: Schema) -> bool:
     from rocketconnect_sdk.columns.arrow_types import to_arrow_type
     from rocketconnect_sdk.spark.types import stored_type
 
+    kind = to_arrow_type(schema)
+    return bool(stored_type(kind) == kind)
+
+
+def _columns_problems(config: Config) -> Iterable[Problem]:
+    if not config["columns"]:
+        return
     for field in parse_columns(config["columns"]).fields:
-        kind = to_arrow_type(field.schema)
-        if stored_type(kind) != kind:
+        if not _is_of_spark(field.schema):
             fix = "Give it another type, or give the records a schema."
             yield Problem("columns", field.name, "has a type that Spark keeps in another form", fix)
 

@@ -316,15 +316,15 @@ def _connectors_table(rows: list[dict[str, Any]], states: dict[str, dict[str, An
 
 
 def _state_table(state: dict[str, Any], now: datetime) -> list[Table | str]:
-    columns = ("TASK", "STATE", "WORKER", "SINCE", "IN", "OUT", "PER SECOND", "LAG", "ERRORS", "RESTARTS")
+    columns = ("TASK", "STATE", "WORKER", "SINCE", "IN", "OUT", "PER SECOND", "LAG", "ERRORS", "RESTARTS", "COUNTED")
     tasks = state.get("tasks", [])
 
     def cells(task: dict[str, Any]) -> tuple[object, ...]:
         speed, behind = rate(task), lag(task)
         moved = counter(task, "recordsIn"), counter(task, "recordsOut"), "-" if speed is None else f"{speed:,.0f}"
         problems = "-" if behind is None else behind, counter(task, "errors"), task.get("restarts", 0)
-        since = age(task.get("since", ""), now)
-        return task.get("task", 0), state_name(task), task.get("workerId", "-"), since, *moved, *problems
+        since, counted = age(task.get("since", ""), now), age(task.get("metrics", {}).get("countedSince", ""), now)
+        return task.get("task", 0), state_name(task), task.get("workerId", "-"), since, *moved, *problems, counted
 
     # Who planned it does not run it; while it is being planned, the trace says by whom.
     first = ("*", state_name(state), *[""] * (len(columns) - 2))

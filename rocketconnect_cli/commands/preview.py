@@ -13,7 +13,7 @@ from rocketconnect_cli.api import ApiError, Exit
 from rocketconnect_cli.commands.connector import Pairs
 from rocketconnect_cli.documents import configuration
 from rocketconnect_cli.documents import reading as documents
-from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, with_api
+from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, show_warnings, with_api
 
 _YAML = (".yaml", ".yml")
 _SHOWN = 400
@@ -42,6 +42,7 @@ def preview(
             body = {"name": name, "config": config, "records": records}
             like = {"problems": [{}], "records": [{"steps": [{}]}]}
             answers.append({"name": name, **client.request("POST", "/v1/connectors:preview", body=body, like=like)})
+            show_warnings(answers[-1])
     if problems := [problem for answer in answers for problem in answer["problems"]]:
         raise ApiError(Exit.WRONG, {"detail": "nothing can be shown: the configuration is wrong", "problems": problems})
     emit(output, answers[0] if len(answers) == 1 else answers, lambda: [part for answer in answers for part in _shown(answer)])

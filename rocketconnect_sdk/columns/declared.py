@@ -56,6 +56,39 @@ def parse_columns(text: str) -> Schema:
     return struct(fields)
 
 
+def write_columns(schema: Schema) -> str:
+    """The text that stands for the fields of a struct; those whose names no text can have are left out.
+
+    Args:
+        schema: Fields of the types that this option has.
+    """
+    return ",".join(_written(field.name, type_name(field.schema)) for field in schema.fields if is_writable(field.name))
+
+
+def type_name(schema: Schema) -> str:
+    """The name of a type that this option has."""
+    if schema.type is Type.DECIMAL:
+        return f"decimal({schema.precision},{schema.scale})"
+    return next(name for name, named in TYPES.items() if named == replace(schema, optional=False))
+
+
+def is_writable(name: str) -> bool:
+    """Whether a column can have this name here."""
+    # Behind a comma, too: a bracket in it may belong to what stands before.
+    return _has_names(f",{name}:json", [name])
+
+
+def _written(name: str, kind: str) -> str:
+    return name if kind == "string" and _has_names(name, [name]) else f"{name}:{kind}"
+
+
+def _has_names(text: str, names: list[str]) -> bool:
+    try:
+        return [field.name for field in parse_columns(text).fields] == names
+    except ValueError:
+        return False
+
+
 def _decimal(kind: str) -> Schema | None:
     found = _DECIMAL.fullmatch(kind)
     if found is None:

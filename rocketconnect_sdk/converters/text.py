@@ -1,8 +1,12 @@
 """Strings and bytes: what StringConverter and ByteArrayConverter of RocketMQ Connect write and read."""
 
+import base64
 import codecs
 import json
 from collections.abc import Sequence
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from uuid import UUID
 
 from rocketconnect_sdk.columns.compact import Column, Texts
 from rocketconnect_sdk.converters.base import Converter
@@ -25,6 +29,9 @@ def _unknown_encoding(name: str) -> str | None:
 
 class StringConverter(Converter):
     """Text. Numbers, booleans, dicts and lists are written as JSON writes them; bytes must be text already.
+
+    Dates, times, decimals and UUIDs have the text that the option `columns` reads, in dicts and lists as JSON strings; bytes are
+    base64 there.
 
     Unlike RocketMQ Connect it never replaces what it can't read: bytes that are not of the encoding are a bad record.
     """
@@ -110,10 +117,31 @@ def _text(value: object) -> str:
             msg = f"the bytes are not text: {error.reason} at byte {error.start}; use the converter bytes"
             raise RecordError(msg) from None
     try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        if isinstance(value, _TYPED):
+            return _form(value)
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_form)
     except (TypeError, ValueError, RecursionError) as error:
         msg = f"a {type(value).__name__} has no text form: {error}"
         raise RecordError(msg) from None
+
+
+_TYPED = (date, time, Decimal, UUID)
+
+
+def _form(value: object) -> str:
+    """The text of what JSON has not, as the option `columns` reads it again."""
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return value.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, UUID):
+        return str(value)
+    msg = f"{type(value).__name__} is neither JSON nor a date, a time, a decimal, bytes or a UUID"
+    raise TypeError(msg)
 
 
 class BytesConverter(Converter):

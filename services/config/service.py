@@ -178,7 +178,11 @@ class ConfigService(ConfigServiceServicer):
         records = request.records or checks.PREVIEW_RECORDS
         shown = await preview_in_turn(self._executors, workers, request.name, config, records)
         return pb.PreviewConnectorResponse(
-            problems=shown.problems, plugin=shown.plugin, records=shown.records, trouble=shown.trouble
+            problems=shown.problems,
+            plugin=shown.plugin,
+            records=shown.records,
+            trouble=shown.trouble,
+            warnings=map(wire.problem, verdict.warnings),
         )
 
     async def VerifyConnector(self, request: pb.VerifyConnectorRequest, context: ServicerContext) -> pb.VerifyConnectorResponse:

@@ -73,7 +73,7 @@ class ExecutorService(ExecutorServiceServicer):
         seconds = self._seconds(context)
         config = dict(request.config)
         try:
-            answer = await self._fresh.ask(CheckConnector(config), seconds, f"{request.name} (check)")
+            answer = await self._fresh.ask(CheckConnector(config, self._endpoints), seconds, f"{request.name} (check)")
         except PluginLate as error:
             raise DeadlineExceeded("PLUGIN_TIMEOUT", f"connector {request.name!r} was not checked: {error}") from error
         except PluginCrashed as error:

@@ -89,6 +89,7 @@ def fence(value: Assigned) -> position_pb.TaskFence:
 def metrics(value: TaskMetrics) -> states.TaskMetrics:
     """Return the counters of a task."""
     return states.TaskMetrics(
+        counted_since=None if value.counted_since is None else timestamp(value.counted_since),
         records_in=value.records_in,
         records_out=value.records_out,
         bytes_in=value.bytes_in,

@@ -28,12 +28,13 @@ BATCH_BOUNDS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0
 
 @dataclass(slots=True)
 class TaskMetrics:
-    """Counters since the start of the task and gauges of now: the fields of state/v1 TaskMetrics.
+    """Counters since `counted_since`, the start of the task, and gauges of now: the fields of state/v1 TaskMetrics.
 
     Written by the task's threads, read by the host once a second. Each field is replaced as a whole (never changed in place), so
     that a reader sees an old value or a new one.
     """
 
+    counted_since: float | None = None
     records_in: int = 0
     records_out: int = 0
     bytes_in: int = 0

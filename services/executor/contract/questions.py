@@ -8,9 +8,15 @@ from services.executor.contract.endpoints import Endpoints
 
 
 class CheckConnector(msgspec.Struct, tag=True, frozen=True):
-    """Check a configuration, answer and end."""
+    """Check a configuration, answer and end.
+
+    Attributes:
+        config: The configuration.
+        endpoints: Where topics are, whose newest messages are looked at.
+    """
 
     config: dict[str, str]
+    endpoints: Endpoints
 
 
 class GivenPosition(msgspec.Struct, frozen=True):

@@ -28,13 +28,13 @@ class TaskReporter:
     """
 
     def __init__(self, run: int, changed: threading.Event) -> None:
-        self.metrics = TaskMetrics()
         self._run = run
         self._changed = changed
         self._lock = threading.Lock()
         self._state = State.STARTING
         self._trace = ""
         self._since = time.time()
+        self.metrics = TaskMetrics(counted_since=self._since)
         self._last_progress = self._since
         self._has_work = False
         self._logs: deque[LogLine] = deque()

@@ -406,7 +406,8 @@ STATE = {
     "trace": TRACE,
     "tasks": [
         {"task": 0, "state": "STATE_FAILED", "workerId": "worker-number-one", "since": ago(days=3, hours=12), "trace": TRACE},
-        {"task": 1, "state": "STATE_RUNNING", "workerId": "worker-number-one", "since": ago(days=9, hours=12), "trace": ""},
+        {"task": 1, "state": "STATE_RUNNING", "workerId": "worker-number-one", "since": ago(days=9, hours=12), "trace": ""}
+        | {"metrics": {"countedSince": ago(hours=12)}},
     ],
 }
 
@@ -416,7 +417,10 @@ def test_why_is_told_in_full_below_the_table_and_since_is_an_age(rest_factory: A
     result = run(rest.url, "connector", "status", "a")
     assert result.exit_code == 1
     header, *rows, why = result.stdout.partition("\nTraceback")[0].splitlines()
-    assert header.split() == ["TASK", "STATE", "WORKER", "SINCE", "IN", "OUT", "PER", "SECOND", "LAG", "ERRORS", "RESTARTS"]
+    told = ["TASK", "STATE", "WORKER", "SINCE", "IN", "OUT", "PER", "SECOND", "LAG", "ERRORS", "RESTARTS", "COUNTED"]
+    assert header.split() == told
+    # Since the task was started, or not known.
+    assert [row.split()[-1] for row in rows[1:]] == ["-", "12h"]
     assert [row.split()[:4] for row in rows[1:]] == [
         ["0", "FAILED", "worker-number-one", "3d"],
         ["1", "RUNNING", "worker-number-one", "9d"],

@@ -51,6 +51,14 @@ def test_each_step_is_shown_with_what_was_before_it_and_what_is_behind_it(rest_f
     assert "There are no more: the source is gone" in text
 
 
+def test_what_keeps_nothing_from_being_shown_is_told_beside_it(rest_factory: RestFactory) -> None:
+    warning = {"key": "columns", "value": "infer", "reason": "finds id int64", "fix": "They are kept."}
+    rest = rest_factory(200, {**_ANSWER, "warnings": [warning]})
+    code, out, err = run("-s", "connector.class=file_source", "--url", rest.url)
+    assert (code, "p: 1" in out) == (0, True)
+    assert err == "Warning: columns: finds id int64 (given: 'infer')\n    -> They are kept.\n"
+
+
 def test_a_long_value_is_cut_in_the_table_and_whole_in_json(rest_factory: RestFactory) -> None:
     message = {"name": "message", "plugin": "arrow", "record": {"value": "base64:" + "A" * 5_000, "hasValue": True}}
     rest = rest_factory(200, {"problems": [], "records": [{"position": "p: 1", "steps": [message]}]})

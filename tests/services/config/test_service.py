@@ -242,6 +242,8 @@ async def test_a_warning_is_told_without_secrets_and_refuses_nothing(service: An
     assert [each.reason for each in created.warnings] == ["has no key; "]
     updated = await service.stub.UpdateConnector(pb.UpdateConnectorRequest(name="c", config={**config, "keyless": "other"}))
     assert [each.value for each in updated.warnings] == ["other"]
+    shown = await service.stub.PreviewConnector(pb.PreviewConnectorRequest(name="c", config=config))
+    assert ([each.value for each in shown.warnings], len(shown.records)) == (["shop.log"], 1)
 
 
 async def test_a_preview_is_what_an_executor_shows_and_stores_nothing(service: Any) -> None:

@@ -6,6 +6,11 @@ from services.executor.contract.metrics import TaskMetrics
 from services.executor.wire import metrics
 
 
+def test_counters_say_since_when_they_count_where_it_is_known() -> None:
+    assert metrics(TaskMetrics(counted_since=1.5)).counted_since.ToMilliseconds() == 1500
+    assert not metrics(TaskMetrics()).HasField("counted_since")
+
+
 @pytest.mark.parametrize(("left", "told"), [(None, (0, False)), (0, (0, True)), (7, (7, True))])
 def test_what_a_source_has_left_is_told_with_whether_it_is_known(left: int | None, told: tuple[int, bool]) -> None:
     said = metrics(TaskMetrics(source_remaining=left, source_remaining_unit="bytes"))

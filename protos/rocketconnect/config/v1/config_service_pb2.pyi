@@ -966,6 +966,7 @@ class PreviewConnectorResponse(_message.Message):
     PLUGIN_FIELD_NUMBER: _builtins.int
     RECORDS_FIELD_NUMBER: _builtins.int
     TROUBLE_FIELD_NUMBER: _builtins.int
+    WARNINGS_FIELD_NUMBER: _builtins.int
     plugin: _builtins.str
     """The plugin that it names."""
     trouble: _builtins.str
@@ -978,6 +979,10 @@ class PreviewConnectorResponse(_message.Message):
     def records(self) -> _containers.RepeatedCompositeFieldContainer[_record_pb2.PreviewedRecord]:
         """The records."""
 
+    @_builtins.property
+    def warnings(self) -> _containers.RepeatedCompositeFieldContainer[_connector_pb2.Problem]:
+        """What is told of the configuration and keeps nothing from being shown."""
+
     def __init__(
         self,
         *,
@@ -985,10 +990,11 @@ class PreviewConnectorResponse(_message.Message):
         plugin: _builtins.str = ...,
         records: _abc.Iterable[_record_pb2.PreviewedRecord] | None = ...,
         trouble: _builtins.str = ...,
+        warnings: _abc.Iterable[_connector_pb2.Problem] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["plugin", b"plugin", "problems", b"problems", "records", b"records", "trouble", b"trouble"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["plugin", b"plugin", "problems", b"problems", "records", b"records", "trouble", b"trouble", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

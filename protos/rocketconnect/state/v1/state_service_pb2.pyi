@@ -108,6 +108,7 @@ class TaskMetrics(_message.Message):
     GAP_MESSAGES_FIELD_NUMBER: _builtins.int
     SOURCE_REMAINING_KNOWN_FIELD_NUMBER: _builtins.int
     SOURCE_REMAINING_UNIT_FIELD_NUMBER: _builtins.int
+    COUNTED_SINCE_FIELD_NUMBER: _builtins.int
     records_in: _builtins.int
     """Records read from the source or from the topic."""
     records_out: _builtins.int
@@ -170,6 +171,10 @@ class TaskMetrics(_message.Message):
         are long), the newest last.
         """
 
+    @_builtins.property
+    def counted_since(self) -> _timestamp_pb2.Timestamp:
+        """Since when the counters count, by the worker's clock: since the task was started last. Unset: not known."""
+
     def __init__(
         self,
         *,
@@ -198,10 +203,11 @@ class TaskMetrics(_message.Message):
         gap_messages: _builtins.int = ...,
         source_remaining_known: _builtins.bool = ...,
         source_remaining_unit: _builtins.str = ...,
+        counted_since: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["counted_since", b"counted_since"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch_bounds", b"batch_bounds", "batch_buckets", b"batch_buckets", "batch_seconds", b"batch_seconds", "batch_seconds_max", b"batch_seconds_max", "batches", b"batches", "buffered_bytes", b"buffered_bytes", "bytes_in", b"bytes_in", "bytes_out", b"bytes_out", "commits", b"commits", "dead_letters", b"dead_letters", "duplicates_skipped", b"duplicates_skipped", "errors", b"errors", "gap_messages", b"gap_messages", "lags", b"lags", "late_skipped", b"late_skipped", "rate_in", b"rate_in", "rate_out", b"rate_out", "records_in", b"records_in", "records_out", b"records_out", "records_skipped", b"records_skipped", "retries", b"retries", "source_positions", b"source_positions", "source_remaining", b"source_remaining", "source_remaining_known", b"source_remaining_known", "source_remaining_unit", b"source_remaining_unit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch_bounds", b"batch_bounds", "batch_buckets", b"batch_buckets", "batch_seconds", b"batch_seconds", "batch_seconds_max", b"batch_seconds_max", "batches", b"batches", "buffered_bytes", b"buffered_bytes", "bytes_in", b"bytes_in", "bytes_out", b"bytes_out", "commits", b"commits", "counted_since", b"counted_since", "dead_letters", b"dead_letters", "duplicates_skipped", b"duplicates_skipped", "errors", b"errors", "gap_messages", b"gap_messages", "lags", b"lags", "late_skipped", b"late_skipped", "rate_in", b"rate_in", "rate_out", b"rate_out", "records_in", b"records_in", "records_out", b"records_out", "records_skipped", b"records_skipped", "retries", b"retries", "source_positions", b"source_positions", "source_remaining", b"source_remaining", "source_remaining_known", b"source_remaining_known", "source_remaining_unit", b"source_remaining_unit"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -26,7 +26,9 @@ from rocketconnect_sdk.record import Position
 from rocketconnect_sdk.source import Plan, Source
 from rocketconnect_sdk.transforms import chain
 from services.executor.contract import answers
+from services.executor.contract.endpoints import Endpoints
 from services.executor.contract.questions import GivenPosition
+from services.executor.host.jobs.newest import with_topics
 from services.executor.runtime.positions.maps import position_of
 from services.executor.secrets.resolving import hide, hide_problem, resolve, resolve_known
 
@@ -34,11 +36,14 @@ TASKS = "tasks"
 """The key under which every task is told how many there are."""
 
 
-def check(config: Mapping[str, str]) -> answers.Checked:
-    """Everything that is wrong with a configuration. A plugin that fails while it checks is a problem, too."""
+def check(config: Mapping[str, str], endpoints: Endpoints) -> answers.Checked:
+    """Everything that is wrong with a configuration, also with what is in its topics.
+
+    A plugin that fails while it checks is a problem, too.
+    """
     try:
         found = check_connector(config, resolve_known)
-        problems = list(found.problems)
+        problems = with_topics(config, found.problems, endpoints)
     except Exception as error:
         traceback.print_exc()
         found = Checked("", None, (), ())

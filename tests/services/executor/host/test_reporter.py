@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 
 from services.executor.contract.messages import Pulse, encode
 from services.executor.contract.task import State
@@ -20,6 +21,16 @@ def test_changes_of_state_are_logged_once_with_their_reason() -> None:
     reporter.state(State.PAUSED)
     assert lines(reporter) == [("INFO", "RUNNING"), ("WARNING", "WAITING: the broker is away"), ("INFO", "PAUSED")]
     assert lines(reporter) == []
+
+
+def test_counters_begin_with_the_run_and_go_on_through_its_states() -> None:
+    before = time.time()
+    reporter = TaskReporter(1, threading.Event())
+    since = reporter.metrics.counted_since
+    assert since is not None
+    assert before <= since <= time.time()
+    reporter.state(State.RUNNING)
+    assert reporter.pulse().metrics.counted_since == since
 
 
 def test_resting_between_records_is_not_worth_a_line() -> None:

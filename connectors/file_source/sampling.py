@@ -1,0 +1,117 @@
+"""The columns of a CSV file whose types nobody has named: those of its first rows."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from connectors.file_source.content import open_content
+from connectors.file_source.records import Format
+from connectors.file_source.task import is_gzip
+from rocketconnect_sdk.columns.declared import type_name, write_columns
+from rocketconnect_sdk.columns.inference import inferred_columns, null_text
+from rocketconnect_sdk.options import Config
+from rocketconnect_sdk.schema import Schema
+
+INFER = "infer"
+"""What the option columns says where types are inferred."""
+
+ROWS = 1000
+BYTES = 1 << 20
+_SHOWN = 2000
+_PASTED = 8000
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the first rows of a file say.
+
+    Attributes:
+        path: The file.
+        rows: How many rows were looked at.
+        columns: Their types by name.
+        null: The text that keeps `held` from having types, which csv.null could name; empty: none.
+        held: Names of columns.
+    """
+
+    path: Path
+    rows: int
+    columns: Schema
+    null: str
+    held: Sequence[str]
+
+    @property
+    def text(self) -> str:
+        """As the option columns has it."""
+        return write_columns(self.columns)
+
+    def __str__(self) -> str:
+        """For people: "year int64, title string (the first 1000 rows of /data/books.csv)"."""
+        named = ", ".join(f"{field.name} {type_name(field.schema)}" for field in self.columns.fields)
+        shown = named if len(named) <= _SHOWN else f"{named[:_SHOWN]}..."
+        rows = "the only row" if self.rows == 1 else f"the first {self.rows} rows"
+        return f"{shown} ({rows} of {self.path})"
+
+    @property
+    def advice(self) -> str:
+        """What people can do with it."""
+        text = self.text
+        kept = f"set columns={text}" if len(text) <= _PASTED else "name all columns with their types"
+        said = f"They are kept while the configuration is as it is; to keep them for good, or to change one, {kept}."
+        if not self.null:
+            return said
+        names = ", ".join(self.held)[:_SHOWN]
+        return f"{said} With csv.null={self.null} there would be types for {names}, which have that text where nothing is known."
+
+
+def found_in(paths: Iterable[Path], config: Config, make_format: Callable[[int], Format]) -> Found | None:
+    """What the first of the files that has a row says; None: none has.
+
+    Args:
+        paths: Files that may be read.
+        config: The configuration.
+        make_format: Gives a format whose columns are all strings, with this limit.
+
+    Raises:
+        PermanentError, ValueError: a file is not what it should be.
+        OSError: a file cannot be read.
+    """
+    for path in paths:
+        rows, names = _rows(path, config, make_format(BYTES))
+        if rows:
+            texts = {name: {row[name] for row in rows if row[name]} for name in names}
+            return Found(path, len(rows), inferred_columns(texts), *null_text(texts))
+    return None
+
+
+def _rows(path: Path, config: Config, form: Format) -> tuple[list[dict[str, str]], Sequence[str]]:
+    """The first whole rows, bad ones left out, and the names of the columns."""
+    data, is_all = _first_bytes(path, config)
+    line, newline, rest = data.partition(b"\n")
+    is_last = is_all and not config["follow"]
+    if not newline:
+        return [], ()
+    form.header(line)
+    rows: list[dict[str, str]] = []
+    while rest and len(rows) < ROWS:
+        cut = form.cut(rest, len(data) - len(rest), last=is_last)
+        if not cut.used:
+            break
+        rows += [value for value in cut.values if isinstance(value, dict)]
+        rest = rest[cut.used :]
+    return rows[:ROWS], [field.name for field in form.schema.fields] if form.schema else ()
+
+
+def _first_bytes(path: Path, config: Config) -> tuple[bytes, bool]:
+    """The beginning of a file, and whether it is all of it."""
+    content = open_content(path, gzip=is_gzip(path, config["compression"]))
+    data = b""
+    try:
+        content.seek(0)
+        while len(data) < BYTES:
+            piece = content.read(BYTES - len(data))
+            if not piece:
+                return data, True
+            data += piece
+    finally:
+        content.close()
+    return data, False

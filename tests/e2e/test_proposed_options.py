@@ -1,0 +1,70 @@
+"""A sink that takes rows without saying how is told which options make rows of what is in its topic: they work as they are told."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+pytestmark = [pytest.mark.e2e, pytest.mark.spark]
+COMMAND = str(Path(sys.executable).with_name("rocketconnect"))
+HANG_SECONDS = 180
+BOOKS = "year,title,price,added\n1999,One,1.5,2024-02-29\n2005,Two,,2024-03-01\n"
+TYPED = [
+    {"year": 1999, "title": "One", "price": 1.5, "added": "2024-02-29"},
+    {"year": 2005, "title": "Two", "price": None, "added": "2024-03-01"},
+]
+
+
+def rc(instance: Any, *words: str) -> tuple[int, str]:
+    command = [COMMAND, *words, "--url", instance.url]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=HANG_SECONDS, check=False)
+    assert "Traceback" not in answer.stderr
+    return answer.returncode, answer.stdout + answer.stderr
+
+
+def given(options: list[str]) -> list[str]:
+    return [word for option in options for word in ("-s", option)]
+
+
+@pytest.mark.parametrize(
+    ("converter", "key", "proposal"),
+    [
+        ([], "columns", ["columns=year:int64,title,price:double,added:date"]),
+        (["value.converter=arrow"], "value.converter", ["value.converter=arrow"]),
+    ],
+    ids=["text", "packed"],
+)
+def test_the_options_that_a_refusal_names_make_rows_of_the_topic(
+    instance: Any, tmp_path: Path, converter: list[str], key: str, proposal: list[str]
+) -> None:
+    topic = f"proposed-{key.replace('.', '-')}"
+    path, out = tmp_path / "books.csv", tmp_path / "books.parquet"
+    path.write_text(BOOKS)
+    source = ["connector.class=file_source", f"topic={topic}", f"filename={path}", "format=csv", "columns=infer", *converter]
+    code, said = rc(instance, "connector", "create", f"{topic}-in", *given(source))
+    assert code == 0, said
+    assert "finds year int64, title string, price double, added date (the first 2 rows of" in said
+    assert rc(instance, "connector", "wait", f"{topic}-in", "--state", "idle")[0] == 0
+
+    sink = ["connector.class=file_sink", f"topics={topic}", f"filename={out}", "format=parquet", "flush.interval=100ms"]
+    code, said = rc(instance, "connector", "validate", *given(sink), "-o", "json")
+    assert code != 0
+    (problem,) = json.loads(said)["problems"]
+    assert (problem["key"], problem["fix"]) == (key, f"Set {' and '.join(proposal)}.")
+    assert f"of `{topic}`" in problem["reason"]
+    code, refusal = rc(instance, "connector", "create", f"{topic}-out", *given(sink))
+    assert code != 0
+    assert problem["reason"] in refusal
+    assert f"-> {problem['fix']}" in refusal
+    code, said = rc(instance, "connector", "create", f"{topic}-out", *given([*sink, *proposal]))
+    assert code == 0, said
+    assert "Warning" not in said
+    assert rc(instance, "connector", "wait", f"{topic}-out", "--state", "idle")[0] == 0
+    rows = sorted(pq.read_table(out).to_pylist(), key=lambda row: row["year"])
+    assert [{**row, "added": str(row["added"])} for row in rows] == TYPED
+    for end in ("out", "in"):
+        assert rc(instance, "connector", "delete", f"{topic}-{end}")[0] == 0

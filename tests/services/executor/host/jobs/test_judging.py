@@ -1,0 +1,149 @@
+"""What the newest messages of a topic say of a sink that takes rows."""
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+
+from rocketconnect_sdk.columns.declared import parse_columns
+from rocketconnect_sdk.columns.rows import Rows, array_of, offsets_of
+from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.schema import STRING, Schema, Type, struct
+from services.executor.host.jobs.judging import Form, Given, Read, form_of, judge
+
+ROW = struct([("year", Schema(Type.INT64)), ("title", STRING)])
+PACKED = Rows(*array_of([{"year": 1999, "title": "One"}], ROW), offsets_of([(1,)])).pack()
+ENVELOPE = b'{"schema":{"type":"string"},"payload":"x"}'
+OBJECTS = [
+    b'{"year":1999,"title":"One","price":1.5,"added":"2024-02-29","tags":["a"]}',
+    b'{"year":2005,"title":"Two","price":3,"added":null}',
+]
+COLUMNS = "year:int64,title,price:double,added:date,tags:json"
+TEXTS = Given({}, "string")
+TYPED = replace(TEXTS, needs_types=True)
+
+
+def read(*bodies: bytes) -> list[Read]:
+    return [Read(body, body.decode(), STRING) for body in bodies]
+
+
+def refused(*bodies: bytes) -> list[Read]:
+    return [Read(body, refusal="not of this form") for body in bodies]
+
+
+def one(given: Given, messages: list[Read]) -> Problem:
+    (problem,) = judge({"books": messages}, given)
+    return problem
+
+
+@pytest.mark.parametrize(
+    ("body", "form"),
+    [
+        (PACKED, Form.PACKED),
+        (PACKED[:20], Form.BYTES),
+        (ENVELOPE, Form.ENVELOPE),
+        (b'{"schema":"public","payload":1}', Form.OBJECT),
+        (b"\0\0\0\0\x01abc", Form.REGISTERED),
+        (OBJECTS[0], Form.OBJECT),
+        (b'{"before":null,"after":{},"op":"c"}', Form.CHANGE),
+        (b"[1]", Form.JSON),
+        (b"7", Form.JSON),
+        (b"one", Form.TEXT),
+        (b"\xff\xfe", Form.BYTES),
+        (b"\0", Form.TEXT),
+    ],
+)
+def test_a_message_says_what_it_is(body: bytes, form: Form) -> None:
+    assert form_of(body) is form
+
+
+def test_objects_without_types_are_answered_with_their_columns() -> None:
+    problem = one(TYPED, read(*OBJECTS))
+    assert (problem.key, problem.is_warning) == ("columns", False)
+    fields = "year int64, title string, price double, added date, tags json"
+    found = f"the newest 2 messages of `books` hold JSON objects without a schema; their fields: {fields}"
+    assert problem.reason == f"is not given, and values have no types: {found}"
+    assert problem.fix == f"Set columns={COLUMNS}."
+    assert judge({"books": read(*OBJECTS)}, replace(TEXTS, columns=parse_columns(COLUMNS))) == []
+
+
+def test_where_a_table_may_say_the_types_it_is_a_warning() -> None:
+    problem = one(TEXTS, read(*OBJECTS))
+    assert problem.is_warning
+    assert problem.fix == f"Set columns={COLUMNS}. Without it a table that is there has to say the types."
+
+
+def test_columns_are_proposed_of_the_objects_of_all_topics_and_of_types_that_the_sink_takes() -> None:
+    given = replace(TYPED, takes=lambda schema: schema.type is not Type.JSON)
+    found = judge({"books": read(OBJECTS[0]), "papers": read(b'{"pages":7}', b'{"pages":7.5}'), "empty": []}, given)
+    assert {problem.fix for problem in found} == {"Set columns=year:int64,title,price:double,added:date,pages:double."}
+    assert [problem.reason.partition("`")[2].partition("`")[0] for problem in found] == ["books", "papers"]
+
+
+@pytest.mark.parametrize(
+    ("given", "bodies", "fix"),
+    [
+        (TEXTS, [PACKED], "Set value.converter=arrow."),
+        (
+            Given({"value.converter.schemas.enable": "false"}, "json"),
+            [PACKED],
+            "Set value.converter=arrow, and leave out value.converter.schemas.enable.",
+        ),
+        (Given({}, "json"), OBJECTS, f"Set value.converter=json and value.converter.schemas.enable=false and columns={COLUMNS}."),
+        (
+            Given({}, "json", columns=parse_columns("year:int64")),
+            OBJECTS,
+            "Set value.converter=json and value.converter.schemas.enable=false.",
+        ),
+        (Given({}, "arrow"), [ENVELOPE, ENVELOPE, b"x"], "Set value.converter=json."),
+    ],
+)
+def test_a_converter_that_reads_nothing_is_refused_with_the_one_that_does(given: Given, bodies: list[bytes], fix: str) -> None:
+    problem = one(given, refused(*bodies))
+    assert (problem.key, problem.value, problem.is_warning, problem.fix) == ("value.converter", given.converter, False, fix)
+    assert problem.reason.startswith("reads none of the newest ")
+    assert problem.reason.endswith("not of this form")
+    assert one(replace(given, is_tolerant=True), refused(*bodies)).is_warning
+
+
+def test_messages_of_several_forms_are_counted_and_some_that_are_not_read_are_a_warning() -> None:
+    problem = one(TEXTS, [*read(b"one", b"two"), *refused(b"\xff\xfe")])
+    assert problem.is_warning
+    assert problem.reason == (
+        "does not read 1 of the newest 3 messages of `books` (2 text, 1 bytes that are no text): not of this form"
+    )
+
+
+def test_an_envelope_that_is_read_as_text_needs_its_converter() -> None:
+    assert one(TYPED, read(ENVELOPE)).fix == "Set value.converter=json."
+    off = Given({"value.converter.schemas.enable": "false"}, "json", needs_types=True)
+    problem = one(off, [Read(ENVELOPE, msgspec.json.decode(ENVELOPE))])
+    assert problem.fix == "Set value.converter=json and value.converter.schemas.enable=true."
+
+
+@pytest.mark.parametrize("body", [b"one", b"[1]"])
+def test_what_holds_no_rows_is_told_with_what_the_source_can_do(body: bytes) -> None:
+    problem = one(TYPED, read(body))
+    assert (problem.key, problem.is_warning) == ("value.converter", False)
+    assert "columns=infer" in problem.fix
+
+
+def test_columns_that_are_given_are_held_against_what_is_there() -> None:
+    def judged(columns: str, *bodies: bytes) -> Any:
+        return one(replace(TEXTS, columns=parse_columns(columns)), read(*bodies))
+
+    problem = judged("yeer:int64", *OBJECTS)
+    assert "names no field of these" in problem.reason
+    assert problem.fix == f"Set columns={COLUMNS}."
+    problem = judged("year:int64", b'{"year":12.5}')
+    assert "the column `year` is a whole number, and `12.5` is not; make it `double`" in problem.reason
+    problem = judged("year:int64", ENVELOPE)
+    assert problem.fix == "Set value.converter=json."
+    assert problem.is_warning
+
+
+def test_rows_and_what_transforms_may_make_rows_of_are_no_problem() -> None:
+    assert judge({"books": [Read(PACKED, schema=ROW)]}, TYPED) == []
+    assert judge({"books": read(b"one")}, replace(TYPED, may_change=True)) == []
+    assert judge({"books": []}, TYPED) == []
