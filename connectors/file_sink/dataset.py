@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from connectors.file_sink.columns import Columns
-from connectors.file_sink.forms import typed_batches, unwritable
+from connectors.file_sink.forms import unwritable
 from connectors.file_sink.jobs import STAGED, check_all_there, parts_of, rows_in, staged_job, uri
+from connectors.file_sink.rows import rows_as, rows_of
 from rocketconnect_sdk.columns.objects import rows_of_array
 from rocketconnect_sdk.converters.json.schema import from_json, to_json
 from rocketconnect_sdk.errors import RetriableError
@@ -23,7 +24,6 @@ from rocketconnect_sdk.sink import DataFrameSinkTask, FlushPolicy, QueuePosition
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructField, StructType
 
 _HIDDEN = "_rocketconnect"
 _SCHEMA = "schema"
@@ -93,14 +93,8 @@ class DatasetTask(DataFrameSinkTask):
 
     @property
     def rows_as(self) -> Schema | None:
-        """See DataFrameSinkTask. Types that Spark has in another form are made when the rows are, in `_rows`."""
-        if self._columns is None:
-            return None
-        from rocketconnect_sdk.columns.arrow_types import to_arrow_type
-        from rocketconnect_sdk.spark.types import stored_type
-
-        kind = to_arrow_type(self._columns)
-        return self._columns if stored_type(kind) == kind else None
+        """See DataFrameSinkTask."""
+        return None if self._columns is None else rows_as(self._columns)
 
     def start(self) -> Mapping[str, QueuePosition]:
         """See SinkTask. Files that a manifest counts and that have no name yet get it now."""
@@ -132,7 +126,7 @@ class DatasetTask(DataFrameSinkTask):
         counted = False
         try:
             with staged_job(directory):
-                rows = self._rows(frame)
+                rows = rows_of(frame, self._columns)
                 if commit.rows <= _ROWS_OF_A_FILE:
                     rows = rows.coalesce(1)
                 rows.write.options(**STAGED).format(self._format).save(uri(directory))
@@ -169,24 +163,6 @@ class DatasetTask(DataFrameSinkTask):
 
     def close(self) -> None:
         """Nothing is held between batches."""
-
-    def _rows(self, frame: "DataFrame") -> "DataFrame":
-        from pyspark.sql.types import StructType
-
-        if self._columns is not None:
-            from rocketconnect_sdk.spark.types import to_spark_type
-
-            fields: Any = to_spark_type(self._columns)
-            value = frame.schema["value"].dataType
-            if isinstance(value, StructType) and all(self._has(value, field) for field in fields):
-                return frame.select([frame["value"].getField(field.name).alias(field.name) for field in fields])
-            return frame.mapInArrow(partial(typed_batches, self._columns), fields)
-        return frame.select("value.*") if isinstance(frame.schema["value"].dataType, StructType) else frame
-
-    @staticmethod
-    def _has(value: "StructType", field: "StructField") -> bool:
-        """Whether the structs have such a field: then Spark takes it as it is, without Python."""
-        return any((each.name, each.dataType) == (field.name, field.dataType) for each in value)
 
     def _commit(self, mine: Manifest, parts: Iterable[Path], staged: str, commit: SinkCommit) -> Manifest:
         schema = self._schema(mine.state.get(_SCHEMA))

@@ -244,12 +244,12 @@ class SinkSuite:
             good = [case.value(0, offset) for offset in range(1, until)]
             mixed = [good[0], case.unwritable, *good[1:], case.unwritable]
             with pytest.raises(RecordError):
-                task.write(frame(mixed, case.schema), replace(commit, rows=len(mixed)))
+                task.write(frame(mixed, case.schema, case.settings), replace(commit, rows=len(mixed)))
             self._there(case, 1)
             reasons = task.unwritable(to_array(mixed, case.schema))
             assert list(reasons) == [1, len(mixed) - 1]
             assert all(reason.strip() for reason in reasons.values())
-            task.write(frame(good, case.schema), replace(commit, rows=len(good)))
+            task.write(frame(good, case.schema, case.settings), replace(commit, rows=len(good)))
         assert seen(case, until)[0] == expected(case, until)[0]
 
     def test_what_is_put_and_not_durable_before_a_death_is_put_again(self, case: SinkCase) -> None:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,7 @@ class SinkCase:
         schema: Of the values.
         directory: Where the target is, when it is files: then a full disk is tried.
         unwritable: Of a DataFrameSink: a value of that schema that it cannot write; None: there is none.
+        settings: Of Spark, for a DataFrameSink that needs some: its `needs.settings`, and its jars as "spark.jars".
         calls: Functions ("module:function") before whose calls the process is killed, besides those of the file system.
     """
 
@@ -62,6 +63,7 @@ class SinkCase:
     schema: Schema | None = STRING
     directory: Path | None = None
     unwritable: object = None
+    settings: Mapping[str, str] = field(default_factory=dict)
     calls: tuple[str, ...] = field(default=())
 
     @property
@@ -70,14 +72,19 @@ class SinkCase:
         return parse(self.sink.options, self.config)
 
 
-@cache
-def spark_session() -> Any:
-    """The session of the suites, for the life of the process."""
+def spark_session(settings: Mapping[str, str] | None = None) -> Any:
+    """The session of the suites, until one with other settings is wanted: that has a Java process of its own."""
+    return _session(frozenset((settings or {}).items()))
+
+
+@lru_cache(maxsize=1)
+def _session(settings: frozenset[tuple[str, str]]) -> Any:
     # Spark's Python workers are to find what this process finds.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
 
-    settings = {
+    _end_spark()
+    made = {
         "spark.master": "local[2]",
         "spark.ui.enabled": "false",
         "spark.driver.host": "127.0.0.1",
@@ -85,20 +92,37 @@ def spark_session() -> Any:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.log.level": "ERROR",
+        **dict(settings),
     }
     builder = SparkSession.builder
-    for key, value in settings.items():
+    for key, value in made.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
 
 
-def frame(values: Sequence[object], schema: Schema | None) -> Any:
+def _end_spark() -> None:
+    """Ends the Java process of an earlier session, which has its jars and its settings for life."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    session, gateway = SparkSession.getActiveSession(), SparkContext._gateway  # noqa: SLF001  # the only place where it is
+    if session is not None:
+        session.stop()
+    if gateway is not None:
+        gateway.shutdown()
+        process = gateway.proc
+        process.stdin.close()
+        process.wait()
+        SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
+
+
+def frame(values: Sequence[object], schema: Schema | None, settings: Mapping[str, str] | None = None) -> Any:
     """A DataFrame of values, as the runtime hands it to a sink."""
     import pyarrow as pa
 
     from rocketconnect_sdk.arrow import to_array
 
-    return spark_session().createDataFrame(pa.table({"value": to_array(values, schema)})).coalesce(1)
+    return spark_session(settings).createDataFrame(pa.table({"value": to_array(values, schema)})).coalesce(1)
 
 
 class Writer:
@@ -114,8 +138,9 @@ class Writer:
         self._case = case
         self._epoch = epoch
         self._parts = count()
-        context = TaskContext(epoch=epoch, generation=generation)
         sink = case.sink
+        spark = spark_session(case.settings) if isinstance(sink, DataFrameSink) else None
+        context = TaskContext(epoch=epoch, generation=generation, spark=spark)
         if not isinstance(sink, DataFrameSink | RecordSink | BufferedSink):
             msg = f"{sink.name} is neither a DataFrameSink nor a RecordSink nor a BufferedSink"
             raise TypeError(msg)
@@ -167,7 +192,7 @@ class Writer:
         """The DataFrame of a batch; None: the sink takes records."""
         if not isinstance(self.task, DataFrameSinkTask):
             return None
-        return frame([value for batch in self.batches(commit) for value in batch.values], self._case.schema)
+        return frame([value for batch in self.batches(commit) for value in batch.values], self._case.schema, self._case.settings)
 
     def batches(self, commit: SinkCommit) -> list[SinkBatch]:
         """Its records, by queue."""
@@ -261,7 +286,7 @@ def small_disk(case: SinkCase, directory: Path) -> Iterator[Disk]:
     command = ["mount", "-t", "tmpfs", "-o", f"size={_DISK}", "tmpfs", str(directory)]
     made = subprocess.run(command, capture_output=True, text=True, check=False) if os.geteuid() == 0 else None
     if made is None or made.returncode:
-        yield Disk([os.getpid(), *([_java()] if isinstance(case.sink, DataFrameSink) else [])])
+        yield Disk([os.getpid(), *([_java(case)] if isinstance(case.sink, DataFrameSink) else [])])
         return
     try:
         yield _SmallDisk(directory)
@@ -269,7 +294,7 @@ def small_disk(case: SinkCase, directory: Path) -> Iterator[Disk]:
         subprocess.run(["umount", "-l", str(directory)], check=True)  # noqa: S607
 
 
-def _java() -> int:
+def _java(case: SinkCase) -> int:
     """The process of Spark."""
-    process: int = spark_session().sparkContext._jvm.java.lang.ProcessHandle.current().pid()  # noqa: SLF001  # the way to Java
+    process: int = spark_session(case.settings).sparkContext._jvm.java.lang.ProcessHandle.current().pid()  # noqa: SLF001  # the way to Java
     return process

@@ -51,7 +51,8 @@ def test_it_tells_the_config_service_what_it_offers(executor: Executor, plane: P
     assert {option.key: option.secret for option in monitorable.options}["password"] is True
     assert plugins["json"].type == connectors.PLUGIN_TYPE_CONVERTER
     assert "org.apache.rocketmq.connect.runtime.converter.record.json.JsonConverter" in plugins["json"].aliases
-    assert [option.key for option in plugins["json"].options] == ["schemas.enable", "schemas.cache.size", "decimal.format", "names"]
+    json = [option.key for option in plugins["json"].options]
+    assert json == ["schemas.enable", "schemas.cache.size", "decimal.format", "names", "replace.null.with.default"]
     assert plugins["cast"].type == connectors.PLUGIN_TYPE_TRANSFORM
     assert [option.key for option in plugins["cast"].options][:2] == ["on", "spec"]
     assert plugins["is_tombstone"].type == connectors.PLUGIN_TYPE_PREDICATE

@@ -1,0 +1,217 @@
+"""A Delta table, as Spark's Java has it: its state, commits without data, and appends."""
+
+import json
+import os
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from connectors.file_sink.jobs import staged_job, uri
+from rocketconnect_sdk.errors import PermanentError, RetriableError
+from rocketconnect_sdk.files.manifest import sync_directory
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+_OVERTAKEN = re.compile(r"DELTA_(CONCURRENT\w*|METADATA_CHANGED|PROTOCOL_CHANGED|PATH_EXISTS)|Concurrent\w*Exception")
+_LOG = "_delta_log"
+
+
+def is_table(root: Path) -> bool:
+    """Whether a directory holds a Delta table."""
+    return (root / _LOG).is_dir() and any((root / _LOG).glob("*.json"))
+
+
+class Snapshot:
+    """The table at one time.
+
+    Args:
+        java: A Snapshot of Delta.
+    """
+
+    def __init__(self, java: Any) -> None:
+        self._java = java
+        self.number: int = java.version()
+
+    def transactions(self, prefix: str) -> dict[str, int]:
+        """The versions of the application transaction ids that begin so."""
+        found = self._java.setTransactions()
+        each = ((found.apply(index).appId(), found.apply(index).version()) for index in range(found.length()))
+        return {name: version for name, version in each if name.startswith(prefix)}
+
+    @property
+    def columns(self) -> "StructType":
+        """Its columns."""
+        from pyspark.sql.types import StructType
+
+        return StructType.fromJson(json.loads(self._java.schema().json()))
+
+    def setting(self, name: str) -> str:
+        """A property of the table; "" where it is not set."""
+        found = self._java.metadata().configuration().get(name)
+        return str(found.get()) if found.isDefined() else ""
+
+
+class Transaction:
+    """One look at the table and one commit: of those who commit a version of the same id, one does.
+
+    Args:
+        root: The directory of the table.
+        java: An OptimisticTransaction of Delta.
+        jvm: Java.
+    """
+
+    def __init__(self, root: Path, java: Any, jvm: Any) -> None:
+        self._root = root
+        self._java = java
+        self._jvm = jvm
+        self.snapshot = Snapshot(java.snapshot())
+
+    def commit(self, versions: Mapping[str, int]) -> None:
+        """Stores versions by id, and nothing else.
+
+        Raises:
+            RetriableError: another commit has changed one of them since the look.
+        """
+        actions = self._jvm.java.util.ArrayList()
+        for name, version in versions.items():
+            # Asked for, it must not be another one when it is committed.
+            self._java.txnVersion(name)
+            now = self._jvm.scala.Option.apply(int(time.time() * 1000))
+            actions.add(self._jvm.org.apache.spark.sql.delta.actions.SetTransaction(name, version, now))
+        made = self._jvm.scala.jdk.javaapi.CollectionConverters.asScala(actions).toSeq()
+        operation = getattr(getattr(self._jvm.org.apache.spark.sql.delta, "DeltaOperations$ManualUpdate$"), "MODULE$")
+        with _understood(self._root):
+            commit(self._java, made, operation)
+
+
+class Table:
+    """A Delta table in a directory of this machine.
+
+    Args:
+        root: The directory.
+        session: Of Spark, with Delta.
+    """
+
+    def __init__(self, root: Path, session: "SparkSession") -> None:
+        self._root = root
+        self._session = session
+        self._jvm: Any = session._jvm  # noqa: SLF001  # the way to Java
+
+    def snapshot(self) -> Snapshot | None:
+        """The newest state; None: there is no table yet."""
+        none = getattr(getattr(self._jvm.scala, "None$"), "MODULE$")
+        found = Snapshot(self._log().update(False, none, none))  # Java's has no names
+        return found if found.number >= 0 else None
+
+    def begin(self) -> Transaction | None:
+        """A transaction on the newest state; None: there is no table yet."""
+        begun = Transaction(self._root, self._log().startTransaction(), self._jvm)
+        return begun if begun.snapshot.number >= 0 else None
+
+    def make(self, nothing: "DataFrame", partitions: Sequence[str]) -> None:
+        """Makes the table.
+
+        Args:
+            nothing: No rows, with its columns.
+            partitions: The columns by which it is partitioned.
+
+        Raises:
+            RetriableError: another one was faster.
+            PermanentError: there can be no such table.
+        """
+        made = nothing.write.format("delta").mode("errorifexists")
+        if partitions:
+            made = made.partitionBy(*partitions)
+        with _understood(self._root):
+            made.save(uri(self._root))
+
+    def append(self, rows: "DataFrame", name: str, version: int, said: str, *, merges: bool) -> None:
+        """Adds rows, if the version of an id is higher than that in the table, and stores it with them.
+
+        Args:
+            rows: What is added.
+            name: The id.
+            version: Its new version.
+            said: What the history of the table says of it, as userMetadata.
+            merges: Columns that the table does not have are added to it.
+
+        Raises:
+            RetriableError: another commit was in the way.
+            SystemAway: there is no room.
+            RecordError: a row cannot be made.
+            PermanentError: the table does not take such rows.
+        """
+        made = rows.write.format("delta").mode("append").option("txnAppId", name).option("txnVersion", version)
+        made = made.option("userMetadata", said)
+        with _understood(self._root):
+            append(made.option("mergeSchema", str(merges).lower()), uri(self._root))
+
+    def sync(self, before: int, name: str, version: int) -> None:
+        """Has what a commit has added on the disk: Delta leaves that to the operating system. Raises OSError.
+
+        Args:
+            before: The number of the state in front of it, or an older one.
+            name: The id of the commit.
+            version: Its version.
+        """
+        log = self._root / _LOG
+        for number in range(before + 1, self._number() + 1):
+            path = log / f"{number:020}.json"
+            actions = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
+            if any((each.get("txn", {}).get("appId"), each.get("txn", {}).get("version")) == (name, version) for each in actions):
+                added = [self._root / unquote(each["add"]["path"]) for each in actions if "add" in each]
+                for file in (*added, path):
+                    _sync(file)
+                for folder in {file.parent for file in added} | {self._root, log}:
+                    sync_directory(folder)
+
+    def _number(self) -> int:
+        found = self.snapshot()
+        return -1 if found is None else found.number
+
+    def _log(self) -> Any:
+        return self._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(self._session._jsparkSession, uri(self._root))  # noqa: SLF001
+
+
+def append(writer: Any, place: str) -> None:
+    """Invariant 2: from here on the batch is in the table, and so are its positions."""
+    writer.save(place)
+
+
+def commit(transaction: Any, actions: Any, operation: Any) -> None:
+    """Invariant 3: from here on what was read is still so, and what is committed is what others read."""
+    transaction.commit(actions, operation)
+
+
+@contextmanager
+def _understood(root: Path) -> Iterator[None]:
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark.errors import AnalysisException, PySparkException
+
+    try:
+        with staged_job(root):
+            yield
+    except (Py4JError, PySparkException) as error:
+        text = str(error).partition("\n\tat ")[0][:1000]
+        if _OVERTAKEN.search(text):
+            msg = f"{root}: another commit was in the way: {text}"
+            raise RetriableError(msg, wait=0.1) from error
+        if isinstance(error, AnalysisException):
+            fix = "Give the records another table, or change the columns of this one"
+            msg = f"{root}: the table does not take the rows: {text}. {fix}"
+            raise PermanentError(msg) from error
+        raise
+
+
+def _sync(path: Path) -> None:
+    file = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)

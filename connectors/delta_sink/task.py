@@ -1,0 +1,228 @@
+"""A batch becomes one commit of the table: its rows, and the number of the file with its positions."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from connectors.delta_sink.claims import Claims, Version, closing, is_mine, is_written, merged, next_version, unpacked
+from connectors.delta_sink.positions import PositionFiles, told
+from connectors.delta_sink.table import Snapshot, Table, Transaction
+from connectors.file_sink.columns import Columns
+from connectors.file_sink.forms import unwritable
+from connectors.file_sink.rows import rows_as, rows_of
+from rocketconnect_sdk.columns.objects import rows_of_array
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import PermanentError, RetriableError
+from rocketconnect_sdk.files.trouble import understood
+from rocketconnect_sdk.schema import Schema
+from rocketconnect_sdk.sink import DataFrameSinkTask, FlushPolicy, QueuePosition, SinkCommit
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+_TRIES = 10
+_FORGETS = "delta.setTransactionRetentionDuration"
+_ROWS_OF_A_FILE = 250_000
+
+
+class DeltaTask(DataFrameSinkTask):
+    """Appends to a Delta table, exactly once. Several tasks of the connector, and other writers, may write to the same one.
+
+    Args:
+        root: The directory of the table.
+        context: Of the task.
+        columns: What JSON text is made of; None: those of the schemas of the values, text without one as one column "value".
+        evolving: What becomes of the columns where `columns` does not say them.
+        partitions: The columns by which a table is partitioned that is made here.
+        flush: When batches are closed.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        context: TaskContext,
+        columns: Schema | None,
+        evolving: Columns,
+        partitions: Sequence[str],
+        flush: FlushPolicy,
+    ) -> None:
+        self._root = root
+        self._context = context
+        self._owner = context.generation, context.epoch
+        self._prefix = f"rocketconnect/{context.connector_uid}/"
+        self._plan = f"{self._prefix}plan"
+        self._files = PositionFiles(root, context.connector_uid)
+        self._columns = columns
+        self._evolving = evolving
+        self._partitions = partitions
+        self._flush = flush
+        self._merges = False
+        self._makes = False
+
+    @property
+    def flush(self) -> FlushPolicy:
+        """See SinkTask."""
+        return self._flush
+
+    @property
+    def rows_as(self) -> Schema | None:
+        """See DataFrameSinkTask."""
+        return None if self._columns is None else rows_as(self._columns)
+
+    def start(self) -> Mapping[str, QueuePosition]:
+        """See SinkTask. A table that is not there is made where its columns are known, else in front of the first batch."""
+        master = str(self._session.sparkContext.master)
+        if not master.startswith("local"):
+            msg = f"{self._root}: Spark's workers are elsewhere (spark.master={master}). Set spark.profile to one with local[*]"
+            raise PermanentError(msg)
+        with understood(self._root):
+            self._files.make()
+            if self._columns is not None and self._table.snapshot() is None:
+                from rocketconnect_sdk.spark.types import to_spark_type
+
+                kind: Any = to_spark_type(self._columns)
+                self._table.make(self._session.createDataFrame([], kind), self._partitions)
+            return self._claim()
+
+    def columns_for(self, schema: Schema) -> Schema | None:
+        """See DataFrameSinkTask. The table gets its new columns with the batch."""
+        if self._columns is not None:
+            return None
+        from rocketconnect_sdk.spark.types import from_spark_type
+
+        snapshot = self._table.snapshot()
+        self._makes = snapshot is None
+        settled = self._evolving.settle(None if snapshot is None else from_spark_type(snapshot.columns), schema)
+        self._merges = snapshot is not None and bool(settled.changes)
+        return settled.table
+
+    def write(self, frame: "DataFrame", commit: SinkCommit) -> None:
+        """See DataFrameSinkTask."""
+        with understood(self._root):
+            rows = rows_of(frame, self._columns)
+            snapshot = self._found(rows)
+            stored = self._stored(snapshot)
+            if is_written(stored, commit):
+                return
+            if commit.rows <= _ROWS_OF_A_FILE:
+                rows = rows.coalesce(1)
+            self._append(rows, snapshot.number, {**stored, **commit.after})
+
+    def unwritable(self, values: "pa.Array") -> Mapping[int, str]:
+        """See DataFrameSinkTask."""
+        return {} if self._columns is None else unwritable(values, partial(rows_of_array, columns=self._columns))
+
+    def move(self, commit: SinkCommit) -> None:
+        """See SinkTask. Where there is no table yet, there is nowhere to store it: such messages are left out again."""
+        with understood(self._root):
+            transaction = self._table.begin()
+            if transaction is None:
+                return
+            stored = self._stored(transaction.snapshot)
+            if not is_written(stored, commit):
+                version = self._reserve({**stored, **commit.after})
+                transaction.commit({self._name(): version.packed})
+                self._files.remove_before(self._context.task, version)
+
+    def close(self) -> None:
+        """Nothing is held between batches."""
+
+    def _claim(self) -> Mapping[str, QueuePosition]:
+        """Makes this owner the one of its task, and takes over what tasks of older plans had; gives the positions."""
+        reason: Exception | None = None
+        for _ in range(_TRIES):
+            transaction = self._table.begin()
+            if transaction is None:
+                return {}
+            try:
+                return self._claimed(transaction)
+            except (RetriableError, FileNotFoundError, FileExistsError) as error:
+                # Another one was faster: then it is looked at again who owns what.
+                reason = error
+        msg = f"{self._root}: the table could not be claimed in {_TRIES} tries: {reason}"
+        raise RetriableError(msg) from reason
+
+    def _claimed(self, transaction: Transaction) -> Mapping[str, QueuePosition]:
+        claims = self._claims(transaction.snapshot)
+        mine = self._context.task
+        is_mine(self._owner, mine, claims)
+        if forgets := transaction.snapshot.setting(_FORGETS):
+            fix = f"ALTER TABLE delta.`{self._root}` UNSET TBLPROPERTIES ('{_FORGETS}')"
+            msg = f"{self._root}: with {_FORGETS}={forgets} Delta forgets who writes the table, and up to where. Run {fix}"
+            raise PermanentError(msg)
+        positions = merged(self._files.read(task, version) for task, version in claims.open.items())
+        taken = {**closing(self._owner, mine, claims), mine: self._reserve(positions)}
+        versions = {self._name(task): version.packed for task, version in taken.items()}
+        transaction.commit({self._plan: self._owner[0], **versions})
+        for task, version in taken.items():
+            self._files.remove_before(task, version)
+        return positions
+
+    def _found(self, rows: "DataFrame") -> Snapshot:
+        """The table, which is made where there is none: nothing is appended to a table that is not claimed."""
+        snapshot = self._table.snapshot()
+        if snapshot is None:
+            self._table.make(rows.limit(0), self._partitions)
+            snapshot = self._table.snapshot()
+        elif self._makes:
+            # Then its columns are looked at again.
+            msg = f"{self._root}: another one has made the table meanwhile"
+            raise RetriableError(msg, wait=0.1)
+        self._makes = False
+        if snapshot is None:
+            msg = f"{self._root}: the table was made, and is gone again"
+            raise RetriableError(msg)
+        return snapshot
+
+    def _stored(self, snapshot: Snapshot) -> Mapping[str, QueuePosition]:
+        """The positions in the table, once this owner has claimed it: it may have been made by another one since start()."""
+        claims = self._claims(snapshot)
+        if not is_mine(self._owner, self._context.task, claims):
+            return self._claim()
+        try:
+            return self._files.read(self._context.task, claims.tasks[self._context.task])
+        except FileNotFoundError as error:
+            msg = f"{self._root}: the positions in the table are gone: a newer owner removes them, or somebody: {error}"
+            raise RetriableError(msg) from error
+
+    def _append(self, rows: "DataFrame", before: int, positions: Mapping[str, QueuePosition]) -> None:
+        version = self._reserve(positions)
+        said = told(self._context.connector_uid, self._context.task, positions)
+        self._table.append(rows, self._name(), version.packed, said, merges=self._merges)
+        newest = self._table.snapshot()
+        claims = Claims() if newest is None else self._claims(newest)
+        is_mine(self._owner, self._context.task, claims)
+        if claims.tasks.get(self._context.task) != version:
+            msg = f"{self._root}: Delta left the batch out: version {version} of {self._name()} is not in the table"
+            raise RetriableError(msg)
+        self._table.sync(before, self._name(), version.packed)
+        self._files.remove_before(self._context.task, version)
+
+    def _reserve(self, positions: Mapping[str, QueuePosition]) -> Version:
+        """A version that nobody has tried yet, with the file of its positions."""
+        task = self._context.task
+        version = next_version(self._owner[1], self._files.versions(task))
+        self._files.write(task, version, positions)
+        return version
+
+    def _claims(self, snapshot: Snapshot) -> Claims:
+        found = snapshot.transactions(self._prefix)
+        plan = found.pop(self._plan, 0)
+        return Claims(plan, {int(name.removeprefix(self._prefix)): unpacked(version) for name, version in found.items()})
+
+    def _name(self, task: int | None = None) -> str:
+        return f"{self._prefix}{self._context.task if task is None else task}"
+
+    @property
+    def _table(self) -> Table:
+        return Table(self._root, self._session)
+
+    @property
+    def _session(self) -> "SparkSession":
+        session = self._context.spark
+        if session is None:
+            msg = f"{self._root}: there is no Spark session"
+            raise PermanentError(msg)
+        return session

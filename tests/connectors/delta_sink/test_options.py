@@ -1,0 +1,39 @@
+from pathlib import Path
+
+import pytest
+
+from connectors.delta_sink import DeltaSink
+from rocketconnect_sdk.options import parse
+
+
+def problems(**options: str) -> list[tuple[str, str]]:
+    config = parse(DeltaSink.options, {key.replace("_", "."): value for key, value in options.items()})
+    return [(problem.key, problem.reason) for problem in DeltaSink().check(config)]
+
+
+def test_a_directory_of_other_files_is_no_place_for_a_table(tmp_path: Path) -> None:
+    assert problems(path=str(tmp_path)) == []
+    (tmp_path / "_rocketconnect").mkdir()
+    assert problems(path=str(tmp_path)) == []
+    (tmp_path / "a.csv").write_text("a\n")
+    assert problems(path=str(tmp_path)) == [("path", "is a directory that has files in it and is no Delta table")]
+    (tmp_path / "_delta_log").mkdir()
+    (tmp_path / "_delta_log" / "00000000000000000000.json").write_text("{}\n")
+    assert problems(path=str(tmp_path)) == []
+    assert problems(path=str(tmp_path / "a.csv")) == [("path", "is a file")]
+
+
+@pytest.mark.parametrize("path", ["s3://bucket/table", "file:///data/table"])
+def test_an_address_is_refused(path: str) -> None:
+    assert problems(path=path) == [("path", "is an address, and only tables in directories of this machine can be written")]
+
+
+def test_partitions_are_columns(tmp_path: Path) -> None:
+    given = {"path": str(tmp_path / "table"), "columns": "id:int64,day:string"}
+    assert problems(**given, partition_by="day") == []
+    assert problems(**given, partition_by="day,hour") == [("partition.by", "is none of the columns")]
+
+
+def test_columns_are_all_there_are(tmp_path: Path) -> None:
+    given = {"path": str(tmp_path / "table"), "columns": "id:int64", "schema_evolution": "evolve"}
+    assert problems(**given) == [("schema.evolution", "means nothing here: the option columns says all columns that there are")]
