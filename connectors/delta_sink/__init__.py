@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from connectors.delta_sink.needs import DELTA
 from rocketconnect_sdk.columns.declared import DOC, columns_problem, parse_columns
+from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROWS, flush_interval
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
@@ -54,20 +55,9 @@ class DeltaSink(DataFrameSink):
             Kind.LIST,
             "",
         ),
-        Option("flush.rows", "A batch is closed when it has so many records; 0: other limits decide.", Kind.INT, "0", minimum=0),
-        Option(
-            "flush.bytes",
-            "A batch is closed when its values have so many bytes; 0: other limits decide.",
-            Kind.SIZE,
-            "0",
-            minimum=0,
-        ),
-        Option(
-            "flush.interval",
-            "A batch is closed so long after its first record. Each is a commit of the table, with a file at least.",
-            Kind.DURATION,
-            "10s",
-        ),
+        FLUSH_ROWS,
+        FLUSH_BYTES,
+        flush_interval("10s", "Each is a commit of the table, with a file at least."),
     )
 
     def check(self, config: Config) -> Iterable[Problem]:

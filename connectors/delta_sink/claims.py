@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from rocketconnect_sdk.errors import PermanentError
-from rocketconnect_sdk.sink import QueuePosition, SinkCommit
+from rocketconnect_sdk.sink import QueuePosition
 
 # Epochs are milliseconds since 2026 began, or more: there is room for 17 years, and for 16 million attempts of each owner.
 _EPOCH_BITS = 39
@@ -114,19 +114,3 @@ def merged(positions: Iterable[Mapping[str, QueuePosition]]) -> dict[str, QueueP
             if queue not in found or found[queue].place < position.place:
                 found[queue] = position
     return found
-
-
-def is_written(stored: Mapping[str, QueuePosition], commit: SinkCommit) -> bool:
-    """Whether a batch is there already.
-
-    Raises:
-        PermanentError: it does not continue what is stored.
-    """
-    if commit.after and all(stored.get(queue) == position for queue, position in commit.after.items()):
-        return True
-    for queue, before in commit.before.items():
-        there = stored.get(queue)
-        if there and before.place < there.place:
-            msg = f"{queue}: everything up to {there.until} is there; restart the connector"
-            raise PermanentError(msg)
-    return False

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from connectors.delta_sink.claims import Version, unpacked
-from rocketconnect_sdk.files.manifest import sync_directory
+from rocketconnect_sdk.files.manifest import sync
 from rocketconnect_sdk.permissions.roots import writing
 from rocketconnect_sdk.sink import QueuePosition
 
@@ -56,7 +56,7 @@ class PositionFiles:
             opened.write(json.dumps(form).encode())
             opened.flush()
             os.fsync(opened.fileno())
-        sync_directory(self._directory)
+        sync(self._directory)
 
     def read(self, task: int, version: Version) -> dict[str, QueuePosition]:
         """What was stored with a version. Raises FileNotFoundError: its task has committed a newer one meanwhile."""

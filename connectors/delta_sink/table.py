@@ -1,7 +1,6 @@
 """A Delta table, as Spark's Java has it: its state, commits without data, and appends."""
 
 import json
-import os
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +11,7 @@ from urllib.parse import unquote
 
 from connectors.file_sink.jobs import staged_job, uri
 from rocketconnect_sdk.errors import PermanentError, RetriableError
-from rocketconnect_sdk.files.manifest import sync_directory
+from rocketconnect_sdk.files.manifest import sync
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -167,9 +166,9 @@ class Table:
             if any((each.get("txn", {}).get("appId"), each.get("txn", {}).get("version")) == (name, version) for each in actions):
                 added = [self._root / unquote(each["add"]["path"]) for each in actions if "add" in each]
                 for file in (*added, path):
-                    _sync(file)
+                    sync(file)
                 for folder in {file.parent for file in added} | {self._root, log}:
-                    sync_directory(folder)
+                    sync(folder)
 
     def _number(self) -> int:
         found = self.snapshot()
@@ -207,11 +206,3 @@ def _understood(root: Path) -> Iterator[None]:
             msg = f"{root}: the table does not take the rows: {text}. {fix}"
             raise PermanentError(msg) from error
         raise
-
-
-def _sync(path: Path) -> None:
-    file = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)

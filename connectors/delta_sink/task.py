@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from connectors.delta_sink.claims import Claims, Version, closing, is_mine, is_written, merged, next_version, unpacked
+from connectors.delta_sink.claims import Claims, Version, closing, is_mine, merged, next_version, unpacked
 from connectors.delta_sink.positions import PositionFiles, told
 from connectors.delta_sink.table import Snapshot, Table, Transaction
 from connectors.file_sink.columns import Columns
@@ -17,6 +17,7 @@ from rocketconnect_sdk.errors import PermanentError, RetriableError
 from rocketconnect_sdk.files.trouble import understood
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import DataFrameSinkTask, FlushPolicy, QueuePosition, SinkCommit
+from rocketconnect_sdk.targets.commits import is_written
 
 if TYPE_CHECKING:
     import pyarrow as pa

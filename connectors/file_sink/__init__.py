@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocketconnect_sdk.columns.declared import DOC, columns_problem, parse_columns
+from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROWS, flush_interval
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
@@ -74,20 +75,9 @@ class FileSink(DataFrameSink):
             check=_delimiter_problem,
             fix="Give one ASCII character other than a quote and a line break, or \\t for a tab.",
         ),
-        Option("flush.rows", "A batch is closed when it has so many records; 0: other limits decide.", Kind.INT, "0", minimum=0),
-        Option(
-            "flush.bytes",
-            "A batch is closed when its values have so many bytes; 0: other limits decide.",
-            Kind.SIZE,
-            "0",
-            minimum=0,
-        ),
-        Option(
-            "flush.interval",
-            "A batch is closed so long after its first record. Default: 60s for parquet and orc, whose files should not be tiny; "
-            "0s for the others.",
-            Kind.DURATION,
-        ),
+        FLUSH_ROWS,
+        FLUSH_BYTES,
+        flush_interval(None, "Default: 60s for parquet and orc, whose files should not be tiny; 0s for the others."),
     )
 
     def check(self, config: Config) -> Iterable[Problem]:

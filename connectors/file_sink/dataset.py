@@ -1,6 +1,5 @@
 """A directory of Parquet or ORC files. Spark writes them where nobody looks; a manifest counts them; then they get their names."""
 
-import os
 import re
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -15,7 +14,7 @@ from rocketconnect_sdk.columns.objects import rows_of_array
 from rocketconnect_sdk.converters.json.schema import from_json, to_json
 from rocketconnect_sdk.errors import RetriableError
 from rocketconnect_sdk.files import Manifest, ManifestLog, Owner
-from rocketconnect_sdk.files.manifest import sync_directory
+from rocketconnect_sdk.files.manifest import sync
 from rocketconnect_sdk.files.trouble import understood
 from rocketconnect_sdk.permissions.roots import writing
 from rocketconnect_sdk.schema import Schema
@@ -135,8 +134,8 @@ class DatasetTask(DataFrameSinkTask):
                 there = rows_in(parts, self._format)
                 check_all_there(directory, parts, there=there, written=commit.rows, unit="rows")
                 for part in parts:
-                    _sync(part)
-                sync_directory(directory)
+                    sync(part)
+                sync(directory)
             with self._manifests.locked() as newest, understood(self._root):
                 mine = self._manifests.mine(newest)
                 if not self._manifests.written(mine, commit):
@@ -199,7 +198,7 @@ class DatasetTask(DataFrameSinkTask):
                 self._roots.rename(self._directory / staged, self._root / name)
                 done = True
         if done:
-            sync_directory(self._root)
+            sync(self._root)
 
     def _remove_staged(self) -> None:
         """What earlier owners of this task, and earlier plans, have left."""
@@ -214,11 +213,3 @@ class DatasetTask(DataFrameSinkTask):
 def _kept(newest: Manifest | None) -> Mapping[str, Any]:
     """What outlives an owner of the directory."""
     return {} if newest is None else {_SCHEMA: newest.state.get(_SCHEMA)}
-
-
-def _sync(path: Path) -> None:
-    file = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)

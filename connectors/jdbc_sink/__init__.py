@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from connectors.jdbc import dialect_of, parse_url
 from connectors.jdbc.options import CONNECTION
 from rocketconnect_sdk.columns.declared import DOC, columns_problem, parse_columns
+from rocketconnect_sdk.configuration.flush_options import FLUSH_ROWS, flush_interval
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
@@ -91,8 +92,8 @@ class JdbcSink(DataFrameSink):
             maximum=768,
         ),
         Option("positions.table", "The table that keeps the positions of the queues, beside the data.", default=_POSITIONS),
-        Option("flush.rows", "A batch is closed when it has so many records; 0: other limits decide.", Kind.INT, "0", minimum=0),
-        Option("flush.interval", "A batch is closed so long after its first record.", Kind.DURATION, "0s", minimum=0),
+        FLUSH_ROWS,
+        flush_interval("0s"),
     )
 
     def takes_rows(self, config: Config) -> bool:

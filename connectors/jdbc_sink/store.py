@@ -11,6 +11,7 @@ from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.schema import Schema as _Schema
 from rocketconnect_sdk.schema import Type, struct
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
+from rocketconnect_sdk.targets.commits import is_written
 
 _COLUMNS = struct(
     [
@@ -76,15 +77,7 @@ class Store:
         mine = self._rows(connection, f"task {self.task}").get(f"task {self.task}")
         if mine is None or mine[1] != self.owner:
             raise self._replaced()
-        there = self._positions(connection)
-        if commit.after and all(there.get(queue) == position for queue, position in commit.after.items()):
-            return True
-        for queue, before in commit.before.items():
-            stored = there.get(queue)
-            if stored and before.place < stored.place:
-                msg = f"{self.table}: {queue}: everything up to {stored.until} is there; restart the connector"
-                raise PermanentError(msg)
-        return False
+        return is_written(self._positions(connection), commit)
 
     def put(self, connection: Connection, commit: SinkCommit) -> None:
         """Stores where the connector is when the batch is durable."""

@@ -8,7 +8,7 @@ from logging import Logger
 from pathlib import Path
 from typing import Any
 
-from rocketconnect_sdk.files.manifest import Manifest, ManifestLog, Owner, sync_directory, write_all
+from rocketconnect_sdk.files.manifest import Manifest, ManifestLog, Owner, sync, write_all
 from rocketconnect_sdk.files.trouble import understood
 from rocketconnect_sdk.permissions.roots import Roots, writing
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
@@ -59,7 +59,7 @@ class AppendedFile:
             file = self._open()
             try:
                 length, inode = self._counted(file, newest), os.fstat(file).st_ino
-                sync_directory(self.path.parent)
+                sync(self.path.parent)
                 state = dict(newest.state) if newest is not None and length else {}
                 # Before the cut: where the lock does nothing, an owner that wins this race has counted what would be cut off.
                 claimed = self._manifests.claim(newest, {**state, "length": length, "inode": inode})
@@ -144,7 +144,7 @@ class AppendedFile:
                 os.fsync(file)
                 inode = os.fstat(file).st_ino
                 if inode != mine.state.get("inode"):
-                    sync_directory(self.path.parent)
+                    sync(self.path.parent)
                 made = self._manifests.commit(mine, commit, {**mine.state, **remember, "length": end, "inode": inode})
             except BaseException:
                 # Where the lock does nothing, another owner may have counted what it wrote there: it cuts off the rest itself.

@@ -256,7 +256,7 @@ class ManifestLog:
                 os.fsync(file)
             finally:
                 os.close(file)
-            sync_directory(self._directory)
+            sync(self._directory)
         except BaseException:
             self._roots.remove(path)
             raise
@@ -299,10 +299,10 @@ def write_all(file: int, data: bytes | memoryview, at: int) -> int:
     return at
 
 
-def sync_directory(path: Path) -> None:
-    """Makes the names in a directory durable. Raises OSError."""
-    directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+def sync(path: Path) -> None:
+    """Makes what a file holds durable, or the names in a directory. Raises OSError."""
+    opened = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(directory)
+        os.fsync(opened)
     finally:
-        os.close(directory)
+        os.close(opened)

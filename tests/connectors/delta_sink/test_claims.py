@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.delta_sink.claims import Claims, Version, closing, is_mine, is_written, merged, next_version, unpacked
+from connectors.delta_sink.claims import Claims, Version, closing, is_mine, merged, next_version, unpacked
 from rocketconnect_sdk.errors import PermanentError
-from rocketconnect_sdk.sink import QueuePosition, SinkCommit
+from rocketconnect_sdk.sink import QueuePosition
 
 PLAN, EPOCH = 28_342_800_000, 28_342_800_417
 IN_2042 = 504_921_600_000
@@ -78,17 +78,3 @@ def test_a_queue_is_where_the_latest_of_the_tasks_has_it() -> None:
     one = {QUEUE: QueuePosition(20), "q": QueuePosition(5, incarnation=1)}
     other = {QUEUE: QueuePosition(30), "q": QueuePosition(90)}
     assert merged([one, other]) == merged([other, one]) == {QUEUE: QueuePosition(30), "q": QueuePosition(5, incarnation=1)}
-
-
-def commit(before: QueuePosition, after: QueuePosition) -> SinkCommit:
-    return SinkCommit("uid", 0, 1, {QUEUE: before}, {QUEUE: after}, 10, "token")
-
-
-def test_a_batch_that_is_there_is_left_out_and_one_that_overlaps_is_refused() -> None:
-    batch = commit(QueuePosition(10), QueuePosition(20))
-    assert not is_written({}, batch)
-    assert not is_written({QUEUE: QueuePosition(10)}, batch)
-    assert is_written({QUEUE: QueuePosition(20)}, batch)
-    for there in (QueuePosition(15), QueuePosition(25), QueuePosition(20, stored_ms=7), QueuePosition(0, era=1)):
-        with pytest.raises(PermanentError, match="is there; restart"):
-            is_written({QUEUE: there}, batch)

@@ -1,0 +1,1 @@
+"""What targets that keep positions with their data have in common."""
