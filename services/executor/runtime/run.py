@@ -32,10 +32,10 @@ from services.executor.runtime.sink.buffered.engine import BufferedEngine
 from services.executor.runtime.sink.engines import Engine, NativeEngine
 from services.executor.runtime.sink.start import begin as begin_sink
 from services.executor.runtime.source.start import begin as begin_source
-from services.executor.runtime.surroundings import Surroundings
 from services.executor.runtime.task.control import TaskControl
 from services.executor.runtime.task.lease import Lease
 from services.executor.runtime.task.reporter import Reporter
+from services.executor.runtime.task_runtime import TaskRuntime
 from services.executor.secrets.resolving import hide, resolve
 
 if TYPE_CHECKING:
@@ -148,13 +148,13 @@ def _run(
         lease = lease if config["on.isolation"] == "pause" else _without_end()
         chain = make(config.raw)
         held.callback(chain.close)
-        around = Surroundings(spec, control, lease, reporter, endpoints, config, client, positions, attempts, policy, chain)
+        runtime = TaskRuntime(spec, control, lease, reporter, endpoints, config, client, positions, attempts, policy, chain)
         if direct:
             source_config, sink_config = ends
-            return _direct(around, source_config, sink_config, context, held)
+            return _direct(runtime, source_config, sink_config, context, held)
         if isinstance(plugin, Source):
-            return _source(plugin, around, context, held)
-        return _sink(plugin, around, context, held, spark)
+            return _source(plugin, runtime, context, held)
+        return _sink(plugin, runtime, context, held, spark)
 
 
 def _without_end() -> Lease:
@@ -164,16 +164,16 @@ def _without_end() -> Lease:
     return lease
 
 
-def _direct(around: Surroundings, source_config: Config, sink_config: Config, context: TaskContext, held: ExitStack) -> Outcome:
-    source, sink = find(around.config[SOURCE_CLASS.key]), find(around.config[SINK_CLASS.key])
+def _direct(runtime: TaskRuntime, source_config: Config, sink_config: Config, context: TaskContext, held: ExitStack) -> Outcome:
+    source, sink = find(runtime.config[SOURCE_CLASS.key]), find(runtime.config[SINK_CLASS.key])
     if not isinstance(source, Source) or not isinstance(sink, RecordSink):
         msg = "a direct connector needs a source and a sink that runs natively"
         raise PermanentError(msg)
-    reading = source.open(source_config, around.spec.task_config, context)
+    reading = source.open(source_config, runtime.spec.task_config, context)
     held.callback(reading.close)
     writing = sink.open(sink_config, {}, context)
     held.callback(writing.close)
-    return DirectRun(around, reading, writing, context).run()
+    return DirectRun(runtime, reading, writing, context).run()
 
 
 def _awaited(spark: Callable[[], SparkSession], control: TaskControl) -> SparkSession:
@@ -198,38 +198,38 @@ def _seconds(milliseconds: int) -> float | None:
     return None if milliseconds < 0 else milliseconds / 1000
 
 
-def _source(plugin: Source, around: Surroundings, context: TaskContext, held: ExitStack) -> Outcome:
-    context.columns = converter_class(around.config["value.converter"]).wants_columns
-    task = plugin.open(around.config, around.spec.task_config, context)
+def _source(plugin: Source, runtime: TaskRuntime, context: TaskContext, held: ExitStack) -> Outcome:
+    context.columns = converter_class(runtime.config["value.converter"]).wants_columns
+    task = plugin.open(runtime.config, runtime.spec.task_config, context)
     held.callback(task.close)
-    return begin_source(around, task, context).run()
+    return begin_source(runtime, task, context).run()
 
 
 def _sink(
-    plugin: Sink, around: Surroundings, context: TaskContext, held: ExitStack, spark: Callable[[], SparkSession] | None
+    plugin: Sink, runtime: TaskRuntime, context: TaskContext, held: ExitStack, spark: Callable[[], SparkSession] | None
 ) -> Outcome:
-    engine, task = _engine(plugin, around, context, held, spark)
+    engine, task = _engine(plugin, runtime, context, held, spark)
     while True:
-        running = begin_sink(around, task, engine, context)
+        running = begin_sink(runtime, task, engine, context)
         outcome = running.run()
-        if not running.begins_anew or outcome.failed or around.control.stopping.is_set():
+        if not running.begins_anew or outcome.failed or runtime.control.stopping.is_set():
             return outcome
 
 
 def _engine(
-    plugin: Sink, around: Surroundings, context: TaskContext, held: ExitStack, spark: Callable[[], SparkSession] | None
+    plugin: Sink, runtime: TaskRuntime, context: TaskContext, held: ExitStack, spark: Callable[[], SparkSession] | None
 ) -> tuple[Engine, SinkTask]:
-    name = f"{around.spec.connector}-{around.spec.task}-{around.spec.epoch}"
-    task_config = around.spec.task_config
+    name = f"{runtime.spec.connector}-{runtime.spec.task}-{runtime.spec.epoch}"
+    task_config = runtime.spec.task_config
     if isinstance(plugin, BufferedSink):
-        buffered = plugin.open(around.config, task_config, context)
+        buffered = plugin.open(runtime.config, task_config, context)
         held.callback(buffered.close)
         return BufferedEngine(buffered, headers=plugin.wants_headers), buffered
-    if around.config["engine"] == "native":
+    if runtime.config["engine"] == "native":
         if not isinstance(plugin, RecordSink):
             msg = f"{plugin.name} writes with Spark: set engine=spark"
             raise PermanentError(msg)
-        native = plugin.open(around.config, task_config, context)
+        native = plugin.open(runtime.config, task_config, context)
         held.callback(native.close)
         return NativeEngine(native, name, headers=plugin.wants_headers), native
     if spark is None:
@@ -237,10 +237,10 @@ def _engine(
         raise PermanentError(msg)
     from services.executor.runtime.sink.spark.engines import DataFrameEngine, RecordsOnSparkEngine
 
-    around.reporter.state(State.STARTING, "starting Spark")
-    context.spark = session = _awaited(spark, around.control)
+    runtime.reporter.state(State.STARTING, "starting Spark")
+    context.spark = session = _awaited(spark, runtime.control)
     if isinstance(plugin, RecordSink):
-        records = plugin.open(around.config, task_config, context)
+        records = plugin.open(runtime.config, task_config, context)
         held.callback(records.close)
         on_spark = RecordsOnSparkEngine(records, session, name, headers=plugin.wants_headers)
         held.callback(on_spark.close)
@@ -248,7 +248,7 @@ def _engine(
     if not isinstance(plugin, DataFrameSink):
         msg = f"{plugin.name} is neither a record sink nor a DataFrame sink"
         raise PermanentError(msg)
-    frames = plugin.open(around.config, task_config, context)
+    frames = plugin.open(runtime.config, task_config, context)
     held.callback(frames.close)
     engine = DataFrameEngine(frames, session, name, frames.columns or plugin.columns)
     held.callback(engine.close)

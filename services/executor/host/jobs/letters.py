@@ -22,7 +22,7 @@ from services.executor.runtime.errors.policy import ErrorPolicy
 from services.executor.runtime.sink.decode.decoder import Decoder
 from services.executor.runtime.sink.decode.decoders import decoder
 from services.executor.runtime.sink.decode.part import Wanted
-from services.executor.runtime.surroundings import converters_of
+from services.executor.runtime.task_runtime import converters_of
 from services.executor.secrets.resolving import hide, resolve
 
 _NOWHERE = Stored(bytes(100), [0])

@@ -24,7 +24,7 @@ from services.executor.host.jobs.judging import Given, Read, judge
 from services.executor.runtime.rocketmq.connect import connect, with_user_of
 from services.executor.runtime.rocketmq.properties import TOMBSTONE
 from services.executor.runtime.rocketmq.topic_reader import RocketMQTopics
-from services.executor.runtime.surroundings import converters_of
+from services.executor.runtime.task_runtime import converters_of
 from services.executor.secrets.resolving import resolve
 
 MESSAGES = 20

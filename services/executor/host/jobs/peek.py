@@ -27,7 +27,7 @@ from services.executor.runtime.rocketmq.connect import connect, with_user_of
 from services.executor.runtime.rocketmq.topic_reader import RocketMQTopics
 from services.executor.runtime.sink.decode.decoders import decoder
 from services.executor.runtime.sink.decode.part import Wanted
-from services.executor.runtime.surroundings import converters_of
+from services.executor.runtime.task_runtime import converters_of
 from services.executor.secrets.resolving import hide, hide_problem, resolve
 
 _MOST_BYTES = 64 << 20

@@ -38,7 +38,7 @@ from services.executor.runtime.rocketmq.queue_names import text
 from services.executor.runtime.rocketmq.topic_reader import RocketMQTopics
 from services.executor.runtime.sink.decode.decoders import decoder
 from services.executor.runtime.sink.decode.part import Wanted
-from services.executor.runtime.surroundings import converters_of
+from services.executor.runtime.task_runtime import converters_of
 from services.executor.secrets.resolving import hide, hide_problem, resolve, resolve_known
 
 _PAUSE = 0.05

@@ -25,11 +25,11 @@ from services.executor.runtime.sink.decode.part import BadRecord, Part, written_
 from services.executor.runtime.sink.engines import NativeEngine
 from services.executor.runtime.sink.positions import choose, commit_of
 from services.executor.runtime.source.resuming import check_resume
-from services.executor.runtime.surroundings import Surroundings
 from services.executor.runtime.task.keep_alive import KeptAlive
 from services.executor.runtime.task.meter import Meter
 from services.executor.runtime.task.rate import RateLimit
 from services.executor.runtime.task.signals import answer_signals
+from services.executor.runtime.task_runtime import TaskRuntime
 from services.executor.runtime.transforms import of_source
 
 _COMMIT_SECONDS = 1.0
@@ -40,21 +40,21 @@ _FLUSH_SECONDS = 5.0
 class DirectRun:
     """One run of a direct task, in one thread. Call `run` once."""
 
-    def __init__(self, around: Surroundings, source: SourceTask, sink: RecordSinkTask, context: TaskContext) -> None:
-        self._around = around
+    def __init__(self, runtime: TaskRuntime, source: SourceTask, sink: RecordSinkTask, context: TaskContext) -> None:
+        self._runtime = runtime
         self._source = source
         self._sink = sink
         self._context = context
-        self._control = around.control
-        self._metrics = around.reporter.metrics
-        self._meter = Meter(around.reporter, time.monotonic())
-        self._engine = NativeEngine(sink, f"{around.spec.connector}-{around.spec.task}-{around.spec.epoch}", headers=True)
-        self._committer = Committer(around.positions, _COMMIT_SECONDS, around.control.wake, self._stored)
-        self._limit = RateLimit(around.config["max.rate.records"], around.config["max.rate.bytes"], time.monotonic)
+        self._control = runtime.control
+        self._metrics = runtime.reporter.metrics
+        self._meter = Meter(runtime.reporter, time.monotonic())
+        self._engine = NativeEngine(sink, f"{runtime.spec.connector}-{runtime.spec.task}-{runtime.spec.epoch}", headers=True)
+        self._committer = Committer(runtime.positions, _COMMIT_SECONDS, runtime.control.wake, self._stored)
+        self._limit = RateLimit(runtime.config["max.rate.records"], runtime.config["max.rate.bytes"], time.monotonic)
         context.batch_records, context.batch_bytes = self._limit.piece(context.batch_records, context.batch_bytes)
         self._opened = Opened({}, 0.0, clean=True, incarnation=0)
         self._positions: dict[str, QueuePosition] = {}
-        self._letters = SinkDeadLetters(around, (), context.max_record_bytes, InSource())
+        self._letters = SinkDeadLetters(runtime, (), context.max_record_bytes, InSource())
         self._failure: Exception | None = None
         self._starts: Mapping[str, Position] = {}
         self._mapped: set[str] = set()
@@ -70,19 +70,19 @@ class DirectRun:
             self._step()
         if self._control.fenced:
             raise Fenced(FENCED)
-        stored = self._committer.flush(self._control.after_stop(self._around.endpoints.limits.commit), clean=True)
+        stored = self._committer.flush(self._control.after_stop(self._runtime.endpoints.limits.commit), clean=True)
         return Outcome(clean=stored) if self._failure is None else failed(self._failure, clean=stored)
 
     def _begin(self) -> None:
-        around, insist = self._around, self._around.attempts.insist
-        around.reporter.state(State.STARTING)
-        self._opened = insist("opening the task at the position service", around.positions.open)
-        if wait_until(time.monotonic() + self._opened.wait, around.control.wait):
+        runtime, insist = self._runtime, self._runtime.attempts.insist
+        runtime.reporter.state(State.STARTING)
+        self._opened = insist("opening the task at the position service", runtime.positions.open)
+        if wait_until(time.monotonic() + self._opened.wait, runtime.control.wait):
             raise Stopped
         # Dead letters need a topic, though nothing else here does.
-        topics = TopicMaker(around.client, auto_create=True, queues=1, topic_type="normal")
-        dead = dead_letter_queues(around, topics)
-        self._letters = SinkDeadLetters(around, dead, self._context.max_record_bytes, InSource())
+        topics = TopicMaker(runtime.client, auto_create=True, queues=1, topic_type="normal")
+        dead = dead_letter_queues(runtime, topics)
+        self._letters = SinkDeadLetters(runtime, dead, self._context.max_record_bytes, InSource())
         in_sink = insist("starting the sink", self._sink.start)
         names = {*self._opened.positions, *in_sink}
         for name in names:
@@ -93,8 +93,8 @@ class DirectRun:
                 self._positions[name] = position
         self._starts = {name: start for name in self._positions if (start := self._start_of(name)) is not None}
         insist("starting the source", partial(self._source.start, self._starts))
-        self._kept_alive = KeptAlive(self._source, around.reporter)
-        around.attempts.meanwhile = self._kept_alive.keep
+        self._kept_alive = KeptAlive(self._source, runtime.reporter)
+        runtime.attempts.meanwhile = self._kept_alive.keep
 
     def _start_of(self, partition: str) -> Position | None:
         """Where the source goes on: at the mark in the sink, or, where a map is needed beside the offset, where there is one.
@@ -108,22 +108,22 @@ class DirectRun:
         return None if mark is None else Position(mark.offset)
 
     def _mark(self, partition: str, position: QueuePosition) -> SourceMark | None:
-        return position.marks.get(mark_key(self._around.spec.connector_uid, partition))
+        return position.marks.get(mark_key(self._runtime.spec.connector_uid, partition))
 
     def _from_stored(self, partition: str, stored: Stored) -> QueuePosition:
         mark = SourceMark(0, stored.incarnation, stored.offset)
         until = stored.resume.get(UNTIL, 0)
-        key = mark_key(self._around.spec.connector_uid, partition)
+        key = mark_key(self._runtime.spec.connector_uid, partition)
         return QueuePosition(until if isinstance(until, int) else 0, stored.incarnation, {key: mark} if stored.offset else {})
 
     def _step(self) -> None:
-        answer_signals(self._control, self._source, self._around.reporter)
+        answer_signals(self._control, self._source, self._runtime.reporter)
         paused = self._control.paused
         batches: list[SourceBatch] = []
         try:
             self._kept_alive.keep()
             if not paused and not self._limit.delay() and not self._source.finished:
-                batches = self._around.attempts.insist("reading from the source", self._kept_alive.poll)
+                batches = self._runtime.attempts.insist("reading from the source", self._kept_alive.poll)
                 self._copy_each(batches)
         except (Stopped, Fenced):
             return
@@ -136,8 +136,8 @@ class DirectRun:
         self._meter.sample(now, 0)
         if paused:
             self._committer.flush(now + _LONGEST_WAIT)
-            self._around.reporter.work(False)
-            self._around.reporter.state(State.PAUSED)
+            self._runtime.reporter.work(False)
+            self._runtime.reporter.state(State.PAUSED)
         else:
             trouble = self._committer.trouble if not moved else ""
             self._meter.say(now, trouble, work=moved)
@@ -176,7 +176,7 @@ class DirectRun:
         start = self._starts.get(partition, Position(()))
         began = Stored(start.offset, position.incarnation, {UNTIL: position.until, MAP: start.resume})
         self._committer.put({partition: began})
-        self._around.attempts.insist("storing where a source partition begins", self._store_all)
+        self._runtime.attempts.insist("storing where a source partition begins", self._store_all)
 
     def _store_all(self) -> None:
         if not self._committer.flush(time.monotonic() + _FLUSH_SECONDS):
@@ -185,7 +185,7 @@ class DirectRun:
     def _transformed(self, batch: SourceBatch) -> list[SourceBatch]:
         self._limit.take(len(batch), batch.size)
         self._meter.read(len(batch), batch.size)
-        return self._around.attempts.insist("transforming what was read", partial(of_source, self._around.chain, batch, ""))
+        return self._runtime.attempts.insist("transforming what was read", partial(of_source, self._runtime.chain, batch, ""))
 
     def _copy(self, batch: SourceBatch, *, closes: bool) -> None:
         """Invariants 1 and 2: the position moves when the sink has made the batch durable, with the mark in its transaction.
@@ -197,8 +197,8 @@ class DirectRun:
         before = self._positions.setdefault(name, QueuePosition(0, self._opened.incarnation))
         part = self._part(batch, before, now)
         self._metrics.duplicates_skipped += part.duplicates
-        commit = commit_of(self._around.spec, {name: before}, [part])
-        ready = Gate(self._around, self._letters, part.bad, _place, lambda _: "")
+        commit = commit_of(self._runtime.spec, {name: before}, [part])
+        ready = Gate(self._runtime, self._letters, part.bad, _place, lambda _: "")
 
         def write() -> Sequence[BadRecord]:
             with ready:
@@ -207,7 +207,7 @@ class DirectRun:
         refused: Sequence[BadRecord] = ()
         if commit.after != commit.before:
             try:
-                refused = self._around.attempts.insist("writing to the sink", write, drain=self._around.endpoints.limits.drain)
+                refused = self._runtime.attempts.insist("writing to the sink", write, drain=self._runtime.endpoints.limits.drain)
             except BaseException:
                 self._engine.give_up()
                 raise
@@ -223,7 +223,7 @@ class DirectRun:
             self._meter.batch(time.monotonic() - now)
             self._meter.moved(time.monotonic(), commit.rows - len(refused), written_bytes([part], refused))
         else:
-            self._around.reporter.progress()
+            self._runtime.reporter.progress()
         self._failure = part.error
 
     def _part(self, batch: SourceBatch, before: QueuePosition, now: float) -> Part:
@@ -241,7 +241,7 @@ class DirectRun:
             if isinstance(value, Rejected | Failure):
                 failure = Failure.of_rejected(value, self._source) if isinstance(value, Rejected) else value
                 try:
-                    self._around.policy.check(failure, place_of(batch.partition, offset))
+                    self._runtime.policy.check(failure, place_of(batch.partition, offset))
                 except Exception as problem:  # kept: what is before it is written first (invariant 5)
                     error = problem
                     break
@@ -251,8 +251,8 @@ class DirectRun:
             end = offset
         if error is None:
             end = max(end, batch.end)
-        key = mark_key(self._around.spec.connector_uid, batch.partition)
-        moved = {key: SourceMark(self._around.spec.epoch, before.incarnation, end)} if end > highest else {}
+        key = mark_key(self._runtime.spec.connector_uid, batch.partition)
+        moved = {key: SourceMark(self._runtime.spec.epoch, before.incarnation, end)} if end > highest else {}
         until = before.until + len(kept) + len(bad)
         records = _records(batch if len(kept) == len(batch) else batch.take(kept))
         return Part(batch.partition, before.until, until, moved, records, len(batch), duplicates, bad, now, error)

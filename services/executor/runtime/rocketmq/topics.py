@@ -10,7 +10,7 @@ from rocketconnect_sdk.options import Config
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.errors import InvalidRequest, NoPermission
 from rocketmq_remoting.model import MessageQueue
-from services.executor.runtime.surroundings import Surroundings
+from services.executor.runtime.task_runtime import TaskRuntime
 
 ROCKETMQ_PREFIX = "%DLQ%"
 """Begins the names of the dead-letter topics that RocketMQ makes itself, one for each consumer group."""
@@ -104,42 +104,42 @@ class TopicMaker:
             raise PermanentError(str(error)) from error
 
 
-def dead_letter_queues(around: Surroundings, topics: TopicMaker) -> list[MessageQueue]:
+def dead_letter_queues(runtime: TaskRuntime, topics: TopicMaker) -> list[MessageQueue]:
     """The queues of the dead-letter topic, which is made when there is none; empty: none is configured."""
-    topic = around.policy.dead_letter_topic
+    topic = runtime.policy.dead_letter_topic
     if not topic:
         return []
-    config = around.config
+    config = runtime.config
     count: int = config["errors.deadletterqueue.write.queue.nums"]
     # Fewer read queues than write queues would hide dead letters from every consumer.
     readable = max(count, config["errors.deadletterqueue.read.queue.nums"])
     if topic.startswith(ROCKETMQ_PREFIX):
         count = readable = _ROCKETMQ_QUEUES
     make = partial(topics.find, topic, writable=True, queues=count, read_queues=readable, plain=True)
-    return around.attempts.insist(f"looking for the dead-letter topic {topic}", make)
+    return runtime.attempts.insist(f"looking for the dead-letter topic {topic}", make)
 
 
-def replay_queues(around: Surroundings, topics: TopicMaker, dead: Sequence[MessageQueue]) -> list[MessageQueue]:
+def replay_queues(runtime: TaskRuntime, topics: TopicMaker, dead: Sequence[MessageQueue]) -> list[MessageQueue]:
     """What task 0 of a sink with dead letters reads besides its topics: through it they come back, in their order, hence one queue.
 
     It is made with the first run, so that a running sink need not learn of it. A site that lets nobody make topics goes without.
     """
-    if not dead or around.spec.task != 0:
+    if not dead or runtime.spec.task != 0:
         return []
-    topic = replay_topic(around.spec.connector_uid)
+    topic = replay_topic(runtime.spec.connector_uid)
     make = partial(topics.find, topic, writable=False, queues=1, plain=True, broker=dead[0].broker)
     try:
-        return around.attempts.insist(f"looking for the replay topic {topic}", make)
+        return runtime.attempts.insist(f"looking for the replay topic {topic}", make)
     except (PermanentError, NoPermission) as error:
         fix = f"make {topic} with one queue and restart the connector"
-        around.reporter.log("WARNING", f"dead letters can't be replayed to this connector: {error}; {fix}")
+        runtime.reporter.log("WARNING", f"dead letters can't be replayed to this connector: {error}; {fix}")
         return []
 
 
-def clusters(around: Surroundings, topics: Iterable[str]) -> Mapping[str, str]:
+def clusters(runtime: TaskRuntime, topics: Iterable[str]) -> Mapping[str, str]:
     """The RocketMQ cluster of each broker that has one of these topics, by its name."""
     found: dict[str, str] = {}
     for topic in sorted(topics):
-        route = around.attempts.insist(f"looking for topic {topic}", partial(around.client.route, topic))
+        route = runtime.attempts.insist(f"looking for topic {topic}", partial(runtime.client.route, topic))
         found |= {broker.name: broker.cluster for broker in route.brokers}
     return found

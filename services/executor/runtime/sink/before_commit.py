@@ -9,7 +9,7 @@ from services.executor.runtime.positions.client import Fenced
 from services.executor.runtime.sink.dead_letters import SinkDeadLetters
 from services.executor.runtime.sink.decode.part import BadRecord
 from services.executor.runtime.sink.refusals import Refused
-from services.executor.runtime.surroundings import Surroundings
+from services.executor.runtime.task_runtime import TaskRuntime
 
 
 class Gate:
@@ -19,7 +19,7 @@ class Gate:
     for a new try.
 
     Args:
-        around: What every task has.
+        runtime: What every task has.
         letters: Where bad records go.
         bad: Those that are known before anything is written.
         place: Names the place of a record, for people.
@@ -28,13 +28,13 @@ class Gate:
 
     def __init__(
         self,
-        around: Surroundings,
+        runtime: TaskRuntime,
         letters: SinkDeadLetters,
         bad: Sequence[BadRecord],
         place: Callable[[BadRecord], str],
         skipping: Callable[[BadRecord], str],
     ) -> None:
-        self._around = around
+        self._runtime = runtime
         self._letters = letters
         self._bad = bad
         self._place = place
@@ -50,7 +50,7 @@ class Gate:
         """It is over."""
         if self._changing:
             self._changing = False
-            self._around.lease.end_change()
+            self._runtime.lease.end_change()
 
     def __call__(self, refused: Sequence[BadRecord]) -> None:
         """See engines.Ready.
@@ -62,16 +62,16 @@ class Gate:
         """
         for record in refused:
             try:
-                self._around.policy.check(record.failure, self._place(record), self._skipping(record))
+                self._runtime.policy.check(record.failure, self._place(record), self._skipping(record))
             except RecordFailed as error:
                 raise Refused(str(error), refused) from None
         # Invariant 5: the dead letter comes first. With the batch the target stores a position behind the record.
         self._leave_out([*self._bad, *refused])
         # Invariant 3: nothing becomes visible without a lease.
-        if self._around.control.fenced:
+        if self._runtime.control.fenced:
             raise Fenced(FENCED)
         if not self._changing:
-            self._around.lease.begin_change()
+            self._runtime.lease.begin_change()
             self._changing = True
 
     def _leave_out(self, records: Sequence[BadRecord]) -> None:

@@ -14,7 +14,7 @@ from services.executor.runtime.errors.failure import place_of
 from services.executor.runtime.errors.left_out import leave_out
 from services.executor.runtime.rocketmq.queue_map import queue_of_partition
 from services.executor.runtime.sink.decode.part import BadRecord
-from services.executor.runtime.surroundings import Surroundings
+from services.executor.runtime.task_runtime import TaskRuntime
 
 _SEND_SECONDS = 5.0
 _BATCH_BYTES = 1 << 20
@@ -69,7 +69,7 @@ class SinkDeadLetters:
     """The dead letters of one sink task; at least once: after a crash a letter may be there twice.
 
     Args:
-        around: What every task has.
+        runtime: What every task has.
         queues: Of the dead-letter topic; empty: there is none.
         body_limit: At most so many bytes of a message are kept.
         origin: Says where a record comes from.
@@ -79,13 +79,13 @@ class SinkDeadLetters:
 
     def __init__(
         self,
-        around: Surroundings,
+        runtime: TaskRuntime,
         queues: Sequence[MessageQueue],
         body_limit: int,
         origin: Origin,
         messages: Callable[[str, Sequence[int]], Mapping[int, tuple[bytes, bytes]]] | None = None,
     ) -> None:
-        self._around = around
+        self._runtime = runtime
         self._queues = queues
         self._body_limit = body_limit
         self._origin = origin
@@ -93,9 +93,9 @@ class SinkDeadLetters:
 
     def send(self, records: Sequence[BadRecord]) -> None:
         """Returns when all of them are confirmed; see Attempts.insist for how long it tries."""
-        metrics = self._around.reporter.metrics
+        metrics = self._runtime.reporter.metrics
         for record in records:
-            leave_out(self._around.policy, self._around.reporter, record.failure, self._origin.place(record))
+            leave_out(self._runtime.policy, self._runtime.reporter, record.failure, self._origin.place(record))
         if not self._queues:
             return
         by_queue: dict[str, list[BadRecord]] = {}
@@ -105,7 +105,7 @@ class SinkDeadLetters:
             target = self._queues[queue_of_partition(queue, len(self._queues))]
             for bodies, properties in self._batches(self._original(queue, mine)):
                 send = partial(self._send, target, bodies, properties)
-                self._around.attempts.insist("sending dead letters", send, drain=self._around.endpoints.limits.drain)
+                self._runtime.attempts.insist("sending dead letters", send, drain=self._runtime.endpoints.limits.drain)
             metrics.dead_letters += len(mine)
 
     def _original(self, queue: str, records: Sequence[BadRecord]) -> Sequence[BadRecord]:
@@ -114,15 +114,15 @@ class SinkDeadLetters:
         if self._messages is None or not refused:
             return records
         read = partial(self._messages, queue, refused)
-        found = self._around.attempts.insist("reading refused messages again", read, drain=self._around.endpoints.limits.drain)
+        found = self._runtime.attempts.insist("reading refused messages again", read, drain=self._runtime.endpoints.limits.drain)
         return [_with_message(record, *found[record.offset]) if record.offset in found else record for record in records]
 
     def _send(self, queue: MessageQueue, bodies: Sequence[bytes], properties: Sequence[bytes]) -> None:
-        lease = self._around.lease
-        self._around.client.send_batch(queue, encode_batch(bodies, properties), _SEND_SECONDS, not_after=lease.until)
+        lease = self._runtime.lease
+        self._runtime.client.send_batch(queue, encode_batch(bodies, properties), _SEND_SECONDS, not_after=lease.until)
 
     def _batches(self, records: Sequence[BadRecord]) -> list[tuple[list[bytes], list[bytes]]]:
-        spec = self._around.spec
+        spec = self._runtime.spec
         batches: list[tuple[list[bytes], list[bytes]]] = []
         held = _BATCH_BYTES
         for record in records:
@@ -130,7 +130,7 @@ class SinkDeadLetters:
             body, said = dead_letter(
                 record.failure,
                 origin,
-                with_properties=self._around.policy.properties,
+                with_properties=self._runtime.policy.properties,
                 body_limit=self._body_limit,
                 original=decode_properties(record.raw_properties),
             )

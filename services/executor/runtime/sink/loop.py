@@ -26,8 +26,8 @@ from services.executor.runtime.sink.queues import SinkQueues
 from services.executor.runtime.sink.read_again import marks_before
 from services.executor.runtime.sink.reader import SinkReader
 from services.executor.runtime.sink.refusals import Refused, Stop, before, first_refused
-from services.executor.runtime.surroundings import Surroundings
 from services.executor.runtime.task.meter import Meter
+from services.executor.runtime.task_runtime import TaskRuntime
 
 COMMIT_SECONDS = 1.0
 TAKE_SECONDS = 0.25
@@ -38,7 +38,7 @@ class Started:
     """What the start of a sink task has made.
 
     Attributes:
-        around: What every task has.
+        runtime: What every task has.
         engine: Writes.
         reader: Pulls what is written.
         batcher: Where it waits.
@@ -48,7 +48,7 @@ class Started:
         group: The consumer group that shows how far they are read.
     """
 
-    around: Surroundings
+    runtime: TaskRuntime
     engine: Engine
     reader: SinkReader
     batcher: Batcher
@@ -62,22 +62,22 @@ class SinkRun:
     """The loop of a sink task whose start is made: see start. Used by one thread."""
 
     def __init__(self, started: Started) -> None:
-        around, batcher, positions = started.around, started.batcher, started.positions
-        self._around = around
+        runtime, batcher, positions = started.runtime, started.batcher, started.positions
+        self._runtime = runtime
         self._engine = started.engine
         self._reader = started.reader
         self._batcher = batcher
         self._dead_letters = started.dead_letters
         self._share = started.share
-        self._control = around.control
-        self._limits = around.endpoints.limits
-        self._metrics = around.reporter.metrics
+        self._control = runtime.control
+        self._limits = runtime.endpoints.limits
+        self._metrics = runtime.reporter.metrics
         self._passed = self._metrics.gap_messages
-        self._meter = Meter(around.reporter, time.monotonic())
+        self._meter = Meter(runtime.reporter, time.monotonic())
         self._queues = {text(queue): queue for queue in positions}
         self._positions = {text(queue): position for queue, position in positions.items()}
-        self._committer = Committer(around.positions, COMMIT_SECONDS, batcher.wake, self._stored)
-        self._group = GroupOffsets(around.client, started.group)
+        self._committer = Committer(runtime.positions, COMMIT_SECONDS, batcher.wake, self._stored)
+        self._group = GroupOffsets(runtime.client, started.group)
         self._durable: Mapping[str, QueuePosition] = self._positions
         """Before these everything is durable."""
         self._holds = False
@@ -118,7 +118,7 @@ class SinkRun:
         self._committer.poll(soon=not parts)
         self._say(idle=not parts)
         if self._share.changed():
-            self._around.reporter.log("INFO", "its topics have other queues: begins anew, to read its share of them")
+            self._runtime.reporter.log("INFO", "its topics have other queues: begins anew, to read its share of them")
             self.begins_anew = True
 
     def _next(self, seconds: float) -> list[Part]:
@@ -148,10 +148,10 @@ class SinkRun:
             self._put(before(parts, self._stops(refusal), refusal))
 
     def _gate(self, bad: Sequence[BadRecord] = ()) -> Gate:
-        return Gate(self._around, self._dead_letters, bad, attrgetter("place"), attrgetter("beyond"))
+        return Gate(self._runtime, self._dead_letters, bad, attrgetter("place"), attrgetter("beyond"))
 
     def _put(self, parts: Sequence[Part]) -> None:
-        commit = commit_of(self._around.spec, self._positions, parts)
+        commit = commit_of(self._runtime.spec, self._positions, parts)
         bad = [record for part in parts for record in part.bad]
         ready = self._gate(bad)
         refused: Sequence[BadRecord] = ()
@@ -176,14 +176,14 @@ class SinkRun:
             with ready:
                 return self._engine.write(parts, commit, ready)
 
-        return self._around.attempts.insist("writing to the sink", write, drain=self._limits.drain)
+        return self._runtime.attempts.insist("writing to the sink", write, drain=self._limits.drain)
 
     def _stops(self, refusal: Refused) -> Mapping[str, Stop]:
         stops = {}
         for name, offset in first_refused(refusal.records).items():
             position = self._positions[name]
-            read = partial(marks_before, self._around.client, self._queues[name], position, offset)
-            marks = self._around.attempts.insist("reading again what is before a refused message", read, drain=self._limits.drain)
+            read = partial(marks_before, self._runtime.client, self._queues[name], position, offset)
+            marks = self._runtime.attempts.insist("reading again what is before a refused message", read, drain=self._limits.drain)
             # Without the marks nothing of the queue may move: duplicates would not be known any more.
             stops[name] = Stop(position.until, {}) if marks is None else Stop(offset, marks)
         return stops
@@ -210,8 +210,8 @@ class SinkRun:
         )
         if self._control.paused:
             if idle:
-                self._around.reporter.work(False)
-                self._around.reporter.state(State.PAUSED)
+                self._runtime.reporter.work(False)
+                self._runtime.reporter.state(State.PAUSED)
             return
         working = not idle or not self._reader.caught_up
         trouble = self._reader.trouble or self._share.trouble or self._full

@@ -21,7 +21,7 @@ from rocketmq_remoting.model import MessageQueue
 from services.executor.runtime.positions.client import Opened, PositionsMoved, Stored
 from services.executor.runtime.rocketmq.queue_names import parse, text
 from services.executor.runtime.rocketmq.topics import TopicMaker
-from services.executor.runtime.surroundings import Surroundings
+from services.executor.runtime.task_runtime import TaskRuntime
 
 ROW = "~queues"
 LOOK_SECONDS = 15.0
@@ -32,8 +32,8 @@ _NAMES = 5
 class SinkQueues:
     """The queues of one sink task. Used by one thread."""
 
-    def __init__(self, around: Surroundings) -> None:
-        self._around = around
+    def __init__(self, runtime: TaskRuntime) -> None:
+        self._runtime = runtime
         self._listed: Sequence[str] = ()
         self._ends: Mapping[str, int] = {}
         self._own: frozenset[str] = frozenset()
@@ -53,15 +53,15 @@ class SinkQueues:
         while True:
             stored = opened.positions.get(ROW)
             visible = self._visible()
-            self._listed, is_stored = extended(stored, self._around.spec.generation, self._around.config["topics"], visible)
+            self._listed, is_stored = extended(stored, self._runtime.spec.generation, self._runtime.config["topics"], visible)
             self._ends = self._first_ends(stored)
             if is_stored or self._store(stored, opened.incarnation):
                 break
             # Another task of the connector was quicker.
-            opened = self._around.attempts.insist("opening the task again", self._around.positions.open)
+            opened = self._runtime.attempts.insist("opening the task again", self._runtime.positions.open)
         mine = self._share(visible)
         self._own = frozenset(mine)
-        spec = self._around.spec
+        spec = self._runtime.spec
         self.absent = [parse(name) for name in self._listed[spec.task :: spec.tasks] if name not in self._own]
         self._look_at = time.monotonic() + LOOK_SECONDS
         return [parse(name) for name in mine]
@@ -73,7 +73,7 @@ class SinkQueues:
             RetriableError: the broker is away; call it again.
         """
         end = self.first_end(queue)
-        return self._around.client.min_offset(queue) if end is None else end
+        return self._runtime.client.min_offset(queue) if end is None else end
 
     def first_end(self, queue: MessageQueue) -> int | None:
         """Where a queue is begun that has no position, if that is not its beginning."""
@@ -87,8 +87,8 @@ class SinkQueues:
         """
         self._left_at = left_at
         unread = self._unread()
-        if unread and self._around.config["queues.absent"] == "skip":
-            self._around.reporter.log("WARNING", f"{unread}; it goes on without them, as queues.absent=skip says")
+        if unread and self._runtime.config["queues.absent"] == "skip":
+            self._runtime.reporter.log("WARNING", f"{unread}; it goes on without them, as queues.absent=skip says")
         self._tell(unread)
 
     def changed(self) -> bool:
@@ -97,7 +97,7 @@ class SinkQueues:
             return False
         self._look_at = time.monotonic() + LOOK_SECONDS
         try:
-            queues = [queue for topic in self._around.config["topics"] for queue in self._around.client.queues(topic, fresh=True)]
+            queues = [queue for topic in self._runtime.config["topics"] for queue in self._runtime.client.queues(topic, fresh=True)]
         except (RetriableError, TopicNotFound):
             # Reading says so.
             return False
@@ -110,7 +110,7 @@ class SinkQueues:
         return fewer or not visible <= set(self._listed) or not share <= self._own
 
     def _tell(self, unread: str) -> None:
-        if self._around.config["queues.absent"] == "wait":
+        if self._runtime.config["queues.absent"] == "wait":
             self.trouble = unread and f"{unread}; if they are gone for good, set queues.absent=skip"
 
     def _unread(self) -> str:
@@ -119,8 +119,8 @@ class SinkQueues:
         found: list[str] = []
         for queue, position in self._left_at.items():
             try:
-                end = self._around.client.max_offset(queue)
-                start = self._around.client.min_offset(queue) if position is None else position
+                end = self._runtime.client.max_offset(queue)
+                start = self._runtime.client.min_offset(queue) if position is None else position
             except (RetriableError, TopicNotFound) as error:
                 away.append(f"{text(queue)} ({error})" if not away else text(queue))
                 continue
@@ -132,39 +132,39 @@ class SinkQueues:
         return "; ".join(said)
 
     def _share(self, visible: Collection[str]) -> list[str]:
-        spec = self._around.spec
+        spec = self._runtime.spec
         there = set(visible)
         return [name for name in self._listed[spec.task :: spec.tasks] if name in there]
 
     def _visible(self) -> list[str]:
-        topics = TopicMaker.of(self._around.client, self._around.config)
+        topics = TopicMaker.of(self._runtime.client, self._runtime.config)
         found: list[MessageQueue] = []
-        for topic in self._around.config["topics"]:
-            found += self._around.attempts.insist(f"looking for topic {topic}", partial(topics.find, topic, writable=False))
+        for topic in self._runtime.config["topics"]:
+            found += self._runtime.attempts.insist(f"looking for topic {topic}", partial(topics.find, topic, writable=False))
         return [text(queue) for queue in sorted(found)]
 
     def _first_ends(self, stored: Stored | None) -> Mapping[str, int]:
         """Where a sink that is to begin at the end begins: known for the first queues of each topic, asked when they are listed."""
-        if self._around.config["consume.from.where"] != "CONSUME_FROM_LAST_OFFSET":
+        if self._runtime.config["consume.from.where"] != "CONSUME_FROM_LAST_OFFSET":
             return {}
         listed = set(self._listed)
         topics = {parse(name).topic for name in _names(stored)}
         ends = {} if stored is None else dict(cast("Mapping[str, int]", stored.resume.get("ends", {})))
         for queue in map(parse, self._listed):
             if queue.topic not in topics:
-                ask = partial(self._around.client.max_offset, queue)
-                ends[text(queue)] = self._around.attempts.insist(f"asking where queue {text(queue)} ends", ask)
+                ask = partial(self._runtime.client.max_offset, queue)
+                ends[text(queue)] = self._runtime.attempts.insist(f"asking where queue {text(queue)} ends", ask)
         return {name: end for name, end in ends.items() if name in listed}
 
     def _store(self, before: Stored | None, incarnation: int) -> bool:
-        generation = self._around.spec.generation
+        generation = self._runtime.spec.generation
         row = Stored(
             (generation, len(self._listed)),
             incarnation if before is None else before.incarnation,
             {"generation": generation, "queues": list(self._listed), "ends": dict(self._ends)},
         )
         try:
-            self._around.attempts.insist("storing the list of queues", partial(self._around.positions.store, {ROW: row}))
+            self._runtime.attempts.insist("storing the list of queues", partial(self._runtime.positions.store, {ROW: row}))
         except PositionsMoved:
             return False
         return True

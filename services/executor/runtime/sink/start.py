@@ -26,59 +26,59 @@ from services.executor.runtime.sink.positions import choose, from_stored, to_sto
 from services.executor.runtime.sink.queues import SinkQueues
 from services.executor.runtime.sink.read_again import messages
 from services.executor.runtime.sink.reader import SinkReader
-from services.executor.runtime.surroundings import Surroundings
 from services.executor.runtime.task.rate import RateLimit
+from services.executor.runtime.task_runtime import TaskRuntime
 
 
-def begin(around: Surroundings, task: SinkTask, engine: Engine, context: TaskContext) -> SinkRun:
+def begin(runtime: TaskRuntime, task: SinkTask, engine: Engine, context: TaskContext) -> SinkRun:
     """Starts a sink task; it may take as long as the other sides are away.
 
     Raises:
         Stopped, Fenced, GaveUp, PermanentError: it cannot begin.
     """
-    config, insist = around.config, around.attempts.insist
-    around.reporter.state(State.STARTING)
-    opened = insist("opening the task at the position service", around.positions.open)
-    if wait_until(time.monotonic() + opened.wait, around.control.wait):
+    config, insist = runtime.config, runtime.attempts.insist
+    runtime.reporter.state(State.STARTING)
+    opened = insist("opening the task at the position service", runtime.positions.open)
+    if wait_until(time.monotonic() + opened.wait, runtime.control.wait):
         raise Stopped
-    share = SinkQueues(around)
+    share = SinkQueues(runtime)
     queues = share.own(opened)
-    topics = TopicMaker.of(around.client, config)
-    dead = dead_letter_queues(around, topics)
-    replayed = replay_queues(around, topics, dead)
-    in_sink = insist("starting the sink", partial(_start, around, task))
-    positions = _positions(around, opened, in_sink, share, queues, replayed)
+    topics = TopicMaker.of(runtime.client, config)
+    dead = dead_letter_queues(runtime, topics)
+    replayed = replay_queues(runtime, topics, dead)
+    in_sink = insist("starting the sink", partial(_start, runtime, task))
+    positions = _positions(runtime, opened, in_sink, share, queues, replayed)
     share.watch({queue: _left_at(opened, in_sink, share, queue) for queue in share.absent})
     limits = Limits(config["buffer.bytes"], config["batch.bytes"], config["batch.records"])
     # What a buffered sink is given it is given at once; its limits are of what it has.
     policy = FlushPolicy() if isinstance(engine, BufferedEngine) else task.flush
     batcher = Batcher(policy, limits, engine.gather_seconds)
-    group = config["task.group.id"] or f"connect-{around.spec.connector}"
-    key, value = around.converters()
+    group = config["task.group.id"] or f"connect-{runtime.spec.connector}"
+    key, value = runtime.converters()
     reader = SinkReader(
-        around.client,
+        runtime.client,
         group,
         positions,
-        decoder=decoder(key, value, around.policy, engine.wanted, around.chain),
+        decoder=decoder(key, value, runtime.policy, engine.wanted, runtime.chain),
         finish=engine.finish,
         batcher=batcher,
         limit=RateLimit(config["max.rate.records"], config["max.rate.bytes"], time.monotonic),
-        control=around.control,
+        control=runtime.control,
         skip_gaps=config["on.gap"] == "skip",
-        log=around.reporter.log,
-        attempts=around.attempts,
+        log=runtime.reporter.log,
+        attempts=runtime.attempts,
         buffer_bytes=limits.buffer_bytes,
     )
-    origin = InQueue(clusters(around, {queue.topic for queue in (*queues, *replayed)}) if dead else {})
+    origin = InQueue(clusters(runtime, {queue.topic for queue in (*queues, *replayed)}) if dead else {})
     letters = SinkDeadLetters(
-        around, dead, context.max_record_bytes, origin, lambda name, offsets: messages(around.client, parse(name), offsets)
+        runtime, dead, context.max_record_bytes, origin, lambda name, offsets: messages(runtime.client, parse(name), offsets)
     )
     run = BufferedRun if isinstance(engine, BufferedEngine) else SinkRun
-    return run(Started(around, engine, reader, batcher, letters, share, positions, group))
+    return run(Started(runtime, engine, reader, batcher, letters, share, positions, group))
 
 
 def _positions(
-    around: Surroundings,
+    runtime: TaskRuntime,
     opened: Opened,
     in_sink: Mapping[str, QueuePosition],
     share: SinkQueues,
@@ -89,14 +89,14 @@ def _positions(
 
     What is decided here for a queue without a position is stored before anything is read.
     """
-    client, insist = around.client, around.attempts.insist
+    client, insist = runtime.client, runtime.attempts.insist
     positions: dict[MessageQueue, QueuePosition] = {}
     fresh: dict[str, Stored] = {}
     for queue in (*queues, *replayed):
         name = text(queue)
         stored = opened.positions.get(name)
         position = _known(opened, in_sink, name)
-        if position is not None and (further := _behind_gap(around, queue, position)) is not None:
+        if position is not None and (further := _behind_gap(runtime, queue, position)) is not None:
             position = further
             fresh[name] = to_stored(position)
         if position is None:
@@ -106,7 +106,7 @@ def _positions(
             fresh[name] = to_stored(position)
         positions[queue] = position
     if fresh:
-        insist("storing where the task begins", partial(_store, around, fresh))
+        insist("storing where the task begins", partial(_store, runtime, fresh))
     return positions
 
 
@@ -121,29 +121,29 @@ def _left_at(opened: Opened, in_sink: Mapping[str, QueuePosition], share: SinkQu
     return share.first_end(queue) if position is None else position.until
 
 
-def _behind_gap(around: Surroundings, queue: MessageQueue, position: QueuePosition) -> QueuePosition | None:
+def _behind_gap(runtime: TaskRuntime, queue: MessageQueue, position: QueuePosition) -> QueuePosition | None:
     """Where to go on when the queue no longer holds what was read from it; None: it does.
 
     Raises:
         PermanentError: on.gap=fail.
     """
-    compare = partial(continuity.find_gap, around.client, queue, position.until, position.stored_ms)
-    gap = around.attempts.insist(f"comparing queue {text(queue)} with what was read", compare)
+    compare = partial(continuity.find_gap, runtime.client, queue, position.until, position.stored_ms)
+    gap = runtime.attempts.insist(f"comparing queue {text(queue)} with what was read", compare)
     if gap is None:
         return None
-    if around.config["on.gap"] != "skip":
+    if runtime.config["on.gap"] != "skip":
         raise PermanentError(continuity.refusal(gap))
-    around.reporter.log("WARNING", f"{gap}; skipped, as on.gap=skip says")
-    around.reporter.metrics.gap_messages += gap.end - gap.start
+    runtime.reporter.log("WARNING", f"{gap}; skipped, as on.gap=skip says")
+    runtime.reporter.metrics.gap_messages += gap.end - gap.start
     return continuity.behind(position, gap)
 
 
-def _start(around: Surroundings, task: SinkTask) -> Mapping[str, QueuePosition]:
+def _start(runtime: TaskRuntime, task: SinkTask) -> Mapping[str, QueuePosition]:
     # Invariant 3: what it mends or creates in the target is a change of it.
-    around.lease.check()
+    runtime.lease.check()
     return task.start()
 
 
-def _store(around: Surroundings, positions: Mapping[str, Stored]) -> None:
-    around.lease.check()
-    around.positions.store(positions)
+def _store(runtime: TaskRuntime, positions: Mapping[str, Stored]) -> None:
+    runtime.lease.check()
+    runtime.positions.store(positions)

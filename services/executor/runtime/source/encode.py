@@ -307,7 +307,7 @@ def _convert(
     if _are_all_values(values):
         nulls = null_places(values)
         try:
-            return _around(nulls, len(values), converter.encode_many(_without(values, nulls), schema))
+            return _runtime(nulls, len(values), converter.encode_many(_without(values, nulls), schema))
         except RecordError:
             # At least one is bad: found below, one by one.
             pass
@@ -341,7 +341,7 @@ def _without(values: Sequence[object], nulls: Sequence[int]) -> Sequence[object]
     return [value for value in values if value is not None]
 
 
-def _around(nulls: Sequence[int], count: int, bodies: list[bytes]) -> list[bytes]:
+def _runtime(nulls: Sequence[int], count: int, bodies: list[bytes]) -> list[bytes]:
     """So many bodies: empty ones where there is no value."""
     if not nulls:
         return bodies

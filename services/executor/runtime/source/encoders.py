@@ -8,7 +8,7 @@ from rocketconnect_sdk.source import SourceTask
 from rocketmq_remoting.model import MessageQueue
 from services.executor.runtime.source.encode import Encoder, Target
 from services.executor.runtime.source.takeover import Found
-from services.executor.runtime.surroundings import Surroundings
+from services.executor.runtime.task_runtime import TaskRuntime
 
 
 def encoder(target: Target, incarnation: Callable[[str], int], found: Found) -> "Encoder":
@@ -27,18 +27,18 @@ def encoder(target: Target, incarnation: Callable[[str], int], found: Found) -> 
 
 
 def target_of(
-    around: Surroundings, task: SourceTask, context: TaskContext, queues: Callable[[str], Sequence[MessageQueue]]
+    runtime: TaskRuntime, task: SourceTask, context: TaskContext, queues: Callable[[str], Sequence[MessageQueue]]
 ) -> Target:
     """What the records of a task are encoded for.
 
     Args:
-        around: What every task has.
+        runtime: What every task has.
         task: The source's task.
         context: Of it.
         queues: Of a topic.
     """
-    spec, config = around.spec, around.config
-    key, value = around.converters()
+    spec, config = runtime.spec, runtime.config
+    key, value = runtime.converters()
     return Target(
         connector=spec.connector,
         uid=spec.connector_uid,
@@ -49,7 +49,7 @@ def target_of(
         source=task,
         key=key,
         value=value,
-        policy=around.policy,
+        policy=runtime.policy,
         batch_bytes=config["batch.bytes"],
         batch_records=config["batch.records"],
         record_bytes=context.max_record_bytes,

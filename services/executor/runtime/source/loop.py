@@ -30,10 +30,10 @@ from services.executor.runtime.source.queues import SourceQueues
 from services.executor.runtime.source.reading import Reading
 from services.executor.runtime.source.sender import Lost, Refusal, Sender
 from services.executor.runtime.source.takeover import ROW, Found, Row, row_name
-from services.executor.runtime.surroundings import Surroundings
 from services.executor.runtime.task.meter import Meter
 from services.executor.runtime.task.rate import RateLimit
 from services.executor.runtime.task.signals import answer_signals
+from services.executor.runtime.task_runtime import TaskRuntime
 from services.executor.runtime.transforms import of_source
 
 COMMIT_SECONDS = 1.0
@@ -46,7 +46,7 @@ class SourceRun:
     """The loop of a source task whose start is made: see start. Used by one thread.
 
     Args:
-        around: What every task has.
+        runtime: What every task has.
         task: The source's task, started.
         context: Whose limits `task` looks at.
         opened: What the position service told.
@@ -60,7 +60,7 @@ class SourceRun:
 
     def __init__(
         self,
-        around: Surroundings,
+        runtime: TaskRuntime,
         task: SourceTask,
         context: TaskContext,
         *,
@@ -72,38 +72,38 @@ class SourceRun:
         queues: SourceQueues,
         tails: LostTails,
     ) -> None:
-        self._around = around
+        self._runtime = runtime
         self._task = task
         self._found = found
         self._row = row
         self._topics = topics
-        self._control = around.control
-        self._policy = around.policy
-        self._metrics = around.reporter.metrics
-        self._meter = Meter(around.reporter, time.monotonic())
+        self._control = runtime.control
+        self._policy = runtime.policy
+        self._metrics = runtime.reporter.metrics
+        self._meter = Meter(runtime.reporter, time.monotonic())
         self._queue_map = queues
         self._tails = tails
         self._map = dict(queues.known)
-        config = around.config
+        config = runtime.config
         self._buffer_bytes: int = config["buffer.bytes"]
         self._limit = RateLimit(config["max.rate.records"], config["max.rate.bytes"], time.monotonic)
-        self._reading = Reading(around, task, context, found, self._meter, self._limit)
+        self._reading = Reading(runtime, task, context, found, self._meter, self._limit)
         incarnations = {partition: stored.incarnation for partition, stored in opened.positions.items()}
         self._progress = Progress(incarnations, opened.incarnation)
         self._sender = Sender(
-            around.client,
-            around.spec.connector_uid,
-            around.spec.epoch,
-            around.lease,
-            around.control,
+            runtime.client,
+            runtime.spec.connector_uid,
+            runtime.spec.epoch,
+            runtime.lease,
+            runtime.control,
             self._metrics,
             batch_bytes=config["batch.bytes"],
             linger=config["linger"],
         )
         for queue, end in ends.items():
             self._add_queue(queue, end)
-        self._committer = Committer(around.positions, COMMIT_SECONDS, around.control.wake, self._stored)
-        self._encoder = encoder(target_of(around, task, context, self._queues), self._progress.incarnation, found)
+        self._committer = Committer(runtime.positions, COMMIT_SECONDS, runtime.control.wake, self._stored)
+        self._encoder = encoder(target_of(runtime, task, context, self._queues), self._progress.incarnation, found)
         self._read_batches: deque[SourceBatch] = deque()
         self._transformed: deque[SourceBatch] = deque()
         self._put_at = 0.0
@@ -123,7 +123,7 @@ class SourceRun:
             self._sender.close()
 
     def _step(self) -> None:
-        answer_signals(self._control, self._task, self._around.reporter)
+        answer_signals(self._control, self._task, self._runtime.reporter)
         wait = self._move()
         if self._error is not None:
             # Invariant 5: nothing is read behind what ends the task.
@@ -205,7 +205,7 @@ class SourceRun:
                 read = self._read_batches[0]
                 # Invariant 1: without what was sent by another queue map.
                 batch = self._found.missing(read, *self._named(read.partition))
-                self._transformed.extend(of_source(self._around.chain, batch, self._around.config["topic"]))
+                self._transformed.extend(of_source(self._runtime.chain, batch, self._runtime.config["topic"]))
                 self._metrics.duplicates_skipped += len(read) - len(batch)
                 self._read_batches.popleft()
             batch, is_open = self._transformed[0], self._progress.is_open(self._transformed[0].partition)
@@ -234,12 +234,12 @@ class SourceRun:
         if encoded.error is not None:
             self._fail(encoded.error)
         for index, failure in encoded.failures.items():
-            leave_out(self._policy, self._around.reporter, failure, place_of(batch.partition, batch.offsets[index]))
+            leave_out(self._policy, self._runtime.reporter, failure, place_of(batch.partition, batch.offsets[index]))
         if encoded.batch.end:
             self._found.read(encoded.batch.key)
             self._progress.read(encoded.batch)
             if not encoded.pieces:
-                self._around.reporter.progress()
+                self._runtime.reporter.progress()
         for piece in encoded.pieces:
             self._route(piece)
 
@@ -283,7 +283,7 @@ class SourceRun:
             piece.batch.open_pieces += 1
             self._sender.go_on(piece.queue, halves)
             return
-        failure = Failure.of_value(Stage.SEND, event.error, piece.bodies[0], self._around.client)
+        failure = Failure.of_value(Stage.SEND, event.error, piece.bodies[0], self._runtime.client)
         where = place_of(piece.batch.partition, piece.offsets[0])
         try:
             if piece.dead:
@@ -294,7 +294,7 @@ class SourceRun:
             self._fail(error)
             self._sender.drop_waiting()
             return
-        leave_out(self._policy, self._around.reporter, failure, where)
+        leave_out(self._policy, self._runtime.reporter, failure, where)
         dead = self._encoder.dead_letter(failure, piece)
         if dead is None:
             self._settled(piece, None, 0)
@@ -317,10 +317,10 @@ class SourceRun:
         if not moved and not clean and not row:
             return
         # Invariant 1: a floor holds for the positions that it goes with, and is never stored before them.
-        self._committer.put({**moved, row_name(self._around.spec.task): self._own_row(clean=clean)})
+        self._committer.put({**moved, row_name(self._runtime.spec.task): self._own_row(clean=clean)})
 
     def _own_row(self, *, clean: bool = False) -> Stored:
-        held, epoch = self._found.held(), self._around.spec.epoch
+        held, epoch = self._found.held(), self._runtime.spec.epoch
         floors = {} if clean else self._progress.floors(held)
         ends = {**self._tails.unmet, **self._progress.ends}
         row = replace(self._row.above(floors, held, epoch), mixed=self._found.mixed, ends=ends, lost=self._tails.lost)
@@ -343,13 +343,13 @@ class SourceRun:
         return self._map[topic] if topic in self._map else self._add_topic(topic)
 
     def _add_topic(self, topic: str) -> Sequence[MessageQueue]:
-        insist = self._around.attempts.insist
+        insist = self._runtime.attempts.insist
         # The row of the map is stored apart, and one commit is under way at a time.
         insist("storing where the task is", self._store_all)
         look = partial(insist, f"looking for topic {topic}", partial(self._topics.find, topic, writable=True))
         queues = self._queue_map.of(topic, look)
         for queue in queues:
-            ask = partial(settled_end, self._around.client, queue, self._tails.known_end(queue), self._control.wait)
+            ask = partial(settled_end, self._runtime.client, queue, self._tails.known_end(queue), self._control.wait)
             end = insist(f"asking for the end of topic {topic}", ask)
             self._add_queue(queue, end)
             self._tails.meet(queue, end)
@@ -368,8 +368,8 @@ class SourceRun:
         self._meter.sample(now, self._sender.buffered)
         if self._control.paused:
             if self._sender.idle:
-                self._around.reporter.work(False)
-                self._around.reporter.state(State.PAUSED)
+                self._runtime.reporter.work(False)
+                self._runtime.reporter.state(State.PAUSED)
             return
         working = not self._sender.idle or not self._reading.quiet
         trouble = self._sender.trouble or self._reading.trouble
@@ -381,7 +381,7 @@ class SourceRun:
 
     def _end(self) -> Outcome:
         """Invariant 1, at the end: what was sent is confirmed, what is confirmed is committed, and a successor need not look."""
-        limits = self._around.endpoints.limits
+        limits = self._runtime.endpoints.limits
         until = self._control.after_stop(limits.drain)
         self._sender.hurry()
         while not self._sender.idle and not self._control.fenced and time.monotonic() < until:

@@ -12,7 +12,7 @@ from typing import cast
 from rocketmq_remoting.model import MessageQueue
 from services.executor.runtime.positions.client import Opened, PositionsMoved, Stored
 from services.executor.runtime.rocketmq.queue_names import parse, text
-from services.executor.runtime.surroundings import Surroundings
+from services.executor.runtime.task_runtime import TaskRuntime
 
 ROW = "~map"
 
@@ -23,13 +23,13 @@ class SourceQueues:
     """The queue map as one task knows it. Used by its thread alone, while no commit is under way.
 
     Args:
-        around: What every task has.
+        runtime: What every task has.
         opened: What the position service told.
     """
 
-    def __init__(self, around: Surroundings, opened: Opened) -> None:
-        self._around = around
-        self._map = stored_map(opened.positions.get(ROW), around.spec.revision)
+    def __init__(self, runtime: TaskRuntime, opened: Opened) -> None:
+        self._runtime = runtime
+        self._map = stored_map(opened.positions.get(ROW), runtime.spec.revision)
 
     @property
     def known(self) -> QueueMap:
@@ -52,14 +52,14 @@ class SourceQueues:
                 self._map = wanted
             else:
                 # Another task of the connector was quicker.
-                opened = self._around.attempts.insist("opening the task again", self._around.positions.open)
-                self._map = stored_map(opened.positions.get(ROW), self._around.spec.revision)
+                opened = self._runtime.attempts.insist("opening the task again", self._runtime.positions.open)
+                self._map = stored_map(opened.positions.get(ROW), self._runtime.spec.revision)
         return self._map[topic]
 
     def _store(self, wanted: QueueMap) -> bool:
-        row = map_row(wanted, self._around.spec.revision)
+        row = map_row(wanted, self._runtime.spec.revision)
         try:
-            self._around.attempts.insist("storing the queue map", partial(self._around.positions.store, {ROW: row}))
+            self._runtime.attempts.insist("storing the queue map", partial(self._runtime.positions.store, {ROW: row}))
         except PositionsMoved:
             return False
         return True

@@ -6,10 +6,10 @@ from rocketconnect_sdk.record import SourceBatch
 from rocketconnect_sdk.source import SourceTask
 from services.executor.runtime.source.resuming import check_resume
 from services.executor.runtime.source.takeover import Found
-from services.executor.runtime.surroundings import Surroundings
 from services.executor.runtime.task.keep_alive import KeptAlive
 from services.executor.runtime.task.meter import Meter
 from services.executor.runtime.task.rate import RateLimit
+from services.executor.runtime.task_runtime import TaskRuntime
 
 
 class Reading:
@@ -18,7 +18,7 @@ class Reading:
     Used by the task's thread.
 
     Args:
-        around: What every task has.
+        runtime: What every task has.
         task: The source's task.
         context: Gets the sizes of a batch that the limits of rates leave.
         found: Hears when the source has given what was there.
@@ -31,21 +31,21 @@ class Reading:
     """
 
     def __init__(
-        self, around: Surroundings, task: SourceTask, context: TaskContext, found: Found, meter: Meter, limit: RateLimit
+        self, runtime: TaskRuntime, task: SourceTask, context: TaskContext, found: Found, meter: Meter, limit: RateLimit
     ) -> None:
         self.trouble = ""
         self.quiet = False
-        self._around = around
+        self._runtime = runtime
         self._task = task
         self._found = found
         self._meter = meter
         self._limit = limit
-        config = around.config
+        config = runtime.config
         context.batch_records, context.batch_bytes = limit.piece(config["batch.records"], config["batch.bytes"])
-        self._kept_alive = KeptAlive(task, around.reporter)
-        around.attempts.meanwhile = self._kept_alive.keep
+        self._kept_alive = KeptAlive(task, runtime.reporter)
+        runtime.attempts.meanwhile = self._kept_alive.keep
         self._again_at = 0.0
-        self._backoff = around.attempts.backoff()
+        self._backoff = runtime.attempts.backoff()
         self._error: SystemAway | RetriableError | None = None
         self._failing_since = 0.0
 
@@ -92,7 +92,7 @@ class Reading:
 
     def measure(self) -> None:
         """Tells how much is left to read, and that it is not known where it is not."""
-        metrics = self._around.reporter.metrics
+        metrics = self._runtime.reporter.metrics
         metrics.source_remaining, metrics.source_remaining_unit = self._task.remaining(), self._task.remaining_unit
 
     def went_well(self) -> None:
@@ -118,6 +118,6 @@ class Reading:
             self._failing_since = now
         pause = error.wait or self._backoff.pause()
         if isinstance(error, RetriableError):
-            self._around.attempts.check_time(self._failing_since, self.trouble, error)
-        self._around.attempts.count(error, before)
+            self._runtime.attempts.check_time(self._failing_since, self.trouble, error)
+        self._runtime.attempts.count(error, before)
         self._again_at = now + pause

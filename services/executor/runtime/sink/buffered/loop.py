@@ -28,7 +28,7 @@ class BufferedRun(SinkRun):
         engine.begin()
         self._buffered = engine
         self._task: BufferedSinkTask = engine.task
-        self._undurable = Undurable(self._positions, self._task.flush, started.around.config["buffer.bytes"])
+        self._undurable = Undurable(self._positions, self._task.flush, started.runtime.config["buffer.bytes"])
         self._durable = self._undurable.positions
         self._ask_at = self._nothing_at = 0.0
         self._in_vain = False
@@ -89,7 +89,7 @@ class BufferedRun(SinkRun):
                 ready(())
                 call()
 
-        self._around.attempts.insist(what, with_lease, drain=self._limits.drain)
+        self._runtime.attempts.insist(what, with_lease, drain=self._limits.drain)
 
     def _drain(self) -> bool:
         """What does not fit is written behind what is made durable for it."""
@@ -107,6 +107,6 @@ class BufferedRun(SinkRun):
         if self._undurable:
             self._try(partial(self._ask, flush=True))
         if failure is not None and self._failure is not failure:
-            self._around.reporter.log("WARNING", f"what was put is not known to be durable: {self._failure}")
+            self._runtime.reporter.log("WARNING", f"what was put is not known to be durable: {self._failure}")
             self._failure = failure
         return not self._undurable

@@ -14,18 +14,18 @@ from services.executor.contract.task import Kind
 from services.executor.runtime.errors.attempts import Attempts
 from services.executor.runtime.errors.policy import ErrorPolicy
 from services.executor.runtime.rocketmq.topics import TopicMaker, clusters, dead_letter_queues
-from services.executor.runtime.surroundings import Surroundings
 from services.executor.runtime.task.control import TaskControl
+from services.executor.runtime.task_runtime import TaskRuntime
 from tests.services.executor.runtime.conftest import RecordingReporter, Tasks
 
 pytestmark = pytest.mark.rocketmq
 
 
-def made_for(tasks: Tasks, topic: str, write: int, read: int) -> Surroundings:
+def made_for(tasks: Tasks, topic: str, write: int, read: int) -> TaskRuntime:
     config = {"errors.deadletterqueue.write.queue.nums": write, "errors.deadletterqueue.read.queue.nums": read}
     policy = ErrorPolicy(tolerant=True, dead_letter_topic=topic, properties=True, log=False, log_values=False)
     attempts = Attempts(TaskControl(), RecordingReporter(), 0.0, 1.0)
-    return cast("Surroundings", SimpleNamespace(policy=policy, config=config, attempts=attempts, client=tasks.client))
+    return cast("TaskRuntime", SimpleNamespace(policy=policy, config=config, attempts=attempts, client=tasks.client))
 
 
 def test_a_dead_letter_topic_with_rocketmq_s_own_name_is_made_as_rocketmq_makes_it(tasks: Tasks) -> None:
@@ -41,12 +41,12 @@ def test_a_dead_letter_topic_with_rocketmq_s_own_name_is_made_as_rocketmq_makes_
 
 @pytest.mark.parametrize(("write", "read", "readable"), [(2, 3, 3), (4, 2, 4)])
 def test_every_queue_of_a_dead_letter_topic_that_is_made_can_be_read(tasks: Tasks, write: int, read: int, readable: int) -> None:
-    around = made_for(tasks, tasks.topic, write, read)
-    queues = dead_letter_queues(around, TopicMaker(tasks.client, False, 8, "batch"))
+    runtime = made_for(tasks, tasks.topic, write, read)
+    queues = dead_letter_queues(runtime, TopicMaker(tasks.client, False, 8, "batch"))
     assert len(queues) == write
     made = tasks.client.topic_config(tasks.topic)
     assert (made.write_queues, made.read_queues, made.topic_type) == (write, readable, "normal")
-    assert clusters(around, [tasks.topic]) == {queues[0].broker: "rocketconnect"}
+    assert clusters(runtime, [tasks.topic]) == {queues[0].broker: "rocketconnect"}
 
 
 @pytest.mark.slow

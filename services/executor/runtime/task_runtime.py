@@ -21,7 +21,7 @@ _PATIENCE_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class TaskRuntime:
     """What every kind of task has.
 
     Attributes:
