@@ -2,14 +2,19 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.table import Table
 from typer.core import TyperGroup
 
 from rocketconnect_cli.api import ApiError, Exit
-from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, table_of, with_api, without_prefix
+from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, err, out, table_of, with_api, without_prefix
+from rocketconnect_kit.java.errors import JarsUnavailable, JavaMissing
+from rocketconnect_kit.java.jars import listed
+from rocketconnect_sdk.errors import ConfigError
+from rocketconnect_sdk.spark.needs import NOTHING
 
 
 class _ListByDefault(TyperGroup):
@@ -81,6 +86,38 @@ def reload(url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
     with api(url) as client:
         answer = client.request("POST", "/v1/plugins:reload", body={}, like={"workers": [""]})
     emit(output, answer, lambda: f"reloaded by {', '.join(answer['workers']) or 'nobody'}")
+
+
+@app.command()
+def install(name: Annotated[str, typer.Argument(help="A connector of this installation, or an alias.")]) -> None:
+    """Fetch what a connector needs of Spark beyond Spark itself into the cache of this machine and user, so that it starts without.
+
+    Asks no service: run it where executors run, as their user, or while an image is made. Exit code 2 when there is no such
+    connector, 5 when something can't be fetched.
+    """
+    from rocketconnect_cli.embedded.download import show_download
+    from rocketconnect_sdk.plugins.loader import find
+    from rocketconnect_sdk.sink import DataFrameSink
+
+    try:
+        connector = find(name)
+    except ConfigError as error:
+        (problem,) = error.problems
+        _end(Exit.WRONG, f"{name} {problem.reason}. {problem.fix}")
+    needs = connector.needs if isinstance(connector, DataFrameSink) else NOTHING
+    if not needs.jars:
+        out.print(f"{connector.name} needs nothing that is not installed.", markup=False, soft_wrap=True)
+        return
+    try:
+        folder = show_download(err, listed(needs.title, Path(needs.jars)))
+    except (JarsUnavailable, JavaMissing) as error:
+        _end(Exit.UNAVAILABLE, str(error))
+    out.print(f"{needs.title} is in {folder}", markup=False, soft_wrap=True)
+
+
+def _end(code: Exit, text: str) -> NoReturn:
+    err.print(text, markup=False, soft_wrap=True)
+    raise typer.Exit(int(code))
 
 
 def kind_of(plugin: Mapping[str, Any]) -> str:

@@ -47,6 +47,12 @@ class JarSet:
         return {Coordinates(*coordinates.split(":")): digest for coordinates, digest in pairs}
 
 
+def listed(title: str, listing: Path) -> JarSet:
+    """The jars of a committed list: of "delta-4.4.0.jars" the variable that names another folder is ROCKETCONNECT_DELTA_JARS."""
+    variable = f"ROCKETCONNECT_{listing.stem.rpartition('-')[0].upper().replace('-', '_')}_JARS"
+    return JarSet(title, listing, "some MB", variable, ())
+
+
 def jars_of(
     wanted: JarSet, on_progress: OnProgress = lambda _done, _total: None, environment: Mapping[str, str] = os.environ
 ) -> Path:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from rocketconnect_kit.java.jars import JarSet, jars_of
+from rocketconnect_kit.java.jars import jars_of, listed
 from rocketconnect_sdk.errors import ConfigError, RetriableError
 from rocketconnect_sdk.spark.needs import joined
 from services.executor.contract.messages import Exit, SparkFailed, SparkFetches, SparkReady, StartSpark
@@ -94,10 +94,7 @@ class SparkDriver:
         """The setting that names the jars which sinks need, once they are here."""
         if not self._order.jars:
             return {}
-        listing = Path(self._order.jars)
-        # delta-4.4.0.jars: ROCKETCONNECT_DELTA_JARS
-        variable = f"ROCKETCONNECT_{listing.stem.rpartition('-')[0].upper().replace('-', '_')}_JARS"
-        wanted = JarSet(self._order.title, listing, "some MB", variable, ())
+        wanted = listed(self._order.title, Path(self._order.jars))
         folder = jars_of(wanted, lambda done, total: self._line.send(SparkFetches(self._order.title, done, total)))
         return {"spark.jars": ",".join(sorted(str(jar) for jar in folder.glob("*.jar")))}
 

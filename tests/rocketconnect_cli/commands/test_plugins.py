@@ -1,12 +1,17 @@
 """The commands `rocketconnect plugins`: what they show of what executors tell."""
 
 import json
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from rocketconnect_cli.commands.root import app
+from rocketconnect_kit.java import jars
+from rocketconnect_kit.java.errors import JarsUnavailable
+from rocketconnect_kit.java.ivy import Coordinates
 from tests.rocketconnect_cli.conftest import RestFactory
 
 SINK = {
@@ -165,3 +170,46 @@ def test_the_help_of_plugins_shows_its_commands() -> None:
     result = CliRunner().invoke(app, ["plugins", "--help"])
     assert result.exit_code == 0
     assert "reload" in result.stdout
+
+
+def test_what_a_connector_needs_of_spark_is_put_into_the_cache_before_it_is_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetched = []
+
+    def fetch(pinned: Mapping[Coordinates, str], work: Path, **_: object) -> Path:
+        fetched.append(dict(pinned))
+        folder = work / "fetched"
+        folder.mkdir(parents=True)
+        for jar in pinned:
+            (folder / jar.file_name).write_bytes(b"jar")
+        return folder
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(jars, "download", fetch)
+    monkeypatch.setattr(jars, "sha256", lambda path: {jar.file_name: digest for jar, digest in fetched[0].items()}[path.name])
+    for _ in range(2):
+        result = run("install", "delta_sink")
+        assert (result.exit_code, result.stdout) == (0, f"Delta Lake 4.4.0 is in {tmp_path}/rocketconnect/delta-4.4.0\n")
+    assert len(fetched) == 1, "what is there is not fetched again"
+    assert any(path.name.startswith("delta-spark") for path in (tmp_path / "rocketconnect/delta-4.4.0").iterdir())
+
+
+def test_a_connector_that_needs_nothing_and_one_that_is_not_there_are_told() -> None:
+    assert run("install", "file_sink").stdout == "file_sink needs nothing that is not installed.\n"
+    result = run("install", "delta")
+    assert result.exit_code == 2
+    assert "delta is not a connector of this worker. Use one of" in result.stderr
+
+
+def test_without_a_repository_it_is_said_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*_: object, **__: object) -> Path:
+        msg = "connection refused"
+        raise JarsUnavailable(msg)
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(jars, "download", away)
+    result = run("install", "delta_sink")
+    assert result.exit_code == 5
+    assert "put the jars into a folder by hand and set ROCKETCONNECT_DELTA_JARS=FOLDER" in result.stderr
+    assert "connection refused" in result.stderr
