@@ -11,11 +11,11 @@ from decimal import Decimal
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyarrow import json
 
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.columns.arrow_types import to_arrow_type
+from rocketconnect_sdk.columns.doubtful_numbers import check_numbers
 from rocketconnect_sdk.columns.floats import CERTAIN, float_of
 from rocketconnect_sdk.columns.misfit import misfit_of_column
 from rocketconnect_sdk.columns.text_columns import NotPlain, read_texts
@@ -68,10 +68,11 @@ def rows_of_bytes(texts: Sequence[bytes], columns: Schema) -> pa.StructArray | N
     if any(field.schema.type is Type.JSON for field in columns.fields):
         return None
     rows = read_objects(texts, pa.struct([(field.name, _in_json(field.schema)) for field in columns.fields]))
-    if rows is None or not all(map(has_plain_numbers, rows.flatten())):
+    if rows is None:
         return None
     parts = zip(rows.flatten(), columns.fields, strict=True)
     try:
+        check_numbers(rows, columns, texts)
         arrays = [read_texts(part, field.schema) if field.schema.type in TEXTS else part for part, field in parts]
     except NotPlain:
         return None
@@ -85,7 +86,7 @@ def _in_json(schema: Schema) -> pa.DataType:
 def read_objects(texts: Sequence[bytes], kind: pa.StructType) -> pa.StructArray | None:
     """Objects as Arrow reads them from JSON; None: not each text is plainly one with fields of these types, and no others.
 
-    To Arrow NaN and Infinity are numbers, and large whole numbers are rounded: see has_plain_numbers.
+    To Arrow NaN and Infinity are numbers, and large whole numbers are rounded: see check_numbers.
     """
     lines = b"\n".join(texts)
     # A line each: a text that holds several objects, or none, would change their number.
@@ -109,21 +110,6 @@ def read_objects(texts: Sequence[bytes], kind: pa.StructType) -> pa.StructArray 
         return None
     (batch,) = table.combine_chunks().to_batches()
     return pa.StructArray.from_arrays(batch.columns, fields=list(schema))
-
-
-def has_plain_numbers(column: pa.Array) -> bool:
-    """Whether each is as good as what JSON has.
-
-    All are finite; none is -0, which is the whole number 0 in JSON and a zero below zero to Arrow; none is so large that Arrow may
-    have made it of a whole number that is another one.
-    """
-    if not pa.types.is_floating(column.type):
-        return True
-    largest = CERTAIN[Type.FLOAT32 if column.type == pa.float32() else Type.FLOAT64]
-    below = pc.and_(pc.equal(column, 0.0), pc.equal(pc.divide(1.0, column), -math.inf))
-    # NaN is not less than anything.
-    odd = pc.or_(pc.invert(pc.less(pc.abs(column), pa.scalar(largest, column.type))), below)
-    return pc.any(odd).as_py() is not True
 
 
 def _is_text(data: bytes) -> bool:

@@ -6,7 +6,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rocketconnect_sdk.columns.arrow_types import to_arrow_type
-from rocketconnect_sdk.columns.objects import has_plain_numbers, read_objects
+from rocketconnect_sdk.columns.doubtful_numbers import check_numbers
+from rocketconnect_sdk.columns.objects import read_objects
 from rocketconnect_sdk.columns.text_columns import (
     NotPlain,
     at_their_places,
@@ -34,7 +35,10 @@ def rows_of(texts: Sequence[bytes], schema: Schema) -> pa.StructArray | None:
     """
     try:
         rows = read_objects(texts, _physical(schema))
-        return None if rows is None else _made(rows, schema, 0)
+        if rows is None:
+            return None
+        check_numbers(rows, schema, texts)
+        return _made(rows, schema, 0)
     except (NotPlain, RecordError, pa.ArrowException, ValueError, OverflowError):
         return None
 
@@ -84,9 +88,9 @@ def _made(column: pa.Array, schema: Schema, missing: int) -> pa.Array:
     return column if make is None else at_their_places(column, lambda there: make(there, schema))
 
 
-def _float(column: pa.Array, schema: Schema) -> pa.Array:
-    numbers = column.cast(to_arrow_type(schema))
-    if not has_plain_numbers(column) or not has_plain_numbers(numbers):
+def _rounded(column: pa.Array) -> pa.Array:
+    numbers = column.cast(pa.float32())
+    if pc.all(pc.is_finite(numbers)).as_py() is False:
         raise NotPlain
     return numbers
 
@@ -107,8 +111,7 @@ def _unscaled(column: pa.StringArray) -> list[int]:
 
 _WHOLE = {Type.UINT8, Type.UINT16, Type.UINT32}
 _MADE: Mapping[Type, Callable[[pa.Array, Schema], pa.Array]] = {
-    Type.FLOAT32: _float,
-    Type.FLOAT64: _float,
+    Type.FLOAT32: lambda column, _: _rounded(column),
     Type.DATE: lambda column, _: dates_of(column),
     Type.TIME: _time,
     Type.TIMESTAMP: _timestamp,

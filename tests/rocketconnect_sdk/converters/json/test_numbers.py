@@ -179,3 +179,30 @@ def test_large_numbers_of_a_column_are_written_as_they_are() -> None:
     messages = json.encode_many(Column(to_array(values, FLOATS[0])), FLOATS[0])
     assert [json.decode(message)[0] for message in messages] == values
     assert messages == [json.encode(value, FLOATS[0]) for value in values]
+
+
+HOLDER = struct([("x", Schema(Type.FLOAT64, optional=True))], optional=True)
+NESTED = struct([("l", Schema(Type.ARRAY, optional=True, items=HOLDER)), ("b", Schema(Type.FLOAT32, optional=True))])
+
+
+@pytest.mark.parametrize("number", ["1e300", "-0.0", "90071992547409930.5", "1e16"])
+def test_large_numbers_that_are_none_of_many_digits_are_read_as_columns(number: str) -> None:
+    texts = [b'{"l":null,"b":null}', b'{"l":[null,{"x":null},{"x":%b}],"b":1.5}' % number.encode(), b'{"l":[],"b":null}'] * 20
+    head, _, _ = enveloped().encode({"l": None, "b": None}, NESTED).partition(b'{"l":')
+    values, _ = enveloped().decode_many([head + text + b"}" for text in texts])
+    assert isinstance(values, Column)
+    assert list(values) == [enveloped().decode(head + text + b"}")[0] for text in texts]
+
+
+@pytest.mark.parametrize("number", ["9007199254740993", "-0", "NaN", "1e400"])
+def test_a_number_in_a_list_that_a_column_would_change_is_not_read_as_one(number: str) -> None:
+    texts = [b'{"l":[null,{"x":1.5},{"x":%b}],"b":1.5}' % number.encode()] * 40
+    head, _, _ = enveloped().encode({"l": None, "b": None}, NESTED).partition(b'{"l":')
+    try:
+        values = [enveloped().decode(head + texts[0] + b"}")[0]] * 40
+    except RecordError:
+        with pytest.raises(RecordError):
+            enveloped().decode_many([head + text + b"}" for text in texts])
+    else:
+        found = list(enveloped().decode_many([head + text + b"}" for text in texts])[0])
+        assert repr(found) == repr(values)
