@@ -8,12 +8,12 @@ from functools import wraps
 from typing import Annotated, Any, ParamSpec, TypeVar
 
 import typer
-from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from rocketconnect_cli.api import DEFAULT_URL, Api, ApiError
+from rocketconnect_cli.terminal import Terminal, printable
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -33,8 +33,8 @@ URL = DEFAULT_URL
 _NO_LIMIT = 1_000_000
 """Columns of a terminal that cuts nothing."""
 
-out = Console(soft_wrap=True, highlight=False)
-err = Console(stderr=True, soft_wrap=True, highlight=False)
+out = Terminal(soft_wrap=True, highlight=False)
+err = Terminal(stderr=True, soft_wrap=True, highlight=False)
 
 
 def emit(output: Output, document: object, table: Callable[[], Table | str | Sequence[Table | str]]) -> None:
@@ -56,7 +56,7 @@ def table_of(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
     for column in columns:
         table.add_column(column, no_wrap=column != columns[-1], overflow="fold")
     for row in rows:
-        table.add_row(*(Text(str(cell)) for cell in row))
+        table.add_row(*(Text(printable(str(cell))) for cell in row))
     return table
 
 

@@ -132,6 +132,9 @@ class ServiceSettings:
     tls_key: Path | None = pem_file("the key of that certificate (PEM)")
     tls_ca: Path | None = pem_file("who signs the certificates of the others (PEM)")
     tls_verify_clients: bool = setting(True, "with tls_ca: callers must show a certificate that it signed (mutual TLS)")
+    reflection: bool | None = setting(
+        None, "gRPC reflection: callers may ask which calls there are; by default where no certificate is asked of them"
+    )
     drain_seconds: float = setting(10.0, "how long running calls may take after a first signal", ge=0, le=3600)
     call_seconds: float = setting(30.0, "the deadline of a call whose caller gave none", gt=0, le=3600)
 
@@ -146,6 +149,16 @@ class ServiceSettings:
                 problems.append(_problem(each, value, error))
         if problems := problems or [*self.conflicts()]:
             raise SettingsError(problems)
+
+    @property
+    def asks_for_certificates(self) -> bool:
+        """Whether callers must show a certificate."""
+        return self.tls_cert is not None and self.tls_ca is not None and self.tls_verify_clients
+
+    @property
+    def reflects(self) -> bool:
+        """Whether callers may ask by gRPC reflection which calls there are."""
+        return not self.asks_for_certificates if self.reflection is None else self.reflection
 
     def conflicts(self) -> Iterator[str]:
         """What is wrong with settings together, each of which is right by itself; subclasses add to it."""

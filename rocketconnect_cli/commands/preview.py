@@ -14,6 +14,7 @@ from rocketconnect_cli.commands.connector import Pairs
 from rocketconnect_cli.documents import configuration
 from rocketconnect_cli.documents import reading as documents
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, show_warnings, with_api
+from rocketconnect_cli.terminal import printable
 
 _YAML = (".yaml", ".yml")
 _SHOWN = 400
@@ -80,7 +81,8 @@ def _table(steps: Sequence[Mapping[str, Any]]) -> Table:
             result = f"can't be done: {step['problem']}"
         else:
             result = "dropped" if after is None else _lines(after, before)
-        table.add_row(Text(title), Text("" if before is None else _lines(before, before)), Text(result))
+        cells = title, "" if before is None else _lines(before, before), result
+        table.add_row(*(Text(printable(cell)) for cell in cells))
         before = after
     return table
 

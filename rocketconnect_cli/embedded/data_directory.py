@@ -23,7 +23,7 @@ class DataDirectory:
         Raises DataDirectoryInUse when another process holds the lock, DataDirectoryUnusable when there can't be one.
         """
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
+            self._make()
             lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as err:
             raise self._unusable(err) from err
@@ -37,6 +37,13 @@ class DataDirectory:
             os.close(lock)
             raise self._unusable(err) from err
         self._lock = lock
+
+    def _make(self) -> None:
+        """Nobody else may look into it, but what somebody has made for other things stays as it is."""
+        is_ours = not self.path.exists() or (self.path / "lock").exists() or not any(self.path.iterdir())
+        self.path.mkdir(parents=True, exist_ok=True)
+        if is_ours and self.path.stat().st_uid == os.geteuid():
+            self.path.chmod(0o700)
 
     def release(self) -> None:
         """Give the lock back; nothing happens without it."""

@@ -32,7 +32,7 @@ def prepare_spark(console: Console) -> Path:
         JavaMissing: its text says what to do.
     """
     folder = spark_folder()
-    command = tethered([sys.executable, "-m", "services.executor.make_class_archive", str(folder)])
+    command = tethered([sys.executable, "-P", "-m", "services.executor.make_class_archive", str(folder)])
     # The same Java as executors have: it can only use what it has made itself.
     environment = {"JAVA_HOME": str(find_java().resolve().parent.parent), **os.environ}
     try:

@@ -63,7 +63,7 @@ class Service:
     @property
     def command(self) -> list[str]:
         """The command line."""
-        return [sys.executable, "-m", f"services.{self.kind}"]
+        return [sys.executable, "-P", "-m", f"services.{self.kind}"]
 
 
 @dataclass(frozen=True, slots=True)

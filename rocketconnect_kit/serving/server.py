@@ -12,7 +12,6 @@ import grpc
 import grpc.aio
 from grpc_health.v1 import health as grpc_health
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
 
 from rocketconnect_kit import logs, metrics, tracing
 from rocketconnect_kit.calls.channel import full_name
@@ -95,7 +94,10 @@ async def serve(
     name = full_name(service_name)
     servicer = grpc_health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
-    reflection.enable_server_reflection((name, grpc_health.SERVICE_NAME, reflection.SERVICE_NAME), server)
+    if settings.reflects:
+        from grpc_reflection.v1alpha import reflection
+
+        reflection.enable_server_reflection((name, grpc_health.SERVICE_NAME, reflection.SERVICE_NAME), server)
 
     async def takes_calls(does: bool) -> None:
         metrics.LEADING.set(does)

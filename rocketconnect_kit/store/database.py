@@ -168,7 +168,7 @@ async def open_store(url: str, service: str) -> sa.Engine:
 async def _migrate_apart(url: str, service: str) -> None:
     """Migrate in a process of its own: what Alembic needs, 10 MiB, goes with it."""
     # The URL may hold a password: it is in no command line.
-    command = (sys.executable, "-m", "rocketconnect_kit.store.migration", service)
+    command = (sys.executable, "-P", "-m", "rocketconnect_kit.store.migration", service)
     child = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE)
     said, _ = await child.communicate(url.encode())
     if child.returncode == os.EX_TEMPFAIL:
@@ -183,7 +183,8 @@ def _sqlite(url: sa.URL) -> sa.Engine:
         raise _invalid_url("a store in memory forgets")
     folder = Path(str(url.database)).parent
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        # Nobody else may look into it.
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         message = f"the folder of the store can't be made: {error}; create {folder} or choose another data_dir"
         raise FailedPrecondition("STORE_URL_INVALID", message) from error

@@ -1,5 +1,6 @@
 from dataclasses import dataclass, fields
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -136,3 +137,13 @@ def test_addresses_are_read(text: str, pairs: list[tuple[str, int]]) -> None:
 def test_wrong_addresses_are_refused_with_how_to_write_them(text: str) -> None:
     with pytest.raises(ValueError, match=r"write|written"):
         parse_addresses(text)
+
+
+def test_calls_are_told_by_reflection_unless_callers_must_show_a_certificate() -> None:
+    pem = Path(__file__)
+    asking = partial(ServiceSettings, tls_cert=pem, tls_key=pem, tls_ca=pem)
+    assert ServiceSettings().reflects
+    assert asking(tls_verify_clients=False).reflects
+    assert asking(reflection=True).reflects
+    assert not asking().reflects
+    assert not ServiceSettings(reflection=False).reflects

@@ -61,7 +61,7 @@ class Child:
     def _begin(self) -> Connection:
         mine, other = Pipe()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", self._module, str(other.fileno()), str(os.getpid())],
+            [sys.executable, "-P", "-m", self._module, str(other.fileno()), str(os.getpid())],
             stdin=subprocess.DEVNULL,
             pass_fds=[other.fileno()],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},

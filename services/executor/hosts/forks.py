@@ -71,7 +71,7 @@ class Forks:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "services.executor.host.forks", str(theirs.fileno()), str(os.getpid())],
+                [sys.executable, "-P", "-m", "services.executor.host.forks", str(theirs.fileno()), str(os.getpid())],
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
                 env=self._environment,
@@ -151,7 +151,7 @@ def _with_ends(start: Callable[[socket.socket, int], int]) -> Started:
 
 
 def _spawn(theirs: socket.socket, output: int, environment: Mapping[str, str]) -> int:
-    words = [sys.executable, "-m", "services.executor.host", str(_CONNECTION), str(os.getpid())]
+    words = [sys.executable, "-P", "-m", "services.executor.host", str(_CONNECTION), str(os.getpid())]
     return os.posix_spawn(
         sys.executable,
         words,

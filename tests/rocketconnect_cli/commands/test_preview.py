@@ -77,6 +77,14 @@ def test_scripts_get_the_answer_as_it_is(rest_factory: RestFactory) -> None:
     assert (code, json.loads(out)["records"][1]["position"]) == (0, "p: 2")
 
 
+def test_a_value_does_not_steer_the_terminal(rest_factory: RestFactory) -> None:
+    read = {"name": "read", "plugin": "x", "record": {"value": "a\x1b[2Jb", "hasValue": True, "topic": "t"}}
+    rest = rest_factory(200, {**_ANSWER, "records": [{"position": "p: 1", "steps": [read]}]})
+    _, out, _ = run("-s", "connector.class=file_source", "--url", rest.url)
+    assert "\x1b" not in out
+    assert r"a\x1b[2Jb" in out
+
+
 def test_all_connectors_of_a_file_are_shown(rest_factory: RestFactory, tmp_path: Path) -> None:
     file = tmp_path / "two.yaml"
     file.write_text("name: a\nconfig: {connector.class: x}\n---\nname: b\nconfig: {connector.class: y}\n")

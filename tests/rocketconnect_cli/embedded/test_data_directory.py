@@ -18,6 +18,23 @@ def test_one_owner_at_a_time(tmp_path: Path) -> None:
     second.release()
 
 
+def test_nobody_else_may_look_into_it(tmp_path: Path) -> None:
+    old, empty = tmp_path / "old", tmp_path / "empty"
+    for made in (old, empty):
+        made.mkdir(mode=0o755)
+    (old / "lock").touch()
+    for path in (tmp_path / "new", old, empty):
+        DataDirectory(path).acquire()
+        assert path.stat().st_mode & 0o777 == 0o700
+
+
+def test_what_somebody_has_made_for_other_things_stays_open_to_whom_it_was(tmp_path: Path) -> None:
+    (tmp_path / "letter").touch()
+    tmp_path.chmod(0o755)
+    DataDirectory(tmp_path).acquire()
+    assert tmp_path.stat().st_mode & 0o777 == 0o755
+
+
 @pytest.mark.parametrize(("path", "why"), [("file", "it is not a directory"), ("file/below", "it is not a directory")])
 def test_a_file_is_refused_as_a_directory(tmp_path: Path, path: str, why: str) -> None:
     (tmp_path / "file").touch()

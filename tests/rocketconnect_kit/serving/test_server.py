@@ -98,6 +98,14 @@ async def running(*flags: str, broken: str = "/nonexistent") -> AsyncIterator[Ru
             await process.wait()
 
 
+async def services_told_by(channel: grpc.aio.Channel) -> list[str]:
+    async def ask() -> AsyncIterator[Any]:
+        yield reflection.ServerReflectionRequest(list_services="")
+
+    answers = reflection_stub(channel).ServerReflectionInfo(ask(), timeout=5)
+    return [service.name async for answer in answers for service in answer.list_services_response.service]
+
+
 async def test_announces_its_addresses_and_serves_health_reflection_and_metrics() -> None:
     async with running() as service, grpc.aio.insecure_channel(service.address) as channel:
         health = await health_stub(channel).Check(
@@ -105,13 +113,7 @@ async def test_announces_its_addresses_and_serves_health_reflection_and_metrics(
         )
         assert health.status == health_pb2.HealthCheckResponse.SERVING
         await rpc.ConfigServiceStub(channel).GetConnector(pb.GetConnectorRequest(name="0"), timeout=60)
-
-        async def ask() -> AsyncIterator[Any]:
-            yield reflection.ServerReflectionRequest(list_services="")
-
-        answers = reflection_stub(channel).ServerReflectionInfo(ask(), timeout=5)
-        names = [service.name async for answer in answers for service in answer.list_services_response.service]
-        assert "rocketconnect.config.v1.ConfigService" in names
+        assert "rocketconnect.config.v1.ConfigService" in await services_told_by(channel)
         text = await asyncio.to_thread(
             lambda: urllib.request.urlopen(f"http://{service.metrics}/metrics", timeout=5).read().decode()
         )
@@ -120,6 +122,13 @@ async def test_announces_its_addresses_and_serves_health_reflection_and_metrics(
         code, err = await service.end()
     assert code == 0
     assert "stop hook ran" in err
+
+
+async def test_which_calls_there_are_is_not_told_when_that_is_switched_off() -> None:
+    async with running("--reflection", "false") as service, grpc.aio.insecure_channel(service.address) as channel:
+        with pytest.raises(grpc.aio.AioRpcError) as told:
+            await services_told_by(channel)
+    assert told.value.code() is grpc.StatusCode.UNIMPLEMENTED
 
 
 async def test_health_follows_the_dependency_and_its_log_shows_no_password(tmp_path: object) -> None:
