@@ -15,6 +15,7 @@ Name = Annotated[str, typer.Argument(help="The name of the connector.")]
 CONNECTOR = {"connector": {"name": "", "uid": "", "wantedState": ""}}
 """What is read of an answer that holds a connector, by example."""
 STORED = {"connector": {"config": {}, "etag": "", "revision": "", "wantedState": ""}}
+_UNITS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 
 
 def show_connector(connector: dict[str, Any], output: Output) -> None:
@@ -78,6 +79,20 @@ def local_time(text: str) -> str:
         return "-"
     shown = datetime.fromisoformat(text).astimezone().isoformat(" ", "seconds")
     return f"{shown.removesuffix('+00:00')}Z" if shown.endswith("+00:00") else shown
+
+
+def age(text: str, now: datetime) -> str:
+    """How long ago that was, in its largest unit: 12s, 3m, 2h, 5d."""
+    if not text:
+        return "-"
+    # The clocks of two machines differ.
+    return duration(max(0.0, (now - datetime.fromisoformat(text)).total_seconds()))
+
+
+def duration(seconds: float) -> str:
+    """Some time in its largest unit: 12s, 3m, 2h, 5d."""
+    unit, length = next((each for each in _UNITS if seconds >= each[1]), _UNITS[-1])
+    return f"{int(seconds) // length}{unit}"
 
 
 def instant(text: str) -> datetime:

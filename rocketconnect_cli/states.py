@@ -1,7 +1,7 @@
 """Connector states as the command line shows them, and waiting for one."""
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -46,6 +46,11 @@ def get_state(api: Api, name: str) -> dict[str, Any]:
 def counter(task: dict[str, Any], field: str) -> int:
     """A counter of a task. 64-bit numbers are texts in JSON."""
     return int(task.get("metrics", {}).get(field, 0))
+
+
+def whole(tasks: Iterable[dict[str, Any]], field: str) -> int:
+    """A counter of all tasks of a connector, of each since it was started last."""
+    return sum(counter(task, field) for task in tasks)
 
 
 @dataclass(frozen=True, slots=True)

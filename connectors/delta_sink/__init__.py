@@ -12,10 +12,10 @@ from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROW
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
-from rocketconnect_sdk.files.checks import place_problems
+from rocketconnect_sdk.files.checks import directory_targets, place_problems
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.permissions.roots import Access
-from rocketconnect_sdk.sink import DataFrameSink, FlushPolicy, Guarantee
+from rocketconnect_sdk.sink import DataFrameSink, FlushPolicy, Guarantee, Target
 
 if TYPE_CHECKING:
     from connectors.delta_sink.task import DeltaTask
@@ -63,6 +63,10 @@ class DeltaSink(DataFrameSink):
     def check(self, config: Config) -> Iterable[Problem]:
         """See Sink."""
         return run_checks(config, _path_problems, _evolution_problems, _partition_problems)
+
+    def targets(self, config: Config) -> Iterable[Target]:
+        """To a table several connectors may append, each other topics. See Sink."""
+        yield from directory_targets("path", config["path"], config["topics"])
 
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "DeltaTask":
         """See DataFrameSink."""

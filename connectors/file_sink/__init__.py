@@ -11,7 +11,7 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
 from rocketconnect_sdk.files import AppendedFile, Owner
-from rocketconnect_sdk.files.checks import file_targets, kind_problems, place_problems
+from rocketconnect_sdk.files.checks import directory_targets, file_targets, kind_problems, place_problems
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.permissions.roots import Access
 from rocketconnect_sdk.sink import DataFrameSink, DataFrameSinkTask, FlushPolicy, Guarantee, Target
@@ -96,8 +96,10 @@ class FileSink(DataFrameSink):
         return config["format"] in (*_TABLES, "csv")
 
     def targets(self, config: Config) -> Iterable[Target]:
-        """One file. To a directory several connectors may write, each with manifests of its own. See Sink."""
-        if config["format"] not in _TABLES:
+        """One file. To a directory several connectors may write, each with manifests of its own, and other topics. See Sink."""
+        if config["format"] in _TABLES:
+            yield from directory_targets("filename", config["filename"], config["topics"])
+        else:
             yield from file_targets(config["filename"])
 
     def plan(self, config: Config, max_tasks: int) -> Plan:

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from rocketconnect_cli import durations
 from rocketconnect_cli.api import Api, Exit, checked_name, connector_path
 from rocketconnect_cli.chosen import MatchOption, StateOption, chosen
-from rocketconnect_cli.commands.connectors import history, orders
+from rocketconnect_cli.commands.connectors import history, orders, tables
 from rocketconnect_cli.commands.connectors.rollback import rollback
 from rocketconnect_cli.documents import configuration
 from rocketconnect_cli.meant import refuse_words
+from rocketconnect_cli.mistyped import Commands
 from rocketconnect_cli.output import (
     URL,
     Output,
@@ -28,7 +28,6 @@ from rocketconnect_cli.output import (
     show_warnings,
     table_of,
     with_api,
-    without_prefix,
 )
 from rocketconnect_cli.shown import (
     CONNECTOR,
@@ -38,12 +37,11 @@ from rocketconnect_cli.shown import (
     changed_or_same,
     instant,
     show_connector,
-    wanted_state,
 )
 from rocketconnect_cli.signed import EtagOption, ReasonOption, signed
-from rocketconnect_cli.states import DONE, State, counter, get_state, lag, rate, state_name, wait_for, whole_lag
+from rocketconnect_cli.states import DONE, State, get_state, state_name, wait_for, whole
 
-app = typer.Typer(no_args_is_help=True, help="Create, watch and change connectors.")
+app = typer.Typer(cls=Commands, no_args_is_help=True, help="Create, watch and change connectors.")
 
 FORMS = "A JSON object (flat, or what `get -o json` prints) or a .properties file; - is standard input"
 File = Annotated[Path | None, typer.Option("--file", "-f", help=f"{FORMS}.")]
@@ -61,9 +59,6 @@ class Kind(StrEnum):
     SOURCE = "source"
     SINK = "sink"
     DIRECT = "direct"
-
-
-UNITS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 
 
 @app.command(context_settings=WORDS)
@@ -143,9 +138,12 @@ def list_connectors(
 ) -> None:
     """List connectors with their states: all, or those that the options choose."""
     with api(url) as client:
-        found = [row for row in chosen(client, match or [], states or []) if not kinds or _kind(row) in kinds]
+        found = [row for row in chosen(client, match or [], states or []) if not kinds or tables.kind(row) in kinds]
     seen = {row["name"]: row.pop("seen") for row in found}
-    emit(output, {"connectors": found}, lambda: _connectors_table(found, seen))
+    for row in found:
+        tasks = seen[row["name"]].get("tasks", [])
+        row |= {"errors": whole(tasks, "errors"), "deadLetters": whole(tasks, "deadLetters")}
+    emit(output, {"connectors": found}, lambda: tables.connectors(found, seen))
 
 
 @app.command()
@@ -175,7 +173,7 @@ def status(
                 state = get_state(client, name)
         except KeyboardInterrupt:
             raise typer.Exit(int(Exit.OK)) from None
-    emit(output, state, lambda: _state_table(state, datetime.now(UTC)))
+    emit(output, state, lambda: tables.state(state, datetime.now(UTC)))
     if state_name(state) == "FAILED":
         raise typer.Exit(int(Exit.FAILED))
 
@@ -185,7 +183,7 @@ def _show_again(state: dict[str, Any], output: Output) -> None:
     if output is Output.TABLE:
         out.clear()
         out.print(datetime.now().astimezone().isoformat(" ", "seconds"), markup=False)
-    emit(output, state, lambda: _state_table(state, datetime.now(UTC)))
+    emit(output, state, lambda: tables.state(state, datetime.now(UTC)))
     sys.stdout.flush()
 
 
@@ -295,51 +293,3 @@ def _speaker(line: dict[str, Any]) -> str:
     if task < 0:
         return f"{worker} service" if worker in SPEAKING else f"plan {worker}"
     return f"task {task} {worker}".rstrip()
-
-
-def _kind(row: dict[str, Any]) -> str:
-    return without_prefix(row.get("type"), "CONNECTOR_TYPE_").lower()
-
-
-def _connectors_table(rows: list[dict[str, Any]], states: dict[str, dict[str, Any]]) -> list[Table | str]:
-    def cells(row: dict[str, Any]) -> tuple[object, ...]:
-        tasks = states.get(row["name"], {}).get("tasks", [])
-        running = sum(state_name(task) in DONE for task in tasks)
-        wanted = wanted_state(row)
-        behind = whole_lag(tasks)
-        told = "-" if behind is None else behind
-        return row["name"], _kind(row).upper(), row["state"], wanted, f"{running}/{len(tasks)}", told, row.get("revision", "")
-
-    table = table_of(("NAME", "TYPE", "STATE", "WANTED", "TASKS", "LAG", "REVISION"), map(cells, rows))
-    traces = {row["name"]: states.get(row["name"], {}).get("trace", "").partition("\n")[0] for row in rows}
-    return [table, *(f"{name}: {trace}" for name, trace in traces.items() if trace)]
-
-
-def _state_table(state: dict[str, Any], now: datetime) -> list[Table | str]:
-    columns = ("TASK", "STATE", "WORKER", "SINCE", "IN", "OUT", "PER SECOND", "LAG", "ERRORS", "RESTARTS", "COUNTED")
-    tasks = state.get("tasks", [])
-
-    def cells(task: dict[str, Any]) -> tuple[object, ...]:
-        speed, behind = rate(task), lag(task)
-        moved = counter(task, "recordsIn"), counter(task, "recordsOut"), "-" if speed is None else f"{speed:,.0f}"
-        problems = "-" if behind is None else behind, counter(task, "errors"), task.get("restarts", 0)
-        since, counted = age(task.get("since", ""), now), age(task.get("metrics", {}).get("countedSince", ""), now)
-        return task.get("task", 0), state_name(task), task.get("workerId", "-"), since, *moved, *problems, counted
-
-    # Who planned it does not run it; while it is being planned, the trace says by whom.
-    first = ("*", state_name(state), *[""] * (len(columns) - 2))
-    traces = {f"task {task.get('task', 0)}": task.get("trace", "") for task in tasks}
-    # The connector's is mostly that of one of its tasks.
-    whole = state.get("trace", "")
-    why = traces if whole in traces.values() else {"connector": whole, **traces}
-    return [table_of(columns, [first, *map(cells, tasks)]), *(f"{who}: {trace}" for who, trace in why.items() if trace)]
-
-
-def age(text: str, now: datetime) -> str:
-    """How long ago that was, in its largest unit: 12s, 3m, 2h, 5d."""
-    if not text:
-        return "-"
-    # The clocks of two machines differ.
-    seconds = max(0, int((now - datetime.fromisoformat(text)).total_seconds()))
-    unit, length = next((each for each in UNITS if seconds >= each[1]), UNITS[-1])
-    return f"{seconds // length}{unit}"

@@ -7,9 +7,9 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.table import Table
-from typer.core import TyperGroup
 
 from rocketconnect_cli.api import ApiError, Exit
+from rocketconnect_cli.mistyped import Commands
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, err, out, table_of, with_api, without_prefix
 from rocketconnect_kit.java.errors import JarsUnavailable, JavaMissing
 from rocketconnect_kit.java.jars import listed
@@ -17,7 +17,7 @@ from rocketconnect_sdk.errors import ConfigError
 from rocketconnect_sdk.spark.needs import NOTHING
 
 
-class _ListByDefault(TyperGroup):
+class _ListByDefault(Commands):
     """A group that takes its flags without a command as those of `list`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

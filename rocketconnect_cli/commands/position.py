@@ -16,6 +16,7 @@ from rich.table import Table
 
 from rocketconnect_cli.api import Api, ApiError, Exit, connector_path
 from rocketconnect_cli.documents.exported import OFFSET, Exported, read_exported
+from rocketconnect_cli.mistyped import Commands
 from rocketconnect_cli.output import (
     URL,
     Output,
@@ -33,7 +34,7 @@ from rocketconnect_cli.shown import Name, local_time, offset_alone
 from rocketconnect_cli.signed import author, signed
 from rocketconnect_cli.states import POLL_SECONDS
 
-app = typer.Typer(no_args_is_help=True, help="Show and move where a connector is in each source partition or queue.")
+app = typer.Typer(cls=Commands, no_args_is_help=True, help="Show and move where a connector is in each source partition or queue.")
 
 Restart = Annotated[
     bool,

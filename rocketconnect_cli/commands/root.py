@@ -12,9 +12,11 @@ from rocketconnect_cli.commands.preview import preview
 from rocketconnect_cli.commands.serve import serve
 from rocketconnect_cli.commands.up import up
 from rocketconnect_cli.commands.verify import verify
+from rocketconnect_cli.mistyped import Commands
 from rocketconnect_sdk.version import __version__
 
 app = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -11,9 +11,10 @@ from urllib.parse import quote
 import typer
 
 from rocketconnect_cli.api import ApiError, Exit, checked_name
+from rocketconnect_cli.mistyped import Commands
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, table_of, with_api
 
-app = typer.Typer(no_args_is_help=True, help="Keep secrets, which configurations name as ${keystore:NAME}.")
+app = typer.Typer(cls=Commands, no_args_is_help=True, help="Keep secrets, which configurations name as ${keystore:NAME}.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Letters, digits, dots, underscores and hyphens.")]
 KeyFile = Annotated[Path, typer.Argument(metavar="FILE", help="The file of keys; it is made where it is not there.")]

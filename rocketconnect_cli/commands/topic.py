@@ -13,11 +13,12 @@ import typer
 from rocketconnect_cli import moments
 from rocketconnect_cli.api import Api, ApiError, Exit, checked_name
 from rocketconnect_cli.documents import configuration
+from rocketconnect_cli.mistyped import Commands
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, table_of, with_api
 from rocketconnect_cli.shown import local_time
 from rocketconnect_cli.signed import author
 
-app = typer.Typer(no_args_is_help=True, help="List topics, look at their messages, create some.")
+app = typer.Typer(cls=Commands, no_args_is_help=True, help="List topics, look at their messages, create some.")
 
 Topic = Annotated[str, typer.Argument(help="The name of the topic.")]
 ConverterOption = Annotated[
@@ -25,7 +26,8 @@ ConverterOption = Annotated[
     typer.Option(
         "--converter",
         "-c",
-        help="How values are read: json, string, avro, protobuf, ... Without it: text, or base64 where it is none.",
+        help="How values are read: json, string, avro, protobuf, ... Without it: packed messages as their rows, others as text, or "
+        "base64 where they are none.",
     ),
 ]
 KeyConverterOption = Annotated[str, typer.Option("--key-converter", help="How keys are read. Without it: as values without one.")]

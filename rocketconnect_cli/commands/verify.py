@@ -12,7 +12,7 @@ from rocketconnect_cli import durations
 from rocketconnect_cli.api import Api, ApiError, Exit, connector_path
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, err, table_of, with_api, without_prefix
 from rocketconnect_cli.shown import STORED
-from rocketconnect_cli.tables.passage import SENDING_SECONDS, STALE_SECONDS, Passage
+from rocketconnect_cli.tables.passage import SENDING_SECONDS, STALE_SECONDS, Look, Passage, Step
 from rocketconnect_cli.tables.pipeline import look
 from rocketconnect_cli.tables.repair import conditions, deletions, send_again
 from rocketconnect_cli.tables.settling import Suspects, row_of
@@ -89,6 +89,7 @@ class _Run:
     def compare(self, limit: int) -> bool:
         """All tables, once; whether it came to their end."""
         token = ""
+        err.print(f"{self._name}: comparing its tables with what its sinks have made of them", markup=False)
         while True:
             answer = self._ask(pageToken=token)
             self.suspects.add(answer["differences"], time.monotonic())
@@ -106,12 +107,12 @@ class _Run:
         patience = wait * _PATIENCE + STALE_SECONDS + SENDING_SECONDS
         until, left = begun + patience, 0
         while len(self.suspects) and time.monotonic() <= until:
-            passage = self._look()
+            passage, seen = self._look()
             if passage.passed < begun and passage.left != left:
                 # It moves; how long that takes is no matter of rows that change again and again.
                 until, left = time.monotonic() + patience, passage.left
-            behind = f"; {passage.left:,} messages are not in the sink yet" if passage.left else ""
-            err.print(f"{len(self.suspects)} rows differ{behind}; looking again", markup=False)
+            awaited = self._awaited(passage, seen, wait)
+            err.print(f"{len(self.suspects)} rows differ; {awaited}; looking again", markup=False)
             time.sleep(wait / _LOOKS)
             rows = self.suspects.rows
             for begin in range(0, len(rows), _KEYS):
@@ -119,7 +120,17 @@ class _Run:
                 found = self._ask(keys=[{"table": table, "key": key} for table, _, key in asked])["differences"]
                 self.suspects.look_again(asked, found, time.monotonic(), passage.passed)
 
-    def _look(self) -> Passage:
+    def _awaited(self, passage: Passage, seen: Look, wait: float) -> str:
+        """What has to come before it is decided which rows are different."""
+        if passage.passed >= self.suspects.newest:
+            return f"those are different that stay so for {wait:g} s"
+        behind = f"{passage.left:,} messages are not in the sink yet" if passage.left else ""
+        if passage.step is Step.READING:
+            left = f" ({seen.unread} are left)" if seen.unread else ""
+            return "; ".join(filter(None, (behind, f"{self._name} has not read all of its source yet{left}")))
+        return behind or f"what {self._name} has read may not be in its topics yet"
+
+    def _look(self) -> tuple[Passage, Look]:
         """At how far the rows have come through that were in the source when they were compared."""
         seen = look(self._client, self._name, {sink for _, sink in self._tables})
         if seen.standing and seen.standing != self._standing:
@@ -127,7 +138,7 @@ class _Run:
             err.print(f"{states}: what has not come through yet counts as a difference", markup=False)
         self._standing = seen.standing
         self._passage.look(seen)
-        return self._passage
+        return self._passage, seen
 
     def repair(self, wait: float) -> None:
         """Let the source send again what differs, and look at it again. What it does not send stays different."""

@@ -8,9 +8,10 @@ import typer
 
 from rocketconnect_cli import durations
 from rocketconnect_cli.api import Api, ApiError, Exit, checked_name
+from rocketconnect_cli.mistyped import Commands
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, err, table_of, with_api
 
-app = typer.Typer(no_args_is_help=True, help="List executors, and take one out of work without stopping anything.")
+app = typer.Typer(cls=Commands, no_args_is_help=True, help="List executors, and take one out of work without stopping anything.")
 
 WorkerId = Annotated[str, typer.Argument(metavar="WORKER", help="Its id, as `rocketconnect worker list` shows it.")]
 POLL_SECONDS = 0.5

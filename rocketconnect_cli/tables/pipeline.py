@@ -40,4 +40,5 @@ def look(client: Api, source: str, sinks: Iterable[str]) -> Look:
     standing = {name: now for name, state in states.items() if (now := state_name(state)) in _STANDING}
     lag = whole_lag(states[source].get("tasks", []))
     read = state_name(states[source]) == State.IDLE or (lag is not None and not lag.amount)
-    return Look(begun, standing, read, ends, begins | positions)
+    unread = str(lag) if lag is not None and lag.amount else ""
+    return Look(begun, standing, read, ends, begins | positions, unread)

@@ -41,6 +41,11 @@ class Suspects:
         """Those that are not decided."""
         return list(self._pending)
 
+    @property
+    def newest(self) -> float:
+        """Since when the one is as it is that has changed last; there is one."""
+        return max(suspect.since for suspect in self._pending.values())
+
     def add(self, differences: Iterable[Mapping[str, Any]], now: float) -> None:
         """They were seen for the first time."""
         for each in differences:

@@ -33,6 +33,8 @@ HEADERS = pa.map_(pa.string(), pa.string())
 _TYPES = {"offset": _OFFSETS, "key": pa.binary(), "timestamp": pa.int64(), "header": HEADERS}
 _SCHEMA = b"rocketconnect.schema"
 _SOURCE = b"rocketconnect.source"
+_BEGIN = b"\xff\xff\xff\xff"
+"""How a stream of Arrow begins."""
 _NOT_PACKED = (
     *(pa.ArrowException, OSError, EOFError),
     *(ValueError, KeyError, TypeError, OverflowError, MemoryError, RecursionError, struct.error),
@@ -171,6 +173,17 @@ def unpack(body: bytes) -> Rows:
     except _NOT_PACKED as error:
         msg = f"no packed message: {str(error)[:500]}"
         raise RecordError(msg) from None
+
+
+def is_packed(body: bytes) -> bool:
+    """Whether these bytes are a packed message."""
+    if not body.startswith(_BEGIN):
+        return False
+    try:
+        unpack(body)
+    except RecordError:
+        return False
+    return True
 
 
 def _batch_of(body: bytes) -> pa.RecordBatch:

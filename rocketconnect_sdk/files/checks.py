@@ -1,7 +1,7 @@
 """What can be known of a target before anything is written."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from rocketconnect_sdk.errors import Problem
@@ -45,5 +45,23 @@ def kind_problems(filename: str, *, directory: bool) -> Iterator[Problem]:
 
 def file_targets(filename: str) -> Iterator[Target]:
     """The file as what has one owner, by whatever symbolic links it is named: those of the machine where this is called."""
-    if "\0" not in filename:  # no path; told by place_problems
-        yield Target("filename", f"file://{os.path.realpath(filename)}")
+    if place := _place(filename):
+        yield Target("filename", place)
+
+
+def directory_targets(key: str, path: str, topics: Iterable[str]) -> Iterator[Target]:
+    """Of a directory that several connectors may write to: each topic in it has one owner, as two would double its records.
+
+    Args:
+        key: The option that names the directory.
+        path: The directory, by whatever symbolic links.
+        topics: Those that go there.
+    """
+    if place := _place(path):
+        for topic in topics:
+            yield Target(key, f"topic {topic} in {place}")
+
+
+def _place(path: str) -> str:
+    """The same for the same file or directory; empty: it is no path, which place_problems tells."""
+    return "" if "\0" in path else f"file://{os.path.realpath(path)}"

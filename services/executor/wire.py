@@ -114,6 +114,11 @@ def metrics(value: TaskMetrics) -> states.TaskMetrics:
         source_remaining_unit=value.source_remaining_unit,
         late_skipped=value.late_skipped,
         gap_messages=value.gap_messages,
+        open_batch=None
+        if value.open_batch is None
+        else states.OpenBatch(
+            records=value.open_batch.records, since=timestamp(value.open_batch.since), due=timestamp(value.open_batch.due)
+        ),
         source_positions=[states.SourcePosition(partition=at.partition, offset=at.offset) for at in value.source_positions],
     )
 

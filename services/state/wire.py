@@ -117,6 +117,7 @@ def _metrics(view: TaskView) -> pb.TaskMetrics:
         metrics.ClearField("rate_out")
         metrics.ClearField("buffered_bytes")
         metrics.ClearField("lags")
+        metrics.ClearField("open_batch")
         metrics.ClearField("source_remaining")
         metrics.ClearField("source_remaining_known")
         metrics.ClearField("source_remaining_unit")

@@ -181,6 +181,7 @@ def test_a_line_that_is_too_long_for_a_message_goes_to_the_dead_letters(instance
     _, out, _ = rc(instance, "connector", "status", "long", "-o", "json")
     metrics = json.loads(out)["tasks"][0]["metrics"]
     assert (metrics["recordsOut"], metrics["deadLetters"]) == ("2", "1")
+    assert "long: 1 record has become a dead letter" in rc(instance, "connector", "list", "--match", "long")[1]
     for name in ("long", "long-dead"):
         assert rc(instance, "connector", "delete", name)[0] == 0
 

@@ -1,8 +1,10 @@
 """A sink that takes rows without saying how is told which options make rows of what is in its topic: they work as they are told."""
 
 import json
+import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -66,5 +68,22 @@ def test_the_options_that_a_refusal_names_make_rows_of_the_topic(
     assert rc(instance, "connector", "wait", f"{topic}-out", "--state", "idle")[0] == 0
     rows = sorted(pq.read_table(out).to_pylist(), key=lambda row: row["year"])
     assert [{**row, "added": str(row["added"])} for row in rows] == TYPED
-    for end in ("out", "in"):
+    _check_second_sink(instance, topic, [*sink, *proposal], tmp_path / "other.parquet")
+    for end in ("second", "out", "in"):
         assert rc(instance, "connector", "delete", f"{topic}-{end}")[0] == 0
+
+
+def _check_second_sink(instance: Any, topic: str, options: list[str], other: Path) -> None:
+    """A second sink of the topic goes elsewhere, and says what waits in its open batch."""
+    code, refusal = rc(instance, "connector", "create", f"{topic}-second", *given(options))
+    assert code != 0
+    assert f"the connector '{topic}-out' writes there already" in refusal
+    elsewhere = [f"filename={other}", "flush.interval=1h"]
+    assert rc(instance, "connector", "create", f"{topic}-second", *given([*options, *elsewhere]))[0] == 0
+    deadline = time.monotonic() + HANG_SECONDS
+    while "task 0: 2 records wait in an open batch for " not in (told := rc(instance, "connector", "status", f"{topic}-second")[1]):
+        assert time.monotonic() < deadline, told
+        time.sleep(0.2)
+    assert re.search(r"; it is written in 5\dm, or when it is full", told), told
+    seen = rc(instance, "topic", "peek", topic)[1]
+    assert all(f'"title": "{title}"' in seen or f'"title":"{title}"' in seen for title in ("One", "Two")), seen

@@ -16,14 +16,15 @@ import typer
 from rich.table import Table
 
 from rocketconnect_cli.api import Api, ApiError, Exit, checked_name, connector_path
-from rocketconnect_cli.commands.connector import age
 from rocketconnect_cli.commands.dead_letters.replay import replay
 from rocketconnect_cli.letters import Error, Name, Since, Stage, Task, filters
+from rocketconnect_cli.mistyped import Commands
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, err, table_of, with_api, without_prefix
+from rocketconnect_cli.shown import age
 from rocketconnect_cli.signed import author
 from rocketconnect_sdk.letters.dead_letters import REPLAY_TOPIC
 
-app = typer.Typer(no_args_is_help=True, help="Look at dead letters, correct them, and send them again.")
+app = typer.Typer(cls=Commands, no_args_is_help=True, help="Look at dead letters, correct them, and send them again.")
 
 Id = Annotated[str, typer.Argument(help="The dead letter: broker:queue:offset, as `dlq list` shows it.")]
 LETTER = {"id": "", "storeTime": "", "task": 0, "stage": "", "error": "", "message": "", "replays": 0}

@@ -22,6 +22,15 @@ class SourcePosition:
     offset: int
 
 
+@dataclass(frozen=True, slots=True)
+class OpenBatch:
+    """Records of a sink that wait to be written; see state/v1 OpenBatch. Times are seconds since 1970."""
+
+    records: int
+    since: float
+    due: float
+
+
 BATCH_BOUNDS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 """Upper bounds in seconds of TaskMetrics.batch_buckets."""
 
@@ -59,3 +68,4 @@ class TaskMetrics:
     source_positions: tuple[SourcePosition, ...] = ()
     late_skipped: int = 0
     gap_messages: int = 0
+    open_batch: OpenBatch | None = None

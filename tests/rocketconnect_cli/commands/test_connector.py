@@ -15,8 +15,8 @@ from typer.testing import CliRunner, Result
 
 from rocketconnect_cli import output
 from rocketconnect_cli.api import Api, ApiError, Exit
-from rocketconnect_cli.commands import connector
 from rocketconnect_cli.commands.root import app
+from rocketconnect_cli.shown import age as age_of
 from rocketconnect_cli.shown import local_time
 from rocketconnect_cli.signed import signed
 from rocketconnect_cli.states import State
@@ -479,7 +479,63 @@ def test_the_lag_of_a_connector_is_that_of_all_its_tasks_or_not_known(rest_facto
     for tasks, shown in (([known, known], "14"), ([known, {"state": "STATE_RUNNING"}], "-"), ([], "-")):
         whole = {"connector": "a", "name": "a", "state": "STATE_RUNNING", "tasks": tasks}
         rest = rest_factory(200, {"states": [whole], "connectors": [whole], "nextPageToken": ""})
-        assert run(rest.url, "connector", "list").stdout.splitlines()[1].split()[-1] == shown
+        assert run(rest.url, "connector", "list").stdout.splitlines()[1].split()[-2:] == [shown, "0"]
+
+
+def test_a_list_shows_the_errors_of_each_connector_and_where_its_dead_letters_are(rest_factory: Any) -> None:
+    task = {"state": "STATE_RUNNING", "metrics": {"errors": "3", "deadLetters": "1"}}
+    bad = {"connector": "a", "name": "a", "state": "STATE_RUNNING", "tasks": [task, task]}
+    one = {**bad, "connector": "c", "name": "c", "tasks": [task]}
+    good = {**bad, "connector": "b", "name": "b", "tasks": [{"state": "STATE_RUNNING"}]}
+    found = [bad, good, one]
+    rest = rest_factory(200, {"states": found, "connectors": found, "nextPageToken": ""})
+    header, *rows = run(rest.url, "connector", "list").stdout.splitlines()
+    assert header.split() == ["NAME", "TYPE", "STATE", "WANTED", "TASKS", "LAG", "ERRORS", "REVISION"]
+    assert [row[header.index("ERRORS") :].strip() for row in rows[:3]] == ["6", "0", "3"]
+    assert rows[3:] == [
+        "a: 2 records have become dead letters since its tasks were started; `rocketconnect dlq list a` shows what is there",
+        "c: 1 record has become a dead letter since its tasks were started; `rocketconnect dlq list c` shows what is there",
+    ]
+    listed = json.loads(run(rest.url, "connector", "list", "-o", "json").stdout)["connectors"]
+    assert [(row["errors"], row["deadLetters"]) for row in listed] == [(6, 2), (0, 0), (3, 1)]
+
+
+def failed(number: int, trace: str = TRACE) -> dict[str, object]:
+    return {"task": number, "state": "STATE_FAILED", "workerId": "w", "trace": trace}
+
+
+@pytest.mark.parametrize(
+    ("whole", "tasks", "told"),
+    [
+        (f"task 0: {TRACE}", [failed(0)], f"task 0: {TRACE}\n"),
+        (f"task 0: {TRACE} (and 1 more)", [failed(0), failed(1)], f"tasks 0, 1: {TRACE}\n"),
+        (f"task 0: {TRACE} (and 4 more)", [failed(number) for number in range(5)], f"tasks 0, 1, 2 and 2 more: {TRACE}\n"),
+        ("task 0: one (and 1 more)", [failed(0, "one"), failed(1, "two")], "task 0: one\ntask 1: two\n"),
+        ("is being stopped: 1 left; task 0: one", [failed(0, "one")], "connector: is being stopped: 1 left\ntask 0: one\n"),
+        ("planning: no file", [], "connector: planning: no file\n"),
+        ("planning: no file", [failed(0, "one")], "connector: planning: no file\ntask 0: one\n"),
+    ],
+)
+def test_each_reason_is_told_once(rest_factory: Any, whole: str, tasks: list[object], told: str) -> None:
+    rest = rest_factory(200, {"state": {"state": "STATE_FAILED", "trace": whole, "tasks": tasks}})
+    lines = run(rest.url, "connector", "status", "a").stdout.splitlines(keepends=True)
+    assert "".join(lines[2 + len(tasks) :]) == told
+
+
+def test_what_waits_in_open_batches_is_told_with_when_it_is_written(rest_factory: Any) -> None:
+    def holding(number: int, records: int, since: int, due: int) -> dict[str, object]:
+        batch = {"records": str(records), "since": ago(seconds=since), "due": ago(seconds=-due)}
+        return {"task": number, "state": "STATE_RUNNING", "metrics": {"openBatch": batch}}
+
+    def told(*tasks: dict[str, object]) -> str:
+        rest = rest_factory(200, {"state": {"state": "STATE_RUNNING", "tasks": tasks}})
+        return str(run(rest.url, "connector", "status", "a").stdout.splitlines()[-1])
+
+    one, other = holding(0, 1_200, 150, 3_600 + 50), holding(2, 34, 100, 3_600 * 3)
+    assert told(one) == "task 0: 1,200 records wait in an open batch for 2m; it is written in 1h, or when it is full"
+    assert told(other, {"task": 1, "state": "STATE_RUNNING"}, one) == (
+        "tasks 2, 0: 1,234 records wait in open batches for 2m; the next is written in 1h, or when it is full"
+    )
 
 
 def test_the_row_of_the_connector_names_no_worker_for_who_planned_it_does_not_run_it(rest_factory: Any) -> None:
@@ -498,7 +554,7 @@ def test_a_list_tells_the_whole_first_line_of_why(rest_factory: Any) -> None:
 )
 def test_an_age_is_told_in_its_largest_unit(seconds: int, age: str) -> None:
     now = datetime(2026, 1, 1, tzinfo=UTC)
-    assert connector.age((now - timedelta(seconds=seconds)).isoformat(), now) == age
+    assert age_of((now - timedelta(seconds=seconds)).isoformat(), now) == age
 
 
 def test_a_terminal_folds_the_last_column_alone(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocketconnect_cli.tables.passage import SENDING_SECONDS, STALE_SECONDS, Look, Passage
+from rocketconnect_cli.tables.passage import SENDING_SECONDS, STALE_SECONDS, Look, Passage, Step
 
 NONE = float("-inf")
 
@@ -36,6 +36,22 @@ def test_a_queue_that_its_sink_has_no_position_in_is_behind_when_it_holds_messag
     for at in (100, 110, 120):
         passage.look(Look(at, {}, True, {"q": 5, "r": 3}, {"q": 5}))
     assert (passage.passed, passage.left) == (NONE, 3)
+
+
+def test_it_is_said_what_the_records_have_before_them() -> None:
+    passage = Passage()
+    steps = []
+    for look in (
+        seen(100, read=False, end=5, position=5),
+        seen(110, end=5, position=5),
+        seen(110 + SENDING_SECONDS, end=9, position=5),
+        seen(120, end=9, position=8),
+    ):
+        passage.look(look)
+        steps.append(passage.step)
+    assert steps == [Step.READING, Step.SENDING, Step.WRITING, Step.WRITING]
+    passage.look(seen(121, end=12, position=9))
+    assert (passage.passed, passage.step) == (110 - STALE_SECONDS, Step.SENDING), "it begins anew"
 
 
 def test_where_a_connector_stands_time_alone_decides() -> None:

@@ -424,9 +424,23 @@ def test_the_target_of_a_direct_connector_is_that_of_its_sink(tmp_path: Path) ->
     assert check_connector(config).targets == [Target("sink.filename", f"file://{tmp_path.resolve()}/out")]
 
 
-def test_directories_and_sources_have_no_target_of_their_own(tmp_path: Path) -> None:
-    directory = {"connector.class": "file_sink", "format": "parquet", "topics": "t", "filename": str(tmp_path / "out")}
-    assert check_connector(directory).targets == ()
+@pytest.mark.parametrize(
+    ("key", "config"),
+    [
+        ("filename", {"connector.class": "file_sink", "format": "parquet"}),
+        ("filename", {"connector.class": "file_sink", "format": "orc"}),
+        ("path", {"connector.class": "delta_sink"}),
+    ],
+)
+def test_each_topic_in_a_directory_is_a_target(tmp_path: Path, key: str, config: dict[str, str]) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    targets = check_connector({**config, "topics": "a,b", key: str(tmp_path / "link" / "out")}).targets
+    assert targets == tuple(Target(key, f"topic {topic} in file://{tmp_path.resolve()}/real/out") for topic in "ab")
+    assert check_connector({**config, key: str(tmp_path / "out")}).targets is None
+
+
+def test_sources_have_no_target_of_their_own(tmp_path: Path) -> None:
     assert check_connector({"connector.class": "file_source", "filename": str(tmp_path / "in"), "topic": "t"}).targets == ()
 
 

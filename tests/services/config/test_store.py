@@ -3,7 +3,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import sqlalchemy as sa
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config as AlembicConfig
 from alembic.migration import MigrationContext
 
 from rocketconnect_kit.errors import Aborted, AlreadyExists, FailedPrecondition, InvalidArgument, NotFound
@@ -308,6 +310,29 @@ def test_the_migrations_make_the_tables_that_the_store_uses(engine: sa.Engine) -
     assert [
         item for item in differences if isinstance(item, tuple) and item[0] in {"add_table", "add_column", "remove_column"}
     ] == []
+
+
+def test_connectors_that_had_no_target_before_topics_were_targets_are_asked_again(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = database.engine(store_url)
+    upgrade = command.upgrade
+
+    def to_the_fifth(config: AlembicConfig, _head: str) -> None:
+        upgrade(config, "0005")
+
+    monkeypatch.setattr(command, "upgrade", to_the_fifth)
+    database.migrate(engine, "config")
+    store = ConfigStore(engine, lambda: 1)
+    directory = create_sink(store, "directory")
+    create_sink(store, "file", "file:///out")
+    assert store.of_unknown_targets() == []
+    monkeypatch.setattr(command, "upgrade", upgrade)
+    database.migrate(engine, "config")
+    assert store.of_unknown_targets() == [directory]
+    with pytest.raises(InvalidArgument):
+        create_sink(store, "second", "file:///out")
+    engine.dispose()
 
 
 def test_replicas_that_start_at_once_migrate_once(store_url: str) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.executor.contract.metrics import TaskMetrics
+from services.executor.contract.metrics import OpenBatch, TaskMetrics
 from services.executor.wire import metrics
 
 
@@ -16,3 +16,9 @@ def test_what_a_source_has_left_is_told_with_whether_it_is_known(left: int | Non
     said = metrics(TaskMetrics(source_remaining=left, source_remaining_unit="bytes"))
     assert (said.source_remaining, said.source_remaining_known) == told
     assert said.source_remaining_unit == "bytes"
+
+
+def test_an_open_batch_is_told_with_its_times_where_there_is_one() -> None:
+    said = metrics(TaskMetrics(open_batch=OpenBatch(7, 1.5, 61.5))).open_batch
+    assert (said.records, said.since.ToMilliseconds(), said.due.ToMilliseconds()) == (7, 1_500, 61_500)
+    assert not metrics(TaskMetrics()).HasField("open_batch")

@@ -78,6 +78,40 @@ class SourcePosition(_message.Message):
 Global___SourcePosition: _TypeAlias = SourcePosition  # noqa: Y015
 
 @_typing.final
+class OpenBatch(_message.Message):
+    """Records of a sink that wait, as its flush options say, for more before they are written."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RECORDS_FIELD_NUMBER: _builtins.int
+    SINCE_FIELD_NUMBER: _builtins.int
+    DUE_FIELD_NUMBER: _builtins.int
+    records: _builtins.int
+    """How many."""
+    @_builtins.property
+    def since(self) -> _timestamp_pb2.Timestamp:
+        """When the first of them came, by the worker's clock."""
+
+    @_builtins.property
+    def due(self) -> _timestamp_pb2.Timestamp:
+        """When they are written at the latest, by the worker's clock; earlier when the batch is full, or the task is paused or stopped."""
+
+    def __init__(
+        self,
+        *,
+        records: _builtins.int = ...,
+        since: _timestamp_pb2.Timestamp | None = ...,
+        due: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["due", b"due", "since", b"since"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["due", b"due", "records", b"records", "since", b"since"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___OpenBatch: _TypeAlias = OpenBatch  # noqa: Y015
+
+@_typing.final
 class TaskMetrics(_message.Message):
     """Counters of a task since it was started, and gauges of now."""
 
@@ -109,6 +143,7 @@ class TaskMetrics(_message.Message):
     SOURCE_REMAINING_KNOWN_FIELD_NUMBER: _builtins.int
     SOURCE_REMAINING_UNIT_FIELD_NUMBER: _builtins.int
     COUNTED_SINCE_FIELD_NUMBER: _builtins.int
+    OPEN_BATCH_FIELD_NUMBER: _builtins.int
     records_in: _builtins.int
     """Records read from the source or from the topic."""
     records_out: _builtins.int
@@ -175,6 +210,10 @@ class TaskMetrics(_message.Message):
     def counted_since(self) -> _timestamp_pb2.Timestamp:
         """Since when the counters count, by the worker's clock: since the task was started last. Unset: not known."""
 
+    @_builtins.property
+    def open_batch(self) -> Global___OpenBatch:
+        """Of a sink whose flush.interval lets batches be open. Unset: none is."""
+
     def __init__(
         self,
         *,
@@ -204,10 +243,11 @@ class TaskMetrics(_message.Message):
         source_remaining_known: _builtins.bool = ...,
         source_remaining_unit: _builtins.str = ...,
         counted_since: _timestamp_pb2.Timestamp | None = ...,
+        open_batch: Global___OpenBatch | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["counted_since", b"counted_since"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["counted_since", b"counted_since", "open_batch", b"open_batch"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch_bounds", b"batch_bounds", "batch_buckets", b"batch_buckets", "batch_seconds", b"batch_seconds", "batch_seconds_max", b"batch_seconds_max", "batches", b"batches", "buffered_bytes", b"buffered_bytes", "bytes_in", b"bytes_in", "bytes_out", b"bytes_out", "commits", b"commits", "counted_since", b"counted_since", "dead_letters", b"dead_letters", "duplicates_skipped", b"duplicates_skipped", "errors", b"errors", "gap_messages", b"gap_messages", "lags", b"lags", "late_skipped", b"late_skipped", "rate_in", b"rate_in", "rate_out", b"rate_out", "records_in", b"records_in", "records_out", b"records_out", "records_skipped", b"records_skipped", "retries", b"retries", "source_positions", b"source_positions", "source_remaining", b"source_remaining", "source_remaining_known", b"source_remaining_known", "source_remaining_unit", b"source_remaining_unit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch_bounds", b"batch_bounds", "batch_buckets", b"batch_buckets", "batch_seconds", b"batch_seconds", "batch_seconds_max", b"batch_seconds_max", "batches", b"batches", "buffered_bytes", b"buffered_bytes", "bytes_in", b"bytes_in", "bytes_out", b"bytes_out", "commits", b"commits", "counted_since", b"counted_since", "dead_letters", b"dead_letters", "duplicates_skipped", b"duplicates_skipped", "errors", b"errors", "gap_messages", b"gap_messages", "lags", b"lags", "late_skipped", b"late_skipped", "open_batch", b"open_batch", "rate_in", b"rate_in", "rate_out", b"rate_out", "records_in", b"records_in", "records_out", b"records_out", "records_skipped", b"records_skipped", "retries", b"retries", "source_positions", b"source_positions", "source_remaining", b"source_remaining", "source_remaining_known", b"source_remaining_known", "source_remaining_unit", b"source_remaining_unit"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -253,7 +253,8 @@ class PeekTopicRequest(_message.Message):
     @_builtins.property
     def config(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """How messages are read: key.converter, value.converter and their options, rocketmq.access.key and rocketmq.secret.key, as a
-        sink's configuration has them; secrets are references. A converter that is not named shows bytes as they are.
+        sink's configuration has them; secrets are references. A converter that is not named shows bytes as they are,
+        but that of values the rows of messages that value.converter=arrow packed.
         """
 
     @_builtins.property

@@ -11,15 +11,13 @@ import msgspec
 from rocketconnect_sdk.columns.declared import type_name, write_columns
 from rocketconnect_sdk.columns.inference import inferred_fields
 from rocketconnect_sdk.columns.objects import rows_of_values
-from rocketconnect_sdk.columns.rows import unpack
+from rocketconnect_sdk.columns.rows import is_packed
 from rocketconnect_sdk.errors import Problem, RecordError
 from rocketconnect_sdk.schema import Schema, Type, struct
 
 _CONVERTER = "value.converter"
 _COLUMNS = "columns"
 _ENVELOPED = "value.converter.schemas.enable"
-_ARROW = b"\xff\xff\xff\xff"
-"""How a stream of Arrow begins."""
 _REGISTERED = 5
 """The bytes before a message with the id of its schema: a zero, and the id."""
 _SHOWN = 1000
@@ -95,8 +93,8 @@ def form_of(body: bytes) -> Form:
     """What the bytes of a message are."""
     if body[0] == 0 and len(body) > _REGISTERED:
         return Form.REGISTERED
-    if body.startswith(_ARROW):
-        return Form.PACKED if _is(lambda: unpack(body), RecordError) else Form.BYTES
+    if is_packed(body):
+        return Form.PACKED
     value = _json(body)
     if value is _NOTHING:
         return Form.TEXT if _is(body.decode, UnicodeDecodeError) else Form.BYTES

@@ -7,12 +7,17 @@ import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
+from itertools import groupby
 
 from msgspec.structs import replace
 
+from rocketconnect_sdk.columns.rows import is_packed
 from rocketconnect_sdk.configuration.connector_options import read_reader
+from rocketconnect_sdk.configuration.runtime_options import VALUE_CONVERTER
+from rocketconnect_sdk.converters import Converter
+from rocketconnect_sdk.converters.arrow import ArrowConverter
 from rocketconnect_sdk.errors import ConnectorError, Problem, SystemAway
-from rocketconnect_sdk.options import Config
+from rocketconnect_sdk.options import Config, parse
 from rocketconnect_sdk.transforms.base import Record
 from rocketconnect_sdk.transforms.chain import Chain
 from rocketmq_remoting.batch import DecodedBatch
@@ -25,6 +30,7 @@ from services.executor.runtime.errors.policy import ErrorPolicy
 from services.executor.runtime.rocketmq import source_marks
 from services.executor.runtime.rocketmq.connect import connect, with_user_of
 from services.executor.runtime.rocketmq.topic_reader import RocketMQTopics
+from services.executor.runtime.sink.decode.decoder import Decoder
 from services.executor.runtime.sink.decode.decoders import decoder
 from services.executor.runtime.sink.decode.part import Wanted
 from services.executor.runtime.task_runtime import converters_of
@@ -59,7 +65,9 @@ class _Peek:
         self._until = time.monotonic() + order.seconds
         self._bytes = 0
         key, value = converters_of(config)
-        self._decoder = decoder(key, value, ErrorPolicy.of_nobody(), Wanted(headers=True), Chain(()))
+        self._decoder = _decoder(key, value)
+        # Who names no converter sees the rows of packed messages, whose bytes are nothing for people.
+        self._packed = None if VALUE_CONVERTER.key in order.config else _decoder(key, ArrowConverter(parse((), {}), is_key=False))
 
     def run(self) -> answers.Peeked:
         every = self._topics.queues(self._order.topic)
@@ -125,23 +133,36 @@ class _Peek:
 
     def _decoded(self, queue: str, batch: DecodedBatch) -> Mapping[int, list[answers.PeekedRecord]]:
         """By offset what is in each message: its record, its rows, or why it can't be converted."""
-        parts = self._decoder.decode(batch, None, batch.offsets[0], {}, time.monotonic(), {})
+        found: dict[int, list[answers.PeekedRecord]] = {}
+        kinds = groupby(range(len(batch.offsets)), lambda index: self._packed is not None and is_packed(bytes(batch.bodies[index])))
+        for packed, indexes in kinds:
+            run = list(indexes)
+            some = batch.between(batch.offsets[run[0]], batch.offsets[run[-1]] + 1)
+            found |= self._of_kind(queue, some, self._packed if packed and self._packed else self._decoder)
+        return found
+
+    def _of_kind(self, queue: str, batch: DecodedBatch, decoding: Decoder) -> Mapping[int, list[answers.PeekedRecord]]:
+        parts = decoding.decode(batch, None, batch.offsets[0], {}, time.monotonic(), {})
         records: dict[int, list[tuple[int, Record]]] = {}
         for (offset, row), record in (pair for part in parts for pair in of_sink(part.records)):
             records.setdefault(offset, []).append((row, record))
         bad: dict[int, list[tuple[int, str]]] = {}
         for each in (each for part in parts for each in part.bad):
             bad.setdefault(each.offset, []).append((each.row or 0, each.failure.message))
-        is_packed = any(part.records.rows is not None for part in parts)
+        has_rows = any(part.records.rows is not None for part in parts)
         most = self._order.messages
         found = {}
         for index, offset in enumerate(batch.offsets):
-            rows = len(records.get(offset, ())) if is_packed else 0
+            rows = len(records.get(offset, ())) if has_rows else 0
             whole, body = _whole(queue, batch, index, rows), hide(text_of(batch.bodies[index])[:LONGEST])
             good = [replace(whole, row=row, record=shown(record)) for row, record in records.get(offset, ())[:most]]
             wrong = [replace(whole, row=row, problem=hide(why), body=body) for row, why in bad.get(offset, ())[:most]]
             found[offset] = sorted([*good, *wrong], key=lambda record: record.row)[:most]
         return found
+
+
+def _decoder(key: Converter, value: Converter) -> Decoder:
+    return decoder(key, value, ErrorPolicy.of_nobody(), Wanted(headers=True), Chain(()))
 
 
 def _whole(queue: str, batch: DecodedBatch, index: int, rows: int) -> answers.PeekedRecord:

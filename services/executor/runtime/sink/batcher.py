@@ -24,6 +24,21 @@ class Limits:
     batch_records: int
 
 
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What is not written yet.
+
+    Attributes:
+        records: How many records.
+        since: When the first of them came, monotonic.
+        due: When it is written at the latest.
+    """
+
+    records: int
+    since: float
+    due: float
+
+
 class Batcher:
     """One thread puts, another one takes.
 
@@ -53,6 +68,15 @@ class Batcher:
     def size(self) -> int:
         """About how much memory what waits takes."""
         return self._held
+
+    def open_batch(self) -> Waiting | None:
+        """What waits because the sink's flush policy lets batches be open; None: nothing does."""
+        with self._changed:
+            if not self._policy.interval or not self._cut.taken:
+                return None
+            records = self._cut.rows + sum(len(part.records) for part in self._cut.left)
+            since = self._cut.taken[0].arrived
+            return Waiting(records, since, since + self._policy.interval)
 
     def put(self, part: Part, timeout: float) -> bool:
         """Adds a part; false when there was no room for so many seconds, or it is closed. Invariant 7."""

@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 from rocketmq_remoting.model import MessageQueue
-from services.executor.contract.metrics import QueueLag
+from services.executor.contract.metrics import OpenBatch, QueueLag
 from services.executor.contract.task import Outcome, State
 from services.executor.runtime.errors.attempts import FENCED, Stopped
 from services.executor.runtime.errors.outcomes import failed
@@ -78,6 +78,9 @@ class SinkRun:
         self._positions = {text(queue): position for queue, position in positions.items()}
         self._committer = Committer(runtime.positions, COMMIT_SECONDS, batcher.wake, self._stored)
         self._group = GroupOffsets(runtime.client, started.group)
+        # Once: what changes is reported, and the two clocks never run quite alike.
+        self._clock = time.time() - time.monotonic()
+        """How far the clock of the day is ahead of the monotonic one."""
         self._durable: Mapping[str, QueuePosition] = self._positions
         """Before these everything is durable."""
         self._holds = False
@@ -141,6 +144,7 @@ class SinkRun:
     def _write(self, parts: Sequence[Part]) -> None:
         """Writes a batch, however long that takes, and moves the positions behind it."""
         self._meter.say(time.monotonic(), "", work=True)
+        self._metrics.open_batch = None
         try:
             self._put(parts)
         except Refused as refusal:
@@ -204,6 +208,7 @@ class SinkRun:
         self._meter.sample(now, self._batcher.size)
         self._metrics.late_skipped = self._reader.late
         self._metrics.gap_messages = self._passed + self._reader.passed
+        self._metrics.open_batch = self._open_batch()
         ends = self._reader.known_ends()
         self._metrics.lags = tuple(
             QueueLag(queue, max(0, ends[queue] - position.until), position.until) for queue, position in self._durable.items()
@@ -218,6 +223,10 @@ class SinkRun:
         if not trouble and idle and not self._committer.idle:
             trouble = self._committer.trouble
         self._meter.say(now, trouble, work=working, gathering=self._batcher.size > 0 or self._holds)
+
+    def _open_batch(self) -> OpenBatch | None:
+        waiting = self._batcher.open_batch()
+        return None if waiting is None else OpenBatch(waiting.records, waiting.since + self._clock, waiting.due + self._clock)
 
     def _end(self) -> Outcome:
         """Writes what was read, within its limits, and commits: a batch that is not written is read again by the next owner."""

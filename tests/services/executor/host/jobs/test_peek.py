@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from rocketconnect_cli.embedded import EmbeddedRocketMQ
+from rocketconnect_sdk.columns.rows import Rows, array_of, offsets_of
+from rocketconnect_sdk.schema import Schema, Type, struct
 from rocketmq_remoting import Client, Message, MessageQueue
 from services.executor.contract.answers import Peeked
 from services.executor.contract.endpoints import Endpoints
@@ -106,6 +108,21 @@ def test_messages_are_converted_and_those_that_can_not_be_are_shown_with_the_rea
     assert "JSON" in bad.problem
     assert worse.body == "base64:/wA="
     assert values(seen(rocketmq, "peek-json")) == ['{"id": 1}', "no json", "base64:/wA="]
+
+
+def test_packed_messages_are_shown_row_by_row_without_a_converter(rocketmq: EmbeddedRocketMQ, client: Client) -> None:
+    (queue,) = filled(client, "peek-packed", queues=1, count=0)
+    schema = struct([("id", Schema(Type.INT64))])
+    packed = Rows(*array_of([{"id": 1}, {"id": 2}], schema), offsets_of([(0,), (1,)])).pack()
+    for body in (b"plain", packed, packed[: len(packed) // 2], b"\xff\xff\xff\xff"):
+        client.send(queue, Message(body))
+    client.barrier(queue.broker)
+    answer = seen(rocketmq, "peek-packed")
+    plain, one, two, broken, short = values(answer)
+    assert (plain, json.loads(one or ""), json.loads(two or "")) == ("plain", {"id": 1}, {"id": 2})
+    assert [(record.offset, record.row, record.rows) for record in answer.records[:3]] == [(0, 0, 0), (1, 0, 2), (1, 1, 2)]
+    assert [str(each)[:7] for each in (broken, short)] == ["base64:", "base64:"]
+    assert str(values(seen(rocketmq, "peek-packed", AtOffset(1), messages=1, value__converter="bytes"))[0]).startswith("base64:")
 
 
 def test_all_that_is_wrong_with_the_converters_is_told_and_secrets_are_references(rocketmq: EmbeddedRocketMQ) -> None:

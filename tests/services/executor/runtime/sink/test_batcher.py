@@ -122,3 +122,25 @@ def test_nothing_is_taken_in_after_it_is_closed_and_what_is_there_can_be_taken()
     assert not batcher.put(part(1), 0)
     assert starts(batcher.take(0)) == [0]
     assert batcher.take(5) == []
+
+
+def test_an_open_batch_is_told_until_it_is_taken() -> None:
+    batcher = Batcher(FlushPolicy(rows=5, interval=600), LARGE)
+    assert batcher.open_batch() is None
+    batcher.put(part(0, 2, arrived=time.monotonic()), 0)
+    batcher.put(part(2, 1, schema=BYTES), 0)
+    waiting = batcher.open_batch()
+    assert waiting is not None
+    assert waiting.records == 3
+    assert waiting.due - waiting.since == pytest.approx(600)
+    assert time.monotonic() - 60 < waiting.since <= time.monotonic()
+    batcher.drain(draining=True)
+    batcher.take(0)
+    batcher.take(0)
+    assert batcher.open_batch() is None
+
+
+def test_without_a_time_for_which_batches_are_open_none_is_told() -> None:
+    batcher = Batcher(FlushPolicy(), LARGE)
+    batcher.put(part(0), 0)
+    assert batcher.open_batch() is None

@@ -317,6 +317,22 @@ def test_what_waits_for_a_full_batch_is_written_at_a_pause_and_at_a_stop(tasks: 
     assert rows(file) == values(20)
 
 
+def test_what_waits_for_a_full_batch_is_told_until_it_is_written(tasks: Tasks) -> None:
+    produce(tasks, values(10))
+    begun = time.time()
+    running = tasks.start(Kind.SINK, {"connector.class": "table", "file": str(tasks.path / "t.db"), "interval": "600"})
+    metrics = running.reporter.metrics
+    running.reporter.wait_for(lambda: metrics.open_batch is not None and metrics.open_batch.records == 10)
+    waiting = metrics.open_batch
+    assert waiting is not None
+    assert begun - 1 < waiting.since < time.time() + 1
+    assert waiting.due - waiting.since == pytest.approx(600)
+    running.control.pause()
+    running.reporter.wait_for_state(State.PAUSED)
+    assert (metrics.records_out, metrics.open_batch) == (10, None)
+    running.stop()
+
+
 def test_without_a_lease_nothing_is_written_until_it_is_renewed(tasks: Tasks) -> None:
     produce(tasks, values(10))
     file = tasks.path / "t.db"
