@@ -19,9 +19,9 @@ from connectors.file_source.identity import wrong_characters
 from connectors.file_source.places import last_end, opened, place_problems
 from connectors.file_source.records import Format, JsonLines, Text
 from connectors.file_source.rows import AbsentColumns, Csv
-from connectors.file_source.sampling import BYTES, INFER, ROWS, Found, found_in
+from connectors.file_source.sampling import BYTES, ROWS, Found, found_in
 from connectors.file_source.task import FileSourceTask, is_glob, is_gzip
-from rocketconnect_sdk.columns.declared import DOC, columns_problem, parse_columns
+from rocketconnect_sdk.columns.declared import DOC, INFER, columns_problem, parse_columns
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks

@@ -12,9 +12,6 @@ from rocketconnect_sdk.columns.inference import inferred_columns, null_text
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.schema import Schema
 
-INFER = "infer"
-"""What the option columns says where types are inferred."""
-
 ROWS = 1000
 BYTES = 1 << 20
 _SHOWN = 2000

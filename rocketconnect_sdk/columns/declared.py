@@ -25,6 +25,9 @@ TYPES: Mapping[str, Schema] = {
 }
 """The names of types, and what they stand for. Besides there is decimal(digits, digits behind the point)."""
 
+INFER = "infer"
+"""What a source of files says in the place of columns whose types it finds itself."""
+
 _PLAIN = [name for name in TYPES if "(" not in name]
 DOC = (
     f"name:type, separated by commas; a name alone is a string. Types: {', '.join(_PLAIN)}, decimal(digits,digits behind the "
@@ -102,6 +105,11 @@ def _decimal(kind: str) -> Schema | None:
 
 def columns_problem(text: str) -> str | None:
     """What is wrong with columns, for Option.check."""
+    if text.strip() == INFER:
+        return (
+            "is for a file_source, which finds types in its file: a sink has to be told its columns "
+            f"({INFER}:string is a column of that name)"
+        )
     try:
         parse_columns(text)
     except ValueError as error:

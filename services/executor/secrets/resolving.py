@@ -19,6 +19,7 @@ from rocketconnect_sdk.options import Config
 from services.executor.secrets.providers import Unresolved, providers
 
 HIDDEN = "***"
+_SHOWN = 200
 _SHORTEST = 3
 """Shorter values are no secrets; hiding them would only make texts unreadable."""
 
@@ -128,6 +129,32 @@ def resolve_known(config: Config, environment: Mapping[str, str] = os.environ) -
             return reference[0]
 
     return config.replaced(lambda text: REFERENCE.sub(one, text))
+
+
+def unread(raw: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> list[Problem]:
+    """The references in unparsed values that stand for nothing here, or can't be told now, under the options that hold them.
+
+    Warnings: a check need not run where the task will.
+    """
+    problems = []
+    find = _finder(environment)
+    away: dict[str, SystemAway] = {}
+    for key, value in raw.items():
+        for reference in REFERENCE.finditer(value):
+            kind, name = reference.groups()
+            try:
+                # Who does not answer is not asked for each.
+                if kind not in away:
+                    find(kind, name)
+                    continue
+            except Unresolved as error:
+                problems.append(Problem(key, reference[0][:_SHOWN], error.reason, error.fix, is_warning=True))
+                continue
+            except SystemAway as error:
+                away[kind] = error
+            reason, fix = f"cannot be read now: {away[kind]}", "A task waits for it; validate again to have it checked."
+            problems.append(Problem(key, reference[0][:_SHOWN], reason, fix, is_warning=True))
+    return problems
 
 
 def resolve_values(raw: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:

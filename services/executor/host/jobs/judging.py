@@ -1,25 +1,22 @@
-"""What the newest messages of a topic say of the configuration of a sink that takes rows. Pure."""
+"""What the newest messages of a topic say of the configuration of a sink. Pure."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
+from functools import cache
 from typing import Any
-
-import msgspec
 
 from rocketconnect_sdk.columns.declared import type_name, write_columns
 from rocketconnect_sdk.columns.inference import inferred_fields
 from rocketconnect_sdk.columns.objects import rows_of_values
-from rocketconnect_sdk.columns.rows import is_packed
 from rocketconnect_sdk.errors import Problem, RecordError
 from rocketconnect_sdk.schema import Schema, Type, struct
+from services.executor.host.jobs.forms import ENVELOPE_KEYS, Content, Form, content_of
 
 _CONVERTER = "value.converter"
 _COLUMNS = "columns"
 _ENVELOPED = "value.converter.schemas.enable"
-_REGISTERED = 5
-"""The bytes before a message with the id of its schema: a zero, and the id."""
+_OBJECTS = (Form.OBJECT, Form.UNTYPED)
 _SHOWN = 1000
 _GIVEN = 200
 _NO_ROWS_FIX = (
@@ -28,20 +25,14 @@ _NO_ROWS_FIX = (
     "transforms.row.type=hoist_field and transforms.row.field=value."
 )
 _CHANGES_FIX = "Give both ends of the topic a value.converter that carries types: json with schemas.enable=true, arrow or avro."
-_CHANGE = {"before", "after", "op"}
-
-
-class Form(Enum):
-    """What a message is, in words."""
-
-    PACKED = "rows that value.converter=arrow packed"
-    ENVELOPE = "JSON with its schema in each message"
-    REGISTERED = "values with the id of a schema in a registry"
-    CHANGE = "changes of tables as JSON without a schema"
-    OBJECT = "JSON objects without a schema"
-    JSON = "JSON values that are no objects"
-    TEXT = "text"
-    BYTES = "bytes that are no text"
+_OURS_FIX = (
+    "A source that knows types (of tables, or of CSV with columns) sends them with what it sends from then on, where both ends of "
+    "the topic have value.converter=arrow, or json where others read it too."
+)
+_REGISTERED_FIX = (
+    "Set value.converter to the one that the source of the topic has (avro, json_schema or protobuf), and "
+    "value.converter.schema.registry.url."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +44,14 @@ class Read:
         value: What it holds.
         schema: Of the value.
         refusal: Why the converter does not read it; empty: it does.
+        is_ours: A source of this program has sent it.
     """
 
     body: bytes
     value: object = None
     schema: Schema | None = None
     refusal: str = ""
+    is_ours: bool = False
 
     @property
     def is_row(self) -> bool:
@@ -74,6 +67,7 @@ class Given:
         raw: As people gave it.
         converter: The name of the converter of values.
         columns: What its option of that name says; None: nothing.
+        takes_rows: It writes rows; of another one nothing is refused.
         needs_types: It is refused when neither that option nor the converter gives types.
         may_change: Transforms make other records of what is read.
         is_tolerant: Bad records are left out.
@@ -83,59 +77,104 @@ class Given:
     raw: Mapping[str, str]
     converter: str
     columns: Schema | None = None
+    takes_rows: bool = True
     needs_types: bool = False
     may_change: bool = False
     is_tolerant: bool = False
     takes: Callable[[Schema], bool] = lambda _: True
 
 
-def form_of(body: bytes) -> Form:
-    """What the bytes of a message are."""
-    if body[0] == 0 and len(body) > _REGISTERED:
-        return Form.REGISTERED
-    if is_packed(body):
-        return Form.PACKED
-    value = _json(body)
-    if value is _NOTHING:
-        return Form.TEXT if _is(body.decode, UnicodeDecodeError) else Form.BYTES
-    if not isinstance(value, dict):
-        return Form.JSON
-    if value.keys() == {"schema", "payload"} and isinstance(value["schema"], dict):
-        return Form.ENVELOPE
-    return Form.CHANGE if value.keys() >= _CHANGE else Form.OBJECT
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A message with what is in it."""
+
+    read: Read
+    content: Content
+
+    @property
+    def is_opened(self) -> bool:
+        """Whether the converter has taken the payload out of its envelope."""
+        value = self.read.value
+        return value is None or (isinstance(value, dict) and value.keys() != ENVELOPE_KEYS)
+
+    @property
+    def fields(self) -> dict[str, Any] | None:
+        """Those that `columns` can name, under the converter that is proposed."""
+        value = self.read.value
+        is_whole = self.content.form is Form.OBJECT and isinstance(value, dict)
+        return value if is_whole else self.content.fields  # type: ignore[return-value]  # what JSON has as names is text
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether `columns` can name these fields under the converter that there is."""
+        is_object = self.content.form is Form.OBJECT or (self.content.form is Form.UNTYPED and self.is_opened)
+        return is_object and not self.read.refusal and not self.read.is_row
 
 
 def judge(topics: Mapping[str, Sequence[Read]], given: Given) -> list[Problem]:
-    """What is to be said of the newest messages of each topic; nothing where the sink gets rows of them, or there are none."""
-    objects = [value for messages in topics.values() for message in messages if (value := _object(message.body)) is not None]
-    judged = (_judge(_About(topic, messages, given, objects)) for topic, messages in topics.items() if messages)
-    return [problem for problem in judged if problem is not None]
+    """What is to be said of the newest messages of each topic; nothing where the sink writes what is meant, or there are none."""
+    seen = {topic: [_Seen(read, content_of(read.body)) for read in reads] for topic, reads in topics.items() if reads}
+    objects = [fields for messages in seen.values() for each in messages if (fields := each.fields) is not None]
+    proposed = cache(lambda: _proposed(objects, given))
+    absent = _absent_columns(seen, given, proposed)
+    if absent is not None and not absent.is_warning:
+        return [absent]
+    judged = (_judge(_About(topic, messages, given, proposed)) for topic, messages in seen.items())
+    found = [problem for problem in judged if problem is not None]
+    return found if absent is None or found else [absent]
+
+
+def _absent_columns(seen: Mapping[str, Sequence[_Seen]], given: Given, proposed: Callable[[], Schema]) -> Problem | None:
+    """What is wrong with columns that no message of any topic has: where these are all, each row would be empty."""
+    messages = [each for of_one in seen.values() for each in of_one]
+    if given.columns is None or given.may_change or not all(each.is_plain for each in messages):
+        return None
+    names = dict.fromkeys(name for each in messages for name in each.fields or ())
+    absent = [field.name for field in given.columns.fields if field.name not in names]
+    if not names or not absent:
+        return None
+    topics = ", ".join(f"`{topic}`" for topic in seen)
+    unknown, there = ", ".join(absent)[:_SHOWN], ", ".join(names)[:_SHOWN]
+    reason = f"names fields that no message has of the newest {len(messages)} of {topics}: {unknown}; they have: {there}"
+    shown = write_columns(given.columns)[:_GIVEN]
+    if len(absent) < len(given.columns.fields):
+        fix = "Write names as the messages have them; a column that they lack is null."
+        return Problem(_COLUMNS, shown, reason, fix, is_warning=True)
+    return Problem(_COLUMNS, shown, reason, f"Set {_COLUMNS}={write_columns(proposed())}.")
+
+
+def _proposed(objects: Sequence[dict[str, Any]], given: Given) -> Schema:
+    """The columns that the sink may have of objects."""
+    return struct([(each.name, each.schema) for each in inferred_fields(objects).fields if given.takes(each.schema)])
 
 
 def _judge(about: "_About") -> Problem | None:
     given, messages = about.given, about.messages
-    refused = [message for message in messages if message.refusal]
+    refused = [each.read for each in messages if each.read.refusal]
     if len(refused) == len(messages):
-        reason = f"reads none of {about.said}: {refused[0].refusal[:_SHOWN]}"
-        return Problem(_CONVERTER, given.converter, reason, about.fix, is_warning=given.is_tolerant)
+        begin = "reads none of" if len(messages) > 1 else "does not read"
+        reason = f"{begin} {about.said}: {refused[0].refusal[:_SHOWN]}"
+        return Problem(_CONVERTER, given.converter, reason, about.fix, is_warning=given.is_tolerant or not given.takes_rows)
     if refused:
         reason = f"does not read {len(refused)} of {about.said}: {refused[0].refusal[:_SHOWN]}"
         fix = "What becomes of such records, errors.tolerance says."
         return Problem(_CONVERTER, given.converter, reason, fix, is_warning=True)
-    if given.may_change or all(message.is_row for message in messages):
+    if given.may_change or all(each.read.is_row for each in messages):
         return None
-    return about.types_problem() if given.columns is None else about.columns_problem(given.columns)
+    if given.columns is not None:
+        return about.columns_problem(given.columns)
+    return about.types_problem() if given.takes_rows else about.packed_problem()
 
 
 class _About:
     """What is said of messages."""
 
-    def __init__(self, topic: str, messages: Sequence[Read], given: Given, objects: Sequence[dict[str, Any]]) -> None:
+    def __init__(self, topic: str, messages: Sequence[_Seen], given: Given, proposed: Callable[[], Schema]) -> None:
         self.given = given
         self.messages = messages
-        forms_of_all = Counter(form_of(message.body) for message in messages)
+        forms_of_all = Counter(each.content.form for each in messages)
         self._form = forms_of_all.most_common(1)[0][0]
-        self._proposed = struct([(each.name, each.schema) for each in inferred_fields(objects).fields if given.takes(each.schema)])
+        self._proposed = proposed
         newest = "the newest message" if len(messages) == 1 else f"the newest {len(messages)} messages"
         forms = ", ".join(form.value if len(forms_of_all) == 1 else f"{count} {form.value}" for form, count in forms_of_all.items())
         self.said = f"{newest} of `{topic}` ({forms})"
@@ -143,27 +182,36 @@ class _About:
 
     @property
     def fix(self) -> str:
-        """The options under which the sink gets rows of such messages."""
-        match self._form:
-            case Form.PACKED:
-                return self._set({_CONVERTER: "arrow"})
-            case Form.ENVELOPE:
-                is_off = self.given.raw.get(_ENVELOPED, "true") != "true"
-                return self._set({_CONVERTER: "json", **({_ENVELOPED: "true"} if is_off else {})})
-            case Form.OBJECT:
-                reads = not any(message.refusal for message in self.messages)
-                plain = {} if reads else {_CONVERTER: "json", _ENVELOPED: "false"}
-                columns = {} if self.given.columns is not None else {_COLUMNS: write_columns(self._proposed)}
-                return self._set(plain | columns)
-            case Form.REGISTERED:
-                return (
-                    "Set value.converter to the one that the source of the topic has (avro, json_schema or protobuf), and "
-                    "value.converter.schema.registry.url."
-                )
-            case Form.CHANGE:
-                return _CHANGES_FIX
-            case _:
-                return _NO_ROWS_FIX
+        """The options under which the sink gets what such messages hold: rows, where it writes rows."""
+        fixed = {Form.REGISTERED: _REGISTERED_FIX}
+        if self._wants_rows:
+            fixed |= dict.fromkeys((Form.JSON, Form.TEXT, Form.BYTES), _NO_ROWS_FIX) | {Form.CHANGE: _CHANGES_FIX}
+        return fixed.get(self._form) or self._set(self._reading | self._naming)
+
+    @property
+    def _wants_rows(self) -> bool:
+        return self.given.takes_rows or self.given.columns is not None
+
+    @property
+    def _reading(self) -> dict[str, str]:
+        """What reads messages of this form, as far as it is not given."""
+        is_off = self.given.raw.get(_ENVELOPED, "true") != "true"
+        opening = {_CONVERTER: "json", **({_ENVELOPED: "true"} if is_off else {})}
+        found = {
+            Form.PACKED: {_CONVERTER: "arrow"},
+            Form.ENVELOPE: opening,
+            Form.UNTYPED: opening,
+            Form.TEXT: {_CONVERTER: "string"},
+            Form.BYTES: {_CONVERTER: "bytes"},
+        }.get(self._form, {_CONVERTER: "json", _ENVELOPED: "false"})
+        are_read = all(each.is_plain for each in self.messages if each.content.form is self._form)
+        return {} if are_read and self._form in _OBJECTS else found
+
+    @property
+    def _naming(self) -> dict[str, str]:
+        """The columns, where objects need some and none are given."""
+        needs = self._form in _OBJECTS and self.given.takes_rows and self.given.columns is None
+        return {_COLUMNS: write_columns(self._proposed())} if needs else {}
 
     def _set(self, options: Mapping[str, str]) -> str:
         said = f"Set {' and '.join(f'{key}={value}' for key, value in options.items())}"
@@ -174,50 +222,35 @@ class _About:
     def types_problem(self) -> Problem:
         """What is wrong without columns: the values have no types."""
         is_warning = not self.given.needs_types
-        if self._form is not Form.OBJECT:
+        if self._form not in _OBJECTS:
             return Problem(_CONVERTER, self.given.converter, f"gives no types: {self._found}", self.fix, is_warning=is_warning)
-        fields = ", ".join(f"{field.name} {type_name(field.schema)}" for field in self._proposed.fields)
+        fields = ", ".join(f"{field.name} {type_name(field.schema)}" for field in self._proposed().fields)
         reason = f"is not given, and values have no types: {self._found}; their fields: {fields[:_SHOWN]}"
         fix = f"{self.fix} Without it a table that is there has to say the types." if is_warning else self.fix
-        return Problem(_COLUMNS, "", reason, fix, is_warning=is_warning)
+        is_ours = all(each.read.is_ours for each in self.messages)
+        return Problem(_COLUMNS, "", reason, f"{fix} {_OURS_FIX}" if is_ours else fix, is_warning=is_warning)
+
+    def packed_problem(self) -> Problem | None:
+        """What is to be told of a sink that takes values of any kind: packed rows, which are no values to anybody else."""
+        packed = sum(each.content.form is Form.PACKED and not each.read.is_row for each in self.messages)
+        if not packed:
+            return None
+        reason = f"does not unpack what is there: {self._found}"
+        return Problem(_CONVERTER, self.given.converter, reason, self._set({_CONVERTER: "arrow"}), is_warning=True)
 
     def columns_problem(self, columns: Schema) -> Problem | None:
         """What is wrong with the columns that are given."""
         shown = write_columns(columns)[:_GIVEN]
-        if self._form is not Form.OBJECT:
+        objects = [each.fields or {} for each in self.messages if each.is_plain]
+        if not objects or self._form not in _OBJECTS:
             return Problem(_COLUMNS, shown, f"is for JSON objects: {self._found}", self.fix, is_warning=True)
-        objects = [value for message in self.messages if (value := _object(message.body)) is not None]
         names = dict.fromkeys(name for each in objects for name in each)
         if not any(field.name in names for field in columns.fields):
             reason = f"names no field of these: {self._found}; their fields: {', '.join(names)[:_SHOWN]}"
-            return Problem(_COLUMNS, shown, reason, f"Set {_COLUMNS}={write_columns(self._proposed)}.", is_warning=True)
+            return Problem(_COLUMNS, shown, reason, f"Set {_COLUMNS}={write_columns(self._proposed())}.", is_warning=True)
         try:
             rows_of_values(objects, columns)
         except RecordError as error:
             reason = f"does not fit {self.said}: {str(error)[:_SHOWN]}"
             return Problem(_COLUMNS, shown, reason, "Change it, or errors.tolerance decides.", is_warning=True)
         return None
-
-
-_NOTHING = object()
-
-
-def _json(body: bytes) -> Any:
-    """The JSON that bytes are; _NOTHING: they are none."""
-    try:
-        return msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _NOTHING
-
-
-def _object(body: bytes) -> dict[str, Any] | None:
-    """A JSON object without a schema; None: it is something else."""
-    return _json(body) if form_of(body) is Form.OBJECT else None
-
-
-def _is(read: Callable[[], object], wrong: type[Exception]) -> bool:
-    try:
-        read()
-    except wrong:
-        return False
-    return True

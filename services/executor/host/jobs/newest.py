@@ -2,13 +2,16 @@
 
 import queue
 import time
+import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
+from dataclasses import replace
 from threading import Thread
 
-from rocketconnect_sdk.columns.declared import parse_columns
+from rocketconnect_sdk.columns.declared import INFER, parse_columns
 from rocketconnect_sdk.columns.rows import Rows, unpack
 from rocketconnect_sdk.configuration.connector_options import parse_sink
+from rocketconnect_sdk.configuration.references import REFERENCE
 from rocketconnect_sdk.configuration.runtime_options import CLASS
 from rocketconnect_sdk.converters import Converter
 from rocketconnect_sdk.converters.arrow import ArrowConverter
@@ -16,32 +19,42 @@ from rocketconnect_sdk.errors import ConfigError, ConnectorError, Problem, Recor
 from rocketconnect_sdk.options import Config, run_checks
 from rocketconnect_sdk.plugins.loader import DIRECT, find
 from rocketconnect_sdk.sink import Sink
+from rocketconnect_sdk.transforms import chain
 from rocketmq_remoting.errors import RocketMQError
 from rocketmq_remoting.protocol.properties import decode_properties
 from services.executor.contract.endpoints import Endpoints
-from services.executor.host.jobs.chosen import Message, last
+from services.executor.host.jobs.chosen import Message, last, shared
 from services.executor.host.jobs.judging import Given, Read, judge
+from services.executor.host.jobs.tried import failures, is_simple
 from services.executor.runtime.rocketmq.connect import connect, with_user_of
 from services.executor.runtime.rocketmq.properties import TOMBSTONE
+from services.executor.runtime.rocketmq.source_marks import PROPERTY
 from services.executor.runtime.rocketmq.topic_reader import RocketMQTopics
 from services.executor.runtime.task_runtime import converters_of
-from services.executor.secrets.resolving import resolve
+from services.executor.secrets.resolving import resolve_known
 
-MESSAGES = 20
+_COLUMNS = "columns"
+MESSAGES = 1000
 """So many of each topic are looked at."""
 TOPICS = 10
 """So many topics are looked at."""
 SECONDS = 3.0
 """A check waits no longer for the brokers."""
 _BYTES = 16 << 20
-"""Invariant 7: of bodies that are held; what is larger is left out."""
+"""Invariant 7: of the bodies of all topics that are held; what is larger is left out."""
+_STEPS = (16, 128, MESSAGES)
+"""So far back from its end a queue is read, one step after the other."""
+_NEEDED = ("rocketmq.", "key.converter.", "value.converter.", "transforms.", "predicates.")
+"""What begins so has to be known before anybody can look."""
+_PULLING = SECONDS / 2
+_READING = SECONDS * 0.8
+"""So long after its begin what has come is read; the rest of the time is for what is said of it."""
 
 
 def with_topics(config: Mapping[str, str], problems: Sequence[Problem], endpoints: Endpoints) -> list[Problem]:
     """What is wrong with a configuration, and what the newest messages of its topics say of it.
 
-    Of other connectors than sinks that take rows it is what was given, and also where it can't be looked before something else
-    is mended.
+    Of a connector that is no sink it is what was given, and also where it can't be looked before something else is mended.
 
     Args:
         config: As people gave it.
@@ -55,20 +68,26 @@ def with_topics(config: Mapping[str, str], problems: Sequence[Problem], endpoint
         plugin = find(name) if name and name != DIRECT else None
         if not isinstance(plugin, Sink):
             return known
+        # No sink infers; what it could name is proposed as if nothing were said.
+        infers = config.get(_COLUMNS, "").strip() == INFER
+        config = {key: value for key, value in config.items() if not (infers and key == _COLUMNS)}
         parsed = parse_sink(plugin, config)
-        if not plugin.takes_rows(parsed):
-            return known
         without_types = [problem for problem in run_checks(parsed, plugin.without_rows) if problem in known]
         given = Given(
             config,
             parsed["value.converter"],
-            parse_columns(parsed["columns"]) if parsed.raw.get("columns") else None,
-            needs_types=bool(without_types),
+            parse_columns(parsed[_COLUMNS]) if parsed.raw.get(_COLUMNS) else None,
+            takes_rows=plugin.takes_rows(parsed),
+            needs_types=bool(without_types) or infers,
             may_change=bool(parsed["transforms"]),
             is_tolerant=parsed["errors.tolerance"] == "all",
             takes=plugin.takes_column,
         )
         found = _looked(parsed, given, endpoints)
+        if infers:
+            named = next((problem.fix for problem in found if problem.key == _COLUMNS), "")
+            known = [replace(each, fix=named) if named and each.key == _COLUMNS else each for each in known]
+            return [*known, *(problem for problem in found if problem.key != _COLUMNS)]
         if any(not problem.is_warning for problem in found):
             # They say the same, and which options there would be rows with.
             known = [problem for problem in known if problem not in without_types]
@@ -95,7 +114,9 @@ def _looked(config: Config, given: Given, endpoints: Endpoints) -> list[Problem]
     if isinstance(found, ConnectorError | RocketMQError | OSError):
         return [_not_looked(config, str(found))]
     if isinstance(found, Exception):
-        raise found
+        # A converter of somebody else may raise anything: whoever only looks refuses nothing for it.
+        traceback.print_exception(found)
+        return [_not_looked(config, f"{type(found).__name__}: {found}; the executor's log has the traceback")]
     return found
 
 
@@ -105,33 +126,61 @@ def _not_looked(config: Config, reason: str) -> Problem:
 
 
 def _look(config: Config, given: Given, endpoints: Endpoints) -> list[Problem]:
-    resolved = resolve(config)
-    _, value = converters_of(resolved)
-    value.patience = SECONDS
+    began = time.monotonic()
+    resolved = resolve_known(config)
+    if any(key.startswith(_NEEDED) and REFERENCE.search(text) for key, text in resolved.raw.items()):
+        # It is told under the option that holds it.
+        return []
+    converters = converters_of(resolved)
+    for each in converters:
+        each.patience = SECONDS
     with connect(with_user_of(resolved, endpoints), "rocketconnect_check") as client, closing(RocketMQTopics(client)) as topics:
-        newest = {topic: _newest(topics, topic) for topic in resolved["topics"][:TOPICS]}
-    return judge({topic: [_read(value, body) for body in bodies] for topic, bodies in newest.items()}, given)
+        newest = _newest(topics, resolved["topics"][:TOPICS], began + _PULLING)
+    until = began + _READING
+    found = judge({topic: _read(converters[1], messages, until) for topic, messages in newest.items()}, given)
+    # What is wrong with them otherwise is among the problems already.
+    if given.may_change and not chain.problems(resolved.raw):
+        made = chain.make(resolved.raw)
+        found += failures(made, converters, newest, until) if is_simple(made) else ()
+    return found
 
 
-def _newest(topics: RocketMQTopics, topic: str) -> list[bytes]:
-    """The newest messages that have a value; of a topic that is not there none."""
-    until = time.monotonic() + SECONDS / 2
-    room = _BYTES
-    read: list[list[Message]] = []
-    for name in topics.queues(topic):
-        begin, end = topics.ends(name)
-        position = max(begin, end - MESSAGES)
-        messages: list[Message] = []
-        while position < end and room > 0 and time.monotonic() < until:
-            batch, position = topics.pull(name, position, end)
-            if batch is None:
-                continue
-            room -= sum(map(len, batch.bodies))
-            times = batch.store_timestamps_ms
-            messages += [Message(name, offset, times[index], batch, index) for index, offset in enumerate(batch.offsets)]
-        read.append(messages)
-    found = last(read, MESSAGES)
-    return [bytes(message.batch.bodies[message.index]) for message in found if not _is_tombstone(message)]
+def _newest(topics: RocketMQTopics, names: Sequence[str], until: float) -> dict[str, list[Message]]:
+    """The newest messages of each topic that have a value; of a topic that is not there none."""
+    found = {}
+    for place, name in enumerate(names):
+        now = time.monotonic()
+        # What one topic leaves of the time is for those behind it.
+        found[name] = _of_topic(topics, name, now + (until - now) / (len(names) - place), _BYTES // len(names))
+    return found
+
+
+def _of_topic(topics: RocketMQTopics, topic: str, until: float, room: int) -> list[Message]:
+    ends = {name: topics.ends(name) for name in topics.queues(topic)}
+    shares = shared([end - begin for begin, end in ends.values()], MESSAGES)
+    read: dict[str, list[Message]] = {name: [] for name in ends}
+    near = 0
+    # The newest of every queue first: for what is before them there may be no room, or no time.
+    for far in _STEPS:
+        for share, (name, (_, end)) in zip(shares, ends.items(), strict=True):
+            found = _between(topics, name, end - min(share, far), end - min(share, near), until, room)
+            room -= sum(len(message.batch.bodies[message.index]) for message in found)
+            read[name] = found + read[name]
+        near = far
+    return [message for message in last(list(read.values()), MESSAGES) if not _is_tombstone(message)]
+
+
+def _between(topics: RocketMQTopics, name: str, position: int, end: int, until: float, room: int) -> list[Message]:
+    """The messages of a queue from one offset to another, as far as there are time and room for them."""
+    messages: list[Message] = []
+    while position < end and room > 0 and time.monotonic() < until:
+        batch, position = topics.pull(name, position, end)
+        if batch is None:
+            continue
+        room -= sum(map(len, batch.bodies))
+        times = batch.store_timestamps_ms
+        messages += [Message(name, offset, times[index], batch, index) for index, offset in enumerate(batch.offsets)]
+    return messages
 
 
 def _is_tombstone(message: Message) -> bool:
@@ -139,13 +188,24 @@ def _is_tombstone(message: Message) -> bool:
     return is_empty or TOMBSTONE in decode_properties(message.batch.raw_properties[message.index])
 
 
-def _read(converter: Converter, body: bytes) -> Read:
-    """A message, as the converter takes it."""
+def _read(converter: Converter, messages: Sequence[Message], until: float) -> list[Read]:
+    """The messages, as the converter takes them: the newest of them, as many as there is time for."""
+    read: list[Read] = []
+    for message in reversed(messages):
+        if read and time.monotonic() > until:
+            break
+        read.append(_read_one(converter, message))
+    return read[::-1]
+
+
+def _read_one(converter: Converter, message: Message) -> Read:
+    body = bytes(message.batch.bodies[message.index])
+    is_ours = PROPERTY in decode_properties(message.batch.raw_properties[message.index])
     try:
         if isinstance(converter, ArrowConverter):
             rows: Rows = unpack(body)
-            return Read(body, schema=rows.schema)
+            return Read(body, schema=rows.schema, is_ours=is_ours)
         value, schema = converter.decode(body)
     except RecordError as error:
-        return Read(body, refusal=str(error))
-    return Read(body, value, schema)
+        return Read(body, refusal=str(error), is_ours=is_ours)
+    return Read(body, value, schema, is_ours=is_ours)

@@ -30,7 +30,7 @@ from services.executor.contract.endpoints import Endpoints
 from services.executor.contract.questions import GivenPosition
 from services.executor.host.jobs.newest import with_topics
 from services.executor.runtime.positions.maps import position_of
-from services.executor.secrets.resolving import hide, hide_problem, resolve, resolve_known
+from services.executor.secrets.resolving import hide, hide_problem, resolve, resolve_known, unread
 
 TASKS = "tasks"
 """The key under which every task is told how many there are."""
@@ -43,7 +43,9 @@ def check(config: Mapping[str, str], endpoints: Endpoints) -> answers.Checked:
     """
     try:
         found = check_connector(config, resolve_known)
-        problems = with_topics(config, found.problems, endpoints)
+        wrong = {problem.key for problem in found.problems}
+        secrets = unread({key: value for key, value in config.items() if key not in wrong})
+        problems = [*with_topics(config, found.problems, endpoints), *secrets]
     except Exception as error:
         traceback.print_exc()
         found = Checked("", None, (), ())

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rocketconnect_sdk.errors import ConfigError, SystemAway
 from rocketconnect_sdk.options import Config, Option, parse
 from services.executor.environment import FOLDERS, VARIABLES
-from services.executor.secrets.resolving import Redactor, hide, resolve, resolve_known, resolve_values
+from services.executor.secrets.resolving import Redactor, hide, resolve, resolve_known, resolve_values, unread
 from services.executor.secrets.vault_access import TOKEN_FILE
 from tests.services.executor.secrets.providers.answering import answering, told
 
@@ -145,6 +145,36 @@ def test_while_vault_can_not_tell_what_is_looked_up_is_away_and_what_is_checked_
         with pytest.raises(SystemAway, match="sealed or starting"):
             resolve(given, environment)
         assert resolve_known(given, environment)["password"] == "${vault:secret/team/db:key}"
+
+
+def test_what_cannot_be_read_is_told_under_its_option_as_a_warning_and_who_is_away_is_asked_once(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("s.token")
+    asked: list[object] = []
+
+    def away(request: object) -> tuple[int, dict[str, str], bytes]:
+        asked.append(request)
+        return 503, {}, b""
+
+    with answering(away) as server:
+        raw = {
+            "url": "${env:KNOWN_PLACE}/${env:NOT_THERE}",
+            "password": "${vault:secret/team/db:key}",
+            "value.converter.key": "${vault:secret/team/db:other}",
+            "topic": "plain",
+        }
+        environment = {**told(server.address, tmp_path / "token"), "KNOWN_PLACE": "the-known-place", VARIABLES: "*"}
+        problems = unread(raw, environment)
+    assert [(each.key, each.value) for each in problems] == [
+        ("url", "${env:NOT_THERE}"),
+        ("password", "${vault:secret/team/db:key}"),
+        ("value.converter.key", "${vault:secret/team/db:other}"),
+    ]
+    assert all(each.is_warning and each.fix for each in problems)
+    assert "sealed or starting" in problems[2].reason
+    once = len(asked)
+    with answering(away) as server:
+        unread({"password": "${vault:secret/team/db:key}"}, told(server.address, tmp_path / "token"))
+    assert once == len(asked) - once
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,13 @@ from rocketconnect_sdk.columns.declared import parse_columns
 from rocketconnect_sdk.columns.rows import Rows, array_of, offsets_of
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.schema import STRING, Schema, Type, struct
-from services.executor.host.jobs.judging import Form, Given, Read, form_of, judge
+from services.executor.host.jobs.forms import Form, content_of
+from services.executor.host.jobs.judging import Given, Read, judge
 
 ROW = struct([("year", Schema(Type.INT64)), ("title", STRING)])
 PACKED = Rows(*array_of([{"year": 1999, "title": "One"}], ROW), offsets_of([(1,)])).pack()
 ENVELOPE = b'{"schema":{"type":"string"},"payload":"x"}'
+UNTYPED = b'{"schema":null,"payload":{"year":1999,"title":"One"}}'
 OBJECTS = [
     b'{"year":1999,"title":"One","price":1.5,"added":"2024-02-29","tags":["a"]}',
     b'{"year":2005,"title":"Two","price":3,"added":null}',
@@ -22,6 +24,7 @@ OBJECTS = [
 COLUMNS = "year:int64,title,price:double,added:date,tags:json"
 TEXTS = Given({}, "string")
 TYPED = replace(TEXTS, needs_types=True)
+LINES = replace(TEXTS, takes_rows=False)
 
 
 def read(*bodies: bytes) -> list[Read]:
@@ -44,6 +47,9 @@ def one(given: Given, messages: list[Read]) -> Problem:
         (PACKED[:20], Form.BYTES),
         (ENVELOPE, Form.ENVELOPE),
         (b'{"schema":"public","payload":1}', Form.OBJECT),
+        (UNTYPED, Form.UNTYPED),
+        (b'{"schema":null,"payload":7}', Form.JSON),
+        (b'{"schema":null,"payload":{"before":null,"after":{},"op":"c"}}', Form.CHANGE),
         (b"\0\0\0\0\x01abc", Form.REGISTERED),
         (OBJECTS[0], Form.OBJECT),
         (b'{"before":null,"after":{},"op":"c"}', Form.CHANGE),
@@ -55,7 +61,7 @@ def one(given: Given, messages: list[Read]) -> Problem:
     ],
 )
 def test_a_message_says_what_it_is(body: bytes, form: Form) -> None:
-    assert form_of(body) is form
+    assert content_of(body).form is form
 
 
 def test_objects_without_types_are_answered_with_their_columns() -> None:
@@ -102,7 +108,7 @@ def test_columns_are_proposed_of_the_objects_of_all_topics_and_of_types_that_the
 def test_a_converter_that_reads_nothing_is_refused_with_the_one_that_does(given: Given, bodies: list[bytes], fix: str) -> None:
     problem = one(given, refused(*bodies))
     assert (problem.key, problem.value, problem.is_warning, problem.fix) == ("value.converter", given.converter, False, fix)
-    assert problem.reason.startswith("reads none of the newest ")
+    assert problem.reason.startswith("reads none of the newest " if len(bodies) > 1 else "does not read the newest message of ")
     assert problem.reason.endswith("not of this form")
     assert one(replace(given, is_tolerant=True), refused(*bodies)).is_warning
 
@@ -133,9 +139,6 @@ def test_columns_that_are_given_are_held_against_what_is_there() -> None:
     def judged(columns: str, *bodies: bytes) -> Any:
         return one(replace(TEXTS, columns=parse_columns(columns)), read(*bodies))
 
-    problem = judged("yeer:int64", *OBJECTS)
-    assert "names no field of these" in problem.reason
-    assert problem.fix == f"Set columns={COLUMNS}."
     problem = judged("year:int64", b'{"year":12.5}')
     assert "the column `year` is a whole number, and `12.5` is not; make it `double`" in problem.reason
     problem = judged("year:int64", ENVELOPE)
@@ -147,3 +150,97 @@ def test_rows_and_what_transforms_may_make_rows_of_are_no_problem() -> None:
     assert judge({"books": [Read(PACKED, schema=ROW)]}, TYPED) == []
     assert judge({"books": read(b"one")}, replace(TYPED, may_change=True)) == []
     assert judge({"books": []}, TYPED) == []
+
+
+def test_of_envelopes_without_a_schema_the_fields_of_the_payload_are_proposed() -> None:
+    columns = "columns=year:int64,title."
+    problem = one(TYPED, read(UNTYPED, UNTYPED))
+    assert (problem.key, problem.fix) == ("columns", f"Set value.converter=json and {columns}")
+    assert problem.reason.endswith("JSON objects in envelopes whose schema is null; their fields: year int64, title string")
+    whole = msgspec.json.decode(UNTYPED)
+    off = Given({"value.converter.schemas.enable": "false"}, "json", needs_types=True)
+    fix = f"Set value.converter=json and value.converter.schemas.enable=true and {columns}"
+    assert one(off, [Read(UNTYPED, whole)]).fix == fix
+    json = Given({}, "json", needs_types=True)
+    assert one(json, [Read(UNTYPED, whole["payload"])]).fix == f"Set {columns}"
+
+
+def test_columns_are_of_a_payload_where_the_converter_opens_its_envelope() -> None:
+    columns = parse_columns("year:int64")
+    whole = msgspec.json.decode(UNTYPED)
+    assert judge({"books": [Read(UNTYPED, whole["payload"])]}, Given({}, "json", columns)) == []
+    problem = one(replace(TEXTS, columns=columns), read(UNTYPED))
+    assert problem.reason.startswith("is for JSON objects: ")
+    assert (problem.fix, problem.is_warning) == ("Set value.converter=json.", True)
+
+
+@pytest.mark.parametrize(
+    ("given", "body", "fix"),
+    [
+        (LINES, PACKED, "Set value.converter=arrow."),
+        (replace(LINES, converter="arrow"), b"one", "Set value.converter=string."),
+        (replace(LINES, converter="arrow"), b"\xff\xfe", "Set value.converter=bytes."),
+        (replace(LINES, converter="arrow"), ENVELOPE, "Set value.converter=json."),
+        (replace(LINES, converter="arrow"), UNTYPED, "Set value.converter=json."),
+        (replace(LINES, converter="json"), OBJECTS[0], "Set value.converter=json and value.converter.schemas.enable=false."),
+        (replace(LINES, converter="json"), b"[1]", "Set value.converter=json and value.converter.schemas.enable=false."),
+    ],
+)
+def test_a_sink_that_takes_values_of_any_kind_is_warned_of_what_its_converter_does_not_read(
+    given: Given, body: bytes, fix: str
+) -> None:
+    problem = one(given, refused(body))
+    assert (problem.key, problem.value, problem.is_warning, problem.fix) == ("value.converter", given.converter, True, fix)
+    assert problem.reason.endswith("not of this form")
+
+
+def test_packed_rows_that_are_written_as_bytes_are_told_and_nothing_else_that_is_read() -> None:
+    problem = one(replace(LINES, converter="bytes"), [Read(PACKED, PACKED), Read(b"x", b"x")])
+    assert problem.is_warning
+    assert problem.reason == (
+        "does not unpack what is there: the newest 2 messages of `books` hold 1 rows that value.converter=arrow packed, 1 text"
+    )
+    assert problem.fix == "Set value.converter=arrow."
+    assert judge({"books": [Read(PACKED, schema=ROW)]}, replace(LINES, converter="arrow")) == []
+    assert judge({"books": read(*OBJECTS, ENVELOPE, b"one")}, LINES) == []
+
+
+def test_where_a_source_of_ours_sent_objects_it_is_told_how_it_sends_types() -> None:
+    messages = [replace(each, is_ours=True) for each in read(*OBJECTS)]
+    assert "both ends of the topic have value.converter=arrow, or json" in one(TYPED, messages).fix
+    assert "both ends" not in one(TYPED, [*messages, *read(OBJECTS[0])]).fix
+
+
+def test_columns_that_are_in_no_message_at_all_are_refused_with_the_fields_that_are_there() -> None:
+    given = replace(TEXTS, columns=parse_columns("yeer:int64,titel"))
+    problem = one(given, read(*OBJECTS))
+    assert (problem.key, problem.value, problem.is_warning) == ("columns", "yeer:int64,titel", False)
+    assert problem.reason == (
+        "names fields that no message has of the newest 2 of `books`: yeer, titel; they have: year, title, price, added, tags"
+    )
+    assert problem.fix == f"Set columns={COLUMNS}."
+
+
+@pytest.mark.parametrize(
+    ("columns", "topics"),
+    [
+        ("yeer:int64", {"books": read(*OBJECTS), "papers": read(b'{"yeer":1}')}),
+        ("yeer:int64", {"books": [*read(*OBJECTS), *read(b"one")]}),
+        ("yeer:int64", {"books": [*read(*OBJECTS), Read(PACKED, schema=ROW)]}),
+        ("yeer:int64", {"books": [*read(*OBJECTS), *refused(b"x")]}),
+        ("year:int64,titel", {"books": read(*OBJECTS)}),
+    ],
+)
+def test_columns_that_some_message_may_have_refuse_nothing(columns: str, topics: dict[str, list[Read]]) -> None:
+    problems = judge(topics, replace(TEXTS, columns=parse_columns(columns)))
+    assert [problem.is_warning for problem in problems] == [True]
+
+
+def test_columns_of_which_some_are_in_no_message_are_named() -> None:
+    problem = one(replace(TEXTS, columns=parse_columns("year:int64,titel")), read(*OBJECTS))
+    assert problem.reason.startswith("names fields that no message has of the newest 2 of `books`: titel; they have: year, ")
+    assert judge({"books": read(b"{}")}, replace(TEXTS, columns=parse_columns("year:int64")))[0].is_warning
+
+
+def test_columns_that_transforms_may_make_are_not_refused() -> None:
+    assert judge({"books": read(*OBJECTS)}, replace(TEXTS, columns=parse_columns("yeer"), may_change=True)) == []

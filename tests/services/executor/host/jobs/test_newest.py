@@ -1,5 +1,6 @@
 """A check looks at the newest messages of a sink's topics, on a real broker."""
 
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,10 +9,12 @@ import pytest
 
 from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketconnect_sdk.columns.rows import Rows, array_of, offsets_of
+from rocketconnect_sdk.converters.text import StringConverter
 from rocketconnect_sdk.schema import Schema, Type, struct
 from rocketmq_remoting import Client, Message
 from services.executor.contract.answers import Checked
 from services.executor.contract.endpoints import Endpoints
+from services.executor.host.jobs import newest
 from services.executor.host.jobs.newest import SECONDS
 from services.executor.host.jobs.plugins import check
 
@@ -48,12 +51,11 @@ def test_the_options_that_are_proposed_are_right(rocketmq: EmbeddedRocketMQ, cli
     filled(client, "newest-books", *(b'{"year":%d}' % year for year in range(1900, 1950)), TOMBSTONE)
     found = checked(rocketmq.name_server, "newest-books,newest-nobody-made", tmp_path)
     (problem,) = found.problems
-    # One of the 20 is a tombstone.
-    assert "the newest 19 messages of `newest-books` hold JSON objects without a schema; their fields: year int64" in problem.reason
+    # The tombstone says nothing.
+    assert "the newest 50 messages of `newest-books` hold JSON objects without a schema; their fields: year int64" in problem.reason
     assert problem.fix == "Set columns=year:int64."
-    assert checked(rocketmq.name_server, "newest-books", tmp_path, columns="year:int64") == Checked(
-        found.plugin, found.direction, [], [], targets=[]
-    )
+    found = checked(rocketmq.name_server, "newest-books", tmp_path, columns="year:int64")
+    assert (found.problems, found.warnings) == ([], [])
 
 
 def test_a_converter_that_cannot_read_what_is_there_is_refused(rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path) -> None:
@@ -66,8 +68,43 @@ def test_a_converter_that_cannot_read_what_is_there_is_refused(rocketmq: Embedde
     assert (found.problems, [each.fix for each in found.warnings]) == ([], ["Set value.converter=arrow."])
     found = checked(rocketmq.name_server, "newest-packed", tmp_path, value_converter="arrow")
     assert (found.problems, found.warnings) == ([], [])
-    # A file of lines has no columns, and takes whatever there is.
-    assert checked(rocketmq.name_server, "newest-packed", tmp_path, format="text").problems == []
+
+
+@pytest.mark.parametrize(
+    "options", [{"format": "text"}, {"format": "jsonlines"}, {"connector_class": "file_lines", "format": "text"}]
+)
+def test_a_sink_of_lines_is_warned_of_messages_that_it_cannot_read(
+    rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path, options: dict[str, str]
+) -> None:
+    filled(client, f"newest-lines-{len(str(options))}", PACKED)
+
+    def told(**more: str) -> list[tuple[str, str]]:
+        found = checked(rocketmq.name_server, f"newest-lines-{len(str(options))}", tmp_path, **options, **more)
+        assert found.problems == []
+        return [(each.key, each.fix) for each in found.warnings]
+
+    assert told() == [("value.converter", "Set value.converter=arrow.")]
+    assert told(value_converter="bytes") == [("value.converter", "Set value.converter=arrow.")]
+    assert told(value_converter="arrow") == []
+
+
+def test_types_are_proposed_of_more_than_the_newest_few_messages(
+    rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path
+) -> None:
+    filled(client, "newest-many", b'{"price":1.5}', *[b'{"price":2}'] * 300)
+    (problem,) = checked(rocketmq.name_server, "newest-many", tmp_path).problems
+    assert problem.fix == "Set columns=price:double."
+
+
+def test_where_there_is_no_room_for_all_the_newest_of_each_queue_are_looked_at(
+    rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(newest, "_BYTES", 1 << 20)
+    old = b'{"old":"%b"}' % os.urandom(50_000).hex().encode()
+    filled(client, "newest-large", *[old] * 40, *[b'{"even":1}', b'{"odd":1}'] * 16)
+    (problem,) = checked(rocketmq.name_server, "newest-large", tmp_path).problems
+    assert "even int64" in problem.reason
+    assert "odd int64" in problem.reason
 
 
 def test_topics_without_messages_and_brokers_that_are_away_refuse_nothing(
@@ -81,3 +118,52 @@ def test_topics_without_messages_and_brokers_that_are_away_refuse_nothing(
     assert found.problems == []
     assert [(each.key, each.reason.partition(":")[0]) for each in found.warnings] == [("topics", "cannot be looked at now")]
     assert time.monotonic() - began < SECONDS + 60
+
+
+def test_a_sink_that_is_to_infer_its_columns_is_told_them(rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path) -> None:
+    filled(client, "newest-infer", b'{"year":1999}')
+    (problem,) = checked(rocketmq.name_server, "newest-infer", tmp_path, columns="infer").problems
+    assert (problem.key, problem.value, problem.fix) == ("columns", "infer", "Set columns=year:int64.")
+    assert problem.reason.startswith("is for a file_source, which finds types in its file: a sink has to be told its columns")
+    (problem,) = checked(rocketmq.name_server, "newest-nobody-made", tmp_path, columns="infer").problems
+    assert problem.fix.startswith("Write name:type, separated by commas")
+
+
+def test_columns_that_no_message_has_are_refused(rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path) -> None:
+    filled(client, "newest-absent", b'{"year":1999}')
+    (problem,) = checked(rocketmq.name_server, "newest-absent", tmp_path, columns="yeer").problems
+    assert (problem.key, problem.value, problem.fix) == ("columns", "yeer", "Set columns=year:int64.")
+    found = checked(rocketmq.name_server, "newest-absent", tmp_path, columns="year,more")
+    assert (found.problems, [each.value for each in found.warnings]) == ([], ["year,more"])
+
+
+def test_transforms_are_tried_on_what_the_converter_reads(rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path) -> None:
+    filled(client, "newest-changed", *[b'{"year":"1999"}'] * 4, b'{"year":"soon"}', TOMBSTONE)
+    json = {"connector_class": "stdout", "format": "text", "value_converter": "json", "value_converter_schemas_enable": "false"}
+
+    def warned(**options: str) -> list[tuple[str, str, str]]:
+        config = {"connector.class": "stdout", "topics": "newest-changed"}
+        config |= {key.replace("_", "."): value for key, value in {**json, **options}.items()}
+        found = check(config, Endpoints(rocketmq.name_server, ""))
+        assert found.problems == []
+        return [(each.key, each.value, each.reason) for each in found.warnings]
+
+    ((key, value, reason),) = warned(transforms="typed", transforms_typed_type="cast", transforms_typed_spec="year:int64")
+    assert (key, value) == ("transforms", "typed")
+    assert reason.startswith("cannot change 1 of the newest 5 messages of `newest-changed`: transform typed: ")
+    assert warned(transforms="typed", transforms_typed_type="cast", transforms_typed_spec="year:string") == []
+    # What starts a process is not tried.
+    assert warned(transforms="own", transforms_own_type="python", transforms_own_function="json:loads") == []
+
+
+def test_a_converter_with_a_defect_refuses_nothing(
+    rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def decode(self: object, data: bytes) -> None:
+        raise ZeroDivisionError(data)
+
+    monkeypatch.setattr(StringConverter, "decode", decode)
+    filled(client, "newest-defect", b"one")
+    found = checked(rocketmq.name_server, "newest-defect", tmp_path, format="text")
+    assert found.problems == []
+    assert [(each.key, "ZeroDivisionError" in each.reason) for each in found.warnings] == [("topics", True)]
