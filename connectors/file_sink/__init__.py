@@ -12,6 +12,7 @@ from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
 from rocketconnect_sdk.files import AppendedFile, Owner
 from rocketconnect_sdk.files.checks import directory_targets, file_targets, kind_problems, place_problems
+from rocketconnect_sdk.files.endings import ending_problems, is_gzip_name
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.permissions.roots import Access
 from rocketconnect_sdk.sink import DataFrameSink, DataFrameSinkTask, FlushPolicy, Guarantee, Target
@@ -29,6 +30,13 @@ _ROWS_FIX = (
     "carries types: json, arrow, or avro, json_schema or protobuf with a registry. For the one column, set transforms=row, "
     "transforms.row.type=hoist_field and transforms.row.field=value."
 )
+
+_MEANT = {
+    "csv": "if its lines are to be rows",
+    "jsonlines": "if each of its lines is to be JSON",
+    "parquet": "if it is to be a directory of Parquet files",
+    "orc": "if it is to be a directory of ORC files",
+}
 
 
 def _delimiter_problem(text: str) -> str | None:
@@ -82,9 +90,7 @@ class FileSink(DataFrameSink):
 
     def check(self, config: Config) -> Iterable[Problem]:
         """See Sink."""
-        return run_checks(
-            config, _place_problems, _kind_problems, _csv_problems, _columns_problems, _header_problems, _evolution_problems
-        )
+        return run_checks(config, *_CHECKS)
 
     def without_rows(self, config: Config) -> Iterable[Problem]:
         """A table of one column that holds each value whole is hardly meant. See Sink."""
@@ -146,6 +152,18 @@ def _header_problems(config: Config) -> Iterable[Problem]:
         yield Problem("columns", config["columns"][:200], reason, fix)
 
 
+def _type_problems(config: Config) -> Iterable[Problem]:
+    if config["format"] not in _TABLES or not config["columns"]:
+        return
+    from connectors.file_sink.there import type_problems
+
+    for name, wanted, there, path in type_problems(Path(config["filename"]), config["format"], parse_columns(config["columns"])):
+        reason = f"makes the column {name} {wanted}, and {path} has it as {there}: nobody reads a directory with both"
+        kept = "Write" if columns_problem(f"{name}:{there}") else f"Write {name}:{there}, or write"
+        fix = f"{kept} into another directory, or move the files away first."
+        yield Problem("columns", config["columns"][:200], reason, fix)
+
+
 def _delimiter(config: Config) -> str:
     return "\t" if config["csv.delimiter"] == "\\t" else str(config["csv.delimiter"])
 
@@ -159,6 +177,25 @@ def _evolution_problems(config: Config) -> Iterable[Problem]:
     if form == "csv":
         return policy_problems(config, (Policy.FAIL, Policy.IGNORE, Policy.DEAD_LETTER), "the first line of a CSV file stays")
     return policy_problems(config, tuple(Policy), "")
+
+
+def _name_problems(config: Config) -> Iterable[Problem]:
+    yield from ending_problems(config["filename"], config["format"], config.raw.get("format", ""), _MEANT, "")
+    if is_gzip_name(config["filename"]):
+        reason = "the name ends in .gz, and what is written is no gzip"
+        yield Problem("filename", config["filename"], reason, "Leave .gz out of the name.", is_warning=True)
+
+
+_CHECKS = (
+    _place_problems,
+    _kind_problems,
+    _csv_problems,
+    _columns_problems,
+    _header_problems,
+    _type_problems,
+    _evolution_problems,
+    _name_problems,
+)
 
 
 def _dataset(config: Config, owner: Owner, context: TaskContext) -> "DatasetTask":

@@ -3,24 +3,24 @@
 A record is sent when its line is whole. Positions are byte offsets into the content (of gzip: into what it holds).
 """
 
-import os
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import partial
-from glob import iglob  # Path.glob takes no absolute patterns
 from itertools import islice
 from pathlib import Path
 
-from connectors.file_source.content import open_content
+from connectors.file_source.content import is_glob
 from connectors.file_source.documents import document
+from connectors.file_source.doubts import converter_problems, delimiter_problems, name_problems, unended_problems
 from connectors.file_source.encodings import CONVERTED, ENCODINGS, UTF8, UTF16_MARKS, Transcoded, encoding_problem
 from connectors.file_source.identity import wrong_characters
 from connectors.file_source.places import last_end, opened, place_problems
+from connectors.file_source.present import first_line, head, is_readable_file, paths, readable_files
 from connectors.file_source.records import Format, JsonLines, Text
 from connectors.file_source.rows import AbsentColumns, Csv
-from connectors.file_source.sampling import BYTES, ROWS, Found, found_in
-from connectors.file_source.task import FileSourceTask, is_glob, is_gzip
+from connectors.file_source.sampling import BYTES, ROWS, Found, RowAwaited, found_in
+from connectors.file_source.task import FileSourceTask
 from rocketconnect_sdk.columns.declared import DOC, INFER, columns_problem, parse_columns
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
@@ -29,11 +29,10 @@ from rocketconnect_sdk.permissions.roots import Access, reading
 from rocketconnect_sdk.record import Position
 from rocketconnect_sdk.source import Edge, Plan, Source
 
-_CHECKED = 1000
 _COLUMNS = "columns"
 """The key under which tasks are told what was inferred."""
 _LARGEST_PLAN = 1 << 16
-_LOOKED_AT = 8192
+_OF_SINKS = "; in a sink of tables, columns=id:int64,name makes rows of JSON objects"
 _NO_ROW = "has no whole row from which types could be inferred"
 _NO_ROW_FIX = f"To begin without one, name the types: columns=id:int64,name, or leave {_COLUMNS} out for strings."
 
@@ -111,14 +110,21 @@ class FileSource(Source):
 
     def check(self, config: Config) -> Iterable[Problem]:
         """Looks at the options together, and at the files that are there."""
-        return islice(run_checks(config, *_CHECKS), 20)
+        found = list(islice(run_checks(config, *_CHECKS), 20))
+        # What is wrong is told first: it may be the same.
+        is_wrong = any(not problem.is_warning for problem in found)
+        return found if is_wrong else [*found, *run_checks(config, *_DOUBTS)]
 
     def plan(self, config: Config, max_tasks: int, positions: Mapping[str, Position]) -> Plan:
         """One file is one task; of a glob each task has a share, also of files that come later."""
         del positions
         tasks = max_tasks if is_glob(config["filename"]) else 1
         # Once for all: what each task, each restart and each file that comes later reads is of the same types.
-        columns = {_COLUMNS: _inferred(config)} if config["columns"] == INFER else {}
+        columns = {}
+        if config["columns"] == INFER:
+            # Tasks wait for as long as it takes, a plan is given up at some time. They have it made again when there is a row.
+            with suppress(SystemAway):
+                columns = {_COLUMNS: _inferred(config)}
         return Plan([{"share": f"{number}/{tasks}", "by": "inode", **columns} for number in range(tasks)])
 
     def check_position(self, config: Config, partition: str, position: Position) -> Iterable[Problem]:
@@ -141,12 +147,16 @@ class FileSource(Source):
         """See Source."""
         number, _, tasks = task["share"].partition("/")
         columns = task.get(_COLUMNS, config["columns"])
-        if config["columns"] == INFER:
+        awaited = None
+        if config["columns"] == INFER and _COLUMNS in task:
             context.log.info("columns=%s has found columns=%s", INFER, columns)
+        elif config["columns"] == INFER:
+            columns = ""
+            awaited = RowAwaited(partial(_inferred, config), config["discover.interval"], context, asks=number == "0")
         make_format = partial(_make_format, config, context.max_record_bytes, columns, columns_wanted=context.columns)
         # Plans of earlier versions do not say it: while they last, all tasks of one deal the files out as it was done then.
         by_inode = task.get("by") == "inode"
-        return FileSourceTask(config, (int(number), int(tasks)), make_format, context, by_inode=by_inode)
+        return FileSourceTask(config, (int(number), int(tasks)), make_format, context, by_inode=by_inode, awaited=awaited)
 
 
 def _make_format(config: Config, limit: int, columns: str, *, columns_wanted: bool = False) -> Format:
@@ -197,8 +207,7 @@ def _inferred(config: Config) -> str:
 
 
 def _found(config: Config) -> Found | None:
-    paths = filter(_is_readable_file, sorted(_paths(config)))
-    return found_in(paths, config, lambda limit: _make_format(config, limit, ""))
+    return found_in(sorted(readable_files(config)), config, lambda limit: _make_format(config, limit, ""))
 
 
 def _needs_header(config: Config) -> bool:
@@ -215,7 +224,8 @@ def _csv_problems(config: Config) -> Iterable[Problem]:
     kind = config["format"]
     for key in ("columns", "csv.header", "csv.delimiter", "csv.null"):
         if kind != "csv" and key in config.raw:
-            yield Problem(key, config.raw[key][:200], f"means nothing with format={kind}", "Remove it, or set format=csv.")
+            fix = f"Remove it, or set format=csv{_OF_SINKS if kind == 'jsonlines' and key == _COLUMNS else ''}."
+            yield Problem(key, config.raw[key][:200], f"means nothing with format={kind}", fix)
 
 
 def _column_problems(config: Config) -> Iterable[Problem]:
@@ -242,13 +252,13 @@ def _dead_letter_problems(config: Config) -> Iterable[Problem]:
 
 def _no_match_problems(config: Config) -> Iterable[Problem]:
     filename: str = config["filename"]
-    if is_glob(filename) and not _paths(config) and not config["follow"]:
+    if is_glob(filename) and not paths(config) and not config["follow"]:
         yield Problem("filename", filename, "matches no file", "Correct it, or set follow=true to wait for files.")
 
 
 def _file_problems(config: Config) -> Iterable[Problem]:
     roots = reading()
-    for path in _paths(config):
+    for path in paths(config):
         if reason := roots.problem(path):
             # A link that a pattern matches.
             yield Problem("filename", str(path), reason, roots.fix(path))
@@ -265,34 +275,33 @@ def _file_problems(config: Config) -> Iterable[Problem]:
             continue
         if stat.S_ISDIR(mode):
             yield Problem("filename", str(path), "is a directory", f"Name a file, or all files in it: {path}/*.")
-        elif not _is_readable_file(path):
+        elif not is_readable_file(path):
             reason = "cannot be read" if stat.S_ISREG(mode) else "is not a regular file"
             yield Problem("filename", str(path), reason, "Give the worker's user the right to read it, or name another file.")
 
 
 def _content_problems(config: Config) -> Iterable[Problem]:
-    for path in filter(_is_readable_file, _paths(config)):
+    for path in readable_files(config):
         try:
-            head = _head(path, config)
+            begun = head(path, config)
         except (OSError, PermanentError, ValueError) as error:
             yield Problem("filename", str(path), str(error), "Correct the file or the options.")
             continue
-        if head.startswith(UTF16_MARKS):
+        if begun.startswith(UTF16_MARKS):
             fix = f"Make UTF-8 of it: {CONVERTED}."
             yield Problem("filename", str(path), "begins with a byte order mark of UTF-16 or UTF-32, which are not read", fix)
-        elif b"\0" in head:
+        elif b"\0" in begun:
             yield Problem("filename", str(path), "is a binary file: it has NUL bytes", "Name a text file.")
-        elif config["format"] == "jsonlines" and (found := document(head)) is not None:
+        elif config["format"] == "jsonlines" and (found := document(begun)) is not None:
             yield Problem("filename", str(path), *found)
 
 
 def _header_problems(config: Config) -> Iterable[Problem]:
     if config["format"] != "csv" or not config["csv.header"]:
         return
-    for path in filter(_is_readable_file, _paths(config)):
+    for path in readable_files(config):
         with suppress(OSError, PermanentError, ValueError):  # told by _content_problems
-            line, newline, _ = _head(path, config).partition(b"\n")
-            if newline and b"\0" not in line:
+            if (line := first_line(path, config)) is not None:
                 yield from _header_problem(path, line, config)
 
 
@@ -307,7 +316,7 @@ def _header_problem(path: Path, line: bytes, config: Config) -> Iterable[Problem
 
 
 def _inference_problems(config: Config) -> Iterable[Problem]:
-    if config["columns"] != INFER or not _needs_header(config):
+    if config["columns"] != INFER or not _needs_header(config) or any(delimiter_problems(config)):
         return
     with suppress(OSError, PermanentError, ValueError):  # told by _file_problems, _content_problems and _header_problems
         if found := _found(config):
@@ -315,8 +324,17 @@ def _inference_problems(config: Config) -> Iterable[Problem]:
         elif config["follow"]:
             fix = f"The connector waits for the first one, and infers then. {_NO_ROW_FIX}"
             yield Problem("columns", INFER, f"finds nothing now: {config['filename']} {_NO_ROW}", fix, is_warning=True)
-        elif _paths(config):
+        elif paths(config):
             yield Problem("columns", INFER, f"finds nothing: {config['filename']} {_NO_ROW}", _NO_ROW_FIX)
+
+
+def _converter_problems(config: Config) -> Iterable[Problem]:
+    columns = config["columns"]
+    if columns == INFER:
+        columns = ""
+        with suppress(OSError, PermanentError, ValueError):  # told by _inference_problems
+            columns = found.text if (found := _found(config)) else ""
+    yield from converter_problems(config, columns)
 
 
 _CHECKS = (
@@ -328,34 +346,7 @@ _CHECKS = (
     _file_problems,
     _content_problems,
     _header_problems,
+    delimiter_problems,
     _inference_problems,
 )
-
-
-def _paths(config: Config) -> Sequence[Path]:
-    """The files that there are now, or the one that is named."""
-    filename: str = config["filename"]
-    if not is_glob(filename):
-        return [Path(filename)]
-    names = islice(iglob(filename, recursive=True), _CHECKED)  # noqa: PTH207
-    return [path for path in map(Path, names) if not stat.S_ISDIR(_mode(path))]
-
-
-def _is_readable_file(path: Path) -> bool:
-    return reading().problem(path) is None and stat.S_ISREG(_mode(path)) and os.access(path, os.R_OK)
-
-
-def _mode(path: Path) -> int:
-    """The kind and rights of a file; 0: it is not there, or nobody may know."""
-    try:
-        return path.stat().st_mode
-    except OSError:
-        return 0
-
-
-def _head(path: Path, config: Config) -> bytes:
-    content = open_content(path, gzip=is_gzip(path, config["compression"]))
-    try:
-        return content.head(_LOOKED_AT)
-    finally:
-        content.close()
+_DOUBTS = (name_problems, _converter_problems, unended_problems)

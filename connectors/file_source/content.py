@@ -1,8 +1,9 @@
-"""The bytes of a file from an offset on: plain, or out of gzip."""
+"""The bytes of a file from an offset on: plain, or out of gzip; and what its name says of that."""
 
 import os
 import zlib
 from abc import ABC, abstractmethod
+from glob import has_magic
 from pathlib import Path
 from typing import BinaryIO
 
@@ -155,3 +156,13 @@ class Gzip(Content):
 def open_content(path: Path, *, gzip: bool) -> Content:
     """Opens a file. Raises OSError."""
     return Gzip(path) if gzip else Plain(path)
+
+
+def is_glob(filename: str) -> bool:
+    """Whether a filename stands for many files. One that exists stands for itself, whatever characters are in it."""
+    return has_magic(filename) and not Path(filename).exists()
+
+
+def is_gzip(path: Path, compression: str) -> bool:
+    """Whether a file is read as gzip."""
+    return compression == "gzip" or (compression == "auto" and path.suffix == ".gz")

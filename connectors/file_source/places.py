@@ -6,9 +6,8 @@ from contextlib import contextmanager
 from glob import glob  # Path.glob takes no absolute patterns
 from pathlib import Path
 
-from connectors.file_source.content import Content, Plain, open_content
+from connectors.file_source.content import Content, Plain, is_glob, is_gzip, open_content
 from connectors.file_source.identity import HEAD_BYTES, Identity, Places, head_of
-from connectors.file_source.task import is_glob, is_gzip
 from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.record import Offset

@@ -62,6 +62,7 @@ class Reader:
         self.key = (self._content.device, self._content.inode)
         self._written_anew = False
         self._too_short = False
+        self._is_unended = False
         self._begin()
 
     def _begin(self) -> None:
@@ -82,8 +83,10 @@ class Reader:
 
     @property
     def remaining(self) -> int:
-        """How many bytes are not read yet; 0 for a file with nothing but a header."""
-        return 0 if self._too_short else self.unfinished
+        """How many bytes are not read yet, those of a line without its end too; 0 for a file with nothing but a header."""
+        if self._too_short:
+            return self._content.stored_size if self._is_unended else 0
+        return self.unfinished
 
     @property
     def unfinished(self) -> int:
@@ -107,6 +110,7 @@ class Reader:
         if self._place is None:
             self._too_short = not self._recognise(whole=last)
             if self._too_short:
+                self._is_unended = not self.foreign and self._content.head(_LOOKED_AT)[-1:] not in (b"\n", b"")
                 return None
         while not self._stopping.is_set():
             piece = b"" if self._unseen else self._content.read(size)

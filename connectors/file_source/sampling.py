@@ -1,20 +1,25 @@
 """The columns of a CSV file whose types nobody has named: those of its first rows."""
 
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from connectors.file_source.content import open_content
+from connectors.file_source.content import is_gzip, open_content
 from connectors.file_source.records import Format
-from connectors.file_source.task import is_gzip
 from rocketconnect_sdk.columns.declared import type_name, write_columns
 from rocketconnect_sdk.columns.inference import inferred_columns, null_text
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import SystemAway
 from rocketconnect_sdk.options import Config
-from rocketconnect_sdk.schema import Schema
+from rocketconnect_sdk.schema import Schema, Type
+from rocketconnect_sdk.transforms.java_time import patterns_of
 
 ROWS = 1000
 BYTES = 1 << 20
 _SHOWN = 2000
+_ASK_SECONDS = 60.0
+"""A plan that was asked for is there within seconds; if it found no row, since the file was emptied, it is asked for again."""
 _PASTED = 8000
 
 
@@ -28,6 +33,9 @@ class Found:
         columns: Their types by name.
         null: The text that keeps `held` from having types, which csv.null could name; empty: none.
         held: Names of columns.
+        dates: Columns that are strings, with the patterns of `timestamp_converter` under which their texts are dates.
+        has_empty: Whether one of these has an empty field.
+        transforms: What the configuration has of them.
     """
 
     path: Path
@@ -35,6 +43,9 @@ class Found:
     columns: Schema
     null: str
     held: Sequence[str]
+    dates: Mapping[str, Sequence[str]]
+    has_empty: bool
+    transforms: Sequence[str]
 
     @property
     def text(self) -> str:
@@ -52,12 +63,32 @@ class Found:
     def advice(self) -> str:
         """What people can do with it."""
         text = self.text
+        if not text:
+            return "None of the names can stand in columns; name the columns otherwise in the file to have them typed."
         kept = f"set columns={text}" if len(text) <= _PASTED else "name all columns with their types"
         said = f"They are kept while the configuration is as it is; to keep them for good, or to change one, {kept}."
-        if not self.null:
-            return said
-        names = ", ".join(self.held)[:_SHOWN]
-        return f"{said} With csv.null={self.null} there would be types for {names}, which have that text where nothing is known."
+        if self.null:
+            names = ", ".join(self.held)[:_SHOWN]
+            said += f" With csv.null={self.null} there would be types for {names}, which have that text where nothing is known."
+        return f"{said} {self._advice_on_dates}".rstrip()
+
+    @property
+    def _advice_on_dates(self) -> str:
+        """The transform that makes dates of what is written otherwise."""
+        if not self.dates:
+            return ""
+        name, (pattern, *others) = next(iter(self.dates.items()))
+        target = "Timestamp" if "mm" in pattern else "Date"
+        either = f" (or {others[0]}, as it may be)" if others else ""
+        begin, all_names = "transforms.date", ",".join([*self.transforms, "date"])
+        said = (
+            f"Dates are made of {name} by transforms={all_names}, {begin}.type=timestamp_converter, {begin}.field={name}, "
+            f"{begin}.target.type={target} and {begin}.format={pattern}{either}"
+        )
+        if self.has_empty:
+            said += ", and csv.null= (an empty text) for fields without one"
+        rest = ", ".join(f"{each} ({' or '.join(patterns)})" for each, patterns in list(self.dates.items())[1:])
+        return f"{said}; and so of {rest[:_SHOWN]}." if rest else f"{said}."
 
 
 def found_in(paths: Iterable[Path], config: Config, make_format: Callable[[int], Format]) -> Found | None:
@@ -76,8 +107,17 @@ def found_in(paths: Iterable[Path], config: Config, make_format: Callable[[int],
         rows, names = _rows(path, config, make_format(BYTES))
         if rows:
             texts = {name: {row[name] for row in rows if row[name]} for name in names}
-            return Found(path, len(rows), inferred_columns(texts), *null_text(texts))
+            columns = inferred_columns(texts)
+            made = {value for key, value in config.raw.items() if key.startswith("transforms.") and key.endswith(".field")}
+            strings = [field.name for field in columns.fields if field.schema.type is Type.STRING and field.name not in made]
+            dates = {name: patterns for name in strings if (patterns := patterns_of(texts[name]))}
+            has_empty = any(not row[name] for name in dates for row in rows)
+            return Found(path, len(rows), columns, *null_text(texts), dates, has_empty, _transforms(config))
     return None
+
+
+def _transforms(config: Config) -> Sequence[str]:
+    return [name.strip() for name in config.raw.get("transforms", "").split(",") if name.strip()]
 
 
 def _rows(path: Path, config: Config, form: Format) -> tuple[list[dict[str, str]], Sequence[str]]:
@@ -112,3 +152,47 @@ def _first_bytes(path: Path, config: Config) -> tuple[bytes, bool]:
     finally:
         content.close()
     return data, False
+
+
+class RowAwaited:
+    """What a task of a plan waits for that was made when there was no row: for one, and then for another plan.
+
+    Args:
+        infer: Gives the columns; SystemAway: there is no row yet.
+        every: How often to look, in seconds.
+        asks: Of the tasks of a plan one asks for another: a later one would find the types anew in what has come meanwhile.
+        context: What the runtime gives.
+        clock: Seconds that only grow.
+    """
+
+    def __init__(
+        self,
+        infer: Callable[[], str],
+        every: float,
+        context: TaskContext,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        asks: bool,
+    ) -> None:
+        self._infer = infer
+        self._every = every
+        self._asks = asks
+        self._context = context
+        self._clock = clock
+        self._ask_at = 0.0
+
+    def __call__(self) -> None:
+        """Looks for a row.
+
+        Raises:
+            SystemAway: each time.
+        """
+        try:
+            self._infer()
+        except SystemAway as error:
+            raise SystemAway(str(error), wait=self._every) from error
+        if self._asks and self._clock() >= self._ask_at:
+            self._ask_at = self._clock() + _ASK_SECONDS
+            self._context.replan()
+        msg = "the first row is there; the types of the columns are found in a new plan of the connector"
+        raise SystemAway(msg, wait=1.0)

@@ -6,9 +6,11 @@ import stat
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from glob import glob, has_magic  # Path.glob takes no absolute patterns
+from glob import glob  # Path.glob takes no absolute patterns
 from pathlib import Path
 
+from connectors.file_source.content import is_glob, is_gzip
+from connectors.file_source.doubts import unended_fix
 from connectors.file_source.identity import Places, share_of
 from connectors.file_source.reader import Reader
 from connectors.file_source.records import Format
@@ -28,18 +30,10 @@ _QUIET_LOOK_SECONDS = 0.5
 """How soon a line is seen that comes after a minute of quiet or more: a thousand quiet files must cost next to nothing."""
 _GONE_SECONDS = 300.0
 """A file that left its place (rotated, deleted) is read on for so long after it grew last: its writer may still hold it open."""
+_UNENDED_SECONDS = 30.0
+"""A line without its end that has been there for so long is told: its writer would have come back by then."""
 
 Key = tuple[int, int]
-
-
-def is_glob(filename: str) -> bool:
-    """Whether a filename stands for many files. One that exists stands for itself, whatever characters are in it."""
-    return has_magic(filename) and not Path(filename).exists()
-
-
-def is_gzip(path: Path, compression: str) -> bool:
-    """Whether a file is read as gzip."""
-    return compression == "gzip" or (compression == "auto" and path.suffix == ".gz")
 
 
 class FileSourceTask(SourceTask):
@@ -51,6 +45,7 @@ class FileSourceTask(SourceTask):
         make_format: Gives a Format for a file.
         context: What the runtime gives.
         clock: Seconds that only grow.
+        awaited: Raises SystemAway for as long as nothing can be read; called by each poll.
         by_inode: Files are dealt out by their inodes alone; otherwise by their devices, too.
     """
 
@@ -65,6 +60,7 @@ class FileSourceTask(SourceTask):
         clock: Callable[[], float] = time.monotonic,
         *,
         by_inode: bool = True,
+        awaited: Callable[[], None] | None = None,
     ) -> None:
         self._filename: str = config["filename"]
         self._compression: str = config["compression"]
@@ -73,6 +69,7 @@ class FileSourceTask(SourceTask):
         self._every: float = config["discover.interval"]
         self._share = share
         self._by_inode = by_inode
+        self._awaited = awaited
         self._make_format = make_format
         self._context = context
         self._clock = clock
@@ -80,6 +77,8 @@ class FileSourceTask(SourceTask):
         self._quiet: dict[Key, tuple[int, float]] = {}
         """The size of each file, and since when it has it."""
         self._gone: set[Key] = set()
+        self._told: set[Key] = set()
+        """The files of which was said that their last lines wait, until more is read of them."""
         self._closed: dict[Key, int] = {}
         self._waiting: deque[tuple[Path, bool]] = deque()
         self._ready: deque[SourceBatch] = deque()
@@ -97,6 +96,8 @@ class FileSourceTask(SourceTask):
 
     def poll(self) -> SourceBatch | None:
         """See SourceTask."""
+        if self._awaited:
+            self._awaited()
         if self._ready:
             return self._ready.popleft()
         if self._clock() >= self._next_look and (self._follow or not self._ever):
@@ -162,6 +163,7 @@ class FileSourceTask(SourceTask):
         self._waiting.clear()
         self._closed.clear()
         self._gone.clear()
+        self._told.clear()
         self._quiet.clear()
         self._next_look = 0.0
         self._ever = False
@@ -180,15 +182,25 @@ class FileSourceTask(SourceTask):
         except OSError as error:
             msg = f"{reader.path} cannot be read now: {error.strerror}"
             raise RetriableError(msg) from error
+        if batch is not None:
+            self._told.discard(key)
+        elif not last and quiet >= _UNENDED_SECONDS and reader.remaining and key not in self._told:
+            self._told.add(key)
+            self._tell_unended(reader)
         if batch is None and (not self._follow or over or reader.foreign) and not self._context.stopping.is_set():
             self._close(key)
         return batch
+
+    def _tell_unended(self, reader: Reader) -> None:
+        said = "the last line of %s has no newline: %d bytes are not sent before one follows. %s"
+        self._context.log.warning(said, reader.path, reader.remaining, unended_fix(reader.path))
 
     def _close(self, key: Key) -> None:
         reader = self._readers.pop(key)
         # As it was before it was read last: if it has grown since, it is opened again.
         self._closed[key], _ = self._quiet.pop(key)
         self._gone.discard(key)
+        self._told.discard(key)
         reader.close()
         while self._waiting and len(self._readers) < _OPEN_FILES:
             path, known_only = self._waiting[0]

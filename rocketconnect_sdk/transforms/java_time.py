@@ -10,15 +10,23 @@ As often as a letter stands, so many digits it has at least; yyyy always four, S
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
 
 _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December")
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _TOKEN = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+")
 _CENTURY = 2000
 """Of years of two digits."""
+_DATES = (
+    *("yyyy/MM/dd", "yyyy-MM-dd", "yyyy.MM.dd"),
+    *("dd.MM.yyyy", "dd/MM/yyyy", "MM/dd/yyyy", "dd-MM-yyyy", "MM-dd-yyyy", "d MMM yyyy"),
+)
+_LONGEST = 40
+"""No text of these patterns is longer."""
+_CLOCKS = ("", " HH:mm:ss", " HH:mm", "'T'HH:mm:ss", "'T'HH:mm", " HH:mm:ss.SSS", " hh:mm a", " hh:mm:ss a")
 
 _NUMBERS: Mapping[str, Callable[[datetime], int]] = {
     "d": lambda at: at.day,
@@ -97,6 +105,30 @@ def format_problem(pattern: str) -> str | None:
     except ValueError as error:
         return str(error)
     return None
+
+
+def patterns_of(texts: Collection[str]) -> Sequence[str]:
+    """The usual patterns of dates, and of dates with a time of day, under which each of the texts is a time.
+
+    More than one where the texts do not say what is the day and what the month.
+    """
+    first = next(iter(texts), None)
+    if first is None or len(first) > _LONGEST:
+        return []
+    return [name for name, pattern in _usual() if all(_is_of(pattern, text) for text in texts)]
+
+
+@lru_cache(maxsize=1)
+def _usual() -> Sequence[tuple[str, JavaTime]]:
+    return [(f"{day}{clock}", JavaTime(f"{day}{clock}")) for clock in _CLOCKS for day in _DATES]
+
+
+def _is_of(pattern: JavaTime, text: str) -> bool:
+    try:
+        pattern.read(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _parts(pattern: str) -> list[_Part]:

@@ -32,6 +32,23 @@ def given(options: list[str]) -> list[str]:
     return [word for option in options for word in ("-s", option)]
 
 
+def test_types_are_found_in_a_file_that_comes_after_its_connector(instance: Any, tmp_path: Path) -> None:
+    path = tmp_path / "late.csv"
+    source = ["connector.class=file_source", "topic=late", f"filename={path}", "format=csv", "columns=infer"]
+    assert rc(instance, "connector", "create", "late-in", *given([*source, "value.converter=arrow"]))[0] == 0
+    assert rc(instance, "connector", "wait", "late-in", "--state", "waiting")[0] == 0
+    code, said = rc(instance, "connector", "status", "late-in")
+    assert code == 0
+    assert "no whole row" in said
+    path.write_text(BOOKS)
+    code, said = rc(instance, "connector", "wait", "late-in", "--state", "idle")
+    assert code == 0, said
+    code, said = rc(instance, "topic", "peek", "late", "--converter", "arrow", "-o", "json")
+    assert code == 0, said
+    assert "1999" in said
+    assert rc(instance, "connector", "delete", "late-in")[0] == 0
+
+
 @pytest.mark.parametrize(
     ("converter", "key", "proposal"),
     [

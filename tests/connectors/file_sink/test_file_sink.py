@@ -138,6 +138,16 @@ def test_columns_of_types_that_spark_lacks_are_written_as_it_has_them(tmp_path: 
     assert second == {**dict.fromkeys(first), "d": Decimal("-0.05")}
 
 
+@pytest.mark.parametrize("form", ["parquet", "orc"])
+def test_a_directory_takes_the_columns_again_that_were_written_to_it_and_refuses_other_types(tmp_path: Path, form: str) -> None:
+    columns = "s, i:int8, u:uint64, f:float, y:bytes, day:date, t:time, at:timestamp, local:timestamp_ntz, id:uuid, p:decimal(7,2)"
+    Sinking(tmp_path / "out", format=form, columns=columns).write(['{"s": "x"}'])
+    assert list(FileSink().check(config(tmp_path / "out", format=form, columns=columns))) == []
+    (problem,) = FileSink().check(config(tmp_path / "out", format=form, columns=columns.replace("int8", "int64")))
+    assert "makes the column i int64" in problem.reason
+    assert "has it as int8" in problem.reason
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "parquet", "orc"])
 @pytest.mark.parametrize("count", [3, 3_000, 6_000])

@@ -2,8 +2,10 @@
 
 import gzip
 from collections.abc import Sequence
-from datetime import date, datetime
+from contextlib import closing
+from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +15,16 @@ from hypothesis import strategies as st
 
 from connectors.file_source import FileSource
 from connectors.file_source.rows import Csv
+from connectors.file_source.sampling import RowAwaited
+from rocketconnect_sdk.columns.declared import parse_columns
 from rocketconnect_sdk.columns.inference import inferred_columns
 from rocketconnect_sdk.configuration.connector_options import check_connector, parse_source
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
 from rocketconnect_sdk.record import Rejected
 from rocketconnect_sdk.schema import Type
+from rocketconnect_sdk.transforms.base import Records
+from rocketconnect_sdk.transforms.chain import Transformed, make
 
 BOOKS = "year,title,price,lent,added,code\n1999,One,1.50,true,2024-02-29,007\n2005,Two,,false,2024-03-01,012\n"
 FOUND = "year:int64,title,price:double,lent:boolean,added:date,code"
@@ -34,8 +40,21 @@ def planned(filename: object, tasks: int = 1, **options: str) -> list[str]:
     return [task["columns"] for task in source.plan(parse_source(source, raw(filename, **options)), tasks, {}).tasks]
 
 
+def waits(filename: object) -> str:
+    """What the tasks of a plan wait for that knows no types."""
+    source = FileSource()
+    config = parse_source(source, raw(filename))
+    (task,) = source.plan(config, 1, {}).tasks
+    awaiting = source.open(config, task, TaskContext())
+    awaiting.start({})
+    with pytest.raises(SystemAway) as told:
+        awaiting.poll()
+    awaiting.close()
+    return str(told.value)
+
+
 def problems(filename: object, **options: str) -> Sequence[Problem]:
-    return check_connector(raw(filename, **options)).problems
+    return [problem for problem in check_connector(raw(filename, **options)).problems if problem.key == "columns"]
 
 
 def read(filename: object, columns: str, **options: str) -> list[object]:
@@ -92,6 +111,69 @@ def test_a_text_that_keeps_a_column_from_having_a_type_is_named(tmp_path: Path) 
     assert planned(path, csv_null="NA") == ["delay:int64,name"]
 
 
+@pytest.mark.parametrize(
+    ("text", "target", "pattern", "made"),
+    [
+        ("2012/01/31", "Date", "yyyy/MM/dd", date(2012, 1, 31)),
+        ("31.01.2012", "Date", "dd.MM.yyyy", date(2012, 1, 31)),
+        ("02/01/2012", "Date", "dd/MM/yyyy", date(2012, 1, 2)),
+        ("01/31/2012", "Date", "MM/dd/yyyy", date(2012, 1, 31)),
+        ("31.01.2012 10:30", "Timestamp", "dd.MM.yyyy HH:mm", datetime(2012, 1, 31, 10, 30, tzinfo=UTC)),
+    ],
+)
+def test_dates_in_another_form_stay_texts_and_the_transform_that_makes_dates_of_them_is_told(
+    tmp_path: Path, text: str, target: str, pattern: str, made: object
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"id,day,name\n1,{text},x\n2,,y\n")
+    (columns,) = planned(path)
+    assert columns == "id:int64,day,name"
+    (told,) = problems(path)
+    options = {
+        "transforms": "date",
+        "transforms.date.type": "timestamp_converter",
+        "transforms.date.field": "day",
+        "transforms.date.target.type": target,
+        "transforms.date.format": pattern,
+    }
+    for key, value in options.items():
+        assert f" {key}={value}" in told.fix
+    assert ("(or MM/dd/yyyy, as it may be)" in told.fix) is (pattern == "dd/MM/yyyy")
+    assert "csv.null= (an empty text)" in told.fix
+    values = read(path, columns, csv_null="")
+    schema = parse_columns(columns)
+    with closing(make(options)) as chain:
+        done = chain.run(Records(values, range(len(values)), "t", schema))
+    assert not done.failed
+    assert [value["day"] for value in given_values(done)] == [made, None]
+
+
+def given_values(done: Transformed) -> list[Any]:
+    return [value for records in done.runs for value in records.values]
+
+
+def test_dates_that_a_transform_makes_already_are_not_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n1.2.2012,1.2.2012\n")
+    given = raw(path) | {
+        "transforms": "day",
+        "transforms.day.type": "timestamp_converter",
+        "transforms.day.field": "a",
+        "transforms.day.target.type": "Date",
+        "transforms.day.format": "dd.MM.yyyy",
+    }
+    told = next(problem for problem in check_connector(given).problems if problem.key == "columns")
+    assert "Dates are made of b by transforms=day,date, transforms.date.type=" in told.fix
+    assert told.fix.endswith("transforms.date.format=dd.MM.yyyy.")
+
+
+def test_dates_of_several_columns_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("a,b,c\n1.2.2012,02/01/2012,1.2.3\n")
+    (told,) = problems(path)
+    assert "transforms.date.format=dd.MM.yyyy; and so of b (dd/MM/yyyy or MM/dd/yyyy)." in told.fix
+
+
 @pytest.mark.parametrize("content", ["", "year,title\n", "year,title", "year,title\n1999,not who"])
 def test_a_file_without_a_row_is_waited_for_or_refused(tmp_path: Path, content: str) -> None:
     path = tmp_path / "a.csv"
@@ -99,8 +181,7 @@ def test_a_file_without_a_row_is_waited_for_or_refused(tmp_path: Path, content: 
     (told,) = problems(path)
     assert told.is_warning
     assert "waits for the first one" in told.fix
-    with pytest.raises(SystemAway, match="no whole row from which types could be inferred; they are waited for"):
-        planned(path)
+    assert waits(path) == f"{path} has no whole row from which types could be inferred; they are waited for"
     if content.count(",") < 2:
         (told,) = problems(path, follow="false")
         assert not told.is_warning
@@ -111,12 +192,50 @@ def test_a_file_without_a_row_is_waited_for_or_refused(tmp_path: Path, content: 
         assert planned(path, follow="false") == ["year:int64,title"]
 
 
-def test_a_missing_file_is_waited_for_by_the_plan(tmp_path: Path) -> None:
+def test_a_missing_file_is_waited_for_by_the_task(tmp_path: Path) -> None:
     assert [each.is_warning for each in problems(tmp_path / "a.csv")] == [True]
-    with pytest.raises(SystemAway):
-        planned(tmp_path / "a.csv")
+    assert "no whole row" in waits(tmp_path / "a.csv")
     with pytest.raises(PermanentError):
         planned(tmp_path / "a.csv", follow="false")
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_when_the_first_row_is_there_one_task_has_the_connector_planned_with_its_types(tmp_path: Path) -> None:
+    source = FileSource()
+    config = parse_source(source, raw(tmp_path / "*.csv"))
+    plan = source.plan(config, 2, {})
+    asked: list[int] = []
+    clock = Clock()
+    tasks = [source.open(config, task, TaskContext(replan=partial(asked.append, n))) for n, task in enumerate(plan.tasks)]
+    for each in tasks:
+        assert isinstance(each._awaited, RowAwaited)
+        each._awaited._clock = clock
+        each.start({})
+
+    def poll() -> None:
+        for each in tasks:
+            with pytest.raises(SystemAway):
+                each.poll()
+
+    poll()
+    assert asked == []
+    (tmp_path / "a.csv").write_text(BOOKS)
+    poll()
+    poll()
+    assert asked == [0]
+    assert planned(tmp_path / "*.csv", 2) == [FOUND] * 2
+    # The file was away when that plan was made, say.
+    clock.now += 61
+    poll()
+    assert asked == [0, 0]
+    for each in tasks:
+        each.close()
 
 
 def test_names_are_needed_where_there_is_no_header(tmp_path: Path) -> None:

@@ -383,6 +383,7 @@ def test_keys_cannot_be_packed() -> None:
         "connector.class": "file_source",
         "filename": "/a",
         "topic": "t",
+        "format": "csv",
         "value.converter": "arrow",
         "key.converter": "arrow",
     }

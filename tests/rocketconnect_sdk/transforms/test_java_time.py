@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocketconnect_sdk.transforms.java_time import JavaTime, format_problem
+from rocketconnect_sdk.transforms.java_time import JavaTime, format_problem, patterns_of
 
 AT = datetime(2024, 5, 1, 15, 4, 9, 70_999, tzinfo=UTC)
 
@@ -74,3 +74,24 @@ def test_what_was_written_is_read_again(at: datetime) -> None:
     at = at.replace(microsecond=at.microsecond // 1000 * 1000)
     for pattern in ("yyyyMMddHHmmssSSS", "EEEE, d MMMM yyyy h:m:s.SSS a XXX", "yyyy/D H-m-s SSS"):
         assert JavaTime(pattern).read(JavaTime(pattern).write(at)) == at
+
+
+@pytest.mark.parametrize(
+    ("texts", "patterns"),
+    [
+        (["2012/01/01", "2012/12/31"], ["yyyy/MM/dd"]),
+        (["01.02.2012"], ["dd.MM.yyyy"]),
+        (["02/01/2012", "3/4/2012"], ["dd/MM/yyyy", "MM/dd/yyyy"]),
+        (["02/01/2012", "13/01/2012"], ["dd/MM/yyyy"]),
+        (["02/01/2012", "01/13/2012"], ["MM/dd/yyyy"]),
+        (["1.2.2012 12:30", "1.2.2012 1:30"], ["dd.MM.yyyy HH:mm"]),
+        (["5 Jan 2012"], ["d MMM yyyy"]),
+        (["13/13/2012"], []),
+        (["02/01/2012", "soon"], []),
+        (["1.2.3"], []),
+        (["x" * 100], []),
+        ([], []),
+    ],
+)
+def test_texts_say_of_which_usual_patterns_they_are(texts: list[str], patterns: list[str]) -> None:
+    assert patterns_of(texts) == patterns

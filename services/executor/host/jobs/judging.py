@@ -25,6 +25,7 @@ _NO_ROWS_FIX = (
     "transforms.row.type=hoist_field and transforms.row.field=value."
 )
 _CHANGES_FIX = "Give both ends of the topic a value.converter that carries types: json with schemas.enable=true, arrow or avro."
+_UNNAMED = "NAME:TYPE,... for the fields that are to be columns"
 _OURS_FIX = (
     "A source that knows types (of tables, or of CSV with columns) sends them with what it sends from then on, where both ends of "
     "the topic have value.converter=arrow, or json where others read it too."
@@ -140,7 +141,12 @@ def _absent_columns(seen: Mapping[str, Sequence[_Seen]], given: Given, proposed:
     if len(absent) < len(given.columns.fields):
         fix = "Write names as the messages have them; a column that they lack is null."
         return Problem(_COLUMNS, shown, reason, fix, is_warning=True)
-    return Problem(_COLUMNS, shown, reason, f"Set {_COLUMNS}={write_columns(proposed())}.")
+    return Problem(_COLUMNS, shown, reason, f"Set {_COLUMNS}={_written(proposed())}.")
+
+
+def _written(columns: Schema) -> str:
+    """Columns as they are set; where no field can be one, what people are to put there."""
+    return write_columns(columns) or _UNNAMED
 
 
 def _proposed(objects: Sequence[dict[str, Any]], given: Given) -> Schema:
@@ -211,7 +217,7 @@ class _About:
     def _naming(self) -> dict[str, str]:
         """The columns, where objects need some and none are given."""
         needs = self._form in _OBJECTS and self.given.takes_rows and self.given.columns is None
-        return {_COLUMNS: write_columns(self._proposed())} if needs else {}
+        return {_COLUMNS: _written(self._proposed())} if needs else {}
 
     def _set(self, options: Mapping[str, str]) -> str:
         said = f"Set {' and '.join(f'{key}={value}' for key, value in options.items())}"
@@ -247,7 +253,7 @@ class _About:
         names = dict.fromkeys(name for each in objects for name in each)
         if not any(field.name in names for field in columns.fields):
             reason = f"names no field of these: {self._found}; their fields: {', '.join(names)[:_SHOWN]}"
-            return Problem(_COLUMNS, shown, reason, f"Set {_COLUMNS}={write_columns(self._proposed())}.", is_warning=True)
+            return Problem(_COLUMNS, shown, reason, f"Set {_COLUMNS}={_written(self._proposed())}.", is_warning=True)
         try:
             rows_of_values(objects, columns)
         except RecordError as error:

@@ -244,3 +244,9 @@ def test_columns_of_which_some_are_in_no_message_are_named() -> None:
 
 def test_columns_that_transforms_may_make_are_not_refused() -> None:
     assert judge({"books": read(*OBJECTS)}, replace(TEXTS, columns=parse_columns("yeer"), may_change=True)) == []
+
+
+@pytest.mark.parametrize("body", [b"{}", b'{"":1}', b'{"a,b":1}'])
+def test_where_no_field_can_be_a_column_none_is_proposed(body: bytes) -> None:
+    for given in (TYPED, TEXTS, replace(TEXTS, columns=parse_columns("id"))):
+        assert "Set columns=NAME:TYPE,... for the fields that are to be columns." in one(given, read(body)).fix

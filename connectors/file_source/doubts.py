@@ -1,0 +1,107 @@
+"""What is told of files that can be read, and that may not be read as somebody meant it."""
+
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from shlex import quote
+
+from connectors.file_source.content import is_gzip, open_content
+from connectors.file_source.present import first_line, readable_files
+from rocketconnect_sdk.errors import PermanentError, Problem
+from rocketconnect_sdk.files.endings import ending_problems, is_gzip_name
+from rocketconnect_sdk.options import Config
+
+_MEANT = {"csv": "if its lines are rows", "jsonlines": "if each of its lines is JSON"}
+_CONVERTER = "value.converter"
+_DELIMITERS = {b",": ",", b";": ";", b"\t": "\\t", b"|": "|"}
+_QUOTED = re.compile(rb'"[^"]*"')
+_PASTED = 2000
+_NO_LINES = "Write what it holds as CSV or as lines of JSON, and read that: file_source reads lines."
+
+
+def unended_fix(path: Path) -> str:
+    """What people do about a last line that waits for its newline."""
+    return (
+        f"If the line is whole, end it (echo >> {quote(str(path))}), or set last.line.timeout=10s: what has stood there for so "
+        "long without a newline is a record."
+    )
+
+
+def name_problems(config: Config) -> Iterable[Problem]:
+    """Endings of the name that promise another format, or a compression."""
+    yield from ending_problems(config["filename"], config["format"], config.raw.get("format", ""), _MEANT, _NO_LINES)
+    if is_gzip_name(config["filename"]) and config["compression"] == "none":
+        fix = "Leave compression out if the file is compressed."
+        yield Problem("compression", "none", "the name ends in .gz, and compression is none", fix, is_warning=True)
+
+
+def delimiter_problems(config: Config) -> Iterable[Problem]:
+    """A first line of CSV that is one column, and has in it what may well stand between more; of the first file that has a line."""
+    if config["format"] != "csv":
+        return
+    for path in readable_files(config):
+        with suppress(OSError, PermanentError):  # told of the file itself
+            if (line := first_line(path, config)) is not None:
+                yield from _delimiter_problems(path, _QUOTED.sub(b"", line), config)
+                return
+
+
+def _delimiter_problems(path: Path, line: bytes, config: Config) -> Iterable[Problem]:
+    given = config["csv.delimiter"]
+    found = max(_DELIMITERS, key=line.count)
+    if (b"\t" if given == "\\t" else given.encode()) not in line and found in line:
+        delimiter = _DELIMITERS[found]
+        reason = f"the first line of {path} has one column, and {line.count(found)} times {delimiter} in it"
+        fix = f"Set csv.delimiter={delimiter} if that stands between its columns."
+        yield Problem("csv.delimiter", config.raw.get("csv.delimiter", ""), reason, fix, is_warning=True)
+
+
+def converter_problems(config: Config, columns: str) -> Iterable[Problem]:
+    """What becomes of rows, and of lines, under the converter; nothing of a direct connector, which has none.
+
+    Args:
+        config: The configuration.
+        columns: Those of the rows, as the option columns has them; empty: not known.
+    """
+    if _CONVERTER not in config:
+        return
+    form = config["format"]
+    if form == "csv" and _CONVERTER not in config.raw:
+        typed = "" if config["columns"] else ", and columns=infer here for types"
+        given = columns if columns and len(columns) <= _PASTED else "NAME:TYPE,..."
+        fix = (
+            f"Set {_CONVERTER}=arrow (or json or avro) here and in its sinks{typed}. Otherwise a sink of tables makes rows of them "
+            f"with columns={given}. {_CONVERTER}=string says that texts are meant."
+        )
+        yield Problem(_CONVERTER, "", "is not given: rows become JSON texts, and lose their types", fix, is_warning=True)
+    elif form != "csv" and config[_CONVERTER] == "arrow" and not config["transforms"]:
+        fix = (
+            "Leave it out, and name the columns in the sinks: columns=id:int64,name makes rows of JSON objects."
+            if form == "jsonlines"
+            else "Leave it out; or set format=csv, with columns=infer, if the lines are rows."
+        )
+        reason = f"packs rows that have types, and the records of format={form} have none: all of them would be bad records"
+        yield Problem(_CONVERTER, "arrow", reason, fix, is_warning=True)
+
+
+def unended_problems(config: Config) -> Iterable[Problem]:
+    """Lines at the ends of files that wait for their newlines, as one warning. Gzip is not looked into: it has no end to go to."""
+    if not config["follow"] or config["last.line.timeout"]:
+        return
+    plain = (path for path in readable_files(config) if not is_gzip(path, config["compression"]))
+    if unended := sorted(filter(_is_unended, plain)):
+        others = f" (and of {len(unended) - 1} more of the files)" if len(unended) > 1 else ""
+        reason = f"the last line of {unended[0]}{others} has no newline: it is read when one follows"
+        yield Problem("filename", config["filename"][:200], reason, unended_fix(unended[0]), is_warning=True)
+
+
+def _is_unended(path: Path) -> bool:
+    with suppress(OSError):
+        content = open_content(path, gzip=False)
+        try:
+            size = content.stored_size
+            return size > 0 and content.seek(size - 1) and content.read(1) not in (b"\n", b"")
+        finally:
+            content.close()
+    return False
