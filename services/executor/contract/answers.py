@@ -30,10 +30,11 @@ class Planned(msgspec.Struct, tag=True, frozen=True):
 
 
 class PlanFailed(msgspec.Struct, tag=True, frozen=True):
-    """The other answer to PlanConnector."""
+    """The other answer to PlanConnector; away: a system that it needs does not answer."""
 
     error: str
     permanent: bool
+    away: bool = False
 
 
 class CleanedUp(msgspec.Struct, tag=True, frozen=True):

@@ -34,10 +34,21 @@ class Assigned:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a run ended. plan: what a planning gave, or None. opened_generation: the newest that the position service knows, or 0."""
+    """How a run ended.
+
+    Attributes:
+        failed: By an error.
+        permanent: Starting it again cannot help.
+        away: Of a planning: what it needs does not answer, so it is tried until it does.
+        fenced: Somebody else owns the unit.
+        error: What went wrong, for people.
+        plan: What a planning gave.
+        opened_generation: The newest that the position service knows, or 0.
+    """
 
     failed: bool = False
     permanent: bool = False
+    away: bool = False
     fenced: bool = False
     error: str = ""
     plan: "PlanResult | None" = None

@@ -29,12 +29,13 @@ class HostPlanner:
             question = PlanConnector(dict(assigned.config), positions)
             answer = await self._fresh.ask(question, self._seconds, f"{assigned.connector} (planning)")
         except (PluginLate, PluginCrashed, PositionsNotTold) as error:
-            return End(failed=True, error=f"the connector could not be split into tasks: {error}")
+            away = isinstance(error, PositionsNotTold)
+            return End(failed=True, away=away, error=f"the connector could not be split into tasks: {error}")
         match answer:
             case Planned():
                 return End(plan=PlanResult(tuple(answer.tasks), answer.replan_after))
             case PlanFailed():
                 error_text = f"the connector could not be split into tasks: {answer.error}"
-                return End(failed=True, permanent=answer.permanent, error=error_text)
+                return End(failed=True, permanent=answer.permanent, away=answer.away, error=error_text)
             case _:
                 return End(failed=True, error="the host process answered another question than the one it was asked")

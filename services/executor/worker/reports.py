@@ -136,6 +136,10 @@ class Reports:
         if urgent:
             self._changed.set()
 
+    def waiting(self, assigned: Assigned, reason: str) -> None:
+        """A planning tries on, until what it needs answers."""
+        self._say(assigned, State.WAITING, reason)
+
     def restarting(self, assigned: Assigned, restarts: int, reason: str) -> None:
         """A run was lost and will be started again."""
         self._say(assigned, State.RESTARTING, reason, restarts=restarts)
@@ -209,7 +213,7 @@ class Reports:
         entry.restarts = entry.restarts if restarts is None else restarts
         entry.has_work, entry.is_last = False, is_last
         if is_news:
-            entry.add_logs([LogLine(time.time(), "WARNING" if state is State.RESTARTING else "ERROR", trace)])
+            entry.add_logs([LogLine(time.time(), "WARNING" if state in (State.RESTARTING, State.WAITING) else "ERROR", trace)])
         self._changed.set()
 
     def _entry(self, assigned: Assigned) -> _Entry | None:

@@ -35,6 +35,8 @@ _TICK_SECONDS = 1.0
 _CALL_SECONDS = 5.0
 _FIRST_PAUSE = 0.1
 _LONGEST_PAUSE = 2.0
+_PLAN_PAUSES = 1.0, 15.0
+"""Between attempts to plan what waits for a system: first and longest, in seconds."""
 _LAST_WORD_SECONDS = 1.0
 """How long a release waits for the last report of its unit to arrive: the state service may be away."""
 
@@ -293,8 +295,11 @@ class Worker:
             self._reports.ended(assigned, State.IDLE if assigned.key.task == PLAN else State.STOPPED, end.error)
 
     async def _plan(self, run: int, assigned: Assigned) -> None:
+        backoff = Backoff(*_PLAN_PAUSES)
         try:
-            end = await self._planner.plan(assigned)
+            while (end := await self._planner.plan(assigned)).away:
+                self._reports.waiting(assigned, end.error)
+                await asyncio.sleep(backoff.pause())
         except Exception as error:  # a planning that ends in any way has an end
             _log.exception("planning failed", connector=assigned.connector)
             end = End(failed=True, error=f"the connector could not be split into tasks: {type(error).__name__}: {error}")

@@ -18,7 +18,7 @@ from rocketconnect_sdk.configuration.connector_options import (
     source_options,
 )
 from rocketconnect_sdk.configuration.runtime_options import CLASS, SOURCE_CLASS
-from rocketconnect_sdk.errors import ConfigError, ConnectorError, PermanentError, Problem
+from rocketconnect_sdk.errors import ConfigError, ConnectorError, PermanentError, Problem, SystemAway
 from rocketconnect_sdk.options import Option
 from rocketconnect_sdk.plugins import loader
 from rocketconnect_sdk.plugins.loader import PluginInfo, PluginType
@@ -70,7 +70,7 @@ def plan(config: Mapping[str, str], positions: Mapping[str, GivenPosition]) -> a
     except (ConfigError, PermanentError) as error:
         return answers.PlanFailed(hide(str(error)), permanent=True)
     except ConnectorError as error:
-        return answers.PlanFailed(hide(str(error)), permanent=False)
+        return answers.PlanFailed(hide(str(error)), permanent=False, away=isinstance(error, SystemAway))
     except Exception:
         return answers.PlanFailed(hide(f"a defect of the plugin: {traceback.format_exc()}"), permanent=False)
     if not 1 <= len(made.tasks) <= max_tasks:

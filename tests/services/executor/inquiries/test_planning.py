@@ -111,5 +111,5 @@ async def test_a_sink_is_planned_without_positions() -> None:
 
 async def test_while_the_position_service_is_away_there_is_no_plan_and_it_is_tried_again() -> None:
     end, asked = await planned("SOURCE", Stub(away=True))
-    assert (end.failed, end.permanent, asked) == (True, False, [])
+    assert (end.failed, end.permanent, end.away, asked) == (True, False, True, [])
     assert "the position service does not tell where the connector is" in end.error

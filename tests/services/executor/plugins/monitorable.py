@@ -102,6 +102,9 @@ class MonitorableSource(Source):
     def plan(self, config: Config, max_tasks: int, positions: Mapping[str, Position]) -> Plan:
         _obey(config["on.plan"])
         if config["shares"]:
+            if not Path(config["shares"]).exists():
+                msg = f"nobody says yet how many shares there are: {config['shares']}"
+                raise SystemAway(msg)
             planned = int(Path(config["shares"]).read_text().split()[0])
             return Plan([{"share": str(number)} for number in range(planned)])
         return Plan([{"share": str(number)} for number in range(max_tasks)], replan_after=3600)

@@ -272,6 +272,28 @@ def test_a_planning_that_hangs_is_ended(start_executor: Start, plane: Plane) -> 
     assert "did not answer in 1 s" in plane.trace("a", -1)
 
 
+def test_a_planning_waits_for_a_system_that_does_not_answer_and_is_not_given_up(
+    executor: Executor, plane: Plane, tmp_path: Path
+) -> None:
+    shares = tmp_path / "shares"
+    plane.assign("a", -1, shares=str(shares), max_tasks="2")
+    plane.wait_for(lambda: plane.state("a", -1) == "WAITING")
+    assert (
+        plane.trace("a", -1) == f"the connector could not be split into tasks: nobody says yet how many shares there are: {shares}"
+    )
+    shares.write_text("2")
+    plane.wait_for(lambda: plane.plans)
+    assert (len(plane.plans[0].tasks), plane.releases) == (2, [])
+
+
+def test_a_planning_that_waits_ends_when_it_is_taken_away(executor: Executor, plane: Plane, tmp_path: Path) -> None:
+    plane.assign("a", -1, shares=str(tmp_path / "shares"))
+    plane.wait_for(lambda: plane.state("a", -1) == "WAITING")
+    plane.change("a", -1, revoked=True)
+    plane.wait_for(lambda: plane.releases)
+    assert not plane.releases[0].failed
+
+
 def test_a_planning_that_is_taken_away_is_ended(executor: Executor, plane: Plane) -> None:
     plane.assign("a", -1, on_plan="hang")
     plane.wait_for(lambda: plane.state("a", -1) == "STARTING")
