@@ -20,14 +20,18 @@ from rocketconnect_sdk.sink import DataFrameSink, FlushPolicy, Guarantee, Target
 if TYPE_CHECKING:
     from connectors.delta_sink.task import DeltaTask
 
+_INSERT = "insert"
+_KEY = "record_key"
+
 
 class DeltaSink(DataFrameSink):
-    """Appends to a Delta Lake table, exactly once."""
+    """Appends to a Delta Lake table, or keeps it as changes say, exactly once."""
 
     name = "delta_sink"
     aliases = ("DeltaSink",)
     guarantee = Guarantee.EXACTLY_ONCE
     needs = DELTA
+    columns = ("value", "key", "header:unchanged")
     options = (
         Option(
             "path",
@@ -55,6 +59,30 @@ class DeltaSink(DataFrameSink):
             Kind.LIST,
             "",
         ),
+        Option(
+            "insert.mode",
+            "insert: each record is a new row. upsert: it replaces the row of its key, or is a new one; change envelopes do what "
+            "they say.",
+            default=_INSERT,
+            choices=(_INSERT, "upsert"),
+        ),
+        Option(
+            "pk.mode",
+            "Where the key of a row is, with upsert. record_value: in the value. record_key: in the key of the record, a JSON "
+            "object or, where the key has one column, a plain value; a record without a value then deletes the row of its key.",
+            default="record_value",
+            choices=("record_value", _KEY),
+        ),
+        Option("pk.fields", "The columns of the key, with upsert. No two rows of the table have the same.", Kind.LIST, ""),
+        Option(
+            "delete.enabled",
+            "Deletions, in change envelopes or as records without a value, delete rows; else they are bad records.",
+            Kind.BOOL,
+            "false",
+        ),
+        Option(
+            "truncate.enabled", "Truncations in change envelopes delete all rows; else they are bad records.", Kind.BOOL, "false"
+        ),
         FLUSH_ROWS,
         FLUSH_BYTES,
         flush_interval("10s", "Each is a commit of the table, with a file at least."),
@@ -62,7 +90,7 @@ class DeltaSink(DataFrameSink):
 
     def check(self, config: Config) -> Iterable[Problem]:
         """See Sink."""
-        return run_checks(config, _path_problems, _evolution_problems, _partition_problems)
+        return run_checks(config, _path_problems, _evolution_problems, _partition_problems, _mode_problems)
 
     def targets(self, config: Config) -> Iterable[Target]:
         """To a table several connectors may append, each other topics. See Sink."""
@@ -71,6 +99,7 @@ class DeltaSink(DataFrameSink):
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "DeltaTask":
         """See DataFrameSink."""
         from connectors.delta_sink.task import DeltaTask
+        from connectors.delta_sink.upserts import Keyed, UpsertTask
         from connectors.file_sink.columns import DIRECTORY, Columns
 
         del task
@@ -80,7 +109,11 @@ class DeltaSink(DataFrameSink):
         takes = replace(DIRECTORY, nulls=False)
         evolving = Columns(root, Policy(config[POLICY.key] or Policy.EVOLVE), takes, context.log)
         flush = FlushPolicy(config["flush.rows"], config["flush.bytes"], config["flush.interval"])
-        return DeltaTask(root, context, columns, evolving, config["partition.by"], flush)
+        if config["insert.mode"] == _INSERT:
+            return DeltaTask(root, context, columns, evolving, config["partition.by"], flush)
+        by_key = config["pk.mode"] == _KEY
+        keyed = Keyed(tuple(config["pk.fields"]), by_key, config["delete.enabled"], config["truncate.enabled"])
+        return UpsertTask(root, context, columns, evolving, config["partition.by"], flush, keyed)
 
 
 def _path_problems(config: Config) -> Iterable[Problem]:
@@ -120,3 +153,28 @@ def _partition_problems(config: Config) -> Iterable[Problem]:
         if name not in names:
             fix = f"Name some of {', '.join(names)}, or add it to columns."
             yield Problem("partition.by", name, "is none of the columns", fix)
+
+
+def _mode_problems(config: Config) -> Iterable[Problem]:
+    key = config["pk.fields"]
+    if config["insert.mode"] == _INSERT:
+        given = {
+            "pk.fields": ",".join(key),
+            "delete.enabled": config["delete.enabled"],
+            "truncate.enabled": config["truncate.enabled"],
+        }
+        for name in (name for name, value in given.items() if value):
+            fix = "Set insert.mode=upsert, or remove it."
+            yield Problem(name, config.raw[name], "means nothing where each record is a new row", fix)
+        return
+    if not key:
+        yield Problem(
+            "pk.fields", "", "is missing, and insert.mode=upsert needs the key of each row", "Name the columns of the key."
+        )
+    for name in dict.fromkeys(name for name in key if key.count(name) > 1):
+        yield Problem("pk.fields", name, "is there more than once", "Name each column once.")
+    if config["columns"]:
+        names = [field.name for field in parse_columns(config["columns"]).fields]
+        for name in (name for name in dict.fromkeys(key) if name not in names):
+            fix = f"Name some of {', '.join(names)}, or add it to columns."
+            yield Problem("pk.fields", name, "is none of the columns", fix)

@@ -1,14 +1,17 @@
-"""A Delta table, as Spark's Java has it: its state, commits without data, and appends."""
+"""A Delta table, as Spark's Java has it: its state, commits without data, appends and merges."""
 
 import json
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from connectors.delta_sink.merging import Merge
+from connectors.delta_sink.statement import merger, staged
 from connectors.file_sink.jobs import staged_job, uri
 from rocketconnect_sdk.errors import PermanentError, RetriableError
 from rocketconnect_sdk.files.manifest import sync
@@ -24,6 +27,21 @@ _LOG = "_delta_log"
 def is_table(root: Path) -> bool:
     """Whether a directory holds a Delta table."""
     return (root / _LOG).is_dir() and any((root / _LOG).glob("*.json"))
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What a commit of rows has besides them.
+
+    Attributes:
+        name: An application transaction id.
+        version: Its new version.
+        said: What the history of the table says of it, as userMetadata.
+    """
+
+    name: str
+    version: int
+    said: str
 
 
 class Snapshot:
@@ -130,14 +148,12 @@ class Table:
         with _understood(self._root):
             made.save(uri(self._root))
 
-    def append(self, rows: "DataFrame", name: str, version: int, said: str, *, merges: bool) -> None:
-        """Adds rows, if the version of an id is higher than that in the table, and stores it with them.
+    def append(self, rows: "DataFrame", attempt: Attempt, *, merges: bool) -> None:
+        """Adds rows, if the version of the attempt is higher than that in the table, and stores it with them.
 
         Args:
             rows: What is added.
-            name: The id.
-            version: Its new version.
-            said: What the history of the table says of it, as userMetadata.
+            attempt: See Attempt.
             merges: Columns that the table does not have are added to it.
 
         Raises:
@@ -146,10 +162,41 @@ class Table:
             RecordError: a row cannot be made.
             PermanentError: the table does not take such rows.
         """
-        made = rows.write.format("delta").mode("append").option("txnAppId", name).option("txnVersion", version)
-        made = made.option("userMetadata", said)
+        made = rows.write.format("delta").mode("append").option("txnAppId", attempt.name).option("txnVersion", attempt.version)
+        made = made.option("userMetadata", attempt.said)
         with _understood(self._root):
             append(made.option("mergeSchema", str(merges).lower()), uri(self._root))
+
+    def merge(self, changes: Merge, columns: "StructType", key: Sequence[str], attempt: Attempt, *, evolves: bool) -> None:
+        """Replaces and removes rows by their key, on the terms of append(). For a session that nobody else uses meanwhile.
+
+        Args:
+            changes: What becomes of the table.
+            columns: The types of their rows.
+            key: The columns of the key.
+            attempt: See Attempt.
+            evolves: Columns that the table does not have are added to it.
+
+        Raises: as append.
+        """
+        settings = {
+            "spark.databricks.delta.write.txnAppId": attempt.name,
+            "spark.databricks.delta.write.txnVersion": str(attempt.version),
+            "spark.databricks.delta.commitInfo.userMetadata": attempt.said,
+            # Then all that a commit adds are whole files, as sync() looks for them.
+            "spark.databricks.delta.merge.deletionVectors.persistent": "false",
+        }
+        place = uri(self._root)
+        with _understood(self._root):
+            java = self._jvm.io.delta.tables.DeltaTable.forPath(self._session._jsparkSession, place)  # noqa: SLF001
+            builder = merger(java, staged(self._session, changes, columns, key, place), changes, key)
+            try:
+                for name, value in settings.items():
+                    self._session.conf.set(name, value)
+                merge(builder.withSchemaEvolution() if evolves else builder)
+            finally:
+                for name in settings:
+                    self._session.conf.unset(name)
 
     def sync(self, before: int, name: str, version: int) -> None:
         """Has what a commit has added on the disk: Delta leaves that to the operating system. Raises OSError.
@@ -164,7 +211,9 @@ class Table:
             path = log / f"{number:020}.json"
             actions = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
             if any((each.get("txn", {}).get("appId"), each.get("txn", {}).get("version")) == (name, version) for each in actions):
-                added = [self._root / unquote(each["add"]["path"]) for each in actions if "add" in each]
+                # Where the table has a feed of its changes, MERGE adds files of these, too.
+                files = [each[kind] for each in actions for kind in ("add", "cdc") if kind in each]
+                added = [self._root / unquote(each["path"]) for each in files]
                 for file in (*added, path):
                     sync(file)
                 for folder in {file.parent for file in added} | {self._root, log}:
@@ -181,6 +230,11 @@ class Table:
 def append(writer: Any, place: str) -> None:
     """Invariant 2: from here on the batch is in the table, and so are its positions."""
     writer.save(place)
+
+
+def merge(builder: Any) -> None:
+    """Invariant 2, as append()."""
+    builder.execute()
 
 
 def commit(transaction: Any, actions: Any, operation: Any) -> None:

@@ -1,13 +1,14 @@
 """A batch becomes one commit of the table: its rows, and the number of the file with its positions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from connectors.delta_sink.claims import Claims, Version, closing, is_mine, merged, next_version, unpacked
 from connectors.delta_sink.positions import PositionFiles, told
-from connectors.delta_sink.table import Snapshot, Table, Transaction
+from connectors.delta_sink.table import Attempt, Snapshot, Table, Transaction
 from connectors.file_sink.columns import Columns
 from connectors.file_sink.forms import unwritable
 from connectors.file_sink.rows import rows_as, rows_of
@@ -68,6 +69,11 @@ class DeltaTask(DataFrameSinkTask):
         return self._flush
 
     @property
+    def columns(self) -> Sequence[str]:
+        """See DataFrameSinkTask."""
+        return ("value",)
+
+    @property
     def rows_as(self) -> Schema | None:
         """See DataFrameSinkTask."""
         return None if self._columns is None else rows_as(self._columns)
@@ -103,13 +109,14 @@ class DeltaTask(DataFrameSinkTask):
         """See DataFrameSinkTask."""
         with understood(self._root):
             rows = rows_of(frame, self._columns)
-            snapshot = self._found(rows)
+            snapshot = self._found(rows.limit(0))
             stored = self._stored(snapshot)
             if is_written(stored, commit):
                 return
             if commit.rows <= _ROWS_OF_A_FILE:
                 rows = rows.coalesce(1)
-            self._append(rows, snapshot.number, {**stored, **commit.after})
+            with self._attempt(snapshot.number, {**stored, **commit.after}) as attempt:
+                self._table.append(rows, attempt, merges=self._merges)
 
     def unwritable(self, values: "pa.Array") -> Mapping[int, str]:
         """See DataFrameSinkTask."""
@@ -161,11 +168,11 @@ class DeltaTask(DataFrameSinkTask):
             self._files.remove_before(task, version)
         return positions
 
-    def _found(self, rows: "DataFrame") -> Snapshot:
-        """The table, which is made where there is none: nothing is appended to a table that is not claimed."""
+    def _found(self, nothing: "DataFrame") -> Snapshot:
+        """The table, which is made of no rows where there is none: nothing is written to a table that is not claimed."""
         snapshot = self._table.snapshot()
         if snapshot is None:
-            self._table.make(rows.limit(0), self._partitions)
+            self._table.make(nothing, self._partitions)
             snapshot = self._table.snapshot()
         elif self._makes:
             # Then its columns are looked at again.
@@ -188,10 +195,17 @@ class DeltaTask(DataFrameSinkTask):
             msg = f"{self._root}: the positions in the table are gone: a newer owner removes them, or somebody: {error}"
             raise RetriableError(msg) from error
 
-    def _append(self, rows: "DataFrame", before: int, positions: Mapping[str, QueuePosition]) -> None:
+    @contextmanager
+    def _attempt(self, before: int, positions: Mapping[str, QueuePosition]) -> Iterator[Attempt]:
+        """What a commit of rows is to have besides them; behind the block it is looked at whether the table has it.
+
+        Args:
+            before: The number of the state that was looked at.
+            positions: Those that count with the rows.
+        """
         version = self._reserve(positions)
         said = told(self._context.connector_uid, self._context.task, positions)
-        self._table.append(rows, self._name(), version.packed, said, merges=self._merges)
+        yield Attempt(self._name(), version.packed, said)
         newest = self._table.snapshot()
         claims = Claims() if newest is None else self._claims(newest)
         is_mine(self._owner, self._context.task, claims)

@@ -3,16 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from logging import Logger
-from typing import Any
 
 import pyarrow as pa
 
 from connectors.jdbc import Dialect, Fault
 from connectors.jdbc.dialect import Connection
-from connectors.jdbc_sink.changes import Changes, Step, last_of_each, steps, within
 from connectors.jdbc_sink.shape import Shape
 from rocketconnect_sdk.evolution import Policy
 from rocketconnect_sdk.schema import Schema
+from rocketconnect_sdk.targets.changes import Changes, Step, last_of_each, numbered, steps, those, within
 
 _SHOWN = 500
 _SAVEPOINT = "rocketconnect_trial"
@@ -93,19 +92,19 @@ class Merging:
         if step.truncate:
             # Not TRUNCATE, which ends the transaction in MySQL.
             execute(connection, f"DELETE FROM {self._dialect.quoted(shape.name)}")  # noqa: S608  # quoted
-        writes = _those(prepared.rows, prepared.changes.writes, step.writes)
+        writes = those(prepared.rows, prepared.changes.writes, step.writes)
         writes = writes.drop_columns([name for name in step.unchanged if name in writes.column_names])
         if not self._writing.keyed:
             if writes.num_rows:
                 self._dialect.insert(connection, shape.name, writes)
             return
         if step.moves and prepared.left is not None:
-            old = _those(prepared.left, prepared.changes.moves, step.writes)
+            old = those(prepared.left, prepared.changes.moves, step.writes)
             self._move(connection, shape, old, writes.select(list(shape.key)))
-        gone = writes.slice(0, 0) if prepared.gone is None else _those(prepared.gone, prepared.changes.deletes, step.deletes)
+        gone = writes.slice(0, 0) if prepared.gone is None else those(prepared.gone, prepared.changes.deletes, step.deletes)
         # A changed key is a deletion and a write of the same record.
-        keys = [_keys(writes, shape.key, [2 * number + 1 for number in step.writes])]
-        keys.append(_keys(gone, shape.key, [2 * number for number in step.deletes]))
+        keys = [numbered(writes, shape.key, [2 * number + 1 for number in step.writes])]
+        keys.append(numbered(gone, shape.key, [2 * number for number in step.deletes]))
         kept = last_of_each(keys)
         if gone.num_rows:
             staged = self._stage(connection, shape.name, gone.take(kept[1]))
@@ -165,16 +164,3 @@ class Merging:
 def execute(connection: Connection, statement: str) -> None:
     """Runs a statement that changes something."""
     connection.cursor().execute(statement)
-
-
-def _those(rows: pa.Table, numbers: Sequence[int], wanted: Sequence[int]) -> pa.Table:
-    """The rows of some of these numbers."""
-    if wanted == numbers:
-        return rows
-    places = {number: place for place, number in enumerate(numbers)}
-    return rows.take(pa.array([places[number] for number in wanted], pa.int64()))
-
-
-def _keys(rows: pa.Table, key: Sequence[str], numbers: Sequence[int]) -> Any:
-    columns = [*(rows.column(name) for name in key), pa.array(numbers, pa.int64())]
-    return pa.table(columns, [*(f"k{index}" for index in range(len(key))), "number"])

@@ -11,6 +11,7 @@ from connectors.jdbc.dialect import Dialect, Table
 from rocketconnect_sdk.columns.arrow_types import readable
 from rocketconnect_sdk.evolution.fitting import fit
 from rocketconnect_sdk.schema import LENGTH, Field, Schema, Type, Unit
+from rocketconnect_sdk.targets.fitted import keyed
 
 _NESTED = (Type.STRUCT, Type.ARRAY, Type.MAP)
 _TIMES = (Type.TIME, Type.TIMESTAMP)
@@ -64,16 +65,6 @@ def _met(column: Schema, field: Schema | None, dialect: Dialect, *, in_key: bool
     if dialect.zoneless and (column.type, field.type, field.zone) == (Type.TIMESTAMP, Type.TIMESTAMP, True):
         return replace(column, zone=True)
     return column
-
-
-def keyed(records: Schema, key: Sequence[str]) -> Schema:
-    """Records whose keys are taken to be there: those that are not are told one by one."""
-    return replace(
-        records,
-        fields=tuple(
-            Field(each.name, replace(each.schema, optional=False) if each.name in key else each.schema) for each in records.fields
-        ),
-    )
 
 
 def name_problem(dialect: Dialect, table: str, columns: Iterable[str] = ()) -> str:
@@ -151,35 +142,6 @@ def fitted(values: pa.StructArray, schema: Schema, shape: Shape, dialect: Dialec
                 reasons.setdefault(row, f"{each.name} {str(column[row])[:100]} {why}")
         columns[each.name] = column
     return pa.table(columns), reasons
-
-
-def spared(columns: Schema, unchanged: Iterable[Sequence[str]]) -> Schema:
-    """Columns that rows may leave unchanged take nulls, which stand for what is not told."""
-    names = {name for each in unchanged for name in each}
-    return replace(
-        columns,
-        fields=tuple(
-            Field(each.name, replace(each.schema, optional=each.schema.optional or each.name in names)) for each in columns.fields
-        ),
-    )
-
-
-def nulls_told(rows: pa.Table, columns: Schema, unchanged: Sequence[Sequence[str]]) -> dict[int, str]:
-    """By index the rows that have a null where their column takes none, and do not leave it unchanged.
-
-    Args:
-        rows: Of these columns.
-        columns: Of the table.
-        unchanged: By row the columns that it leaves unchanged.
-    """
-    names = {name for each in unchanged for name in each}
-    return {
-        row: f"{each.name} is null, and the column takes no null"
-        for each in columns.fields
-        if each.name in names and not each.schema.optional
-        for row in pc.indices_nonzero(rows.column(each.name).is_null()).to_pylist()
-        if each.name not in unchanged[row]
-    }
 
 
 def _untaken(column: pa.Array, width: int, dialect: Dialect) -> list[tuple[pa.Array, str]]:

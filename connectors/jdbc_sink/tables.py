@@ -1,17 +1,17 @@
 """The tables that records go into: they are looked at, made, and changed where that is allowed."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from logging import Logger
 
 from connectors.jdbc import Dialect, Place, Table
 from connectors.jdbc.dialect import Connection
 from connectors.jdbc_sink.look import key_problem
 from connectors.jdbc_sink.merging import Writing, execute
-from connectors.jdbc_sink.shape import Shape, column_kind, create, created, keyed, met, name_problem, outgrown, without_length
+from connectors.jdbc_sink.shape import Shape, column_kind, create, created, met, name_problem, outgrown, without_length
 from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.evolution import Kind, Policy, Settled, Takes, settle
 from rocketconnect_sdk.schema import Field, Schema
+from rocketconnect_sdk.targets.fitted import keyed, only
 
 
 class Tables:
@@ -174,9 +174,3 @@ class Tables:
                 made[field.name] = field.schema.length
                 self._log.info("%s: the column %s has room for %d characters now", name, field.name, field.schema.length)
         return made
-
-
-def only(columns: Schema, names: Sequence[str]) -> Schema:
-    """Some of the columns, in this order."""
-    known: dict[str, Field] = {each.name: each for each in columns.fields}
-    return replace(columns, fields=tuple(known[name] for name in names))

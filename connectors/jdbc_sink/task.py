@@ -10,8 +10,17 @@ import pyarrow as pa
 
 from connectors.jdbc import Dialect, Fault, Place
 from connectors.jdbc.dialect import Connection
-from connectors.jdbc_sink.batch import UNCHANGED, Batch, batch_of
-from connectors.jdbc_sink.changes import (
+from connectors.jdbc_sink.faults import Refused, understood
+from connectors.jdbc_sink.look import privileges_of
+from connectors.jdbc_sink.merging import Merging, Prepared, Writing, execute
+from connectors.jdbc_sink.shape import Shape, fitted
+from connectors.jdbc_sink.store import Store
+from connectors.jdbc_sink.tables import Tables
+from rocketconnect_sdk.errors import PermanentError, RecordError, RetriableError
+from rocketconnect_sdk.schema import Schema
+from rocketconnect_sdk.sink import DataFrameSinkTask, FlushPolicy, QueuePosition, SinkCommit
+from rocketconnect_sdk.targets.batch import UNCHANGED, Batch, batch_of
+from rocketconnect_sdk.targets.changes import (
     Changes,
     by_key,
     by_value,
@@ -20,24 +29,13 @@ from connectors.jdbc_sink.changes import (
     row_schema,
     tables_of,
 )
-from connectors.jdbc_sink.faults import Refused, understood
-from connectors.jdbc_sink.keys import key_columns, read_keys
-from connectors.jdbc_sink.look import privileges_of
-from connectors.jdbc_sink.merging import Merging, Prepared, Writing, execute
-from connectors.jdbc_sink.objects import origins_of, read_values
-from connectors.jdbc_sink.shape import Shape, fitted, nulls_told, spared
-from connectors.jdbc_sink.store import Store
-from connectors.jdbc_sink.tables import Tables, only
-from rocketconnect_sdk.errors import PermanentError, RecordError, RetriableError
-from rocketconnect_sdk.evolution import nullable
-from rocketconnect_sdk.schema import Schema, Type
-from rocketconnect_sdk.sink import DataFrameSinkTask, FlushPolicy, QueuePosition, SinkCommit
+from rocketconnect_sdk.targets.fitted import NO_VALUES, Fit, keys_gone, only, rows_written
+from rocketconnect_sdk.targets.keys import key_columns, read_keys
+from rocketconnect_sdk.targets.objects import origins_of, read_values
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_NO_VALUES = Schema(Type.STRUCT, optional=True)
-"""Of a batch in which no record has a value."""
 _REFUSED = 1000
 """So many values that the database refuses are looked for at once."""
 
@@ -205,7 +203,7 @@ class JdbcTask(DataFrameSinkTask):
         self._reasons = {}
         if batch.keys is not None and batch.values.null_count == len(batch.values):
             # Nothing but deletions: without a value there is no schema.
-            schema = _NO_VALUES
+            schema = NO_VALUES
             batch = replace(batch, values=pa.nulls(len(batch.values), pa.struct([])))
         if row_schema(schema) is None and not pa.types.is_string(batch.values.type):
             self._refuse(range(len(batch.values)), "the value is no row: give it a schema by its converter, or set columns")
@@ -227,7 +225,7 @@ class JdbcTask(DataFrameSinkTask):
                     values, schema, bad = self._read(connection, name, batch.values)
                     batch = replace(batch, values=values)
                 changes = read_changes(batch.values, schema, batch.unchanged)
-                is_gone = schema == _NO_VALUES or (self._writing.truncate and changes.only_truncates)
+                is_gone = schema == NO_VALUES or (self._writing.truncate and changes.only_truncates)
                 if is_gone and self._writing.create and self._dialect.table(connection, name) is None:
                     # Nothing is there that could be deleted, and it may not be known what to make.
                     return None
@@ -236,7 +234,7 @@ class JdbcTask(DataFrameSinkTask):
                     key = self._set_key(connection, name, changes, batch.keys)
                 else:
                     by_value(changes)
-                shape = self._tables.shape(connection, name, changes.schema, key, has_rows=schema != _NO_VALUES)
+                shape = self._tables.shape(connection, name, changes.schema, key, has_rows=schema != NO_VALUES)
         except RecordError as error:
             self._refuse(indexes, str(error))
             return None
@@ -245,9 +243,13 @@ class JdbcTask(DataFrameSinkTask):
             changes.reasons.update(dict.fromkeys(changes.truncates, f"truncates {name}, and truncate.enabled is false"))
         if not self._writing.delete:
             changes.reasons.update(dict.fromkeys(changes.deletes, f"deletes a row of {name}, and delete.enabled is false"))
-        rows, bad = self._rows(changes, shape)
-        changes.reasons = {**{changes.writes[row]: reason for row, reason in bad.items()}, **changes.reasons}
-        gone, left = self._gone(changes, shape)
+
+        def fit(values: pa.StructArray, schema: Schema, columns: Schema) -> tuple[pa.Table, dict[int, str]]:
+            return fitted(values, schema, replace(shape, columns=columns), self._dialect)
+
+        rows, bad = rows_written(changes, shape.columns, fit)
+        changes.reasons = {**bad, **changes.reasons}
+        gone, left = self._gone(changes, shape, fit)
         for index, reason in changes.reasons.items():
             self._refuse([indexes[index]], reason)
         return Prepared(shape, changes, rows, gone, left, indexes)
@@ -260,43 +262,13 @@ class JdbcTask(DataFrameSinkTask):
             raise RecordError(msg)
         return read_values(values, table.columns)
 
-    def _rows(self, changes: Changes, shape: Shape) -> tuple[pa.Table, dict[int, str]]:
-        """The rows that are written, and what is wrong with those that do not fit."""
-        values = changes.rows.take(pa.array(changes.writes, pa.int64()))
-        if not changes.unchanged:
-            return fitted(values, changes.schema, shape, self._dialect)
-        loose = replace(shape, columns=spared(shape.columns, changes.unchanged.values()))
-        rows, bad = fitted(values, changes.schema, loose, self._dialect)
-        return rows, nulls_told(rows, shape.columns, [changes.unchanged.get(index, ()) for index in changes.writes]) | bad
-
-    def _gone(self, changes: Changes, shape: Shape) -> tuple[pa.Table | None, pa.Table | None]:
-        """The keys of the rows that are deleted, and of those that move.
-
-        A row whose key an update changes is deleted, but for one whose columns are not all told: deleting it would lose them.
-        """
-        keys = replace(shape, columns=only(shape.columns, shape.key))
-        parts: list[pa.Table | None] = []
+    def _gone(self, changes: Changes, shape: Shape, fit: Fit) -> tuple[pa.Table | None, pa.Table | None]:
+        """The keys of the rows that are deleted, and of those that move."""
         also = moved(changes, shape.key) if self._writing.keyed else []
         if also and self._writing.update:
             changes.reasons.update(dict.fromkeys(also, "changes the key of its row, which insert.mode=update cannot. Set upsert"))
             also = []
-        changes.moves = [index for index in also if index in changes.unchanged]
-        also = [index for index in also if index not in changes.unchanged]
-        for indexes, rows, schema in (
-            (changes.deletes, changes.gone, changes.gone_schema),
-            (also, changes.before, nullable(changes.schema)),
-            (changes.moves, changes.before, nullable(changes.schema)),
-        ):
-            if not indexes or rows is None or schema is None:
-                parts.append(None)
-            else:
-                made, bad = fitted(rows.take(pa.array(indexes, pa.int64())), schema, keys, self._dialect)
-                changes.reasons = {**{indexes[row]: reason for row, reason in bad.items()}, **changes.reasons}
-                parts.append(made)
-        changes.deletes = [*changes.deletes, *also]
-        *gone, left = parts
-        there = [each for each in gone if each is not None]
-        return pa.concat_tables(there) if there else None, left
+        return keys_gone(changes, only(shape.columns, shape.key), also, fit)
 
     def _set_key(self, connection: Connection, name: str, changes: Changes, keys: pa.Array) -> tuple[str, ...]:
         """Makes the keys of the records those of the rows. Raises RecordError: it is not known what they are."""

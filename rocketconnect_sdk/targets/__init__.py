@@ -1,1 +1,1 @@
-"""What targets that keep positions with their data have in common."""
+"""What sinks of tables have in common: which batches are there, and what values do to rows."""

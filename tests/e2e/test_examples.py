@@ -15,7 +15,7 @@ from tests.servers.postgres import Postgres
 
 pytestmark = pytest.mark.e2e
 EXAMPLES = Path(__file__).parents[2] / "examples"
-SERVERS = {"postgres-to-mariadb"}
+SERVERS = {"mariadb-to-delta", "postgres-to-mariadb"}
 
 
 def copied(folder: Path, changes: dict[str, str] | None = None) -> Path:
@@ -68,6 +68,18 @@ def test_the_example_with_two_databases_works_as_it_is_written_and_leaves_no_slo
         while database.execute(slots).fetchone() != (0,):
             assert time.monotonic() < deadline
             time.sleep(0.1)
+
+
+def test_the_example_with_a_database_and_a_lake_works_as_it_is_written(instance: Any, tmp_path: Path, mariadb: Mariadb) -> None:
+    ports = {"3306": str(mariadb.port)}
+    shown = written("mariadb-to-delta")
+    with mariadb.connect() as root, root.cursor() as cursor:
+        try:
+            found = said(shown, instance.url, copied(tmp_path, ports), {"-u root": f"-u root -p{PASSWORD}", **ports})
+        finally:
+            cursor.execute("DROP DATABASE IF EXISTS shop")
+            cursor.execute("DROP USER IF EXISTS shop_reader@'%'")
+    assert differing(shown, found) == []
 
 
 def test_the_tables_of_the_readme_work_as_they_are_written(instance: Any, tmp_path: Path) -> None:

@@ -71,3 +71,18 @@ class TestJsonByColumns(DeltaSuite):
             unwritable='{"queue": "first"}',
             settings=settings(),
         )
+
+
+@pytest.mark.slow
+class TestUpserts(DeltaSuite):
+    """A MERGE takes some seconds."""
+
+    @pytest.fixture
+    def case(self, tmp_path: Path) -> SinkCase:
+        path = tmp_path / "table"
+        options = {"path": str(path), "insert.mode": "upsert", "pk.fields": "queue,offset"}
+        return SinkCase(DeltaSink(), options, lambda: ordered(path), row, ROW, tmp_path, settings=settings())
+
+    @pytest.mark.skip(reason="the steps are those of TestRows but for the commit, which has tests in test_upserts.py")
+    def test_killed_at_any_step_it_goes_on_with_every_record(self, case: SinkCase) -> None:
+        """There are some tens of steps."""

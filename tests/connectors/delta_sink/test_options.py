@@ -37,3 +37,17 @@ def test_partitions_are_columns(tmp_path: Path) -> None:
 def test_columns_are_all_there_are(tmp_path: Path) -> None:
     given = {"path": str(tmp_path / "table"), "columns": "id:int64", "schema_evolution": "evolve"}
     assert problems(**given) == [("schema.evolution", "means nothing here: the option columns says all columns that there are")]
+
+
+def test_upserts_need_the_columns_of_the_key(tmp_path: Path) -> None:
+    given = {"path": str(tmp_path / "table"), "insert_mode": "upsert"}
+    assert problems(**given) == [("pk.fields", "is missing, and insert.mode=upsert needs the key of each row")]
+    assert problems(**given, pk_fields="id", delete_enabled="true", truncate_enabled="true") == []
+    assert problems(**given, pk_fields="id,day,id") == [("pk.fields", "is there more than once")]
+    assert problems(**given, pk_fields="id,hour", columns="id:int64,day:string") == [("pk.fields", "is none of the columns")]
+
+
+def test_a_key_and_deletions_are_of_upserts(tmp_path: Path) -> None:
+    given = {"path": str(tmp_path / "table"), "pk_fields": "id", "delete_enabled": "true", "truncate_enabled": "true"}
+    reason = "means nothing where each record is a new row"
+    assert problems(**given) == [("pk.fields", reason), ("delete.enabled", reason), ("truncate.enabled", reason)]

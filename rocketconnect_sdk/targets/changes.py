@@ -223,3 +223,17 @@ def last_of_each(keys: Sequence[pa.Table]) -> list[pa.Array]:
     whole = pa.concat_tables(keys, promote_options="permissive")
     last = whole.group_by(whole.column_names[:-1]).aggregate([(order, "max")]).column(f"{order}_max").combine_chunks()
     return [pc.indices_nonzero(pc.is_in(table.column(order), last)) for table in keys]
+
+
+def numbered(rows: pa.Table, key: Sequence[str], numbers: Sequence[int]) -> pa.Table:
+    """The keys of rows with their numbers, as last_of_each takes them."""
+    columns = [*(rows.column(name) for name in key), pa.array(numbers, pa.int64())]
+    return pa.table(columns, [*(f"k{index}" for index in range(len(key))), "number"])
+
+
+def those(rows: pa.Table, numbers: Sequence[int], wanted: Sequence[int]) -> pa.Table:
+    """Of rows with these numbers those with some of them, in this order."""
+    if wanted == numbers:
+        return rows
+    places = {number: place for place, number in enumerate(numbers)}
+    return rows.take(pa.array([places[number] for number in wanted], pa.int64()))

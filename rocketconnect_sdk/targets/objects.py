@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from connectors.jdbc_sink.changes import ENVELOPE, ORIGIN
 from rocketconnect_sdk.columns.objects import rows_of_bytes, rows_of_values
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.evolution import nullable
 from rocketconnect_sdk.schema import Field, Schema, Type
 from rocketconnect_sdk.spark.types import to_spark
+from rocketconnect_sdk.targets.changes import ENVELOPE, ORIGIN
 
 _Object = dict[str, Any] | None
 

@@ -1,0 +1,121 @@
+"""Changes as rows of the columns of a table, and as keys of rows that go. Pure."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rocketconnect_sdk.evolution import nullable
+from rocketconnect_sdk.evolution.fitting import fit
+from rocketconnect_sdk.schema import Field, Schema, Type
+from rocketconnect_sdk.targets.changes import Changes
+
+NO_VALUES = Schema(Type.STRUCT, optional=True)
+"""Of a batch in which no record has a value: nothing but deletions."""
+
+Fit = Callable[[pa.StructArray, Schema, Schema], tuple[pa.Table, dict[int, str]]]
+"""Values of the first schema as rows of the columns of the second one, and by index what is wrong with those that do not fit."""
+
+
+def fit_rows(values: pa.StructArray, schema: Schema, columns: Schema) -> tuple[pa.Table, dict[int, str]]:
+    """The Fit of a table whose columns Spark has as they are."""
+    rows, reasons = fit(values, schema, columns)
+    return pa.table(rows.flatten(), [each.name for each in columns.fields]), reasons
+
+
+def rows_written(changes: Changes, columns: Schema, fit: Fit) -> tuple[pa.Table, dict[int, str]]:
+    """The rows that are written, by write, and by value what is wrong with those that do not fit.
+
+    Args:
+        changes: See Changes.
+        columns: Of the table, as far as rows have them.
+        fit: See Fit.
+    """
+    values = changes.rows.take(pa.array(changes.writes, pa.int64()))
+    if not changes.unchanged:
+        rows, bad = fit(values, changes.schema, columns)
+    else:
+        rows, bad = fit(values, changes.schema, spared(columns, changes.unchanged.values()))
+        bad = nulls_told(rows, columns, [changes.unchanged.get(index, ()) for index in changes.writes]) | bad
+    return rows, {changes.writes[row]: reason for row, reason in bad.items()}
+
+
+def keys_gone(changes: Changes, key: Schema, also: Sequence[int], fit: Fit) -> tuple[pa.Table | None, pa.Table | None]:
+    """The keys of the rows that are deleted, and of those that move; what does not fit becomes one of the reasons.
+
+    A row whose key an update changes is deleted, but for one whose columns are not all told, which becomes one of the moves:
+    deleting it would lose them.
+
+    Args:
+        changes: Their deletes and moves become those of the keys.
+        key: The columns of the key.
+        also: The writes that change the key of their row: see moved().
+        fit: See Fit.
+
+    Returns:
+        By delete the key, and by move that which the row had; None: there are none.
+    """
+    changes.moves = [index for index in also if index in changes.unchanged]
+    also = [index for index in also if index not in changes.unchanged]
+    parts: list[pa.Table | None] = []
+    for indexes, rows, schema in (
+        (changes.deletes, changes.gone, changes.gone_schema),
+        (also, changes.before, nullable(changes.schema)),
+        (changes.moves, changes.before, nullable(changes.schema)),
+    ):
+        if not indexes or rows is None or schema is None:
+            parts.append(None)
+        else:
+            made, bad = fit(rows.take(pa.array(indexes, pa.int64())), schema, key)
+            changes.reasons = {**{indexes[row]: reason for row, reason in bad.items()}, **changes.reasons}
+            parts.append(made)
+    changes.deletes = [*changes.deletes, *also]
+    *gone, left = parts
+    there = [each for each in gone if each is not None]
+    return pa.concat_tables(there) if there else None, left
+
+
+def only(columns: Schema, names: Sequence[str]) -> Schema:
+    """Some of the columns, in this order."""
+    known: dict[str, Field] = {each.name: each for each in columns.fields}
+    return replace(columns, fields=tuple(known[name] for name in names))
+
+
+def keyed(records: Schema, key: Sequence[str]) -> Schema:
+    """Records whose keys are taken to be there: those that are not are told one by one."""
+    return replace(
+        records,
+        fields=tuple(
+            Field(each.name, replace(each.schema, optional=False) if each.name in key else each.schema) for each in records.fields
+        ),
+    )
+
+
+def spared(columns: Schema, unchanged: Iterable[Sequence[str]]) -> Schema:
+    """Columns that rows may leave unchanged take nulls, which stand for what is not told."""
+    names = {name for each in unchanged for name in each}
+    return replace(
+        columns,
+        fields=tuple(
+            Field(each.name, replace(each.schema, optional=each.schema.optional or each.name in names)) for each in columns.fields
+        ),
+    )
+
+
+def nulls_told(rows: pa.Table, columns: Schema, unchanged: Sequence[Sequence[str]]) -> dict[int, str]:
+    """By index the rows that have a null where their column takes none, and do not leave it unchanged.
+
+    Args:
+        rows: Of these columns.
+        columns: Of the table.
+        unchanged: By row the columns that it leaves unchanged.
+    """
+    names = {name for each in unchanged for name in each}
+    return {
+        row: f"{each.name} is null, and the column takes no null"
+        for each in columns.fields
+        if each.name in names and not each.schema.optional
+        for row in pc.indices_nonzero(rows.column(each.name).is_null()).to_pylist()
+        if each.name not in unchanged[row]
+    }
