@@ -95,7 +95,11 @@ def edit(
             if file is None:
                 err.print(f"What was written is kept in {_kept(after)}; `--file` takes it from there.", markup=False)
             raise
-    emit(output, letter, lambda: f"{letter['id']} is edited ({letter['edition']}); `rocketconnect dlq replay {name}` sends it")
+    emit(
+        output,
+        letter,
+        lambda: f"{letter['id']} is edited ({letter['edition']}); `rocketconnect dlq replay {name} {letter['id']}` sends it",
+    )
 
 
 app.command()(replay)

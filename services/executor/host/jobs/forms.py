@@ -10,10 +10,11 @@ from rocketconnect_sdk.columns.rows import is_packed
 
 ENVELOPE_KEYS = frozenset(("schema", "payload"))
 """The fields of an envelope of JSON, all of them."""
+CHANGE_KEYS = frozenset(("before", "after", "op"))
+"""Fields of a change of a row, which has more."""
 
 _REGISTERED = 5
 """The bytes before a message with the id of its schema: a zero, and the id."""
-_CHANGE = {"before", "after", "op"}
 _NOTHING = object()
 
 
@@ -67,7 +68,7 @@ def _of_json(value: Any) -> Content:
         if not isinstance(value["payload"], dict):
             return Content(Form.JSON)
         fields, form = value["payload"], Form.UNTYPED
-    return Content(Form.CHANGE) if fields.keys() >= _CHANGE else Content(form, fields)
+    return Content(Form.CHANGE) if fields.keys() >= CHANGE_KEYS else Content(form, fields)
 
 
 def _json(body: bytes) -> Any:

@@ -6,18 +6,23 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import pyarrow as pa
+
+from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.columns.declared import type_name, write_columns
 from rocketconnect_sdk.columns.inference import inferred_fields
-from rocketconnect_sdk.columns.objects import rows_of_values
+from rocketconnect_sdk.columns.objects import rows_of_array, rows_of_values
 from rocketconnect_sdk.errors import Problem, RecordError
 from rocketconnect_sdk.schema import Schema, Type, struct
-from services.executor.host.jobs.forms import ENVELOPE_KEYS, Content, Form, content_of
+from services.executor.host.jobs.forms import CHANGE_KEYS, ENVELOPE_KEYS, Content, Form, content_of
 
 _CONVERTER = "value.converter"
 _COLUMNS = "columns"
 _ENVELOPED = "value.converter.schemas.enable"
 _OBJECTS = (Form.OBJECT, Form.UNTYPED)
 _SHOWN = 1000
+_ROWS = 10_000
+"""So many of the newest rows are held against columns: each value of another type costs time."""
 _GIVEN = 200
 _NO_ROWS_FIX = (
     "Rows come from a source that has types: give both ends of the topic value.converter=arrow, and a file_source of CSV "
@@ -46,6 +51,7 @@ class Read:
         schema: Of the value.
         refusal: Why the converter does not read it; empty: it does.
         is_ours: A source of this program has sent it.
+        packed: The rows of a packed message.
     """
 
     body: bytes
@@ -53,11 +59,17 @@ class Read:
     schema: Schema | None = None
     refusal: str = ""
     is_ours: bool = False
+    packed: pa.StructArray | None = None
 
     @property
     def is_row(self) -> bool:
         """Whether it is a row with types."""
         return self.schema is not None and self.schema.type is Type.STRUCT
+
+    @property
+    def rows(self) -> pa.StructArray:
+        """Its rows, where it is one or holds some."""
+        return to_array([self.value], self.schema) if self.packed is None else self.packed
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +177,10 @@ def _judge(about: "_About") -> Problem | None:
         reason = f"does not read {len(refused)} of {about.said}: {refused[0].refusal[:_SHOWN]}"
         fix = "What becomes of such records, errors.tolerance says."
         return Problem(_CONVERTER, given.converter, reason, fix, is_warning=True)
-    if given.may_change or all(each.read.is_row for each in messages):
+    if given.may_change:
         return None
+    if all(each.read.is_row for each in messages):
+        return None if given.columns is None else about.rows_problem(given.columns)
     if given.columns is not None:
         return about.columns_problem(given.columns)
     return about.types_problem() if given.takes_rows else about.packed_problem()
@@ -243,6 +257,31 @@ class _About:
             return None
         reason = f"does not unpack what is there: {self._found}"
         return Problem(_CONVERTER, self.given.converter, reason, self._set({_CONVERTER: "arrow"}), is_warning=True)
+
+    def rows_problem(self, columns: Schema) -> Problem | None:
+        """What is wrong with the columns that are given, where messages say themselves what theirs are."""
+        shown = write_columns(columns)[:_GIVEN]
+        names = dict.fromkeys(field.name for each in self.messages if each.read.schema for field in each.read.schema.fields)
+        if names.keys() >= CHANGE_KEYS:
+            # Its row is in it.
+            return None
+        absent = [field.name for field in columns.fields if field.name not in names]
+        if absent:
+            reason = f"names fields that no row has of {self.said}: {', '.join(absent)[:_SHOWN]}"
+            reason += f"; they have: {', '.join(names)[:_SHOWN]}"
+            fix = f"Leave out {_COLUMNS}, as the messages say what theirs are; a column that they lack is null."
+            return Problem(_COLUMNS, shown, reason, fix, is_warning=True)
+        try:
+            left = _ROWS
+            for each in reversed(self.messages):
+                rows = each.read.rows[:left]
+                rows_of_array(rows, columns)
+                left -= len(rows)
+        except RecordError as error:
+            reason = f"does not fit {self.said}: {str(error)[:_SHOWN]}"
+            fix = "Change it or leave it out, as the messages say what their columns are; else errors.tolerance decides."
+            return Problem(_COLUMNS, shown, reason, fix, is_warning=True)
+        return None
 
     def columns_problem(self, columns: Schema) -> Problem | None:
         """What is wrong with the columns that are given."""

@@ -5,13 +5,18 @@ Runs in a process of its own, which ends with the answer.
 
 import time
 import traceback
+from collections.abc import Mapping
 from contextlib import ExitStack
 
+from rocketconnect_sdk.columns.declared import parse_columns
+from rocketconnect_sdk.columns.objects import rows_of_values
 from rocketconnect_sdk.configuration.connector_options import parse_sink, parse_source
 from rocketconnect_sdk.configuration.runtime_options import CLASS
-from rocketconnect_sdk.errors import ConnectorError
+from rocketconnect_sdk.errors import ConnectorError, RecordError
 from rocketconnect_sdk.plugins.loader import find
+from rocketconnect_sdk.schema import Schema, Type
 from rocketconnect_sdk.source import Source
+from rocketconnect_sdk.stages import Stage
 from rocketconnect_sdk.transforms.chain import Chain, make
 from rocketmq_remoting.batch import DecodedBatch
 from rocketmq_remoting.batch import Source as Stored
@@ -25,6 +30,7 @@ from services.executor.runtime.sink.decode.part import Wanted
 from services.executor.runtime.task_runtime import converters_of
 from services.executor.secrets.resolving import hide, resolve
 
+_COLUMNS = "columns"
 _NOWHERE = Stored(bytes(100), [0])
 """No broker has it: its id is of zeros."""
 
@@ -36,7 +42,8 @@ def check_letters(order: questions.CheckLetters) -> answers.LettersChecked:
     try:
         with ExitStack() as held:
             reader = _reader(order, held)
-            checked += [_checked(reader, order.topic, letter) for letter in order.letters]
+            columns = _columns(order.config)
+            checked += [_checked(reader, columns, order.topic, letter) for letter in order.letters]
     except ConnectorError as error:
         trouble = str(error)
     except Exception:
@@ -61,7 +68,16 @@ def _reader(order: questions.CheckLetters, held: ExitStack) -> Decoder:
     return decoder(key, value, ErrorPolicy.of_nobody(), Wanted(headers=True), chain)
 
 
-def _checked(reader: Decoder, topic: str, letter: questions.LetterToCheck) -> answers.CheckedLetter:
+def _columns(config: Mapping[str, str]) -> Schema | None:
+    """What a sink makes of values without a schema; None: it leaves them as they are."""
+    plugin = find(config[CLASS.key].strip())
+    if isinstance(plugin, Source):
+        return None
+    parsed = parse_sink(plugin, config)
+    return parse_columns(parsed[_COLUMNS]) if parsed.raw.get(_COLUMNS) else None
+
+
+def _checked(reader: Decoder, columns: Schema | None, topic: str, letter: questions.LetterToCheck) -> answers.CheckedLetter:
     """Each alone: the fate of one says nothing of another."""
     queue = MessageQueue(topic, "", 0)
     batch = DecodedBatch(queue, [letter.body], [0], [encode_properties(letter.properties)], [0], [_NOWHERE], 1)
@@ -69,4 +85,10 @@ def _checked(reader: Decoder, topic: str, letter: questions.LetterToCheck) -> an
     bad = [each.failure for part in parts for each in part.bad]
     if bad:
         return answers.CheckedLetter(hide(f"{bad[0].stage.value}: {bad[0].error}: {bad[0].message}"))
+    for records in (part.records for part in parts):
+        if columns is not None and (records.schema is None or records.schema.type is not Type.STRUCT):
+            try:
+                rows_of_values(records.values, columns)
+            except RecordError as error:
+                return answers.CheckedLetter(hide(f"{Stage.CONVERT.value}: {type(error).__name__}: {error}"))
     return answers.CheckedLetter("", is_dropped=not any(len(part.records) for part in parts))

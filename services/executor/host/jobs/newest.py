@@ -204,7 +204,7 @@ def _read_one(converter: Converter, message: Message) -> Read:
     try:
         if isinstance(converter, ArrowConverter):
             rows: Rows = unpack(body)
-            return Read(body, schema=rows.schema, is_ours=is_ours)
+            return Read(body, schema=rows.schema, is_ours=is_ours, packed=rows.values)
         value, schema = converter.decode(body)
     except RecordError as error:
         return Read(body, refusal=str(error), is_ours=is_ours)

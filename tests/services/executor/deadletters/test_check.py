@@ -52,6 +52,15 @@ def test_the_key_of_a_letter_must_be_readable_by_its_sink_too() -> None:
     assert bad.problem.startswith("convert: RecordError: ")
 
 
+def test_a_letter_must_have_the_columns_of_its_sink() -> None:
+    table = {"connector.class": "file_sink", "topics": "t", "filename": "/never/written", "format": "csv", **PLAIN}
+    letters = checked({**table, "columns": "id:int64,v:double"}, b'{"id":2,"v":"still"}', b'{"id":2,"v":1.5}').letters
+    assert [letter.problem for letter in letters] == [
+        'convert: RecordError: the column `v` is a number, and `"still"` is not; make it `string`',
+        "",
+    ]
+
+
 def test_of_a_source_its_converter_must_read_the_letter_and_its_transforms_are_passed_by() -> None:
     answer = checked({**SOURCE, **CAST}, b"1,a", b"\xff", b'{"id": "x"}')
     assert answer.trouble == ""

@@ -1,6 +1,7 @@
 """What the newest messages of a topic say of a sink that takes rows."""
 
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from typing import Any
 
 import msgspec
@@ -9,6 +10,7 @@ import pytest
 from rocketconnect_sdk.columns.declared import parse_columns
 from rocketconnect_sdk.columns.rows import Rows, array_of, offsets_of
 from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.evolution import nullable
 from rocketconnect_sdk.schema import STRING, Schema, Type, struct
 from services.executor.host.jobs.forms import Form, content_of
 from services.executor.host.jobs.judging import Given, Read, judge
@@ -250,3 +252,30 @@ def test_columns_that_transforms_may_make_are_not_refused() -> None:
 def test_where_no_field_can_be_a_column_none_is_proposed(body: bytes) -> None:
     for given in (TYPED, TEXTS, replace(TEXTS, columns=parse_columns("id"))):
         assert "Set columns=NAME:TYPE,... for the fields that are to be columns." in one(given, read(body)).fix
+
+
+TITLES = Read(PACKED, schema=ROW, packed=array_of([{"year": 1999, "title": "1999/01/01"}], ROW)[0])
+TITLE = Read(b"{}", {"year": 1999, "title": "1999/01/01"}, ROW)
+
+
+@pytest.mark.parametrize("message", [TITLES, TITLE])
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ("humidity:double", "names fields that no row has of the newest message of `books` (*): humidity; they have: year, title"),
+        ("year:int64,humidity:double", "names fields that no row has of the newest message of `books` (*): humidity; they have: *"),
+        ("title:date", "does not fit the newest message of `books` (*): *1999/01/01*"),
+    ],
+)
+def test_columns_that_rows_with_types_do_not_have_are_told(message: Read, columns: str, said: str) -> None:
+    problem = one(Given({}, "arrow", parse_columns(columns)), [message])
+    assert (problem.key, problem.value, problem.is_warning) == ("columns", columns, True)
+    assert fnmatchcase(problem.reason, said), problem.reason
+    assert "as the messages say what the" in problem.fix
+
+
+def test_columns_that_rows_with_types_have_are_not_told() -> None:
+    for columns in ("year:int64,title", "title", "year:int32"):
+        assert judge({"books": [TITLES, TITLE]}, Given({}, "arrow", parse_columns(columns))) == []
+    change = struct([(name, nullable(ROW)) for name in ("before", "after", "op")])
+    assert judge({"books": [Read(b"{}", {}, change)]}, Given({}, "json", parse_columns("year:int64"))) == []
