@@ -39,7 +39,8 @@ def test_a_preview_shows_each_step_and_leaves_nothing_behind(instance: Any) -> N
     source = instance.folder / "preview.csv"
     source.write_text("id,name\n1,a\nx,b\n")
     file = instance.folder / "preview.json"
-    config = {"connector.class": "file_source", "format": "csv", "filename": str(source), "topic": "previewed"}
+    texts = {"topic": "previewed", "value.converter": "string"}
+    config = {"connector.class": "file_source", "format": "csv", "filename": str(source), **texts}
     transforms = {"transforms": "types", "transforms.types.type": "cast", "transforms.types.spec": "id:int64"}
     file.write_text(json.dumps({**config, **transforms}))
     code, out, err = rc(instance, "preview", "-f", str(file))
