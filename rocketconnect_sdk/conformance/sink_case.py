@@ -34,6 +34,7 @@ from rocketconnect_sdk.sink import (
 
 QUEUES = ("orders/broker-a/0", "orders/broker-a/1")
 _DISK = 8 << 20
+_END_SECONDS = 30
 
 
 def _text(queue: int, offset: int) -> str:
@@ -112,7 +113,12 @@ def _end_spark() -> None:
         gateway.shutdown()
         process = gateway.proc
         process.stdin.close()
-        process.wait()
+        try:
+            process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            # Something that Java runs at its end does not end.
+            process.kill()
+            process.wait()
         SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
 
 
