@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from connectors.delta_sink.needs import DELTA
-from rocketconnect_sdk.columns.declared import DOC, columns_problem, parse_columns
+from rocketconnect_sdk.columns.declared import DOC, columns_problem, given_columns, parse_columns
+from rocketconnect_sdk.configuration.change_options import DELETE_ENABLED, TRUNCATE_ENABLED
 from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROWS, flush_interval
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
@@ -74,15 +75,8 @@ class DeltaSink(DataFrameSink):
             choices=("record_value", _KEY),
         ),
         Option("pk.fields", "The columns of the key, with upsert. No two rows of the table have the same.", Kind.LIST, ""),
-        Option(
-            "delete.enabled",
-            "Deletions, in change envelopes or as records without a value, delete rows; else they are bad records.",
-            Kind.BOOL,
-            "false",
-        ),
-        Option(
-            "truncate.enabled", "Truncations in change envelopes delete all rows; else they are bad records.", Kind.BOOL, "false"
-        ),
+        DELETE_ENABLED,
+        TRUNCATE_ENABLED,
         FLUSH_ROWS,
         FLUSH_BYTES,
         flush_interval("10s", "Each is a commit of the table, with a file at least."),
@@ -104,7 +98,7 @@ class DeltaSink(DataFrameSink):
 
         del task
         root = Path(config["path"])
-        columns = parse_columns(config["columns"]) if config["columns"] else None
+        columns = given_columns(config["columns"])
         # A column that takes no null keeps that: Delta checks it.
         takes = replace(DIRECTORY, nulls=False)
         evolving = Columns(root, Policy(config[POLICY.key] or Policy.EVOLVE), takes, context.log)

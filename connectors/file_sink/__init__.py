@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocketconnect_sdk.columns.declared import DOC, columns_problem, parse_columns
+from rocketconnect_sdk.columns.declared import DOC, columns_problem, given_columns, parse_columns
 from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROWS, flush_interval
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
@@ -203,7 +203,7 @@ def _dataset(config: Config, owner: Owner, context: TaskContext) -> "DatasetTask
     from connectors.file_sink.dataset import DatasetTask
 
     root = Path(config["filename"])
-    columns = parse_columns(config["columns"]) if config["columns"] else None
+    columns = given_columns(config["columns"])
     evolving = Columns(root, Policy(config[POLICY.key] or Policy.EVOLVE), DIRECTORY, context.log)
     return DatasetTask(root, owner, config["format"], columns, evolving, _flush(config, _TABLE_INTERVAL))
 
@@ -213,7 +213,7 @@ def _single(config: Config, owner: Owner, context: TaskContext) -> "SingleFileTa
     from connectors.file_sink.forms import LineForm
     from connectors.file_sink.single import SingleFileTask
 
-    columns = parse_columns(config["columns"]) if config["columns"] else None
+    columns = given_columns(config["columns"])
     form = LineForm(config["format"], columns, _delimiter(config))
     path = Path(config["filename"])
     file = AppendedFile(path, owner, context.log)

@@ -21,7 +21,7 @@ from connectors.file_source.records import Format, JsonLines, Text
 from connectors.file_source.rows import AbsentColumns, Csv
 from connectors.file_source.sampling import BYTES, ROWS, Found, RowAwaited, found_in
 from connectors.file_source.task import FileSourceTask
-from rocketconnect_sdk.columns.declared import DOC, INFER, columns_problem, parse_columns
+from rocketconnect_sdk.columns.declared import DOC, INFER, columns_problem, given_columns, parse_columns
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
@@ -122,7 +122,7 @@ class FileSource(Source):
         # Once for all: what each task, each restart and each file that comes later reads is of the same types.
         columns = {}
         if config["columns"] == INFER:
-            # Tasks wait for as long as it takes, a plan is given up at some time. They have it made again when there is a row.
+            # Tasks look for a first row as often as discover.interval says, and have the plan made again; a plan looks less often.
             with suppress(SystemAway):
                 columns = {_COLUMNS: _inferred(config)}
         return Plan([{"share": f"{number}/{tasks}", "by": "inode", **columns} for number in range(tasks)])
@@ -174,7 +174,7 @@ def _make_utf8_format(config: Config, limit: int, columns: str, *, columns_wante
         limit,
         replace=replace,
         delimiter="\t" if config["csv.delimiter"] == "\\t" else config["csv.delimiter"],
-        columns=parse_columns(columns) if columns else None,
+        columns=given_columns(columns),
         header=config["csv.header"],
         null=config["csv.null"],
         key=config["key.field"],

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from connectors.jdbc import dialect_of, parse_url
 from connectors.jdbc.options import CONNECTION
-from rocketconnect_sdk.columns.declared import DOC, columns_problem, parse_columns
+from rocketconnect_sdk.columns.declared import DOC, columns_problem, given_columns, parse_columns
+from rocketconnect_sdk.configuration.change_options import DELETE_ENABLED, TRUNCATE_ENABLED
 from rocketconnect_sdk.configuration.flush_options import FLUSH_ROWS, flush_interval
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
@@ -58,15 +59,8 @@ class JdbcSink(DataFrameSink):
             choices=(_VALUE, _KEY, _NONE),
         ),
         Option("pk.fields", "The columns of the key. Default: those of the table's primary key.", Kind.LIST, ""),
-        Option(
-            "delete.enabled",
-            "Deletions, in change envelopes or as records without a value, delete rows; else they are bad records.",
-            Kind.BOOL,
-            "false",
-        ),
-        Option(
-            "truncate.enabled", "Truncations in change envelopes delete all rows; else they are bad records.", Kind.BOOL, "false"
-        ),
+        DELETE_ENABLED,
+        TRUNCATE_ENABLED,
         Option(
             "auto.create",
             "A table that is not there is made of the columns of the first record.",
@@ -138,7 +132,7 @@ class JdbcSink(DataFrameSink):
             config["auto.create"],
             Policy(config[POLICY.key]),
             config["key.width"],
-            parse_columns(config["columns"]) if config["columns"] else None,
+            given_columns(config["columns"]),
         )
         return JdbcTask(
             place,

@@ -103,6 +103,11 @@ def _decimal(kind: str) -> Schema | None:
     return decimal(scale, precision=precision)
 
 
+def given_columns(text: str) -> Schema | None:
+    """Columns that need not be given; None: they are not. Raises as parse_columns does."""
+    return parse_columns(text) if text else None
+
+
 def columns_problem(text: str) -> str | None:
     """What is wrong with columns, for Option.check."""
     if text.strip() == INFER:

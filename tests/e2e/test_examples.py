@@ -2,7 +2,7 @@
 
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,17 +48,25 @@ def postgres_port() -> Iterator[int]:
         yield server.port
 
 
+def said_with_mariadb(
+    shown: Sequence[Shown], instance: Any, folder: Path, ports: Mapping[str, str], mariadb: Mariadb
+) -> list[Shown]:
+    """What the commands say; what they have made in MariaDB is gone afterwards."""
+    with mariadb.connect() as root, root.cursor() as cursor:
+        try:
+            return said(shown, instance.url, folder, {"-u root": f"-u root -p{PASSWORD}", **ports})
+        finally:
+            cursor.execute("DROP DATABASE IF EXISTS shop")
+            for user in ("shop_reader", "shop_writer"):
+                cursor.execute(f"DROP USER IF EXISTS {user}@'%'")
+
+
 def test_the_example_with_two_databases_works_as_it_is_written_and_leaves_no_slot(
     instance: Any, tmp_path: Path, postgres_port: int, mariadb: Mariadb
 ) -> None:
     ports = {"5432": str(postgres_port), "3306": str(mariadb.port)}
     shown = written("postgres-to-mariadb")
-    with mariadb.connect() as root, root.cursor() as cursor:
-        try:
-            found = said(shown, instance.url, copied(tmp_path, ports), {"-u root": f"-u root -p{PASSWORD}", **ports})
-        finally:
-            cursor.execute("DROP DATABASE IF EXISTS shop")
-            cursor.execute("DROP USER IF EXISTS shop_writer@'%'")
+    found = said_with_mariadb(shown, instance, copied(tmp_path, ports), ports, mariadb)
     assert differing(shown, found) == []
     verified = next(each for each in found if each.command.startswith("rc verify"))
     assert "public.customers  shop-out  customers  3     0        0      0" in verified.output
@@ -73,13 +81,7 @@ def test_the_example_with_two_databases_works_as_it_is_written_and_leaves_no_slo
 def test_the_example_with_a_database_and_a_lake_works_as_it_is_written(instance: Any, tmp_path: Path, mariadb: Mariadb) -> None:
     ports = {"3306": str(mariadb.port)}
     shown = written("mariadb-to-delta")
-    with mariadb.connect() as root, root.cursor() as cursor:
-        try:
-            found = said(shown, instance.url, copied(tmp_path, ports), {"-u root": f"-u root -p{PASSWORD}", **ports})
-        finally:
-            cursor.execute("DROP DATABASE IF EXISTS shop")
-            cursor.execute("DROP USER IF EXISTS shop_reader@'%'")
-    assert differing(shown, found) == []
+    assert differing(shown, said_with_mariadb(shown, instance, copied(tmp_path, ports), ports, mariadb)) == []
 
 
 def test_the_tables_of_the_readme_work_as_they_are_written(instance: Any, tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ class _Seen:
 
 def judge(topics: Mapping[str, Sequence[Read]], given: Given) -> list[Problem]:
     """What is to be said of the newest messages of each topic; nothing where the sink writes what is meant, or there are none."""
-    seen = {topic: [_Seen(read, content_of(read.body)) for read in reads] for topic, reads in topics.items() if reads}
+    seen = {topic: list(map(_seen, reads)) for topic, reads in topics.items() if reads}
     objects = [fields for messages in seen.values() for each in messages if (fields := each.fields) is not None]
     proposed = cache(lambda: _proposed(objects, given))
     absent = _absent_columns(seen, given, proposed)
@@ -135,6 +135,11 @@ def judge(topics: Mapping[str, Sequence[Read]], given: Given) -> list[Problem]:
     judged = (_judge(_About(topic, messages, given, proposed)) for topic, messages in seen.items())
     found = [problem for problem in judged if problem is not None]
     return found if absent is None or found else [absent]
+
+
+def _seen(read: Read) -> _Seen:
+    # To find out that a message is packed takes as long as to unpack it.
+    return _Seen(read, content_of(read.body) if read.packed is None else Content(Form.PACKED))
 
 
 def _absent_columns(seen: Mapping[str, Sequence[_Seen]], given: Given, proposed: Callable[[], Schema]) -> Problem | None:

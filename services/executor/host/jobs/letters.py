@@ -5,10 +5,9 @@ Runs in a process of its own, which ends with the answer.
 
 import time
 import traceback
-from collections.abc import Mapping
 from contextlib import ExitStack
 
-from rocketconnect_sdk.columns.declared import parse_columns
+from rocketconnect_sdk.columns.declared import given_columns
 from rocketconnect_sdk.columns.objects import rows_of_values
 from rocketconnect_sdk.configuration.connector_options import parse_sink, parse_source
 from rocketconnect_sdk.configuration.runtime_options import CLASS
@@ -41,8 +40,7 @@ def check_letters(order: questions.CheckLetters) -> answers.LettersChecked:
     checked: list[answers.CheckedLetter] = []
     try:
         with ExitStack() as held:
-            reader = _reader(order, held)
-            columns = _columns(order.config)
+            reader, columns = _reader(order, held)
             checked += [_checked(reader, columns, order.topic, letter) for letter in order.letters]
     except ConnectorError as error:
         trouble = str(error)
@@ -51,8 +49,8 @@ def check_letters(order: questions.CheckLetters) -> answers.LettersChecked:
     return answers.LettersChecked([] if trouble else checked, hide(trouble))
 
 
-def _reader(order: questions.CheckLetters, held: ExitStack) -> Decoder:
-    """What the letters have to pass: of a sink its converters and transforms.
+def _reader(order: questions.CheckLetters, held: ExitStack) -> tuple[Decoder, Schema | None]:
+    """What the letters have to pass: of a sink its converters and transforms, and the columns that it makes of untyped values.
 
     A source's edited letter goes past its transforms and converter to the readers of its topic: what its own converter would not
     read, it would not have written.
@@ -60,21 +58,13 @@ def _reader(order: questions.CheckLetters, held: ExitStack) -> Decoder:
     plugin = find(order.config[CLASS.key].strip())
     if isinstance(plugin, Source):
         key, value = converters_of(resolve(parse_source(plugin, order.config)))
-        return decoder(key, value, ErrorPolicy.of_nobody(), Wanted(keys=False, timestamps=False), Chain(()))
+        return decoder(key, value, ErrorPolicy.of_nobody(), Wanted(keys=False, timestamps=False), Chain(())), None
     config = resolve(parse_sink(plugin, order.config))
     chain = make(config.raw)
     held.callback(chain.close)
     key, value = converters_of(config)
-    return decoder(key, value, ErrorPolicy.of_nobody(), Wanted(headers=True), chain)
-
-
-def _columns(config: Mapping[str, str]) -> Schema | None:
-    """What a sink makes of values without a schema; None: it leaves them as they are."""
-    plugin = find(config[CLASS.key].strip())
-    if isinstance(plugin, Source):
-        return None
-    parsed = parse_sink(plugin, config)
-    return parse_columns(parsed[_COLUMNS]) if parsed.raw.get(_COLUMNS) else None
+    columns = given_columns(config[_COLUMNS]) if _COLUMNS in config else None
+    return decoder(key, value, ErrorPolicy.of_nobody(), Wanted(headers=True), chain), columns
 
 
 def _checked(reader: Decoder, columns: Schema | None, topic: str, letter: questions.LetterToCheck) -> answers.CheckedLetter:

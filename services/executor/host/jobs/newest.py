@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from threading import Thread
 
-from rocketconnect_sdk.columns.declared import INFER, parse_columns
+from rocketconnect_sdk.columns.declared import INFER, given_columns
 from rocketconnect_sdk.columns.rows import Rows, unpack
 from rocketconnect_sdk.configuration.connector_options import parse_sink
 from rocketconnect_sdk.configuration.references import REFERENCE
@@ -76,7 +76,7 @@ def with_topics(config: Mapping[str, str], problems: Sequence[Problem], endpoint
         given = Given(
             config,
             parsed["value.converter"],
-            parse_columns(parsed[_COLUMNS]) if parsed.raw.get(_COLUMNS) else None,
+            given_columns(parsed[_COLUMNS]) if _COLUMNS in parsed else None,
             takes_rows=plugin.takes_rows(parsed),
             needs_types=bool(without_types) or infers,
             may_change=bool(parsed["transforms"]),
