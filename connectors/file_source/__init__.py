@@ -19,7 +19,7 @@ from connectors.file_source.places import last_end, opened, place_problems
 from connectors.file_source.present import first_line, head, is_readable_file, paths, readable_files
 from connectors.file_source.records import Format, JsonLines, Text
 from connectors.file_source.rows import AbsentColumns, Csv
-from connectors.file_source.sampling import BYTES, ROWS, Found, RowAwaited, found_in
+from connectors.file_source.sampling import BYTES, ROWS, Found, found_in
 from connectors.file_source.task import FileSourceTask
 from rocketconnect_sdk.columns.declared import DOC, INFER, columns_problem, given_columns, parse_columns
 from rocketconnect_sdk.context import TaskContext
@@ -120,11 +120,7 @@ class FileSource(Source):
         del positions
         tasks = max_tasks if is_glob(config["filename"]) else 1
         # Once for all: what each task, each restart and each file that comes later reads is of the same types.
-        columns = {}
-        if config["columns"] == INFER:
-            # Tasks look for a first row as often as discover.interval says, and have the plan made again; a plan looks less often.
-            with suppress(SystemAway):
-                columns = {_COLUMNS: _inferred(config)}
+        columns = {_COLUMNS: _inferred(config)} if config["columns"] == INFER else {}
         return Plan([{"share": f"{number}/{tasks}", "by": "inode", **columns} for number in range(tasks)])
 
     def check_position(self, config: Config, partition: str, position: Position) -> Iterable[Problem]:
@@ -147,16 +143,12 @@ class FileSource(Source):
         """See Source."""
         number, _, tasks = task["share"].partition("/")
         columns = task.get(_COLUMNS, config["columns"])
-        awaited = None
-        if config["columns"] == INFER and _COLUMNS in task:
+        if config["columns"] == INFER:
             context.log.info("columns=%s has found columns=%s", INFER, columns)
-        elif config["columns"] == INFER:
-            columns = ""
-            awaited = RowAwaited(partial(_inferred, config), config["discover.interval"], context, asks=number == "0")
         make_format = partial(_make_format, config, context.max_record_bytes, columns, columns_wanted=context.columns)
         # Plans of earlier versions do not say it: while they last, all tasks of one deal the files out as it was done then.
         by_inode = task.get("by") == "inode"
-        return FileSourceTask(config, (int(number), int(tasks)), make_format, context, by_inode=by_inode, awaited=awaited)
+        return FileSourceTask(config, (int(number), int(tasks)), make_format, context, by_inode=by_inode)
 
 
 def _make_format(config: Config, limit: int, columns: str, *, columns_wanted: bool = False) -> Format:

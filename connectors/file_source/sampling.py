@@ -1,6 +1,5 @@
 """The columns of a CSV file whose types nobody has named: those of its first rows."""
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,8 +8,6 @@ from connectors.file_source.content import is_gzip, open_content
 from connectors.file_source.records import Format
 from rocketconnect_sdk.columns.declared import type_name, write_columns
 from rocketconnect_sdk.columns.inference import inferred_columns, null_text
-from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.errors import SystemAway
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.schema import Schema, Type
 from rocketconnect_sdk.transforms.java_time import patterns_of
@@ -18,8 +15,6 @@ from rocketconnect_sdk.transforms.java_time import patterns_of
 ROWS = 1000
 BYTES = 1 << 20
 _SHOWN = 2000
-_ASK_SECONDS = 60.0
-"""A plan that was asked for is there within seconds; if it found no row, since the file was emptied, it is asked for again."""
 _PASTED = 8000
 
 
@@ -152,47 +147,3 @@ def _first_bytes(path: Path, config: Config) -> tuple[bytes, bool]:
     finally:
         content.close()
     return data, False
-
-
-class RowAwaited:
-    """What a task of a plan waits for that was made when there was no row: for one, and then for another plan.
-
-    Args:
-        infer: Gives the columns; SystemAway: there is no row yet.
-        every: How often to look, in seconds.
-        asks: Of the tasks of a plan one asks for another: a later one would find the types anew in what has come meanwhile.
-        context: What the runtime gives.
-        clock: Seconds that only grow.
-    """
-
-    def __init__(
-        self,
-        infer: Callable[[], str],
-        every: float,
-        context: TaskContext,
-        clock: Callable[[], float] = time.monotonic,
-        *,
-        asks: bool,
-    ) -> None:
-        self._infer = infer
-        self._every = every
-        self._asks = asks
-        self._context = context
-        self._clock = clock
-        self._ask_at = 0.0
-
-    def __call__(self) -> None:
-        """Looks for a row.
-
-        Raises:
-            SystemAway: each time.
-        """
-        try:
-            self._infer()
-        except SystemAway as error:
-            raise SystemAway(str(error), wait=self._every) from error
-        if self._asks and self._clock() >= self._ask_at:
-            self._ask_at = self._clock() + _ASK_SECONDS
-            self._context.replan()
-        msg = "the first row is there; the types of the columns are found in a new plan of the connector"
-        raise SystemAway(msg, wait=1.0)

@@ -45,7 +45,6 @@ class FileSourceTask(SourceTask):
         make_format: Gives a Format for a file.
         context: What the runtime gives.
         clock: Seconds that only grow.
-        awaited: Raises SystemAway for as long as nothing can be read; called by each poll.
         by_inode: Files are dealt out by their inodes alone; otherwise by their devices, too.
     """
 
@@ -60,7 +59,6 @@ class FileSourceTask(SourceTask):
         clock: Callable[[], float] = time.monotonic,
         *,
         by_inode: bool = True,
-        awaited: Callable[[], None] | None = None,
     ) -> None:
         self._filename: str = config["filename"]
         self._compression: str = config["compression"]
@@ -69,7 +67,6 @@ class FileSourceTask(SourceTask):
         self._every: float = config["discover.interval"]
         self._share = share
         self._by_inode = by_inode
-        self._awaited = awaited
         self._make_format = make_format
         self._context = context
         self._clock = clock
@@ -96,8 +93,6 @@ class FileSourceTask(SourceTask):
 
     def poll(self) -> SourceBatch | None:
         """See SourceTask."""
-        if self._awaited:
-            self._awaited()
         if self._ready:
             return self._ready.popleft()
         if self._clock() >= self._next_look and (self._follow or not self._ever):

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from hypothesis import strategies as st
 
 from connectors.file_source import FileSource
 from connectors.file_source.rows import Csv
-from connectors.file_source.sampling import RowAwaited
 from rocketconnect_sdk.columns.declared import parse_columns
 from rocketconnect_sdk.columns.inference import inferred_columns
 from rocketconnect_sdk.configuration.connector_options import check_connector, parse_source
@@ -41,15 +39,9 @@ def planned(filename: object, tasks: int = 1, **options: str) -> list[str]:
 
 
 def waits(filename: object) -> str:
-    """What the tasks of a plan wait for that knows no types."""
-    source = FileSource()
-    config = parse_source(source, raw(filename))
-    (task,) = source.plan(config, 1, {}).tasks
-    awaiting = source.open(config, task, TaskContext())
-    awaiting.start({})
+    """What the plan waits for."""
     with pytest.raises(SystemAway) as told:
-        awaiting.poll()
-    awaiting.close()
+        planned(filename)
     return str(told.value)
 
 
@@ -192,50 +184,17 @@ def test_a_file_without_a_row_is_waited_for_or_refused(tmp_path: Path, content: 
         assert planned(path, follow="false") == ["year:int64,title"]
 
 
-def test_a_missing_file_is_waited_for_by_the_task(tmp_path: Path) -> None:
+def test_a_missing_file_is_waited_for_by_the_plan(tmp_path: Path) -> None:
     assert [each.is_warning for each in problems(tmp_path / "a.csv")] == [True]
     assert "no whole row" in waits(tmp_path / "a.csv")
     with pytest.raises(PermanentError):
         planned(tmp_path / "a.csv", follow="false")
 
 
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def test_when_the_first_row_is_there_one_task_has_the_connector_planned_with_its_types(tmp_path: Path) -> None:
-    source = FileSource()
-    config = parse_source(source, raw(tmp_path / "*.csv"))
-    plan = source.plan(config, 2, {})
-    asked: list[int] = []
-    clock = Clock()
-    tasks = [source.open(config, task, TaskContext(replan=partial(asked.append, n))) for n, task in enumerate(plan.tasks)]
-    for each in tasks:
-        assert isinstance(each._awaited, RowAwaited)
-        each._awaited._clock = clock
-        each.start({})
-
-    def poll() -> None:
-        for each in tasks:
-            with pytest.raises(SystemAway):
-                each.poll()
-
-    poll()
-    assert asked == []
+def test_when_the_first_row_is_there_all_tasks_are_planned_with_its_types(tmp_path: Path) -> None:
+    assert "no whole row" in waits(tmp_path / "*.csv")
     (tmp_path / "a.csv").write_text(BOOKS)
-    poll()
-    poll()
-    assert asked == [0]
     assert planned(tmp_path / "*.csv", 2) == [FOUND] * 2
-    # The file was away when that plan was made, say.
-    clock.now += 61
-    poll()
-    assert asked == [0, 0]
-    for each in tasks:
-        each.close()
 
 
 def test_names_are_needed_where_there_is_no_header(tmp_path: Path) -> None:
