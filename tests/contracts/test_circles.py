@@ -7,6 +7,7 @@ import grimp
 _OURS = (
     "services",
     "connectors",
+    "pyspark_rocketmq",
     "rocketconnect_sdk",
     "rocketconnect_kit",
     "rocketconnect_cli",

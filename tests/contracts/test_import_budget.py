@@ -56,3 +56,8 @@ def test_what_speaks_no_http_imports_no_web_server(service: str) -> None:
 
 def test_the_command_line_is_the_client_of_the_rest_api_alone() -> None:
     assert not _imported("rocketconnect_cli.commands.root") & (DATA | STORE | SERVICE | {"pydantic"} | {"starlette", "uvicorn"})
+
+
+def test_the_format_for_spark_needs_nothing_that_a_service_does() -> None:
+    imported = _imported("pyspark_rocketmq.readers, pyspark_rocketmq.writers")
+    assert not imported & (STORE | SERVICE | WEB | DISPENSABLE | {"duckdb", "sqlglot", "cryptography"})

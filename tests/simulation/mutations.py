@@ -17,7 +17,7 @@ from services.cluster.decisions.leases import Leases
 from services.cluster.model import PLAN, Key, PlanState, Unit
 from services.cluster.state import State
 from services.cluster.tables import Tables
-from services.executor.runtime.positions.client import Stored
+from services.executor.runtime.positions.stored import Stored
 from services.executor.runtime.sink import duplicates
 from services.executor.runtime.sink import positions as sink_positions
 from services.executor.runtime.sink.decode.part import Part

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal
 from rocketconnect_kit.errors import ServiceError, Unavailable
 from rocketconnect_sdk.errors import ConnectorError, PermanentError
 from services.executor.contract.assignment import Assigned, End
-from services.executor.runtime.positions.client import Fenced, PositionsMoved, Stored
+from services.executor.runtime.positions.client import Fenced, PositionsMoved
+from services.executor.runtime.positions.stored import Stored
 from services.position import fencing
 from services.position.domain import Fence, Opened, Position, Update
 from tests.simulation.actors import position

@@ -8,7 +8,8 @@ from rocketconnect_sdk.sink import QueuePosition
 from rocketmq_remoting.model import MessageQueue
 from services.executor.contract.task import Kind, TaskSpec
 from services.executor.runtime.errors.attempts import FENCED
-from services.executor.runtime.positions.client import Fenced, PositionsMoved, Stored
+from services.executor.runtime.positions.client import Fenced, PositionsMoved
+from services.executor.runtime.positions.stored import Stored
 from services.executor.runtime.rocketmq import source_marks
 from services.executor.runtime.rocketmq.queue_names import parse, text
 from services.executor.runtime.rocketmq.source_marks import Place

@@ -8,7 +8,8 @@ from typing import cast
 from rocketconnect_sdk.record import Offset, SourceBatch
 from rocketmq_remoting.model import MessageQueue
 from services.executor.runtime.errors.attempts import FENCED
-from services.executor.runtime.positions.client import Fenced, PositionsMoved, Stored
+from services.executor.runtime.positions.client import Fenced, PositionsMoved
+from services.executor.runtime.positions.stored import Stored
 from services.executor.runtime.rocketmq import queue_map
 from services.executor.runtime.rocketmq import source_marks as marks
 from services.executor.runtime.rocketmq.source_marks import Stamper, mark_key

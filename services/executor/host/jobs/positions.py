@@ -18,8 +18,8 @@ from rocketmq_remoting.model import MessageQueue
 from services.executor.contract.answers import PositionsChecked, PositionsResolved, PositionsUnknown
 from services.executor.contract.endpoints import Endpoints
 from services.executor.contract.questions import CheckPositions, GivenPosition, ResolvePositions
-from services.executor.runtime.positions.client import Stored
 from services.executor.runtime.positions.maps import position_of, text_of
+from services.executor.runtime.positions.stored import Stored
 from services.executor.runtime.rocketmq.connect import connect, with_user_of
 from services.executor.runtime.rocketmq.queue_names import text
 from services.executor.runtime.sink.positions import from_stored

@@ -13,9 +13,10 @@ from services.executor.contract.task import Outcome, State
 from services.executor.runtime.errors.attempts import FENCED, Stopped
 from services.executor.runtime.errors.failure import Failure, place_of
 from services.executor.runtime.errors.outcomes import failed
-from services.executor.runtime.positions.client import Fenced, Opened, Stored
+from services.executor.runtime.positions.client import Fenced, Opened
 from services.executor.runtime.positions.committer import Committer
 from services.executor.runtime.positions.maps import MAP, UNTIL
+from services.executor.runtime.positions.stored import Stored
 from services.executor.runtime.rocketmq.settling import wait_until
 from services.executor.runtime.rocketmq.source_marks import mark_key
 from services.executor.runtime.rocketmq.topics import TopicMaker, dead_letter_queues

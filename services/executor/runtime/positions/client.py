@@ -3,10 +3,9 @@
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import grpc
 from rocketconnect.position.v1 import position_service_pb2 as wire
@@ -17,9 +16,10 @@ from rocketconnect_kit.errors import ServiceError
 from rocketconnect_kit.serving.status import decode
 from rocketconnect_kit.settings import ServiceSettings
 from rocketconnect_sdk.errors import ConnectorError, PermanentError
-from rocketconnect_sdk.record import Offset, Position
+from rocketconnect_sdk.record import Offset
 from services.executor.contract.endpoints import Endpoints
 from services.executor.contract.task import Kind, TaskSpec
+from services.executor.runtime.positions.stored import Stored
 
 CALL_SECONDS = 5.0
 
@@ -41,31 +41,6 @@ class PositionsMoved(ConnectorError):
 
 class PositionsAway(Exception):
     """The position service does not answer, or not now; try again after a pause."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """A stored position.
-
-    Attributes:
-        offset: Of the next record.
-        incarnation: Raised by each deliberate reset.
-        resume: What the task, or its source, stored with it. It may be a secret of the source.
-    """
-
-    offset: Offset
-    incarnation: int = 0
-    resume: Mapping[str, Any] = field(default_factory=dict, repr=False)
-
-    @property
-    def of_source(self) -> Position:
-        """The position of a source partition, as the source knows it."""
-        return Position(self.offset, self.resume)
-
-    @property
-    def text(self) -> str:
-        """What is stored beside the offset, as it is written."""
-        return json.dumps(self.resume, separators=(",", ":"), default=dict) if self.resume else ""
 
 
 @dataclass(frozen=True, slots=True)

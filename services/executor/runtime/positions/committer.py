@@ -6,7 +6,8 @@ import time
 from typing import TYPE_CHECKING
 
 from rocketconnect_kit.backoff import Backoff
-from services.executor.runtime.positions.client import CALL_SECONDS, PositionClient, PositionsAway, Stored
+from services.executor.runtime.positions.client import CALL_SECONDS, PositionClient, PositionsAway
+from services.executor.runtime.positions.stored import Stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

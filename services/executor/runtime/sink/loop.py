@@ -12,8 +12,9 @@ from services.executor.contract.metrics import OpenBatch, QueueLag
 from services.executor.contract.task import Outcome, State
 from services.executor.runtime.errors.attempts import FENCED, Stopped
 from services.executor.runtime.errors.outcomes import failed
-from services.executor.runtime.positions.client import Fenced, Stored
+from services.executor.runtime.positions.client import Fenced
 from services.executor.runtime.positions.committer import Committer
+from services.executor.runtime.positions.stored import Stored
 from services.executor.runtime.rocketmq.group_offsets import GroupOffsets
 from services.executor.runtime.rocketmq.queue_names import text
 from services.executor.runtime.sink.batcher import Batcher

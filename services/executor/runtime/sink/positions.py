@@ -7,7 +7,7 @@ from itertools import islice
 
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit, SourceMark
 from services.executor.contract.task import TaskSpec
-from services.executor.runtime.positions.client import Stored
+from services.executor.runtime.positions.stored import Stored
 from services.executor.runtime.sink.decode.part import Part
 
 MOST_MARKS = 1_500

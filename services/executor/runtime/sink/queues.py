@@ -18,7 +18,8 @@ from typing import cast
 
 from rocketmq_remoting.errors import RetriableError, TopicNotFound
 from rocketmq_remoting.model import MessageQueue
-from services.executor.runtime.positions.client import Opened, PositionsMoved, Stored
+from services.executor.runtime.positions.client import Opened, PositionsMoved
+from services.executor.runtime.positions.stored import Stored
 from services.executor.runtime.rocketmq.queue_names import parse, text
 from services.executor.runtime.rocketmq.topics import TopicMaker
 from services.executor.runtime.task_runtime import TaskRuntime

@@ -10,7 +10,8 @@ from rocketconnect_sdk.sink import FlushPolicy, QueuePosition, SinkTask
 from rocketmq_remoting.model import MessageQueue
 from services.executor.contract.task import State
 from services.executor.runtime.errors.attempts import Stopped
-from services.executor.runtime.positions.client import Opened, Stored
+from services.executor.runtime.positions.client import Opened
+from services.executor.runtime.positions.stored import Stored
 from services.executor.runtime.rocketmq import gaps as continuity
 from services.executor.runtime.rocketmq.queue_names import parse, text
 from services.executor.runtime.rocketmq.settling import wait_until

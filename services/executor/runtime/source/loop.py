@@ -18,8 +18,9 @@ from services.executor.runtime.errors.failure import Failure, beyond, place_of
 from services.executor.runtime.errors.left_out import leave_out
 from services.executor.runtime.errors.outcomes import failed
 from services.executor.runtime.errors.policy import RecordFailed
-from services.executor.runtime.positions.client import Fenced, Opened, Stored
+from services.executor.runtime.positions.client import Fenced, Opened
 from services.executor.runtime.positions.committer import Committer
+from services.executor.runtime.positions.stored import Stored
 from services.executor.runtime.rocketmq.settling import settled_end
 from services.executor.runtime.rocketmq.topics import TopicMaker
 from services.executor.runtime.source.encode import Encoded

@@ -11,7 +11,7 @@ from rocketconnect_sdk.resume import JSON
 from rocketmq_remoting.batch import BATCH_OVERHEAD_BYTES, EncodedBatch, encode_batch
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.numbered import lengths
-from services.executor.runtime.positions.client import Stored
+from services.executor.runtime.positions.stored import Stored
 
 
 @dataclass(slots=True, eq=False)

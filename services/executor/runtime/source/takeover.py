@@ -7,7 +7,7 @@ from typing import Any
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.record import Offset, SourceBatch
 from rocketmq_remoting.model import MessageQueue
-from services.executor.runtime.positions.client import Stored
+from services.executor.runtime.positions.stored import Stored
 from services.executor.runtime.rocketmq import queue_names
 from services.executor.runtime.source.pieces import Piece
 

@@ -5,8 +5,9 @@ from typing import Any, cast
 
 import pytest
 
-from services.executor.runtime.positions.client import PositionClient, PositionsAway, Stored
+from services.executor.runtime.positions.client import PositionClient, PositionsAway
 from services.executor.runtime.positions.committer import Committer
+from services.executor.runtime.positions.stored import Stored
 
 
 class Call:

@@ -2,8 +2,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from services.executor.runtime.positions.client import PositionsAway, Stored
+from services.executor.runtime.positions.client import PositionsAway
 from services.executor.runtime.positions.committer import Committer
+from services.executor.runtime.positions.stored import Stored
 
 
 class Answer:

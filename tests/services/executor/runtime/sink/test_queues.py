@@ -5,7 +5,8 @@ import pytest
 from rocketmq_remoting.model import Message, MessageQueue
 from services.executor.contract.endpoints import Endpoints
 from services.executor.contract.task import Kind, State
-from services.executor.runtime.positions.client import PositionClient, Stored
+from services.executor.runtime.positions.client import PositionClient
+from services.executor.runtime.positions.stored import Stored
 from services.executor.runtime.sink import queues as sink_queues
 from services.executor.runtime.source.queues import ROW, map_row
 from tests.services.executor.runtime.conftest import Tasks, rows

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.record import Offset, SourceBatch
 from rocketmq_remoting.model import MessageQueue
-from services.executor.runtime.positions.client import Stored
+from services.executor.runtime.positions.stored import Stored
 from services.executor.runtime.rocketmq.source_marks import Place
 from services.executor.runtime.rocketmq.tail import Sent
 from services.executor.runtime.source.pieces import Piece, Progress, ReadBatch

@@ -1,0 +1,78 @@
+"""Reading a topic: once, or as a stream."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.types import StructType
+
+from pyspark_rocketmq.ranges import Range, between
+from pyspark_rocketmq.reading import RangeReader
+from pyspark_rocketmq.settings import FIRST, LAST, Settings, place
+from pyspark_rocketmq.topic import ends, offsets, queues
+
+
+class BatchReader(DataSourceReader):
+    """Reads what a topic has between two places."""
+
+    def __init__(self, settings: Settings, schema: StructType) -> None:
+        self._settings = settings
+        self._schema = schema
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """The ranges, as the topic is now."""
+        config = self._settings.config
+        with self._settings.connect() as client:
+            found = queues(client, config["topic"])
+            there = ends(client, found)
+            start = offsets(client, found, place(config["start"] or FIRST))
+            stop = offsets(client, found, place(config["end"]))
+            return list(_between(self._settings, start, stop, there))
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The messages of a range."""
+        return _read(self._settings, self._schema, partition)
+
+
+class StreamReader(DataSourceStreamReader):
+    """Reads a topic for ever. Its offsets, which Spark keeps in the checkpoint: {"queues": {"orders/broker-a/0": 12}}."""
+
+    def __init__(self, settings: Settings, schema: StructType) -> None:
+        self._settings = settings
+        self._schema = schema
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802  # Spark's name
+        """Where a stream without a checkpoint begins."""
+        config = self._settings.config
+        with self._settings.connect() as client:
+            found = queues(client, config["topic"])
+            return {"queues": offsets(client, found, place(config["start"] or LAST))}
+
+    def latestOffset(self) -> dict[str, Any]:  # noqa: N802  # Spark's name
+        """Where the queues end now."""
+        with self._settings.connect() as client:
+            found = queues(client, self._settings.config["topic"])
+            return {"queues": {name: end for name, (_, end) in ends(client, found).items()}}
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """The ranges of a batch. A queue that is new in it is read from its beginning."""
+        with self._settings.connect() as client:
+            there = ends(client, queues(client, self._settings.config["topic"]))
+            return list(_between(self._settings, start["queues"], end["queues"], there))
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The messages of a range."""
+        return _read(self._settings, self._schema, partition)
+
+
+def _read(settings: Settings, schema: StructType, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
+    # Where there is nothing to read Spark asks for no partition all the same.
+    return RangeReader(settings, schema).read(partition) if isinstance(partition, Range) else iter(())
+
+
+def _between(
+    settings: Settings, start: Mapping[str, int], stop: Mapping[str, int], there: Mapping[str, tuple[int, int]]
+) -> Iterator[Range]:
+    config = settings.config
+    return between(start, stop, there, config["messages.per.partition"], skip=config["on.gap"] == "skip")
