@@ -11,6 +11,7 @@ from typing import Any
 
 from google.protobuf.json_format import MessageToDict
 
+from pyspark_rocketmq import settings
 from rocketconnect_cli.commands.plugins import kind_of, told
 from rocketconnect_sdk.configuration import runtime_options
 from rocketconnect_sdk.plugins.installed import OURS
@@ -79,6 +80,9 @@ def page() -> str:
     for kind, (title, written) in _KINDS.items():
         parts += [f"## {title}\n", f"Written as {written}\n"]
         parts += [part for plugin in found if kind_of(plugin) == kind for part in _section(plugin)]
+    parts.append('## The format "rocketmq" of Spark\n\nOptions of jobs of your own: see [topics in PySpark](spark.md).\n')
+    for title, options in (("When it reads", settings.READING), ("When it writes", settings.WRITING)):
+        parts += [f"### {title}\n", _table(_message(described(infos[0], options))["options"])]
     return "\n".join(parts)
 
 
