@@ -8,8 +8,7 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField, StructType
 
 from pyspark_rocketmq.form import PROBLEM, VALUE
 from pyspark_rocketmq.ranges import Missing, Range
@@ -56,7 +55,7 @@ class RangeReader:
         config = settings.config
         self._settings = settings
         self._names = [name for name in schema.names if name != PROBLEM]
-        self._schema = to_arrow_schema(schema)
+        self._schema = pa.schema([_arrow_field(field) for field in schema])
         self._value = from_spark_field(schema[VALUE]).schema if VALUE in schema.names else None
         rows_as = self._value if self._value is not None and self._value.type is Type.STRUCT else None
         self._wanted = Wanted(
@@ -177,6 +176,11 @@ class RangeReader:
                 column = pa.nulls(len(batch)) if field.name == PROBLEM else batch.column(field.name)
             arrays.append(_cast(column, field))
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+
+def _arrow_field(field: StructField) -> pa.Field:
+    """A column as Spark reads it."""
+    return pa.field(field.name, stored_type(to_arrow_type(from_spark_field(field).schema)), field.nullable)
 
 
 def _cast(column: pa.Array, field: pa.Field) -> pa.Array:

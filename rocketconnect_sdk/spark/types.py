@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from rocketconnect_sdk.columns.arrow_types import from_arrow_type, inside, readable_type, recast, to_arrow_type
 from rocketconnect_sdk.converters.json.schema import from_json, to_json
-from rocketconnect_sdk.schema import Field, Schema, Type
+from rocketconnect_sdk.schema import Field, Schema, Type, timestamp
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructField, StructType
@@ -137,6 +137,9 @@ def _schema_of(kind: "DataType", *, optional: bool) -> Schema:
     if isinstance(kind, types.MapType):
         keys = _schema_of(kind.keyType, optional=False)
         return Schema(Type.MAP, optional=optional, keys=keys, items=_schema_of(kind.valueType, optional=kind.valueContainsNull))
+    if isinstance(kind, types.TimestampType | types.TimestampNTZType):
+        # Newer versions of Spark have an Arrow type for it only together with the zone of a session.
+        return timestamp(zone=isinstance(kind, types.TimestampType), optional=optional)
     return from_arrow_type(arrow_type(kind), optional=optional)
 
 
