@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from enum import StrEnum
 from functools import wraps
 from typing import Annotated, Any, ParamSpec, TypeVar
@@ -14,6 +15,7 @@ from rich.text import Text
 
 from rocketconnect_cli.api import DEFAULT_URL, Api, ApiError
 from rocketconnect_cli.terminal import Terminal, printable
+from rocketconnect_sdk.configuration.nearest import did_you_mean, nearest
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -107,7 +109,8 @@ def with_api(command: Callable[P, R]) -> Callable[P, R]:
         except ApiError as error:
             if error.problem.get("reason") == "CONNECTOR_NOT_FOUND" and "name" in kwargs:
                 # Each service that is asked has its own words for it.
-                detail = f"there is no connector {kwargs['name']!r}; `rocketconnect connector list` shows those there are"
+                meant = _meant(str(kwargs.get("url", "")), str(kwargs["name"]))
+                detail = f"there is no connector {kwargs['name']!r}; {meant}"
                 error = ApiError(error.exit_code, {**error.problem, "detail": detail})
             elif error.problem.get("reason") == "REVISION_NOT_FOUND" and "revision" in kwargs:
                 name, number = kwargs["name"], kwargs["revision"]
@@ -119,6 +122,15 @@ def with_api(command: Callable[P, R]) -> Callable[P, R]:
             raise typer.Exit(int(error.exit_code)) from None
 
     return run
+
+
+def _meant(url: str, name: str) -> str:
+    """Which connectors are there whose names are near, or how to see all of them."""
+    near: list[str] = []
+    # What is to be told is known without them.
+    with suppress(ApiError), api(url) as client:
+        near = nearest(name, [each["name"] for each in client.pages("/v1/connectors", "connectors", {"name": ""})])
+    return did_you_mean(near) or "`rocketconnect connector list` shows those there are"
 
 
 def api(url: str) -> Api:

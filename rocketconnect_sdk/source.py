@@ -11,7 +11,7 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.polled import Polled
-from rocketconnect_sdk.record import Position
+from rocketconnect_sdk.record import Position, SourceBatch
 from rocketconnect_sdk.verification import SourceTables
 
 
@@ -79,6 +79,16 @@ class Source(ABC):
         """
         del config
         return ()
+
+    def sample(self, config: Config) -> SourceBatch | None:
+        """Some of the first records that it would give, which are held against what is in its topic.
+
+        Changes nothing, and must not block for long. Called in a fresh process, with a configuration in which check() found nothing
+        wrong. Its offsets say nothing, and bad records are left out of it. None, also without an override, and whatever it raises:
+        it can't tell now what its records look like.
+        """
+        del config
+        return None
 
     def replayable(self, config: Config) -> bool:
         """Whether after a restart from the same position it gives the same records with the same offsets: it does, by default.

@@ -15,18 +15,19 @@ from connectors.file_source.documents import document
 from connectors.file_source.doubts import converter_problems, delimiter_problems, name_problems, unended_problems
 from connectors.file_source.encodings import CONVERTED, ENCODINGS, UTF8, UTF16_MARKS, Transcoded, encoding_problem
 from connectors.file_source.identity import wrong_characters
+from connectors.file_source.missing import meant, missing_problems
 from connectors.file_source.places import last_end, opened, place_problems
 from connectors.file_source.present import first_line, head, is_readable_file, paths, readable_files
 from connectors.file_source.records import Format, JsonLines, Text
 from connectors.file_source.rows import AbsentColumns, Csv
-from connectors.file_source.sampling import BYTES, ROWS, Found, found_in
+from connectors.file_source.sampling import BYTES, ROWS, Found, first_records, found_in, misfits_in
 from connectors.file_source.task import FileSourceTask
 from rocketconnect_sdk.columns.declared import DOC, INFER, columns_problem, given_columns, parse_columns
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.permissions.roots import Access, reading
-from rocketconnect_sdk.record import Position
+from rocketconnect_sdk.record import Position, Rejected, SourceBatch
 from rocketconnect_sdk.source import Edge, Plan, Source
 
 _COLUMNS = "columns"
@@ -122,6 +123,17 @@ class FileSource(Source):
         # Once for all: what each task, each restart and each file that comes later reads is of the same types.
         columns = {_COLUMNS: _inferred(config)} if config["columns"] == INFER else {}
         return Plan([{"share": f"{number}/{tasks}", "by": "inode", **columns} for number in range(tasks)])
+
+    def sample(self, config: Config) -> SourceBatch | None:
+        """The first records of the first file by name that has some. See Source."""
+        columns = _inferred(config) if config["columns"] == INFER else config["columns"]
+        for path in sorted(readable_files(config)):
+            form = _make_format(config, BYTES, columns)
+            values = [value for value in first_records(path, config, form) if not isinstance(value, Rejected)]
+            if values:
+                offsets = [(number,) for number in range(1, len(values) + 1)]
+                return SourceBatch(str(path), values, offsets, schema=form.schema)
+        return None
 
     def check_position(self, config: Config, partition: str, position: Position) -> Iterable[Problem]:
         """The file is there, and a line begins behind the offset. See Source."""
@@ -245,7 +257,8 @@ def _dead_letter_problems(config: Config) -> Iterable[Problem]:
 def _no_match_problems(config: Config) -> Iterable[Problem]:
     filename: str = config["filename"]
     if is_glob(filename) and not paths(config) and not config["follow"]:
-        yield Problem("filename", filename, "matches no file", "Correct it, or set follow=true to wait for files.")
+        fix = f"{meant(filename)} Correct it, or set follow=true to wait for files.".lstrip()
+        yield Problem("filename", filename, "matches no file", fix)
 
 
 def _file_problems(config: Config) -> Iterable[Problem]:
@@ -259,7 +272,7 @@ def _file_problems(config: Config) -> Iterable[Problem]:
             mode = path.stat().st_mode
         except (FileNotFoundError, NotADirectoryError) as error:
             if not config["follow"]:  # otherwise it is waited for
-                fix = "Correct the path, or set follow=true to wait for the file."
+                fix = f"{meant(str(path))} Correct the path, or set follow=true to wait for the file.".lstrip()
                 yield Problem("filename", str(path), f"{error.strerror}", fix)
             continue
         except OSError as error:
@@ -307,6 +320,13 @@ def _header_problem(path: Path, line: bytes, config: Config) -> Iterable[Problem
         yield Problem("filename", str(path), str(error), "Correct the file or the options.")
 
 
+def _value_problems(config: Config) -> Iterable[Problem]:
+    columns = config["columns"]
+    if columns and columns != INFER and config["format"] == "csv" and not any(delimiter_problems(config)):
+        with suppress(OSError, PermanentError, ValueError):  # told by _file_problems, _content_problems and _header_problems
+            yield from misfits_in(sorted(readable_files(config)), config, lambda limit: _make_format(config, limit, columns))
+
+
 def _inference_problems(config: Config) -> Iterable[Problem]:
     if config["columns"] != INFER or not _needs_header(config) or any(delimiter_problems(config)):
         return
@@ -341,4 +361,4 @@ _CHECKS = (
     delimiter_problems,
     _inference_problems,
 )
-_DOUBTS = (name_problems, _converter_problems, unended_problems)
+_DOUBTS = (missing_problems, name_problems, _value_problems, _converter_problems, unended_problems)

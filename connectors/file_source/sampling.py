@@ -8,7 +8,9 @@ from connectors.file_source.content import is_gzip, open_content
 from connectors.file_source.records import Format
 from rocketconnect_sdk.columns.declared import type_name, write_columns
 from rocketconnect_sdk.columns.inference import inferred_columns, null_text
+from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config
+from rocketconnect_sdk.record import Rejected
 from rocketconnect_sdk.schema import Schema, Type
 from rocketconnect_sdk.transforms.java_time import patterns_of
 
@@ -16,6 +18,7 @@ ROWS = 1000
 BYTES = 1 << 20
 _SHOWN = 2000
 _PASTED = 8000
+_VALUE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,9 @@ def found_in(paths: Iterable[Path], config: Config, make_format: Callable[[int],
         OSError: a file cannot be read.
     """
     for path in paths:
-        rows, names = _rows(path, config, make_format(BYTES))
+        form = make_format(BYTES)
+        rows = [value for value in first_records(path, config, form) if isinstance(value, dict)]
+        names = [field.name for field in form.schema.fields] if form.schema else ()
         if rows:
             texts = {name: {row[name] for row in rows if row[name]} for name in names}
             columns = inferred_columns(texts)
@@ -115,22 +120,52 @@ def _transforms(config: Config) -> Sequence[str]:
     return [name.strip() for name in config.raw.get("transforms", "").split(",") if name.strip()]
 
 
-def _rows(path: Path, config: Config, form: Format) -> tuple[list[dict[str, str]], Sequence[str]]:
-    """The first whole rows, bad ones left out, and the names of the columns."""
+def misfits_in(paths: Iterable[Path], config: Config, make_format: Callable[[int], Format]) -> Iterable[Problem]:
+    """Warnings of rows that do not have the columns which the configuration names, from the first rows of the first file with some.
+
+    Args:
+        paths: Files that may be read.
+        config: The configuration.
+        make_format: Gives a format that has these columns, with this limit.
+
+    Raises as found_in does.
+    """
+    for path in paths:
+        records = first_records(path, config, make_format(BYTES))
+        if records:
+            bad = {number: record for number, record in enumerate(records, start=1) if isinstance(record, Rejected)}
+            # Of each column the first row is told: what is wrong begins with its name.
+            told = {record.reason.partition(",")[0]: (number, record.reason) for number, record in reversed(bad.items())}
+            said = [f"row {number}: {reason}" for number, reason in sorted(told.values())]
+            if said:
+                rows = "the only row" if len(records) == 1 else f"{len(bad)} of the first {len(records)} rows"
+                reason = f"does not fit {rows} of {path}: {'; '.join(said)[:_SHOWN]}"
+                fix = "Change the types, or leave columns out for strings; else errors.tolerance decides of such rows."
+                yield Problem("columns", config["columns"][:_VALUE], reason, fix, is_warning=True)
+            return
+
+
+def first_records(path: Path, config: Config, form: Format) -> Sequence[object]:
+    """The first whole records of a file, with a Rejected in the place of each bad one; none, where its header is not whole.
+
+    Raises as found_in does.
+    """
     data, is_all = _first_bytes(path, config)
-    line, newline, rest = data.partition(b"\n")
+    rest = data
+    if form.needs_header:
+        line, newline, rest = data.partition(b"\n")
+        if not newline:
+            return ()
+        form.header(line)
     is_last = is_all and not config["follow"]
-    if not newline:
-        return [], ()
-    form.header(line)
-    rows: list[dict[str, str]] = []
-    while rest and len(rows) < ROWS:
+    found: list[object] = []
+    while rest and len(found) < ROWS:
         cut = form.cut(rest, len(data) - len(rest), last=is_last)
         if not cut.used:
             break
-        rows += [value for value in cut.values if isinstance(value, dict)]
+        found += cut.values
         rest = rest[cut.used :]
-    return rows[:ROWS], [field.name for field in form.schema.fields] if form.schema else ()
+    return found[:ROWS]
 
 
 def _first_bytes(path: Path, config: Config) -> tuple[bytes, bool]:

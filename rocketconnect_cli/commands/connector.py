@@ -228,9 +228,20 @@ app.command()(history.diff)
 
 @app.command()
 @with_api
-def validate(file: File = None, pairs: Pairs = None, url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
+def validate(
+    file: File = None,
+    pairs: Pairs = None,
+    connector: Annotated[
+        str,
+        typer.Option(
+            "--name", metavar="NAME", help="That of the connector that it is for: what this one writes is not taken for another's."
+        ),
+    ] = "",
+    url: UrlOption = URL,
+    output: OutputOption = Output.TABLE,
+) -> None:
     """Check a configuration and store nothing. Exit code 2 when something is wrong with it."""
-    body = {"config": configuration.read(file, pairs or [])}
+    body = {"config": configuration.read(file, pairs or []), **({"name": connector} if connector else {})}
     with api(url) as client:
         answer = client.request("POST", "/v1/connectors:validate", body=body, like={"problems": [{}]})
     show_warnings(answer)

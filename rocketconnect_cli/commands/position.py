@@ -84,8 +84,16 @@ def set_positions(
     ] = "",
     to_earliest: Annotated[bool, typer.Option("--to-earliest", help="To the first record that is still there.")] = False,
     to_latest: Annotated[bool, typer.Option("--to-latest", help="Behind the last record that is there now.")] = False,
+    by: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            help="Of a sink: so many messages on in each queue that has a position, no further than its end; negative: back.",
+        ),
+    ] = 0,
     partitions: Annotated[
-        list[str] | None, typer.Option("--partition", "-p", help="With --to-...: only this one; again for more. Default: all.")
+        list[str] | None,
+        typer.Option("--partition", "-p", help="With --to-... and --by: only this one; again for more. Default: all."),
     ] = None,
     resumes: Annotated[
         list[str] | None,
@@ -101,11 +109,11 @@ def set_positions(
     url: UrlOption = URL,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Move positions of a stopped connector: to offsets, to a time, or to an end. What is read again is delivered again."""
-    body = _alteration(places or [], resumes or [], to_time, to_earliest, to_latest, partitions or [])
+    """Move positions of a stopped connector: to offsets, a time or an end, or by so many. What is read again is delivered again."""
+    body = _alteration(places or [], resumes or [], to_time, to_earliest, to_latest, by, partitions or [])
     if to_time and datetime.fromisoformat(to_time) > datetime.now(UTC):
         err.print(f"{to_time} is in the future: that is behind the last record there is now", style="yellow", markup=False)
-    _move(url, name, "alter", body, restart=restart, dry_run=dry_run, unchecked=unchecked, output=output)
+    _move(url, name, "alter", body, by=by, restart=restart, dry_run=dry_run, unchecked=unchecked, output=output)
 
 
 @app.command()
@@ -162,25 +170,32 @@ def import_positions(
 
 
 def _alteration(
-    places: Sequence[str], resumes: Sequence[str], to_time: str, to_earliest: bool, to_latest: bool, partitions: Sequence[str]
+    places: Sequence[str],
+    resumes: Sequence[str],
+    to_time: str,
+    to_earliest: bool,
+    to_latest: bool,
+    by: int,
+    partitions: Sequence[str],
 ) -> dict[str, object]:
     """What to ask for; every problem of the arguments at once."""
     problems: list[dict[str, str]] = []
-    ways = [bool(places), bool(to_time), to_earliest, to_latest]
+    ways = [bool(places), bool(to_time), to_earliest, to_latest, bool(by)]
     if sum(ways) != 1:
         reason = "is not said" if not any(ways) else "is said in more than one way"
-        fix = "Give one of PARTITION=OFFSET, --to-time, --to-earliest and --to-latest."
+        fix = "Give one of PARTITION=OFFSET, --to-time, --to-earliest, --to-latest and --by."
         problems.append({"key": "where to go", "reason": reason, "fix": fix})
     if partitions and places:
-        problems.append({"key": "--partition", "reason": "goes with --to-... alone", "fix": "Leave it out."})
+        problems.append({"key": "--partition", "reason": "goes with --to-... and --by alone", "fix": "Leave it out."})
     positions = [_place(place, problems) for place in places]
     for text in resumes:
         _add_resume(text, positions, problems)
     body: dict[str, object] = {"positions": positions} if places else {"partitions": list(partitions)}
     if to_time:
         body["toTime"] = _rfc3339(to_time, problems)
-    elif to_earliest or to_latest:
-        body["to"] = "EDGE_EARLIEST" if to_earliest else "EDGE_LATEST"
+    elif to_earliest or to_latest or by:
+        # By how much is counted within what there is: up to that end.
+        body["to"] = "EDGE_EARLIEST" if to_earliest or by < 0 else "EDGE_LATEST"
     if problems:
         raise ApiError(Exit.WRONG, {"detail": "the arguments are wrong", "problems": problems})
     return body
@@ -238,6 +253,7 @@ def _move(
     verb: str,
     body: Mapping[str, object],
     *,
+    by: int = 0,
     restart: bool,
     dry_run: bool,
     unchecked: bool,
@@ -246,24 +262,55 @@ def _move(
     path = f"{connector_path(name)}/positions:{verb}"
     asked = {**body, "unchecked": unchecked, "author": author()}
     with api(url) as client:
+        if by:
+            _check_sink(client, name)
 
         def move(dry: bool) -> dict[str, Any]:
-            return client.request("POST", path, body={**asked, "dryRun": dry}, like=_CHANGES)
+            if not by:
+                return client.request("POST", path, body={**asked, "dryRun": dry}, like=_CHANGES)
+            to_end = client.request("POST", path, body={**asked, "dryRun": True}, like=_CHANGES)
+            positions = _moved_by(by, to_end["changes"])
+            if not positions:
+                return {"changes": []}
+            own = {"positions": positions, "unchecked": unchecked, "author": author(), "dryRun": dry}
+            return client.request("POST", path, body=own, like=_CHANGES)
 
         if dry_run or not restart:
             answer = move(dry_run)
         else:
             # Whatever is wrong with it is found before anything is stopped.
             move(True)
-            with _stopped(client, name, _why(verb, body)):
+            with _stopped(client, name, _why(verb, {"by": by} if by else body)):
                 answer = move(False)
     emit(output, answer, lambda: _changes_table(answer, dry_run=dry_run))
+
+
+def _check_sink(client: Api, name: str) -> None:
+    """Raises ApiError, WRONG, unless a connector is a sink: of queues alone the offsets count messages."""
+    kind = client.request("GET", connector_path(name), like=_CONNECTOR)["connector"].get("type")
+    if kind != "CONNECTOR_TYPE_SINK":
+        fix = "Give PARTITION=OFFSET, as `position get` shows them, or one of --to-time, --to-earliest and --to-latest."
+        problem = {"key": "--by", "reason": f"{name} is no sink: its offsets count no messages", "fix": fix}
+        raise ApiError(Exit.WRONG, {"detail": "the arguments are wrong", "problems": [problem]})
+
+
+def _moved_by(by: int, to_end: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """The positions so many messages on or back, of those that have one, as changes to an end show them; no further than there."""
+    moved = []
+    for change in to_end:
+        if change.get("fromOffset") and change.get("toOffset"):
+            begin, end = (int(change[key].strip("[]")) for key in ("fromOffset", "toOffset"))
+            place = min(begin + by, end) if by > 0 else max(begin + by, end)
+            # One that is not within the queue any more is left where it is.
+            if (place - begin) * by > 0:
+                moved.append({"partition": change["partition"], "offset": f"[{place}]"})
+    return moved
 
 
 def _why(verb: str, body: Mapping[str, Any]) -> str:
     """The reason of the stop and of what follows it, for the history of the connector."""
     told = [f"{each['partition']}={each['offset']}" for each in body.get("positions", [])] if verb == "alter" else []
-    more = [f"to {body[key]}" for key in ("toTime", "to") if body.get(key)]
+    more = [f"{word} {body[key]}" for key, word in (("toTime", "to"), ("to", "to"), ("by", "by")) if body.get(key)]
     moved = textwrap.shorten(", ".join([*told, *more]), _LONGEST_REASON, placeholder=" ...")
     return f"position {_COMMANDS[verb]} --restart" + (f": {moved}" if moved else "")
 

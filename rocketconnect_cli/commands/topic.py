@@ -1,7 +1,8 @@
-"""The commands `rocketconnect topic ...`: what topics there are, what is in them, and new ones."""
+"""The commands `rocketconnect topic ...`: what topics there are, what is in them, new ones, and the end of some."""
 
 import json
 import re
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -18,7 +19,7 @@ from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, 
 from rocketconnect_cli.shown import local_time
 from rocketconnect_cli.signed import author
 
-app = typer.Typer(cls=Commands, no_args_is_help=True, help="List topics, look at their messages, create some.")
+app = typer.Typer(cls=Commands, no_args_is_help=True, help="List topics, look at their messages, create and delete some.")
 
 Topic = Annotated[str, typer.Argument(help="The name of the topic.")]
 ConverterOption = Annotated[
@@ -105,6 +106,41 @@ def create(
 
 @app.command()
 @with_api
+def delete(
+    topic: Topic,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    url: UrlOption = URL,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Delete a topic with all of its messages, for good. A topic that a running connector reads or writes is left as it is."""
+    if not yes:
+        _confirm(topic)
+    with api(url) as client:
+        answer = client.request("DELETE", _path(topic), query={"author": author()}, like={"topic": {"name": ""}})
+    queues = answer["topic"].get("queues", [])
+    messages = sum(int(queue.get("latest", 0)) - int(queue.get("earliest", 0)) for queue in queues)
+    lines = [f"{topic} deleted, with {messages} message{'' if messages == 1 else 's'}"]
+    if names := answer.get("connectors", []):
+        verb = "names" if len(names) == 1 else "name"
+        fix = "before it is made again, let a sink forget where it was (`rocketconnect position reset NAME`), or delete it"
+        lines.append(f"{', '.join(names)} {verb} it: {fix}")
+    emit(output, answer, lambda: lines)
+
+
+def _confirm(topic: str) -> None:
+    """Asks whether it is meant.
+
+    Raises:
+        ApiError: WRONG, when nobody can be asked, or says no.
+    """
+    if not _is_asked():
+        raise ApiError(Exit.WRONG, {"detail": f"{topic} is deleted for good: say --yes where nobody can be asked"})
+    if not typer.confirm(f"Delete {topic} with all of its messages, for good?", err=True):
+        raise ApiError(Exit.WRONG, {"detail": f"{topic} was not deleted"})
+
+
+@app.command()
+@with_api
 def peek(
     topic: Topic,
     messages: Annotated[int, typer.Option("--messages", "-n", help="So many messages.", min=1, max=MOST)] = 10,
@@ -159,6 +195,10 @@ def tail(
                 answer = _peek(client, topic, {**asked, "places": answer["next"], "messages": MOST})
         except KeyboardInterrupt:
             raise typer.Exit(int(Exit.OK)) from None
+
+
+def _is_asked() -> bool:
+    return sys.stdin.isatty()
 
 
 def _path(topic: str) -> str:

@@ -1,6 +1,6 @@
 """Who checks configurations: executors, tried in turn until one answers."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -13,7 +13,7 @@ from rocketconnect_kit.errors import FieldProblem, Unavailable
 from rocketconnect_kit.serving.status import remote_errors
 from rocketconnect_kit.settings import ServiceSettings
 from rocketconnect_sdk.sink import Target
-from services.config.domain import ConnectorType, Worker
+from services.config.domain import Connector, ConnectorType, Worker
 from services.config.wire import connector_type
 
 Answer = TypeVar("Answer")
@@ -23,6 +23,10 @@ VALIDATE_SECONDS = 30.0
 
 RELOAD_SECONDS = 30.0
 """How long one executor may take to look for its plugins again."""
+
+_TOPIC = ("topic", "connect.topicname")
+_TOPICS = ("topics", "connect.topicnames")
+"""The option and its other name, of a source and of a sink."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,15 @@ class Verdict:
     warnings: tuple[FieldProblem, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A connector that there is; `reads`: it is a sink that reads the topic of the one that is checked."""
+
+    name: str
+    uid: str
+    reads: bool
+
+
 class Executors(Protocol):
     """Calls to one executor, by the address of its service.
 
@@ -53,8 +66,8 @@ class Executors(Protocol):
         Unavailable, DeadlineExceeded: nobody answers there, or not in time.
     """
 
-    async def validate(self, address: str, name: str, config: dict[str, str]) -> Verdict:
-        """Check a configuration."""
+    async def validate(self, address: str, name: str, config: dict[str, str], around: Sequence[Neighbour] = ()) -> Verdict:
+        """Check a configuration; `around`: the connectors that there are."""
 
     async def preview(self, address: str, name: str, config: dict[str, str], records: int) -> pb.PreviewConnectorResponse:
         """Run a configuration on a few records."""
@@ -72,9 +85,10 @@ class GrpcExecutors:
     def __init__(self, settings: ServiceSettings) -> None:
         self._channels = Channels(settings)
 
-    async def validate(self, address: str, name: str, config: dict[str, str]) -> Verdict:
+    async def validate(self, address: str, name: str, config: dict[str, str], around: Sequence[Neighbour] = ()) -> Verdict:
         """Check a configuration (see `Executors`)."""
-        request = pb.ValidateConnectorRequest(name=name, config=config)
+        known = [pb.Neighbour(name=each.name, uid=each.uid, reads=each.reads) for each in around]
+        request = pb.ValidateConnectorRequest(name=name, config=config, neighbours=known)
         with remote_errors():
             answer = await (await self._stub(address)).ValidateConnector(request, timeout=VALIDATE_SECONDS)
         problems, warnings = _fields(answer.problems), _fields(answer.warnings)
@@ -105,14 +119,16 @@ class GrpcExecutors:
         return rpc.ExecutorServiceStub(await self._channels.to(address))
 
 
-async def validate_in_turn(executors: Executors, workers: Sequence[Worker], name: str, config: dict[str, str]) -> Verdict:
+async def validate_in_turn(
+    executors: Executors, workers: Sequence[Worker], name: str, config: dict[str, str], around: Sequence[Neighbour] = ()
+) -> Verdict:
     """Return the verdict of the first of the workers that answers.
 
     Raises:
         Unavailable: NO_CAPABLE_EXECUTOR when none does, with what each of them said.
         ServiceError: what an executor answered, when that is not a verdict.
     """
-    return await _in_turn(workers, lambda address: executors.validate(address, name, config))
+    return await _in_turn(workers, lambda address: executors.validate(address, name, config, around))
 
 
 async def preview_in_turn(
@@ -147,5 +163,26 @@ def no_executor(why: str) -> Unavailable:
     return Unavailable("NO_CAPABLE_EXECUTOR", message)
 
 
+def names_topic(config: Mapping[str, str]) -> bool:
+    """Return whether a configuration is one of a source with a topic."""
+    return bool(_option(config, _TOPIC))
+
+
+def neighbours(config: Mapping[str, str], connectors: Iterable[Connector]) -> tuple[Neighbour, ...]:
+    """Return all of the connectors as neighbours of a source with this configuration."""
+    topic = _option(config, _TOPIC)
+    return tuple(Neighbour(each.name, each.uid, topic in _topics(each)) for each in connectors)
+
+
 def _fields(problems: Iterable[connector_pb2.Problem]) -> tuple[FieldProblem, ...]:
     return tuple(FieldProblem(item.key, item.value, item.reason, item.fix) for item in problems)
+
+
+def _topics(connector: Connector) -> list[str]:
+    if connector.type is not ConnectorType.SINK:
+        return []
+    return [name.strip() for name in _option(connector.config, _TOPICS).split(",")]
+
+
+def _option(config: Mapping[str, str], keys: Iterable[str]) -> str:
+    return next((config[key].strip() for key in keys if config.get(key, "").strip()), "")

@@ -17,7 +17,16 @@ from rocketconnect_sdk.configuration.runtime_options import CLASS
 from services.config import checks, wire
 from services.config.checks import refuse_same
 from services.config.domain import Connector, ConnectorType, WantedState, Worker
-from services.config.executors import Executors, Verdict, no_executor, preview_in_turn, validate_in_turn, verify_in_turn
+from services.config.executors import (
+    Executors,
+    Verdict,
+    names_topic,
+    neighbours,
+    no_executor,
+    preview_in_turn,
+    validate_in_turn,
+    verify_in_turn,
+)
 from services.config.feed import ChangeFeed
 from services.config.signature import Signature, shortened_reason, signature, signature_problems
 from services.config.store import ConfigStore
@@ -361,7 +370,8 @@ class ConfigService(ConfigServiceServicer):
         """Return what the first of the workers that answers says, literal secrets refused and hidden (invariant 6)."""
         if not workers:
             raise no_executor("no executor has reported what it offers")
-        verdict = await validate_in_turn(self._executors, workers, name, config)
+        around = neighbours(config, (await asyncio.to_thread(self._store.snapshot)).connectors) if names_topic(config) else ()
+        verdict = await validate_in_turn(self._executors, workers, name, config, around)
         literal = checks.secret_problems(config, verdict.secret_keys)
         hidden = checks.without_secrets(checks.together(literal, verdict.problems), config, verdict.secret_keys)
         warnings = checks.without_secrets(verdict.warnings, config, verdict.secret_keys)

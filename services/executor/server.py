@@ -114,7 +114,8 @@ class _Executor:
             ConfigServiceStub(self._channels["config"]), journal, check, connect_to_rocketmq, settings.dead_letter_topics
         )
         endpoints = _endpoints(settings)
-        self._topics = TopicService(self._fresh, endpoints, partial(connect, endpoints, "connect-topics"))
+        configs = ConfigServiceStub(self._channels["config"])
+        self._topics = TopicService(configs, self._fresh, endpoints, partial(connect, endpoints, "connect-topics"))
         self.service = ExecutorService(
             self._fresh,
             self._plugins,

@@ -12,7 +12,14 @@ from rocketconnect_sdk.errors import Problem
 from services.executor import wire
 from services.executor.contract.answers import Checked, Previewed, Verified
 from services.executor.contract.endpoints import Endpoints
-from services.executor.contract.questions import CheckConnector, NamedConnector, PreviewConnector, TableKey, VerifyConnector
+from services.executor.contract.questions import (
+    CheckConnector,
+    NamedConnector,
+    Neighbour,
+    PreviewConnector,
+    TableKey,
+    VerifyConnector,
+)
 from services.executor.hosts.fresh import FreshHosts, PluginCrashed, PluginLate
 from services.executor.inquiries.plugins import Plugins
 from services.executor.inquiries.positions import Places
@@ -72,8 +79,10 @@ class ExecutorService(ExecutorServiceServicer):
         """Check a configuration in a fresh process, which ends with the answer, the time limit or the caller."""
         seconds = self._seconds(context)
         config = dict(request.config)
+        neighbours = [Neighbour(each.name, each.uid, each.reads) for each in request.neighbours]
+        order = CheckConnector(config, self._endpoints, request.name, neighbours)
         try:
-            answer = await self._fresh.ask(CheckConnector(config, self._endpoints), seconds, f"{request.name} (check)")
+            answer = await self._fresh.ask(order, seconds, f"{request.name} (check)")
         except PluginLate as error:
             raise DeadlineExceeded("PLUGIN_TIMEOUT", f"connector {request.name!r} was not checked: {error}") from error
         except PluginCrashed as error:

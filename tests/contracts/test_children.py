@@ -9,7 +9,15 @@ import pytest
 from rocketconnect_cli.instance.topology import Service
 
 ROOT = Path(__file__).parents[2]
-PRODUCT = ("connectors", "pyspark_rocketmq", "rocketconnect_cli", "rocketconnect_kit", "rocketconnect_sdk", "rocketmq_remoting", "services")
+PRODUCT = (
+    "connectors",
+    "pyspark_rocketmq",
+    "rocketconnect_cli",
+    "rocketconnect_kit",
+    "rocketconnect_sdk",
+    "rocketmq_remoting",
+    "services",
+)
 # The first word after the interpreter.
 STARTED = re.compile(r"[\[(]\s*sys\.executable,\s*\"(-\w+)\"")
 

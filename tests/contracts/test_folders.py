@@ -6,7 +6,15 @@ from pathlib import Path, PurePath
 
 _MOST = 15
 _LINES = 400
-_OURS = ("services", "connectors", "pyspark_rocketmq", "rocketconnect_sdk", "rocketconnect_kit", "rocketconnect_cli", "rocketmq_remoting")
+_OURS = (
+    "services",
+    "connectors",
+    "pyspark_rocketmq",
+    "rocketconnect_sdk",
+    "rocketconnect_kit",
+    "rocketconnect_cli",
+    "rocketmq_remoting",
+)
 
 
 _ROOT = Path(__file__).parents[2]

@@ -111,6 +111,25 @@ def test_a_sink_set_back_to_a_time_delivers_exactly_what_was_stored_since(pipeli
     assert f"position of {pipeline.queue}: [{end}] -> [{end - 2}]" in logs
 
 
+def test_a_sink_is_moved_by_so_many_messages_and_no_further_than_they_reach(pipeline: Pipeline) -> None:
+    seen = pipeline.lines()
+    assert len(seen) >= 3
+    code, out, err = pipeline.rc("position", "set", pipeline.sink, "--by", "-2", "--restart")
+    assert (code, err) == (0, "")
+    assert out.split()[-3:] == [pipeline.queue, f"[{len(seen)}]", f"[{len(seen) - 2}]"]
+    pipeline.still([*seen, *seen[-2:]])
+    code, out, err = pipeline.rc("position", "set", pipeline.sink, "--by", "1000", "--dry-run")
+    assert (code, "nothing changes" in out, err) == (0, True, "")
+    # What it passes is not delivered: of three more the last one alone.
+    pipeline.stop(pipeline.sink)
+    with pipeline.file.open("a") as file:
+        file.write("bad\nbad\ngood\n")
+    pipeline.until(lambda: "good" in pipeline.rc("topic", "peek", pipeline.queue.partition("/")[0], "-n", "1")[1])
+    assert pipeline.rc("position", "set", pipeline.sink, "--by", "2")[0] == 0
+    pipeline.resume(pipeline.sink)
+    pipeline.still([*seen, *seen[-2:], "good"])
+
+
 @pytest.mark.slow
 def test_a_source_set_back_sends_exactly_what_is_behind_it_once_more(pipeline: Pipeline) -> None:
     seen, written = pipeline.lines(), pipeline.file.read_text()

@@ -60,10 +60,62 @@ def test_a_topic_is_created_filled_listed_and_looked_at(instance: Any) -> None:
     assert code == 0
     assert {record["body"] for record in json.loads(out)["records"]} == {"one", "two", "three", "four"}
     assert rc(instance, "peek", "looked-at", "-c", "jsn")[0] == 2
-    assert rc(instance, "peek", "nobody-made-this")[0] == 3
+    code, _, err = rc(instance, "peek", "lookd-at")
+    assert (code, err.strip()) == (3, "Error: there is no topic 'lookd-at'; did you mean looked-at?")
 
     topics = {row["name"]: row for row in json.loads(rc(instance, "list", "-o", "json")[1])["topics"]}
     assert sum(int(queue.get("latest", 0)) for queue in topics["looked-at"]["queues"]) == 4
     assert not any(name.startswith(("%", "rmq_sys", "RMQ_SYS", "TBW102")) for name in topics)
     assert "rmq_sys_" in rc(instance, "list", "--all")[1].casefold()
+
+    # What a connector writes is not deleted under it.
+    code, _, err = rc(instance, "delete", "looked-at", "--yes")
+    assert (code, "looked-at writes it; pause, stop or delete those first" in err) == (2, True)
+    instance.api.request("POST", "/v1/connectors/looked-at:stop", body={})
+    code, out, err = rc(instance, "delete", "looked-at", "--yes")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0] == "looked-at deleted, with 4 messages"
+    assert out.splitlines()[1].startswith("looked-at names it: ")
+    assert rc(instance, "peek", "looked-at")[0] == 3
+    assert rc(instance, "delete", "looked-at", "--yes")[0] == 3
+    for internal in ("RCREPLAY_x", "rmq_sys_wheel_timer", "SCHEDULE_TOPIC_XXXX"):
+        code, _, err = rc(instance, "delete", internal, "--yes")
+        assert (code, "RocketConnect made for itself" in err) == (2, True)
     instance.api.request("DELETE", "/v1/connectors/looked-at")
+
+
+def test_a_second_source_is_told_what_is_in_its_topic_and_who_reads_it(instance: Any) -> None:
+    books, films = instance.folder / "told-books.csv", instance.folder / "told-films.csv"
+    books.write_text("year,title\n1999,One\n")
+    films.write_text("name,length\nTwo,90\n")
+
+    def connector(verb: str, *name: str, **options: object) -> tuple[int, str]:
+        pairs = [word for key, value in options.items() for word in ("-s", f"{key.replace('_', '.')}={value}")]
+        command = [COMMAND, "connector", verb, *name, *pairs, "--url", instance.url]
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=HANG_SECONDS, check=False)
+        assert "Traceback" not in answer.stderr
+        return answer.returncode, answer.stdout + answer.stderr
+
+    csv = {"connector_class": "file_source", "format": "csv", "columns": "infer", "topic": "told", "value_converter": "arrow"}
+    code, said = connector("create", "told-books", filename=books, **csv)
+    assert (code, "has messages" in said) == (0, False)
+    assert connector("create", "told-out", connector_class="stdout", topics="told", value_converter="arrow")[0] == 0
+    command = [COMMAND, "connector", "wait", "told-books", "--state", "idle", "--url", instance.url]
+    assert subprocess.run(command, capture_output=True, timeout=HANG_SECONDS, check=False).returncode == 0
+    code, said = connector("create", "told-films", filename=films, **csv)
+    assert code == 0
+    assert "has messages with other columns, written by the connector told-books, than this source writes" in said
+    assert "only those have year, title; only this source has name, length" in said
+    assert "told-out reads this topic" in said
+    # What another converter would make of it is told before anything is changed.
+    code, said = connector("validate", "--name", "told-books", filename=books, **{**csv, "value_converter": "json"})
+    assert code == 0
+    assert "has messages of another form" in said
+    assert "rows that value.converter=arrow packed, written by this connector" in said
+    # Names that are nearly those of what is there.
+    code, said = connector("validate", connector_class="stdout", topics="tolld")
+    assert "Did you mean told?" in said
+    code, said = connector("validate", filename=instance.folder / "told-book.csv", **csv)
+    assert f"Did you mean {books}?" in said
+    for name in ("told-out", "told-films", "told-books"):
+        instance.api.request("DELETE", f"/v1/connectors/{name}")

@@ -18,6 +18,8 @@ class Rest:
     body: bytes = b"{}"
     bodies: dict[str, bytes] = field(default_factory=dict)
     """By path, without the query, where it answers otherwise."""
+    statuses: dict[str, int] = field(default_factory=dict)
+    """The same."""
     asked: list[str] = field(default_factory=list)
     sent: list[bytes] = field(default_factory=list)
     url: str = ""
@@ -44,8 +46,9 @@ def _serving(rest: Rest) -> Iterator[Rest]:
         def answer(self) -> None:
             rest.sent.append(self.rfile.read(int(self.headers.get("Content-Length", 0))))
             rest.asked.append(f"{self.command} {self.path}")
-            self.send_response(rest.status)
-            body = rest.bodies.get(self.path.partition("?")[0], rest.body)
+            path = self.path.partition("?")[0]
+            self.send_response(rest.statuses.get(path, rest.status))
+            body = rest.bodies.get(path, rest.body)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)

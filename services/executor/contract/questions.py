@@ -7,16 +7,34 @@ import msgspec
 from services.executor.contract.endpoints import Endpoints
 
 
+class Neighbour(msgspec.Struct, frozen=True):
+    """A connector that there is.
+
+    Attributes:
+        name: Its name.
+        uid: Its uid, which its messages carry.
+        reads: It is a sink that reads the topic of the connector that is checked.
+    """
+
+    name: str
+    uid: str
+    reads: bool = False
+
+
 class CheckConnector(msgspec.Struct, tag=True, frozen=True):
     """Check a configuration, answer and end.
 
     Attributes:
         config: The configuration.
         endpoints: Where topics are, whose newest messages are looked at.
+        name: The name that the connector has or would get; empty: not known.
+        neighbours: The connectors that there are around its topic.
     """
 
     config: dict[str, str]
     endpoints: Endpoints
+    name: str = ""
+    neighbours: list[Neighbour] = []
 
 
 class GivenPosition(msgspec.Struct, frozen=True):

@@ -1,21 +1,33 @@
-"""The RPCs of the topic service: look at the brokers in a thread, let a fresh host read messages, convert the answer."""
+"""The RPCs of the topic service: ask the brokers in a thread, let a fresh host read messages, convert the answer."""
 
 import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from typing import TypeVar
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, TypeVar
 
+from rocketconnect.config.v1 import config_service_pb2 as config
+from rocketconnect.connector.v1 import connector_pb2 as connectors
 from rocketconnect.topic.v1 import topic_service_pb2 as pb
 from rocketconnect.topic.v1.topic_service_pb2_grpc import TopicServiceServicer
 
 import rocketmq_remoting.errors as rocketmq
-from rocketconnect_kit.errors import AlreadyExists, FailedPrecondition, FieldProblem, InvalidArgument, NotFound, Unavailable
+from rocketconnect_kit.errors import (
+    AlreadyExists,
+    FailedPrecondition,
+    FieldProblem,
+    InvalidArgument,
+    NotFound,
+    ServiceError,
+    Unavailable,
+)
 from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.pages import decode_token, encode_token, page_size
 from rocketconnect_kit.serving.caller import caller
 from rocketconnect_kit.serving.interception import ServicerContext
+from rocketconnect_kit.serving.status import remote_errors
+from rocketconnect_sdk.configuration.nearest import did_you_mean, nearest
 from rocketconnect_sdk.errors import ConnectorError
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.model import TopicConfig
@@ -24,10 +36,14 @@ from services.executor.contract.answers import Peeked
 from services.executor.contract.endpoints import Endpoints
 from services.executor.contract.questions import PeekTopic
 from services.executor.hosts.fresh import FreshHosts, PluginCrashed, PluginLate
+from services.executor.runtime.rocketmq.internal_topics import is_internal
 from services.executor.runtime.rocketmq.shared_client import SharedClient
 from services.executor.runtime.rocketmq.topic_reader import RocketMQTopics
 from services.executor.topics import wire
-from services.executor.topics.internal import is_internal
+from services.executor.topics.users import users
+
+if TYPE_CHECKING:
+    from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceAsyncStub
 
 T = TypeVar("T")
 
@@ -40,6 +56,10 @@ _OF_PEEK = 0.7
 """The part of its time in which messages are read; the rest is for starting and ending."""
 _USUAL_MESSAGES, _MOST_MESSAGES = 10, 100
 _USUAL_QUEUES, _MOST_QUEUES = 8, 1024
+_NAMED = 10
+"""So many of the connectors that use a topic are named."""
+_PAGE = 500
+_CONFIG_SECONDS = 5.0
 _THREADS = 2
 _SCOPE = "topics"
 
@@ -50,12 +70,16 @@ class TopicService(TopicServiceServicer):
     """See topic_service.proto for what each RPC promises.
 
     Args:
+        configs: The config service, which knows who uses topics.
         fresh: Where messages are converted.
         endpoints: Where the brokers are.
         connect: Opens a client of RocketMQ; called once, in a thread.
     """
 
-    def __init__(self, fresh: FreshHosts, endpoints: Endpoints, connect: Callable[[], Client]) -> None:
+    def __init__(
+        self, configs: "ConfigServiceAsyncStub", fresh: FreshHosts, endpoints: Endpoints, connect: Callable[[], Client]
+    ) -> None:
+        self._configs = configs
         self._fresh = fresh
         self._endpoints = endpoints
         self._client = SharedClient(connect)
@@ -106,6 +130,31 @@ class TopicService(TopicServiceServicer):
             _log.info("topic created", topic=request.name, author=caller(context).named(request.author))
         return answer
 
+    async def DeleteTopic(self, request: pb.DeleteTopicRequest, context: ServicerContext) -> pb.DeleteTopicResponse:
+        """See the proto."""
+        if is_internal(request.name):
+            raise _not_ours(request.name)
+        running, waiting = users(request.name, await self._connectors())
+        if running:
+            doing = ", ".join(running[:_NAMED]) + (f" and {len(running) - _NAMED} more" if len(running) > _NAMED else "")
+            message = f"topic {request.name!r} is in use: {doing}; pause, stop or delete those first"
+            raise FailedPrecondition("TOPIC_IN_USE", message, topic=request.name)
+
+        def delete(client: Client) -> pb.Topic | None:
+            if not client.topic_exists(request.name):
+                return None
+            topic = _described(client, request.name)
+            if topic.internal:
+                raise _not_ours(request.name)
+            client.delete_topic(request.name)
+            return topic
+
+        topic = await self._ask(delete)
+        if topic is None:
+            raise await self._not_found(request.name)
+        _log.info("topic deleted", topic=request.name, author=caller(context).named(request.author))
+        return pb.DeleteTopicResponse(topic=topic, connectors=waiting)
+
     async def PeekTopic(self, request: pb.PeekTopicRequest, context: ServicerContext) -> pb.PeekTopicResponse:
         """See the proto."""
         messages = request.messages or _USUAL_MESSAGES
@@ -129,9 +178,30 @@ class TopicService(TopicServiceServicer):
         if not isinstance(answer, Peeked):
             answer = Peeked([], [], {}, "the host process answered another question")
         if answer.is_missing:
-            message = f"there is no topic {request.topic!r}; `rocketconnect topic list` shows those there are"
-            raise NotFound("TOPIC_NOT_FOUND", message, topic=request.topic)
+            raise await self._not_found(request.topic)
         return wire.peeked(answer)
+
+    async def _connectors(self) -> list[connectors.Connector]:
+        """Return all connectors that there are. Raises what the config service answers."""
+        found: list[connectors.Connector] = []
+        token = ""
+        while True:
+            page = config.ListConnectorsRequest(page_size=_PAGE, page_token=token)
+            with remote_errors():
+                answer = await self._configs.ListConnectors(page, timeout=_CONFIG_SECONDS)
+            found += answer.connectors
+            token = answer.next_page_token
+            if not token:
+                return found
+
+    async def _not_found(self, topic: str) -> NotFound:
+        """Return the error of a topic that is not there, with the nearest names of those that are."""
+        near: list[str] = []
+        # What is to be told is known without them.
+        with suppress(ServiceError):
+            near = nearest(topic, [name for name in await self._ask(Client.topics) if not is_internal(name)])
+        meant = did_you_mean(near) or "`rocketconnect topic list` shows those there are"
+        return NotFound("TOPIC_NOT_FOUND", f"there is no topic {topic!r}; {meant}", topic=topic)
 
     async def _ask(self, look: Callable[[Client], T]) -> T:
         """Return what the brokers say.
@@ -192,6 +262,11 @@ def _check(request: pb.EnsureTopicRequest) -> None:
         problems.append(FieldProblem("queues", str(request.queues), f"is not from 1 to {_MOST_QUEUES}", "choose a number of them"))
     if problems:
         raise InvalidArgument("TOPIC_INVALID", ". ".join(map(str, problems)), problems)
+
+
+def _not_ours(name: str) -> InvalidArgument:
+    problem = FieldProblem("name", name[:200], "is a topic that RocketMQ or RocketConnect made for itself", "leave it where it is")
+    return InvalidArgument("TOPIC_INVALID", str(problem), [problem])
 
 
 def _invalid(field: str, value: str, reason: str, fix: str) -> InvalidArgument:

@@ -64,8 +64,19 @@ def test_whatever_a_name_holds_it_is_one_segment_of_the_one_path_that_is_asked(r
     result = run(rest.url, "connector", verb, name, *VERBS[verb])
     words = f"Error: there is no connector {name!r}; `rocketconnect connector list` shows those there are\n"
     assert (result.exit_code, result.stderr) == (3, words)
-    paths = [asked.partition("/v1/connectors/")[2].partition("?")[0] for asked in rest.asked]
+    # Behind the refusal the names that there are were asked for.
+    paths = [asked.partition("/v1/connectors/")[2].partition("?")[0] for asked in rest.asked if "/v1/connectors?" not in asked]
     assert {unquote(path.partition("/")[0].partition(":")[0]) for path in paths} == {name}
+
+
+def test_a_connector_that_is_not_there_is_answered_with_the_nearest_names(rest_factory: Any) -> None:
+    rest = rest_factory(404, NOT_FOUND)
+    there = {"connectors": [{"name": name} for name in ("books-in", "books-out", "films")], "nextPageToken": ""}
+    rest.bodies["/v1/connectors"], rest.statuses["/v1/connectors"] = json.dumps(there).encode(), 200
+    for verb, more in VERBS.items():
+        result = run(rest.url, "connector", verb, "boks-in", *more)
+        words = "Error: there is no connector 'boks-in'; did you mean books-in?\n"
+        assert (result.exit_code, result.stderr) == (3, words), verb
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "\udcff"])
@@ -601,3 +612,10 @@ def test_what_is_stored_with_warnings_says_so(rest_factory: Any, words: tuple[st
     result = run(rest.url, "connector", *words)
     assert result.exit_code == 0
     assert "Warning: table.include: has no key" in result.stderr
+
+
+@pytest.mark.parametrize(("given", "name"), [((), {}), (("--name", "orders"), {"name": "orders"})])
+def test_a_configuration_is_validated_for_the_connector_that_is_named(rest_factory: Any, given: tuple[str, ...], name: Any) -> None:
+    rest = rest_factory(200, {"problems": []})
+    assert run(rest.url, "connector", "validate", *CONFIG, *given).exit_code == 0
+    assert json.loads(rest.sent[0]) == {"config": {"connector.class": "file_sink"}, **name}

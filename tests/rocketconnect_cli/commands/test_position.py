@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from rocketconnect_cli.api import Api, ApiError, Exit
 from rocketconnect_cli.commands import position
 from rocketconnect_cli.commands.root import app
+from tests.rocketconnect_cli.conftest import RestFactory
 
 AWAY = ApiError(Exit.UNAVAILABLE, {"detail": "nobody answers"})
 REFUSED = ApiError(Exit.WRONG, {"detail": "beyond the end"})
@@ -75,6 +76,7 @@ def test_the_stop_and_the_resume_say_who_and_what_for(monkeypatch: pytest.Monkey
         ("alter", {"positions": [{"partition": "t/b/0", "offset": "[1]"}]}, "position set --restart: t/b/0=[1]"),
         ("alter", {"toTime": "2026-01-31T10:00:00Z"}, "position set --restart: to 2026-01-31T10:00:00Z"),
         ("alter", {"to": "EDGE_LATEST", "partitions": []}, "position set --restart: to EDGE_LATEST"),
+        ("alter", {"by": 100}, "position set --restart: by 100"),
         ("import", {"positions": [{"partition": "t/b/0", "offset": "[1]"}]}, "position import --restart"),
     ],
 )
@@ -171,3 +173,33 @@ def test_a_map_of_no_partition_that_is_moved_is_told_and_not_shown(rest_factory:
     assert "names no partition that is moved to an offset" in result.stderr
     assert "No such file" in result.stderr
     assert "secret" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("by", "end", "moved"),
+    [(100, "[250]", "[110]"), (100, "[60]", "[60]"), (-5, "[0]", "[5]"), (-50, "[3]", "[3]"), (3, "[4]", ""), (-3, "[12]", "")],
+)
+def test_so_many_messages_are_passed_and_no_more_than_there_are(by: int, end: str, moved: str) -> None:
+    changes = [{"partition": "t/b/0", "fromOffset": "[10]", "toOffset": end}, {"partition": "t/b/1", "toOffset": "[9]"}]
+    assert position._moved_by(by, changes) == ([{"partition": "t/b/0", "offset": moved}] if moved else [])
+
+
+def test_messages_are_counted_from_where_a_sink_is(rest_factory: RestFactory) -> None:
+    connector = {"name": "c", "uid": "u", "wantedState": "WANTED_STATE_STOPPED", "type": "CONNECTOR_TYPE_SINK"}
+    changes = [{"partition": "t/b/0", "fromOffset": "[10]", "toOffset": "[250]"}]
+    rest = rest_factory(200, {"connector": connector, "changes": changes})
+    result = CliRunner().invoke(app, ["position", "set", "c", "--by", "100", "-p", "t/b/0", "--url", rest.url])
+    assert result.exit_code == 0, result.stderr
+    looked, moved = (json.loads(body) for body in rest.sent[1:])
+    assert (looked["to"], looked["partitions"], looked["dryRun"]) == ("EDGE_LATEST", ["t/b/0"], True)
+    assert (moved["positions"], moved["dryRun"]) == ([{"partition": "t/b/0", "offset": "[110]"}], False)
+
+
+def test_offsets_that_count_no_messages_are_not_moved_by_some(rest_factory: RestFactory) -> None:
+    connector = {"name": "c", "uid": "u", "wantedState": "WANTED_STATE_STOPPED", "type": "CONNECTOR_TYPE_SOURCE"}
+    rest = rest_factory(200, {"connector": connector})
+    result = CliRunner().invoke(app, ["position", "set", "c", "--by", "100", "--url", rest.url])
+    assert (result.exit_code, "c is no sink: its offsets count no messages" in result.stderr) == (2, True)
+    assert len(rest.asked) == 1
+    result = CliRunner().invoke(app, ["position", "set", "c", "--by", "100", "--to-latest", "--url", rest.url])
+    assert "is said in more than one way" in result.stderr

@@ -2,8 +2,10 @@
 
 import json
 
+import pytest
 from typer.testing import CliRunner
 
+from rocketconnect_cli.commands import topic
 from rocketconnect_cli.commands.root import app
 from tests.rocketconnect_cli.conftest import RestFactory
 
@@ -109,3 +111,32 @@ def test_a_topic_is_created_with_so_many_queues(rest_factory: RestFactory) -> No
     assert (code, out.strip()) == (0, "orders created with 1 queues")
     assert rest.asked == ["PUT /v1/topics/orders"]
     assert json.loads(rest.sent[0])["queues"] == 1
+
+
+def test_a_topic_is_deleted_and_those_are_named_that_may_miss_it(rest_factory: RestFactory) -> None:
+    queues = [{"queue": "orders/b/0", "earliest": "5", "latest": "6"}]
+    rest = rest_factory(200, {"topic": {"name": "orders", "queues": queues}, "connectors": ["lake", "store"]})
+    code, out, err = run("delete", "orders", "--yes", "--url", rest.url)
+    assert (code, err) == (0, "")
+    first, second = out.splitlines()
+    assert first == "orders deleted, with 1 message"
+    assert second.startswith("lake, store name it: before it is made again, let a sink forget where it was")
+    assert rest.asked[0].startswith("DELETE /v1/topics/orders?author=")
+
+
+def test_a_topic_is_deleted_by_nobody_who_did_not_say_so(rest_factory: RestFactory) -> None:
+    rest = rest_factory(200, {"topic": {"name": "orders"}})
+    code, _, err = run("delete", "orders", "--url", rest.url)
+    assert (code, err.strip()) == (2, "Error: orders is deleted for good: say --yes where nobody can be asked")
+    assert rest.asked == []
+
+
+@pytest.mark.parametrize(("answer", "code"), [("n", 2), ("y", 0)])
+def test_people_are_asked_before_a_topic_is_deleted(
+    rest_factory: RestFactory, monkeypatch: pytest.MonkeyPatch, answer: str, code: int
+) -> None:
+    monkeypatch.setattr(topic, "_is_asked", lambda: True)
+    rest = rest_factory(200, {"topic": {"name": "orders"}})
+    result = CliRunner().invoke(app, ["topic", "delete", "orders", "--url", rest.url], input=f"{answer}\n")
+    assert (result.exit_code, len(rest.asked)) == (code, 1 if code == 0 else 0)
+    assert "Delete orders with all of its messages, for good?" in result.stderr

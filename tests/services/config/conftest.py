@@ -80,11 +80,13 @@ class StubExecutor(executor_rpc.ExecutorServiceServicer):
 
     def __init__(self) -> None:
         self.validated: list[str] = []
+        self.around: list[tuple[str, bool]] = []
         self.reloads = 0
         self.fails_with: ServiceError | None = None
 
     async def ValidateConnector(self, request: executor_pb.ValidateConnectorRequest, context: Any) -> Any:
         self.validated.append(request.name)
+        self.around = [(each.name, each.reads) for each in request.neighbours]
         if self.fails_with is not None:
             raise self.fails_with
         answer = executor_pb.ValidateConnectorResponse(

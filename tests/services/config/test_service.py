@@ -246,6 +246,18 @@ async def test_a_warning_is_told_without_secrets_and_refuses_nothing(service: An
     assert ([each.value for each in shown.warnings], len(shown.records)) == (["shop.log"], 1)
 
 
+async def test_an_executor_that_checks_a_source_is_told_which_connectors_there_are_and_which_read_its_topic(service: Any) -> None:
+    await service.stub.CreateConnector(pb.CreateConnectorRequest(name="old", config={**GOOD, "topic": "books"}))
+    sinks = {"books-lake": {"topics": "films, books"}, "films-lake": {"connect.topicnames": "films"}}
+    for name, topics in sinks.items():
+        await service.stub.CreateConnector(pb.CreateConnectorRequest(name=name, config={**GOOD, "owned": name, **topics}))
+    await service.stub.ValidateConnector(pb.ValidateConnectorRequest(name="new", config={**GOOD, "connect.topicname": "books"}))
+    assert sorted(service.executor.around) == [("books-lake", True), ("films-lake", False), ("old", False)]
+    # Who has no topic has no neighbours.
+    await service.stub.ValidateConnector(pb.ValidateConnectorRequest(name="new", config=GOOD))
+    assert service.executor.around == []
+
+
 async def test_a_preview_is_what_an_executor_shows_and_stores_nothing(service: Any) -> None:
     shown = await service.stub.PreviewConnector(pb.PreviewConnectorRequest(name="c", config=GOOD, records=7))
     assert (list(shown.problems), shown.plugin, shown.trouble) == ([], "file_source", "7 were asked for")

@@ -49,25 +49,61 @@ class ValidateConnectorRequest(_message.Message):
 
     NAME_FIELD_NUMBER: _builtins.int
     CONFIG_FIELD_NUMBER: _builtins.int
+    NEIGHBOURS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The name that it has or would get."""
     @_builtins.property
     def config(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """The configuration."""
 
+    @_builtins.property
+    def neighbours(self) -> _containers.RepeatedCompositeFieldContainer[Global___Neighbour]:
+        """Of a source: the connectors that there are, so that whose the messages in its topic are can be told, and who reads them."""
+
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
         config: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        neighbours: _abc.Iterable[Global___Neighbour] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "name", b"name", "neighbours", b"neighbours"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ValidateConnectorRequest: _TypeAlias = ValidateConnectorRequest  # noqa: Y015
+
+@_typing.final
+class Neighbour(_message.Message):
+    """A connector that there is, as seen from another one."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    UID_FIELD_NUMBER: _builtins.int
+    READS_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Its name."""
+    uid: _builtins.str
+    """Its uid, which its messages carry."""
+    reads: _builtins.bool
+    """It is a sink that reads the topic of the other one."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        uid: _builtins.str = ...,
+        reads: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "reads", b"reads", "uid", b"uid"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Neighbour: _TypeAlias = Neighbour  # noqa: Y015
 
 @_typing.final
 class ValidateConnectorResponse(_message.Message):

@@ -28,7 +28,7 @@ from rocketconnect.connector.v1 import connector_pb2 as rocketconnect_dot_connec
 from rocketconnect.record.v1 import record_pb2 as rocketconnect_dot_record_dot_v1_dot_record__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n*rocketconnect/topic/v1/topic_service.proto\x12\x16rocketconnect.topic.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a*rocketconnect/connector/v1/connector.proto\x1a$rocketconnect/record/v1/record.proto\"k\n\x05Topic\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x31\n\x06queues\x18\x02 \x03(\x0b\x32!.rocketconnect.topic.v1.QueueEnds\x12\x10\n\x08internal\x18\x03 \x01(\x08\x12\x0f\n\x07trouble\x18\x04 \x01(\t\"<\n\tQueueEnds\x12\r\n\x05queue\x18\x01 \x01(\t\x12\x10\n\x08\x65\x61rliest\x18\x02 \x01(\x03\x12\x0e\n\x06latest\x18\x03 \x01(\x03\"L\n\x11ListTopicsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x10\n\x08internal\x18\x03 \x01(\x08\"\\\n\x12ListTopicsResponse\x12-\n\x06topics\x18\x01 \x03(\x0b\x32\x1d.rocketconnect.topic.v1.Topic\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"Q\n\x12\x45nsureTopicRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06queues\x18\x02 \x01(\x05\x12\r\n\x05\x62\x61tch\x18\x03 \x01(\x08\x12\x0e\n\x06\x61uthor\x18\x04 \x01(\t\"T\n\x13\x45nsureTopicResponse\x12,\n\x05topic\x18\x01 \x01(\x0b\x32\x1d.rocketconnect.topic.v1.Topic\x12\x0f\n\x07\x65xisted\x18\x02 \x01(\x08\"\xb1\x02\n\x10PeekTopicRequest\x12\r\n\x05topic\x18\x01 \x01(\t\x12\x44\n\x06\x63onfig\x18\x02 \x03(\x0b\x32\x34.rocketconnect.topic.v1.PeekTopicRequest.ConfigEntry\x12\x10\n\x08messages\x18\x03 \x01(\x05\x12\r\n\x05queue\x18\x04 \x01(\t\x12\x10\n\x06offset\x18\x05 \x01(\x03H\x00\x12+\n\x05since\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x12\x30\n\x06places\x18\x07 \x01(\x0b\x32\x1e.rocketconnect.topic.v1.PlacesH\x00\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x07\n\x05start\"v\n\x06Places\x12<\n\x07offsets\x18\x01 \x03(\x0b\x32+.rocketconnect.topic.v1.Places.OffsetsEntry\x1a.\n\x0cOffsetsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\"k\n\x0bSourceStamp\x12\x15\n\rconnector_uid\x18\x01 \x01(\t\x12\r\n\x05\x65poch\x18\x02 \x01(\x03\x12\x11\n\tpartition\x18\x03 \x01(\t\x12\x13\n\x0bincarnation\x18\x04 \x01(\x03\x12\x0e\n\x06offset\x18\x05 \x01(\t\"\x8c\x03\n\x0bTopicRecord\x12\r\n\x05queue\x18\x01 \x01(\t\x12\x0e\n\x06offset\x18\x02 \x01(\x03\x12\x0b\n\x03row\x18\x03 \x01(\x05\x12.\n\nstore_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05\x62ytes\x18\x05 \x01(\x03\x12\x34\n\x06record\x18\x06 \x01(\x0b\x32$.rocketconnect.record.v1.ShownRecord\x12\x0f\n\x07problem\x18\x07 \x01(\t\x12\x0c\n\x04\x62ody\x18\x08 \x01(\t\x12G\n\nproperties\x18\t \x03(\x0b\x32\x33.rocketconnect.topic.v1.TopicRecord.PropertiesEntry\x12\x33\n\x06source\x18\n \x01(\x0b\x32#.rocketconnect.topic.v1.SourceStamp\x12\x0c\n\x04rows\x18\x0b \x01(\x05\x1a\x31\n\x0fPropertiesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xbf\x01\n\x11PeekTopicResponse\x12\x35\n\x08problems\x18\x01 \x03(\x0b\x32#.rocketconnect.connector.v1.Problem\x12\x34\n\x07records\x18\x02 \x03(\x0b\x32#.rocketconnect.topic.v1.TopicRecord\x12,\n\x04next\x18\x03 \x01(\x0b\x32\x1e.rocketconnect.topic.v1.Places\x12\x0f\n\x07trouble\x18\x04 \x01(\t2\x95\x03\n\x0cTopicService\x12w\n\nListTopics\x12).rocketconnect.topic.v1.ListTopicsRequest\x1a*.rocketconnect.topic.v1.ListTopicsResponse\"\x12\x82\xd3\xe4\x93\x02\x0c\x12\n/v1/topics\x12\x84\x01\n\x0b\x45nsureTopic\x12*.rocketconnect.topic.v1.EnsureTopicRequest\x1a+.rocketconnect.topic.v1.EnsureTopicResponse\"\x1c\x82\xd3\xe4\x93\x02\x16\x1a\x11/v1/topics/{name}:\x01*\x12\x84\x01\n\tPeekTopic\x12(.rocketconnect.topic.v1.PeekTopicRequest\x1a).rocketconnect.topic.v1.PeekTopicResponse\"\"\x82\xd3\xe4\x93\x02\x1c\"\x17/v1/topics/{topic}:peek:\x01*b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n*rocketconnect/topic/v1/topic_service.proto\x12\x16rocketconnect.topic.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a*rocketconnect/connector/v1/connector.proto\x1a$rocketconnect/record/v1/record.proto\"k\n\x05Topic\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x31\n\x06queues\x18\x02 \x03(\x0b\x32!.rocketconnect.topic.v1.QueueEnds\x12\x10\n\x08internal\x18\x03 \x01(\x08\x12\x0f\n\x07trouble\x18\x04 \x01(\t\"<\n\tQueueEnds\x12\r\n\x05queue\x18\x01 \x01(\t\x12\x10\n\x08\x65\x61rliest\x18\x02 \x01(\x03\x12\x0e\n\x06latest\x18\x03 \x01(\x03\"L\n\x11ListTopicsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x10\n\x08internal\x18\x03 \x01(\x08\"\\\n\x12ListTopicsResponse\x12-\n\x06topics\x18\x01 \x03(\x0b\x32\x1d.rocketconnect.topic.v1.Topic\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"Q\n\x12\x45nsureTopicRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06queues\x18\x02 \x01(\x05\x12\r\n\x05\x62\x61tch\x18\x03 \x01(\x08\x12\x0e\n\x06\x61uthor\x18\x04 \x01(\t\"T\n\x13\x45nsureTopicResponse\x12,\n\x05topic\x18\x01 \x01(\x0b\x32\x1d.rocketconnect.topic.v1.Topic\x12\x0f\n\x07\x65xisted\x18\x02 \x01(\x08\"2\n\x12\x44\x65leteTopicRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06\x61uthor\x18\x02 \x01(\t\"W\n\x13\x44\x65leteTopicResponse\x12,\n\x05topic\x18\x01 \x01(\x0b\x32\x1d.rocketconnect.topic.v1.Topic\x12\x12\n\nconnectors\x18\x02 \x03(\t\"\xb1\x02\n\x10PeekTopicRequest\x12\r\n\x05topic\x18\x01 \x01(\t\x12\x44\n\x06\x63onfig\x18\x02 \x03(\x0b\x32\x34.rocketconnect.topic.v1.PeekTopicRequest.ConfigEntry\x12\x10\n\x08messages\x18\x03 \x01(\x05\x12\r\n\x05queue\x18\x04 \x01(\t\x12\x10\n\x06offset\x18\x05 \x01(\x03H\x00\x12+\n\x05since\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x12\x30\n\x06places\x18\x07 \x01(\x0b\x32\x1e.rocketconnect.topic.v1.PlacesH\x00\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x07\n\x05start\"v\n\x06Places\x12<\n\x07offsets\x18\x01 \x03(\x0b\x32+.rocketconnect.topic.v1.Places.OffsetsEntry\x1a.\n\x0cOffsetsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\"k\n\x0bSourceStamp\x12\x15\n\rconnector_uid\x18\x01 \x01(\t\x12\r\n\x05\x65poch\x18\x02 \x01(\x03\x12\x11\n\tpartition\x18\x03 \x01(\t\x12\x13\n\x0bincarnation\x18\x04 \x01(\x03\x12\x0e\n\x06offset\x18\x05 \x01(\t\"\x8c\x03\n\x0bTopicRecord\x12\r\n\x05queue\x18\x01 \x01(\t\x12\x0e\n\x06offset\x18\x02 \x01(\x03\x12\x0b\n\x03row\x18\x03 \x01(\x05\x12.\n\nstore_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05\x62ytes\x18\x05 \x01(\x03\x12\x34\n\x06record\x18\x06 \x01(\x0b\x32$.rocketconnect.record.v1.ShownRecord\x12\x0f\n\x07problem\x18\x07 \x01(\t\x12\x0c\n\x04\x62ody\x18\x08 \x01(\t\x12G\n\nproperties\x18\t \x03(\x0b\x32\x33.rocketconnect.topic.v1.TopicRecord.PropertiesEntry\x12\x33\n\x06source\x18\n \x01(\x0b\x32#.rocketconnect.topic.v1.SourceStamp\x12\x0c\n\x04rows\x18\x0b \x01(\x05\x1a\x31\n\x0fPropertiesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xbf\x01\n\x11PeekTopicResponse\x12\x35\n\x08problems\x18\x01 \x03(\x0b\x32#.rocketconnect.connector.v1.Problem\x12\x34\n\x07records\x18\x02 \x03(\x0b\x32#.rocketconnect.topic.v1.TopicRecord\x12,\n\x04next\x18\x03 \x01(\x0b\x32\x1e.rocketconnect.topic.v1.Places\x12\x0f\n\x07trouble\x18\x04 \x01(\t2\x99\x04\n\x0cTopicService\x12w\n\nListTopics\x12).rocketconnect.topic.v1.ListTopicsRequest\x1a*.rocketconnect.topic.v1.ListTopicsResponse\"\x12\x82\xd3\xe4\x93\x02\x0c\x12\n/v1/topics\x12\x84\x01\n\x0b\x45nsureTopic\x12*.rocketconnect.topic.v1.EnsureTopicRequest\x1a+.rocketconnect.topic.v1.EnsureTopicResponse\"\x1c\x82\xd3\xe4\x93\x02\x16\x1a\x11/v1/topics/{name}:\x01*\x12\x81\x01\n\x0b\x44\x65leteTopic\x12*.rocketconnect.topic.v1.DeleteTopicRequest\x1a+.rocketconnect.topic.v1.DeleteTopicResponse\"\x19\x82\xd3\xe4\x93\x02\x13*\x11/v1/topics/{name}\x12\x84\x01\n\tPeekTopic\x12(.rocketconnect.topic.v1.PeekTopicRequest\x1a).rocketconnect.topic.v1.PeekTopicResponse\"\"\x82\xd3\xe4\x93\x02\x1c\"\x17/v1/topics/{topic}:peek:\x01*b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -45,6 +45,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_TOPICSERVICE'].methods_by_name['ListTopics']._serialized_options = b'\202\323\344\223\002\014\022\n/v1/topics'
   _globals['_TOPICSERVICE'].methods_by_name['EnsureTopic']._loaded_options = None
   _globals['_TOPICSERVICE'].methods_by_name['EnsureTopic']._serialized_options = b'\202\323\344\223\002\026\032\021/v1/topics/{name}:\001*'
+  _globals['_TOPICSERVICE'].methods_by_name['DeleteTopic']._loaded_options = None
+  _globals['_TOPICSERVICE'].methods_by_name['DeleteTopic']._serialized_options = b'\202\323\344\223\002\023*\021/v1/topics/{name}'
   _globals['_TOPICSERVICE'].methods_by_name['PeekTopic']._loaded_options = None
   _globals['_TOPICSERVICE'].methods_by_name['PeekTopic']._serialized_options = b'\202\323\344\223\002\034\"\027/v1/topics/{topic}:peek:\001*'
   _globals['_TOPIC']._serialized_start=215
@@ -59,22 +61,26 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_ENSURETOPICREQUEST']._serialized_end=639
   _globals['_ENSURETOPICRESPONSE']._serialized_start=641
   _globals['_ENSURETOPICRESPONSE']._serialized_end=725
-  _globals['_PEEKTOPICREQUEST']._serialized_start=728
-  _globals['_PEEKTOPICREQUEST']._serialized_end=1033
-  _globals['_PEEKTOPICREQUEST_CONFIGENTRY']._serialized_start=979
-  _globals['_PEEKTOPICREQUEST_CONFIGENTRY']._serialized_end=1024
-  _globals['_PLACES']._serialized_start=1035
-  _globals['_PLACES']._serialized_end=1153
-  _globals['_PLACES_OFFSETSENTRY']._serialized_start=1107
-  _globals['_PLACES_OFFSETSENTRY']._serialized_end=1153
-  _globals['_SOURCESTAMP']._serialized_start=1155
-  _globals['_SOURCESTAMP']._serialized_end=1262
-  _globals['_TOPICRECORD']._serialized_start=1265
-  _globals['_TOPICRECORD']._serialized_end=1661
-  _globals['_TOPICRECORD_PROPERTIESENTRY']._serialized_start=1612
-  _globals['_TOPICRECORD_PROPERTIESENTRY']._serialized_end=1661
-  _globals['_PEEKTOPICRESPONSE']._serialized_start=1664
-  _globals['_PEEKTOPICRESPONSE']._serialized_end=1855
-  _globals['_TOPICSERVICE']._serialized_start=1858
-  _globals['_TOPICSERVICE']._serialized_end=2263
+  _globals['_DELETETOPICREQUEST']._serialized_start=727
+  _globals['_DELETETOPICREQUEST']._serialized_end=777
+  _globals['_DELETETOPICRESPONSE']._serialized_start=779
+  _globals['_DELETETOPICRESPONSE']._serialized_end=866
+  _globals['_PEEKTOPICREQUEST']._serialized_start=869
+  _globals['_PEEKTOPICREQUEST']._serialized_end=1174
+  _globals['_PEEKTOPICREQUEST_CONFIGENTRY']._serialized_start=1120
+  _globals['_PEEKTOPICREQUEST_CONFIGENTRY']._serialized_end=1165
+  _globals['_PLACES']._serialized_start=1176
+  _globals['_PLACES']._serialized_end=1294
+  _globals['_PLACES_OFFSETSENTRY']._serialized_start=1248
+  _globals['_PLACES_OFFSETSENTRY']._serialized_end=1294
+  _globals['_SOURCESTAMP']._serialized_start=1296
+  _globals['_SOURCESTAMP']._serialized_end=1403
+  _globals['_TOPICRECORD']._serialized_start=1406
+  _globals['_TOPICRECORD']._serialized_end=1802
+  _globals['_TOPICRECORD_PROPERTIESENTRY']._serialized_start=1753
+  _globals['_TOPICRECORD_PROPERTIESENTRY']._serialized_end=1802
+  _globals['_PEEKTOPICRESPONSE']._serialized_start=1805
+  _globals['_PEEKTOPICRESPONSE']._serialized_end=1996
+  _globals['_TOPICSERVICE']._serialized_start=1999
+  _globals['_TOPICSERVICE']._serialized_end=2536
 # @@protoc_insertion_point(module_scope)

@@ -28,8 +28,9 @@ if _version_not_supported:
 class TopicServiceStub:
     """Topics, as the executors' user of RocketMQ sees them, or another one that a request to read names.
 
-    Errors: NOT_FOUND (TOPIC_NOT_FOUND), ALREADY_EXISTS (TOPIC_DIFFERS), FAILED_PRECONDITION (ROCKETMQ_REFUSES: what RocketMQ says),
-    UNAVAILABLE (ROCKETMQ_AWAY), INVALID_ARGUMENT (TOPIC_INVALID: every part of the request that is wrong).
+    Errors: NOT_FOUND (TOPIC_NOT_FOUND), ALREADY_EXISTS (TOPIC_DIFFERS), FAILED_PRECONDITION (ROCKETMQ_REFUSES: what RocketMQ says;
+    TOPIC_IN_USE), UNAVAILABLE (ROCKETMQ_AWAY; of a deletion also where the config service is away, which knows who uses the topic),
+    INVALID_ARGUMENT (TOPIC_INVALID: every part of the request that is wrong).
     """
 
     def __init__(self, channel):
@@ -48,6 +49,11 @@ class TopicServiceStub:
                 request_serializer=rocketconnect_dot_topic_dot_v1_dot_topic__service__pb2.EnsureTopicRequest.SerializeToString,
                 response_deserializer=rocketconnect_dot_topic_dot_v1_dot_topic__service__pb2.EnsureTopicResponse.FromString,
                 _registered_method=True)
+        self.DeleteTopic = channel.unary_unary(
+                '/rocketconnect.topic.v1.TopicService/DeleteTopic',
+                request_serializer=rocketconnect_dot_topic_dot_v1_dot_topic__service__pb2.DeleteTopicRequest.SerializeToString,
+                response_deserializer=rocketconnect_dot_topic_dot_v1_dot_topic__service__pb2.DeleteTopicResponse.FromString,
+                _registered_method=True)
         self.PeekTopic = channel.unary_unary(
                 '/rocketconnect.topic.v1.TopicService/PeekTopic',
                 request_serializer=rocketconnect_dot_topic_dot_v1_dot_topic__service__pb2.PeekTopicRequest.SerializeToString,
@@ -58,8 +64,9 @@ class TopicServiceStub:
 class TopicServiceServicer:
     """Topics, as the executors' user of RocketMQ sees them, or another one that a request to read names.
 
-    Errors: NOT_FOUND (TOPIC_NOT_FOUND), ALREADY_EXISTS (TOPIC_DIFFERS), FAILED_PRECONDITION (ROCKETMQ_REFUSES: what RocketMQ says),
-    UNAVAILABLE (ROCKETMQ_AWAY), INVALID_ARGUMENT (TOPIC_INVALID: every part of the request that is wrong).
+    Errors: NOT_FOUND (TOPIC_NOT_FOUND), ALREADY_EXISTS (TOPIC_DIFFERS), FAILED_PRECONDITION (ROCKETMQ_REFUSES: what RocketMQ says;
+    TOPIC_IN_USE), UNAVAILABLE (ROCKETMQ_AWAY; of a deletion also where the config service is away, which knows who uses the topic),
+    INVALID_ARGUMENT (TOPIC_INVALID: every part of the request that is wrong).
     """
 
     def ListTopics(self, request, context):
@@ -73,6 +80,14 @@ class TopicServiceServicer:
     def EnsureTopic(self, request, context):
         """Sees to it that a topic is there: creates it, or finds it with the same queues and type. Another one of this name is left as it
         is, and that is an error.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteTopic(self, request, context):
+        """Deletes a topic with all of its messages, on all brokers. Refused are topics that RocketMQ or RocketConnect made for themselves,
+        and one that a connector which is wanted RUNNING reads, writes or has as its dead-letter topic.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -99,6 +114,11 @@ def add_TopicServiceServicer_to_server(servicer, server):
                     request_deserializer=rocketconnect_dot_topic_dot_v1_dot_topic__service__pb2.EnsureTopicRequest.FromString,
                     response_serializer=rocketconnect_dot_topic_dot_v1_dot_topic__service__pb2.EnsureTopicResponse.SerializeToString,
             ),
+            'DeleteTopic': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteTopic,
+                    request_deserializer=rocketconnect_dot_topic_dot_v1_dot_topic__service__pb2.DeleteTopicRequest.FromString,
+                    response_serializer=rocketconnect_dot_topic_dot_v1_dot_topic__service__pb2.DeleteTopicResponse.SerializeToString,
+            ),
             'PeekTopic': grpc.unary_unary_rpc_method_handler(
                     servicer.PeekTopic,
                     request_deserializer=rocketconnect_dot_topic_dot_v1_dot_topic__service__pb2.PeekTopicRequest.FromString,
@@ -115,8 +135,9 @@ def add_TopicServiceServicer_to_server(servicer, server):
 class TopicService:
     """Topics, as the executors' user of RocketMQ sees them, or another one that a request to read names.
 
-    Errors: NOT_FOUND (TOPIC_NOT_FOUND), ALREADY_EXISTS (TOPIC_DIFFERS), FAILED_PRECONDITION (ROCKETMQ_REFUSES: what RocketMQ says),
-    UNAVAILABLE (ROCKETMQ_AWAY), INVALID_ARGUMENT (TOPIC_INVALID: every part of the request that is wrong).
+    Errors: NOT_FOUND (TOPIC_NOT_FOUND), ALREADY_EXISTS (TOPIC_DIFFERS), FAILED_PRECONDITION (ROCKETMQ_REFUSES: what RocketMQ says;
+    TOPIC_IN_USE), UNAVAILABLE (ROCKETMQ_AWAY; of a deletion also where the config service is away, which knows who uses the topic),
+    INVALID_ARGUMENT (TOPIC_INVALID: every part of the request that is wrong).
     """
 
     @staticmethod
@@ -163,6 +184,33 @@ class TopicService:
             '/rocketconnect.topic.v1.TopicService/EnsureTopic',
             rocketconnect_dot_topic_dot_v1_dot_topic__service__pb2.EnsureTopicRequest.SerializeToString,
             rocketconnect_dot_topic_dot_v1_dot_topic__service__pb2.EnsureTopicResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteTopic(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rocketconnect.topic.v1.TopicService/DeleteTopic',
+            rocketconnect_dot_topic_dot_v1_dot_topic__service__pb2.DeleteTopicRequest.SerializeToString,
+            rocketconnect_dot_topic_dot_v1_dot_topic__service__pb2.DeleteTopicResponse.FromString,
             options,
             channel_credentials,
             insecure,

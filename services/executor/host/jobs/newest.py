@@ -1,16 +1,19 @@
-"""Looks at the newest messages of a sink's topics while its configuration is checked. Nothing is written, and no position moves."""
+"""Looks at the newest messages of topics while a configuration is checked. Nothing is written, and no position moves."""
 
 import queue
+import re
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
+from functools import partial
 from threading import Thread
 
 from rocketconnect_sdk.columns.declared import INFER, given_columns
 from rocketconnect_sdk.columns.rows import Rows, unpack
 from rocketconnect_sdk.configuration.connector_options import parse_sink
+from rocketconnect_sdk.configuration.nearest import did_you_mean, nearest
 from rocketconnect_sdk.configuration.references import REFERENCE
 from rocketconnect_sdk.configuration.runtime_options import CLASS
 from rocketconnect_sdk.converters import Converter
@@ -20,6 +23,7 @@ from rocketconnect_sdk.options import Config, run_checks
 from rocketconnect_sdk.plugins.loader import DIRECT, find
 from rocketconnect_sdk.sink import Sink
 from rocketconnect_sdk.transforms import chain
+from rocketmq_remoting.client import Client
 from rocketmq_remoting.errors import RocketMQError
 from rocketmq_remoting.protocol.properties import decode_properties
 from services.executor.contract.endpoints import Endpoints
@@ -27,6 +31,7 @@ from services.executor.host.jobs.chosen import Message, last, shared
 from services.executor.host.jobs.judging import Given, Read, judge
 from services.executor.host.jobs.tried import failures, is_simple
 from services.executor.runtime.rocketmq.connect import connect, with_user_of
+from services.executor.runtime.rocketmq.internal_topics import is_internal
 from services.executor.runtime.rocketmq.properties import TOMBSTONE
 from services.executor.runtime.rocketmq.source_marks import PROPERTY
 from services.executor.runtime.rocketmq.topic_reader import RocketMQTopics
@@ -34,6 +39,10 @@ from services.executor.runtime.task_runtime import converters_of
 from services.executor.secrets.resolving import resolve_known
 
 _COLUMNS = "columns"
+_UNCHECKED = {
+    "topics": "Whether the converter reads what is in there",
+    "topic": "Whether what is in there has the form that the source writes",
+}
 MESSAGES = 1000
 """So many of each topic are looked at."""
 TOPICS = 10
@@ -44,10 +53,12 @@ _BYTES = 16 << 20
 """Invariant 7: of the bodies of all topics that are held; what is larger is left out."""
 _STEPS = (16, 128, MESSAGES)
 """So far back from its end a queue is read, one step after the other."""
+_NUMBER = re.compile(r"\d+")
 _NEEDED = ("rocketmq.", "key.converter.", "value.converter.", "transforms.", "predicates.")
 """What begins so has to be known before anybody can look."""
-_PULLING = SECONDS / 2
-_READING = SECONDS * 0.8
+PULLING = SECONDS / 2
+"""So long after its begin messages are pulled."""
+READING = SECONDS * 0.8
 """So long after its begin what has come is read; the rest of the time is for what is said of it."""
 
 
@@ -83,7 +94,7 @@ def with_topics(config: Mapping[str, str], problems: Sequence[Problem], endpoint
             is_tolerant=parsed["errors.tolerance"] == "all",
             takes=plugin.takes_column,
         )
-        found = _looked(parsed, given, endpoints)
+        found = looked("topics", parsed["topics"], partial(_look, parsed, given, endpoints))
         if infers:
             named = next((problem.fix for problem in found if problem.key == _COLUMNS), "")
             known = [replace(each, fix=named) if named and each.key == _COLUMNS else each for each in known]
@@ -95,57 +106,83 @@ def with_topics(config: Mapping[str, str], problems: Sequence[Problem], endpoint
     return known
 
 
-def _looked(config: Config, given: Given, endpoints: Endpoints) -> list[Problem]:
-    """What there is to say within SECONDS."""
+def looked(option: str, topics: Sequence[str], look: Callable[[], list[Problem]]) -> list[Problem]:
+    """What there is to say within SECONDS of topics that an option names; why nothing can be said is a warning."""
     told: queue.SimpleQueue[list[Problem] | Exception] = queue.SimpleQueue()
 
-    def look() -> None:
+    def tell() -> None:
         try:
-            told.put(_look(config, given, endpoints))
+            told.put(look())
         except Exception as error:
             told.put(error)
 
+    def not_looked(reason: str) -> list[Problem]:
+        fix = f"{_UNCHECKED[option]} was not checked; validate again to have it checked."
+        return [Problem(option, ",".join(topics)[:200], f"cannot be looked at now: {reason}", fix, is_warning=True)]
+
     # A call of a client may take longer than there is time; this process ends with its answer, and the thread with it.
-    Thread(target=look, daemon=True).start()
+    Thread(target=tell, daemon=True).start()
     try:
         found = told.get(timeout=SECONDS)
     except queue.Empty:
-        return [_not_looked(config, f"no answer came within {SECONDS:g} s")]
+        return not_looked(f"no answer came within {SECONDS:g} s")
     if isinstance(found, ConnectorError | RocketMQError | OSError):
-        return [_not_looked(config, str(found))]
+        return not_looked(str(found))
     if isinstance(found, Exception):
         # A converter of somebody else may raise anything: whoever only looks refuses nothing for it.
         traceback.print_exception(found)
-        return [_not_looked(config, f"{type(found).__name__}: {found}; the executor's log has the traceback")]
+        return not_looked(f"{type(found).__name__}: {found}; the executor's log has the traceback")
     return found
 
 
-def _not_looked(config: Config, reason: str) -> Problem:
-    fix = "Whether the converter reads what is in there was not checked; validate again to have it checked."
-    return Problem("topics", ",".join(config["topics"])[:200], f"cannot be looked at now: {reason}", fix, is_warning=True)
+def known_secrets(config: Config) -> Config | None:
+    """The configuration with its secrets, as far as they are known here; None: what somebody needs to look is not."""
+    resolved = resolve_known(config)
+    # It is told under the option that holds it.
+    is_missing = any(key.startswith(_NEEDED) and REFERENCE.search(text) for key, text in resolved.raw.items())
+    return None if is_missing else resolved
 
 
 def _look(config: Config, given: Given, endpoints: Endpoints) -> list[Problem]:
     began = time.monotonic()
-    resolved = resolve_known(config)
-    if any(key.startswith(_NEEDED) and REFERENCE.search(text) for key, text in resolved.raw.items()):
-        # It is told under the option that holds it.
+    resolved = known_secrets(config)
+    if resolved is None:
         return []
     converters = converters_of(resolved)
     for each in converters:
         each.patience = SECONDS
     with connect(with_user_of(resolved, endpoints), "rocketconnect_check") as client, closing(RocketMQTopics(client)) as topics:
-        newest = _newest(topics, resolved["topics"][:TOPICS], began + _PULLING)
-    until = began + _READING
-    found = judge({topic: _read(converters[1], messages, until) for topic, messages in newest.items()}, given)
+        newest = newest_of(topics, resolved["topics"][:TOPICS], began + PULLING)
+        mistyped = _mistyped(client, [name for name, messages in newest.items() if not messages], resolved)
+    until = began + READING
+    found = judge({topic: read_all(converters[1], messages, until) for topic, messages in newest.items()}, given)
     # What is wrong with them otherwise is among the problems already.
     if given.may_change and not chain.problems(resolved.raw):
         made = chain.make(resolved.raw)
         found += failures(made, converters, newest, until) if is_simple(made) else ()
+    return [*found, *mistyped]
+
+
+def _mistyped(client: Client, names: Sequence[str], config: Config) -> list[Problem]:
+    """Warnings of topics that are not there while others have nearly the same name."""
+    there: list[str] = []
+    if names:
+        # Who may read the topics of a sink need not see all others.
+        with suppress(RocketMQError):
+            there = [name for name in client.topics() if not is_internal(name)]
+    found = []
+    for name in names:
+        near = [] if not there or name in there else nearest(name, there)
+        # Whoever numbers topics begins a new one.
+        meant = did_you_mean(each for each in near if _NUMBER.sub("", each) != _NUMBER.sub("", name))
+        if meant:
+            then = "is created when the sink starts" if config["topic.auto.create"] else "has to be created before the sink starts"
+            fix = f"{meant[0].upper()}{meant[1:]} If not, the topic {then}."
+            found.append(Problem("topics", name, "is a topic that is not there", fix, is_warning=True))
     return found
 
 
-def _newest(topics: RocketMQTopics, names: Sequence[str], until: float) -> dict[str, list[Message]]:
+def newest_of(topics: RocketMQTopics, names: Sequence[str], until: float) -> dict[str, list[Message]]:
     """The newest messages of each topic that have a value; of a topic that is not there none."""
     found = {}
     for place, name in enumerate(names):
@@ -188,7 +225,7 @@ def _is_tombstone(message: Message) -> bool:
     return is_empty or TOMBSTONE in decode_properties(message.batch.raw_properties[message.index])
 
 
-def _read(converter: Converter, messages: Sequence[Message], until: float) -> list[Read]:
+def read_all(converter: Converter, messages: Sequence[Message], until: float) -> list[Read]:
     """The messages, as the converter takes them: the newest of them, as many as there is time for."""
     read: list[Read] = []
     for message in reversed(messages):
@@ -199,13 +236,17 @@ def _read(converter: Converter, messages: Sequence[Message], until: float) -> li
 
 
 def _read_one(converter: Converter, message: Message) -> Read:
-    body = bytes(message.batch.bodies[message.index])
     is_ours = PROPERTY in decode_properties(message.batch.raw_properties[message.index])
+    return replace(read_body(converter, bytes(message.batch.bodies[message.index])), is_ours=is_ours)
+
+
+def read_body(converter: Converter, body: bytes) -> Read:
+    """What a converter makes of the bytes of a message; at least one."""
     try:
         if isinstance(converter, ArrowConverter):
             rows: Rows = unpack(body)
-            return Read(body, schema=rows.schema, is_ours=is_ours, packed=rows.values)
+            return Read(body, schema=rows.schema, packed=rows.values)
         value, schema = converter.decode(body)
     except RecordError as error:
-        return Read(body, refusal=str(error), is_ours=is_ours)
-    return Read(body, value, schema, is_ours=is_ours)
+        return Read(body, refusal=str(error))
+    return Read(body, value, schema)

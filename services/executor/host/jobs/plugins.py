@@ -4,7 +4,7 @@ Each answer comes from a process that was made for it: whatever the plugin's cod
 """
 
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from rocketconnect_sdk.configuration import runtime_options
 from rocketconnect_sdk.configuration.connector_options import (
@@ -27,8 +27,9 @@ from rocketconnect_sdk.source import Plan, Source
 from rocketconnect_sdk.transforms import chain
 from services.executor.contract import answers
 from services.executor.contract.endpoints import Endpoints
-from services.executor.contract.questions import GivenPosition
+from services.executor.contract.questions import GivenPosition, Neighbour
 from services.executor.host.jobs.newest import with_topics
+from services.executor.host.jobs.sources.look import of_topic
 from services.executor.runtime.positions.maps import position_of
 from services.executor.secrets.resolving import hide, hide_problem, resolve, resolve_known, unread
 
@@ -36,16 +37,23 @@ TASKS = "tasks"
 """The key under which every task is told how many there are."""
 
 
-def check(config: Mapping[str, str], endpoints: Endpoints) -> answers.Checked:
+def check(config: Mapping[str, str], endpoints: Endpoints, name: str = "", neighbours: Sequence[Neighbour] = ()) -> answers.Checked:
     """Everything that is wrong with a configuration, also with what is in its topics.
 
     A plugin that fails while it checks is a problem, too.
+
+    Args:
+        config: The configuration.
+        endpoints: Where its topics are.
+        name: The name that the connector has or would get; empty: not known.
+        neighbours: The connectors that there are around its topic.
     """
     try:
         found = check_connector(config, resolve_known)
         wrong = {problem.key for problem in found.problems}
         secrets = unread({key: value for key, value in config.items() if key not in wrong})
-        problems = [*with_topics(config, found.problems, endpoints), *secrets]
+        told_of_topic = of_topic(config, [*found.problems, *secrets], endpoints, name, neighbours)
+        problems = [*with_topics(config, found.problems, endpoints), *told_of_topic, *secrets]
     except Exception as error:
         traceback.print_exc()
         found = Checked("", None, (), ())

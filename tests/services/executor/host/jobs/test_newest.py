@@ -167,3 +167,29 @@ def test_a_converter_with_a_defect_refuses_nothing(
     found = checked(rocketmq.name_server, "newest-defect", tmp_path, format="text")
     assert found.problems == []
     assert [(each.key, "ZeroDivisionError" in each.reason) for each in found.warnings] == [("topics", True)]
+
+
+def test_a_topic_that_is_not_there_is_told_with_the_one_of_nearly_the_same_name(
+    rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path
+) -> None:
+    filled(client, "newest-payments-1", b"x")
+
+    def told(topics: str, **options: str) -> list[tuple[str, str, str, str]]:
+        found = checked(rocketmq.name_server, topics, tmp_path, format="text", **options)
+        assert found.problems == []
+        return [(each.key, each.value, each.reason, each.fix) for each in found.warnings]
+
+    meant = "Did you mean newest-payments-1? If not, the topic "
+    ((*said, fix),) = told("newest-paymnets-1,newest-payments-1")
+    assert (said, fix) == (
+        ["topics", "newest-paymnets-1", "is a topic that is not there"],
+        f"{meant}is created when the sink starts.",
+    )
+    ((*_, fix),) = told("newest-paymnets-1", topic_auto_create="false")
+    assert fix == f"{meant}has to be created before the sink starts."
+    # One that nothing is like, and the next of those that are numbered, are new ones.
+    assert told("quite-another") == []
+    assert told("newest-payments-2") == []
+    # One that is empty is there.
+    filled(client, "newest-paymentz-1")
+    assert told("newest-paymentz-1") == []

@@ -1,6 +1,6 @@
 """Which topics nobody has created."""
 
-from services.executor.topics.internal import is_internal
+from services.executor.runtime.rocketmq.internal_topics import is_internal
 
 
 def test_rocketmqs_own_topics_are_internal_and_those_of_people_are_not() -> None:

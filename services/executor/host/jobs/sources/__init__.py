@@ -1,0 +1,1 @@
+"""What is told of the topic of a source before it runs."""
