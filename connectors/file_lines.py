@@ -14,17 +14,9 @@ from rocketconnect_sdk.files.trouble import understood
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.permissions.roots import Access, Roots, writing
 from rocketconnect_sdk.record import SinkBatch
-from rocketconnect_sdk.sink import (
-    Guarantee,
-    QueuePosition,
-    Receipt,
-    RecordSink,
-    RecordSinkTask,
-    SinkCommit,
-    SinkWriter,
-    Target,
-)
+from rocketconnect_sdk.sink import Guarantee, QueuePosition, Receipt, RecordSink, RecordSinkTask, SinkCommit, SinkWriter
 from rocketconnect_sdk.source import Plan
+from rocketconnect_sdk.targets.owned import Target
 
 _SMALL = 1 << 20
 """So many bytes go with a receipt to another process; more are staged in a file."""

@@ -99,6 +99,12 @@ def show_warnings(answer: dict[str, Any]) -> None:
             err.print(f"    -> {warning['fix']}", markup=False)
 
 
+def show_notes(answer: dict[str, Any]) -> None:
+    """Says on standard error what is to be expected of a connector."""
+    for note in answer.get("notes", []):
+        err.print(f"Note: {note}", markup=False)
+
+
 def with_api(command: Callable[P, R]) -> Callable[P, R]:
     """Makes errors of the API the exit codes of the command."""
 

@@ -33,9 +33,9 @@ from rocketconnect_sdk.sink import (
     SinkTask,
     SinkWriter,
     SourceMark,
-    Target,
 )
 from rocketconnect_sdk.source import Edge, Plan, Signal, Source, SourceTask, never
+from rocketconnect_sdk.targets.owned import Target
 from rocketconnect_sdk.verification import CapturedTable, KeptRows, ReadRows, SinkTables, SourceTables, TableRows
 from rocketconnect_sdk.version import __version__
 

@@ -1,9 +1,8 @@
 """The sink side of the connector API.
 
-A sink is a DataFrameSink (gets a Spark DataFrame and writes it with Spark), a RecordSink (a small picklable writer that runs in
-Spark's partitions, or without Spark in the executor when the connector says engine=native), or a BufferedSink (takes records now
-and says later what of them is durable). The first two are given batches made of explicit queue ranges: when write() or commit()
-returns, the batch is durable (invariant 2).
+A sink is a DataFrameSink (writes a Spark DataFrame with Spark), a RecordSink (a small picklable writer that runs in Spark's
+partitions, or in the executor with engine=native), or a BufferedSink (takes records now, says later what is durable). The first two
+are given batches of explicit queue ranges: when write() or commit() returns, the batch is durable (invariant 2).
 """
 
 from abc import ABC, abstractmethod
@@ -19,6 +18,7 @@ from rocketconnect_sdk.record import Offset, SinkBatch
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.source import Plan
 from rocketconnect_sdk.spark.needs import NOTHING, SparkNeeds
+from rocketconnect_sdk.targets.owned import Target
 from rocketconnect_sdk.verification import SinkTables
 
 if TYPE_CHECKING:
@@ -123,19 +123,6 @@ class FlushPolicy:
     interval: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What has one owner: a second connector that wrote it would harm the first.
-
-    Attributes:
-        key: The option that names it.
-        name: The same for the same target, however a configuration writes it: "file:///data/orders.csv". Holds no secret.
-    """
-
-    key: str
-    name: str
-
-
 class Sink(ABC):
     """A kind of sink; stateless. See Source for the class attributes."""
 
@@ -172,6 +159,16 @@ class Sink(ABC):
         """Whether it writes rows, whose types its option `columns` may say: a check then looks at its topics. By default not."""
         del config
         return False
+
+    def check_rows(self, config: Config, rows: Mapping[str, Schema]) -> Iterable[Problem]:
+        """What is wrong with such rows, by topic: the newest with types, where no transform changes them. By default nothing."""
+        del config, rows
+        return ()
+
+    def flush_policy(self, config: Config) -> FlushPolicy:
+        """When its tasks close batches, for people who make a connector of it. By default nothing is told."""
+        del config
+        return FlushPolicy()
 
     def takes_column(self, schema: Schema) -> bool:
         """Whether its option `columns` may name this type: a check then proposes it. By default any."""
@@ -334,9 +331,7 @@ class RecordSinkTask(SinkTask):
     def commit(self, receipts: Sequence[Receipt], commit: SinkCommit) -> None:
         """Makes what was staged visible and durable, in the order of the receipts, and stores commit.after with it where it can.
 
-        Without receipts it stores commit.after alone. See move.
-
-        Raises: as DataFrameSinkTask.write.
+        Without receipts it stores commit.after alone (see move). Raises as DataFrameSinkTask.write.
         """
 
     def move(self, commit: SinkCommit) -> None:

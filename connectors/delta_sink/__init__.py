@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from connectors.delta_sink.needs import DELTA
-from rocketconnect_sdk.columns.declared import DOC, columns_problem, given_columns, parse_columns
+from rocketconnect_sdk.columns.declared import DOC, columns_problem, given_columns, no_rows_problem, parse_columns
 from rocketconnect_sdk.configuration.change_options import DELETE_ENABLED, TRUNCATE_ENABLED
 from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROWS, flush_interval
 from rocketconnect_sdk.context import TaskContext
@@ -16,7 +16,9 @@ from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
 from rocketconnect_sdk.files.checks import directory_targets, place_problems
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.permissions.roots import Access
-from rocketconnect_sdk.sink import DataFrameSink, FlushPolicy, Guarantee, Target
+from rocketconnect_sdk.schema import Schema
+from rocketconnect_sdk.sink import DataFrameSink, FlushPolicy, Guarantee
+from rocketconnect_sdk.targets.owned import Target
 
 if TYPE_CHECKING:
     from connectors.delta_sink.task import DeltaTask
@@ -86,6 +88,29 @@ class DeltaSink(DataFrameSink):
         """See Sink."""
         return run_checks(config, _path_problems, _evolution_problems, _partition_problems, _mode_problems)
 
+    def without_rows(self, config: Config) -> Iterable[Problem]:
+        """A table of one column that holds each value whole is hardly meant. See Sink."""
+        from connectors.delta_sink.table import is_table
+
+        # JSON that changes rows has the columns of the table that is there.
+        if not config["columns"] and (config["insert.mode"] == _INSERT or not is_table(Path(config["path"]))):
+            yield no_rows_problem("the table")
+
+    def check_rows(self, config: Config, rows: Mapping[str, Schema]) -> Iterable[Problem]:
+        """One table for all topics. See Sink."""
+        from connectors.file_sink.mixing import topics_problems
+
+        return () if config["columns"] else topics_problems(config, rows, "table")
+
+    def flush_policy(self, config: Config) -> FlushPolicy:
+        """See Sink."""
+        return FlushPolicy(config["flush.rows"], config["flush.bytes"], config["flush.interval"])
+
+    def takes_rows(self, config: Config) -> bool:
+        """Always. See Sink."""
+        del config
+        return True
+
     def targets(self, config: Config) -> Iterable[Target]:
         """To a table several connectors may append, each other topics. See Sink."""
         yield from directory_targets("path", config["path"], config["topics"])
@@ -102,7 +127,7 @@ class DeltaSink(DataFrameSink):
         # A column that takes no null keeps that: Delta checks it.
         takes = replace(DIRECTORY, nulls=False)
         evolving = Columns(root, Policy(config[POLICY.key] or Policy.EVOLVE), takes, context.log)
-        flush = FlushPolicy(config["flush.rows"], config["flush.bytes"], config["flush.interval"])
+        flush = self.flush_policy(config)
         if config["insert.mode"] == _INSERT:
             return DeltaTask(root, context, columns, evolving, config["partition.by"], flush)
         by_key = config["pk.mode"] == _KEY

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocketconnect_sdk.columns.declared import DOC, columns_problem, given_columns, parse_columns
+from rocketconnect_sdk.columns.declared import DOC, columns_problem, given_columns, no_rows_problem, parse_columns
 from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROWS, flush_interval
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
@@ -15,8 +15,10 @@ from rocketconnect_sdk.files.checks import directory_targets, file_targets, kind
 from rocketconnect_sdk.files.endings import ending_problems, is_gzip_name
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.permissions.roots import Access
-from rocketconnect_sdk.sink import DataFrameSink, DataFrameSinkTask, FlushPolicy, Guarantee, Target
+from rocketconnect_sdk.schema import Schema
+from rocketconnect_sdk.sink import DataFrameSink, DataFrameSinkTask, FlushPolicy, Guarantee
 from rocketconnect_sdk.source import Plan
+from rocketconnect_sdk.targets.owned import Target
 
 if TYPE_CHECKING:
     from connectors.file_sink.dataset import DatasetTask
@@ -24,13 +26,6 @@ if TYPE_CHECKING:
 
 _TABLES = ("parquet", "orc")
 _TABLE_INTERVAL = 60.0
-_NO_ROWS = "is not given, and value.converter reads no rows: format={} would have one column, value, with the whole of each value"
-_ROWS_FIX = (
-    "Name the columns of JSON objects: columns=id:int64,name. Or give sources and sinks of the topic a value.converter that "
-    "carries types: json, arrow, or avro, json_schema or protobuf with a registry. For the one column, set transforms=row, "
-    "transforms.row.type=hoist_field and transforms.row.field=value."
-)
-
 _MEANT = {
     "csv": "if its lines are to be rows",
     "jsonlines": "if each of its lines is to be JSON",
@@ -95,11 +90,23 @@ class FileSink(DataFrameSink):
     def without_rows(self, config: Config) -> Iterable[Problem]:
         """A table of one column that holds each value whole is hardly meant. See Sink."""
         if config["format"] in (*_TABLES, "csv") and not config["columns"]:
-            yield Problem("columns", "", _NO_ROWS.format(config["format"]), _ROWS_FIX)
+            yield no_rows_problem(f"format={config['format']}")
 
     def takes_rows(self, config: Config) -> bool:
         """Of tables. See Sink."""
         return config["format"] in (*_TABLES, "csv")
+
+    def flush_policy(self, config: Config) -> FlushPolicy:
+        """See Sink."""
+        return _flush(config, _TABLE_INTERVAL if config["format"] in _TABLES else 0.0)
+
+    def check_rows(self, config: Config, rows: Mapping[str, Schema]) -> Iterable[Problem]:
+        """One directory or CSV file is one table. See Sink."""
+        if config["columns"] or config["format"] not in (*_TABLES, "csv"):
+            return ()
+        from connectors.file_sink.mixing import directory_problems, file_problems
+
+        return directory_problems(config, rows) if config["format"] in _TABLES else file_problems(config, rows, _delimiter(config))
 
     def targets(self, config: Config) -> Iterable[Target]:
         """One file. To a directory several connectors may write, each with manifests of its own, and other topics. See Sink."""
@@ -142,11 +149,21 @@ def _columns_problems(config: Config) -> Iterable[Problem]:
 
 
 def _header_problems(config: Config) -> Iterable[Problem]:
-    if config["format"] != "csv" or not config["columns"] or not config["csv.header"]:
+    if config["format"] != "csv":
         return
-    from connectors.file_sink.header import header_problem
+    from connectors.file_sink.header import delimiter_problem, header_problem
 
-    names = [field.name for field in parse_columns(config["columns"]).fields]
+    columns = given_columns(config["columns"])
+    names = None if columns is None else [field.name for field in columns.fields]
+    # A first line that is none says nothing of a delimiter; what the sink has noted does.
+    if there := delimiter_problem(Path(config["filename"]), _delimiter(config), names, has_header=config["csv.header"]):
+        why, other = there
+        written = "\\t" if other == "\t" else other
+        fix = f"Set csv.delimiter={written}, or write into another file, or move this one away first."
+        yield Problem("csv.delimiter", config["csv.delimiter"], why, fix)
+        return
+    if names is None or not config["csv.header"]:
+        return
     if reason := header_problem(Path(config["filename"]), _delimiter(config), names):
         fix = "The first line of a CSV file stays: write other columns into another file, or move this one away first."
         yield Problem("columns", config["columns"][:200], reason, fix)

@@ -10,6 +10,7 @@ from connectors.file_sink.columns import Columns
 from connectors.file_sink.forms import unwritable
 from connectors.file_sink.jobs import STAGED, check_all_there, parts_of, rows_in, staged_job, uri
 from connectors.file_sink.rows import rows_as, rows_of
+from connectors.file_sink.there import HIDDEN
 from rocketconnect_sdk.columns.objects import rows_of_array
 from rocketconnect_sdk.converters.json.schema import from_json, to_json
 from rocketconnect_sdk.errors import RetriableError
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-_HIDDEN = "_rocketconnect"
 _SCHEMA = "schema"
 """The columns, in the state of the manifests."""
 _LONGEST_NAME = 210
@@ -78,7 +78,7 @@ class DatasetTask(DataFrameSinkTask):
         self._columns = columns
         self._evolving = evolving
         self._flush = flush
-        self._directory = root / _HIDDEN / re.sub(r"[^A-Za-z0-9_-]", "_", owner.connector_uid)
+        self._directory = root / HIDDEN / re.sub(r"[^A-Za-z0-9_-]", "_", owner.connector_uid)
         self._manifests = ManifestLog(self._directory, owner, exclusive=False)
         self._roots = writing()
         self._attempt = 0

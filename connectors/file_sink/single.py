@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -72,11 +72,13 @@ class SingleFileTask(DataFrameSinkTask):
         from pyspark.sql.pandas.types import to_arrow_type
 
         kind = to_arrow_type(frame.schema["value"].dataType)
-        remember, first = {}, b""
+        remember: dict[str, Any] = {}
+        first = b""
         if self._form.format == "csv":
             names = self._form.names(kind)
             self._same_columns(names)
-            remember, first = {"columns": names}, self._form.header(names) if self._header else b""
+            remember = {"columns": names, "delimiter": self._form.delimiter}
+            first = self._form.header(names) if self._header else b""
         if commit.rows <= SMALL_ROWS:
             self._file.append([self._collect(frame, kind, commit.rows)], commit, remember=remember, first=first)
             return
@@ -102,6 +104,11 @@ class SingleFileTask(DataFrameSinkTask):
         before = self._file.remembered.get("columns", names)
         if before != names:
             msg = f"{self._file.path} has the columns {', '.join(before)}; rows with {', '.join(names)} belong into another file"
+            raise PermanentError(msg)
+        delimiter = self._file.remembered.get("delimiter", self._form.delimiter)
+        if delimiter != self._form.delimiter:
+            other = f"rows with {self._form.delimiter!r} belong into another file"
+            msg = f"{self._file.path} has {delimiter!r} between its fields; {other}"
             raise PermanentError(msg)
 
     def _collect(self, frame: "DataFrame", kind: pa.DataType, rows: int) -> bytes:

@@ -10,12 +10,17 @@ import pyarrow as pa
 
 from rocketconnect_sdk.columns.arrow_types import from_arrow_type, to_arrow_type
 from rocketconnect_sdk.columns.declared import type_name
+from rocketconnect_sdk.files.manifest import seen_manifest
 from rocketconnect_sdk.permissions.roots import OutsideRoots, writing
 from rocketconnect_sdk.schema import Schema, Type
 from rocketconnect_sdk.spark.types import stored_type
 
+HIDDEN = "_rocketconnect"
+"""The folder in the directory in which its connectors keep what they know."""
 _FILES = 20
 """The footers of so many files are read, the newest."""
+_OWNERS = 200
+"""The manifests of so many connectors are looked at."""
 _NAMES = 20_000
 """So many names are looked at."""
 
@@ -37,7 +42,27 @@ def type_problems(directory: Path, form: str, columns: Schema) -> Iterator[tuple
         for field in _columns_of(path, form):
             if field.name in wanted and field.name not in told and _differ(wanted[field.name], field.type, form):
                 told.add(field.name)
-                yield field.name, type_name(wanted[field.name]), _name_of(field.type), path
+                yield field.name, _name(wanted[field.name]), _name_of(field.type), path
+
+
+def names_there(directory: Path, form: str) -> list[str]:
+    """The columns that files of the directory have, together; none where there are no such files.
+
+    Args:
+        directory: Where the files are.
+        form: parquet or orc; what is no such file is passed over.
+    """
+    return list(dict.fromkeys(field.name for path in _newest(directory, form) for field in _columns_of(path, form)))
+
+
+def of_topics(directory: Path) -> set[str]:
+    """The topics that connectors have written into the directory."""
+    try:
+        owners = writing().names(directory / HIDDEN)
+    except (OSError, OutsideRoots):
+        return set()
+    manifests = [seen_manifest(directory / HIDDEN / owner) for owner in owners[:_OWNERS]]
+    return {queue.partition("/")[0] for manifest in manifests if manifest for queue in manifest.queues}
 
 
 def _newest(directory: Path, form: str) -> list[Path]:
@@ -83,8 +108,10 @@ def _differ(column: Schema, there: pa.DataType, form: str) -> bool:
 
 def _name_of(kind: pa.DataType) -> str:
     schema = from_arrow_type(kind)
-    if schema.type is Type.TIMESTAMP:
-        return "timestamp"
+    return "timestamp" if schema.type is Type.TIMESTAMP else _name(schema)
+
+
+def _name(schema: Schema) -> str:
     try:
         return type_name(schema)
     except StopIteration:

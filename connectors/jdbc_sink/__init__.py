@@ -95,6 +95,10 @@ class JdbcSink(DataFrameSink):
         del config
         return True
 
+    def flush_policy(self, config: Config) -> FlushPolicy:
+        """See Sink."""
+        return FlushPolicy(config["flush.rows"], 0, config["flush.interval"])
+
     def takes_column(self, schema: Schema) -> bool:
         """What Spark has as it is. See Sink."""
         return _is_of_spark(schema)
@@ -140,7 +144,7 @@ class JdbcSink(DataFrameSink):
             (config["user"], config["password"] or ""),
             Store(dialect, config["positions.table"], context.connector_uid, context.task, owner),
             writing,
-            FlushPolicy(config["flush.rows"], 0, config["flush.interval"]),
+            self.flush_policy(config),
             context.log,
         )
 

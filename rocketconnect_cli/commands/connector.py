@@ -24,7 +24,9 @@ from rocketconnect_cli.output import (
     UrlOption,
     api,
     emit,
+    err,
     out,
+    show_notes,
     show_warnings,
     table_of,
     with_api,
@@ -76,6 +78,7 @@ def create(
             help="Bring back the deleted connector with this uid: its positions, and without -f and -s its last configuration.",
         ),
     ] = "",
+    adopt: Annotated[bool, typer.Option("--adopt", help="The same with the last deleted connector of this name.")] = False,
     request_id: Annotated[str, typer.Option(help="The same id again is the same create.")] = "",
     reason: ReasonOption = "",
     url: UrlOption = URL,
@@ -83,14 +86,17 @@ def create(
 ) -> None:
     """Check a configuration and create a connector, or bring a deleted one back."""
     refuse_words(context.args)
-    given = configuration.read(file, pairs or []) if file or pairs or not adopt_uid else None
+    given = configuration.read(file, pairs or []) if file or pairs or not (adopt_uid or adopt) else None
     wanted = "WANTED_STATE_PAUSED" if paused else "WANTED_STATE_RUNNING"
-    asked = {"name": checked_name(name), "requestId": request_id, "adoptUid": adopt_uid, "wantedState": wanted, **signed(reason)}
+    asked = {"name": checked_name(name), "requestId": request_id, "wantedState": wanted, **signed(reason)}
     with api(url) as client:
+        adopt_uid = adopt_uid or (history.last_uid(client, name) if adopt else "")
+        asked["adoptUid"] = adopt_uid
         body = {**asked, "config": history.last_config(client, name, adopt_uid) if given is None else given}
         answer = client.request("POST", "/v1/connectors", body=body, like=CONNECTOR)
         show_connector(answer["connector"], output)
         show_warnings(answer)
+        show_notes(answer)
 
 
 @app.command(context_settings=WORDS)
@@ -245,6 +251,7 @@ def validate(
     with api(url) as client:
         answer = client.request("POST", "/v1/connectors:validate", body=body, like={"problems": [{}]})
     show_warnings(answer)
+    show_notes(answer)
     problems = answer["problems"]
     cells = ((p.get("key", ""), p.get("value", ""), p.get("reason", ""), p.get("fix", "")) for p in problems)
     emit(output, answer, lambda: table_of(("KEY", "VALUE", "WRONG", "FIX"), cells) if problems else "nothing is wrong with it")
@@ -264,10 +271,19 @@ def wait(
     url: UrlOption = URL,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Wait for a state. Exit code 1 when it FAILED, 6 when the time is over."""
+    """Wait for a state, and say meanwhile what it is in and why. Exit code 1 when it FAILED, 6 when the time is over."""
+    told: list[str] = []
+
+    def tell(state: dict[str, Any]) -> None:
+        line = f"{name} is {state_name(state)}" + (f": {why}" if (why := state.get("trace", "")) else "")
+        if state_name(state) not in goal and [line] != told[-1:]:
+            told.append(line)
+            err.print(line, markup=False, style="dim")
+
+    goal = states or DONE
     with api(url) as client:
-        state = wait_for(client, name, states or DONE, timeout)
-    emit(output, state, lambda: f"{name} is {state_name(state)}")
+        state = wait_for(client, name, goal, timeout, tell)
+    emit(output, state, lambda: [f"{name} is {state_name(state)}", *tables.open_batches(state.get("tasks", []), datetime.now(UTC))])
 
 
 @app.command()

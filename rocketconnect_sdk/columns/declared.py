@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
+from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.schema import DIGITS, Schema, Type, Unit, decimal, struct, timestamp
 
 TYPES: Mapping[str, Schema] = {
@@ -25,6 +26,11 @@ TYPES: Mapping[str, Schema] = {
 }
 """The names of types, and what they stand for. Besides there is decimal(digits, digits behind the point)."""
 
+_ROWS_FIX = (
+    "Name the columns of JSON objects: columns=id:int64,name. Or give sources and sinks of the topic a value.converter that "
+    "carries types: json, arrow, or avro, json_schema or protobuf with a registry. For the one column, set transforms=row, "
+    "transforms.row.type=hoist_field and transforms.row.field=value."
+)
 INFER = "infer"
 """What a source of files says in the place of columns whose types it finds itself."""
 
@@ -120,3 +126,13 @@ def columns_problem(text: str) -> str | None:
     except ValueError as error:
         return str(error)
     return None
+
+
+def no_rows_problem(target: str) -> Problem:
+    """What is wrong with a sink of tables that is given no columns, and whose converter reads no rows; for Sink.without_rows.
+
+    Args:
+        target: What is written, for people: "the table".
+    """
+    reason = f"is not given, and value.converter reads no rows: {target} would have one column, value, with the whole of each value"
+    return Problem("columns", "", reason, _ROWS_FIX)

@@ -12,8 +12,9 @@ from rocketconnect_sdk.errors import ConfigError, Problem
 from rocketconnect_sdk.options import Config, Option, OptionWrong, parse, read, run_checks
 from rocketconnect_sdk.permissions import spark_profiles
 from rocketconnect_sdk.plugins.loader import DIRECT, PluginType, catalogue, engines_of, find
-from rocketconnect_sdk.sink import BufferedSink, RecordSink, Sink, Target
+from rocketconnect_sdk.sink import BufferedSink, RecordSink, Sink
 from rocketconnect_sdk.source import Source
+from rocketconnect_sdk.targets.owned import Target
 from rocketconnect_sdk.transforms import chain
 
 _SOURCE_PREFIXES = ("key.converter.", "value.converter.", "transforms.", "predicates.")

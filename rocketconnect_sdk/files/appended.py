@@ -8,7 +8,7 @@ from logging import Logger
 from pathlib import Path
 from typing import Any
 
-from rocketconnect_sdk.files.manifest import Manifest, ManifestLog, Owner, sync, write_all
+from rocketconnect_sdk.files.manifest import Manifest, ManifestLog, Owner, seen_manifest, sync, write_all
 from rocketconnect_sdk.files.trouble import understood
 from rocketconnect_sdk.permissions.roots import Roots, writing
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
@@ -40,7 +40,7 @@ class AppendedFile:
         self.path = path
         self._log = log
         self._roots = writing()
-        self._directory = path.parent / f".{path.name}.rocketconnect"
+        self._directory = _directory_of(path)
         self._manifests = ManifestLog(self._directory, owner, exclusive=True)
         self._state: Mapping[str, Any] = {}
 
@@ -164,6 +164,24 @@ class AppendedFile:
         for piece in pieces:
             if isinstance(piece, StagedFile):
                 self._roots.remove(Path(piece.path))
+
+
+def remembered_of(path: Path) -> Mapping[str, Any]:
+    """What was stored with the batch that was written to a file last, for somebody who only looks; nothing where it is not known.
+
+    That of a file which was moved away says nothing of the one in its place.
+    """
+    newest = seen_manifest(_directory_of(path))
+    if newest is None or not newest.state.get("length"):
+        return {}
+    try:
+        return newest.state if path.stat().st_ino == newest.state.get("inode") else {}
+    except OSError:
+        return {}
+
+
+def _directory_of(path: Path) -> Path:
+    return path.parent / f".{path.name}.rocketconnect"
 
 
 def _copy(piece: StagedFile, file: int, at: int, roots: Roots) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from rocketconnect_sdk.errors import Problem
-from rocketconnect_sdk.sink import Target
+from rocketconnect_sdk.targets.owned import Target
 
 
 def place_problems(filename: str) -> Iterator[Problem]:

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.files.trouble import understood
-from rocketconnect_sdk.permissions.roots import writing
+from rocketconnect_sdk.permissions.roots import OutsideRoots, Roots, writing
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 
 _KEPT = 16
@@ -270,23 +270,43 @@ class ManifestLog:
                     self._roots.remove(self._path(number))
 
     def _numbers(self) -> list[int]:
-        names = self._roots.names(self._directory)
-        return sorted((int(name[:-5]) for name in names if name.endswith(".json")), reverse=True)
+        return _numbers(self._roots, self._directory)
 
     def _path(self, number: int) -> Path:
-        return self._directory / f"{number:020d}.json"
+        return _path(self._directory, number)
 
     def _newest(self) -> Manifest | None:
-        numbers = self._numbers()
-        for number in numbers:
-            with os.fdopen(self._roots.open(self._path(number), os.O_RDONLY), "rb") as file:
-                text = file.read()
-            if text.endswith(b"}\n"):
-                with suppress(KeyError, TypeError, ValueError, AttributeError):  # cut off by a crash: it never happened
-                    found = manifest_from_json(json.loads(text))
-                    # A number that was never whole is used up, too.
-                    return replace(found, number=numbers[0])
+        return _newest(self._roots, self._directory)
+
+
+def seen_manifest(directory: Path) -> Manifest | None:
+    """The newest manifest for somebody who only looks, while others may write; None: there is none, or nobody may look."""
+    try:
+        return _newest(writing(), directory)
+    except (OSError, OutsideRoots):
         return None
+
+
+def _numbers(roots: Roots, directory: Path) -> list[int]:
+    names = roots.names(directory)
+    return sorted((int(name[:-5]) for name in names if name.endswith(".json")), reverse=True)
+
+
+def _path(directory: Path, number: int) -> Path:
+    return directory / f"{number:020d}.json"
+
+
+def _newest(roots: Roots, directory: Path) -> Manifest | None:
+    numbers = _numbers(roots, directory)
+    for number in numbers:
+        with os.fdopen(roots.open(_path(directory, number), os.O_RDONLY), "rb") as file:
+            text = file.read()
+        if text.endswith(b"}\n"):
+            with suppress(KeyError, TypeError, ValueError, AttributeError):  # cut off by a crash: it never happened
+                found = manifest_from_json(json.loads(text))
+                # A number that was never whole is used up, too.
+                return replace(found, number=numbers[0])
+    return None
 
 
 def write_all(file: int, data: bytes | memoryview, at: int) -> int:

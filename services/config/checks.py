@@ -8,8 +8,8 @@ from rocketconnect_kit.settings import parse_addresses
 from rocketconnect_sdk.configuration.references import REFERENCE, REFERENCE_FIX, wrong_reference
 from rocketconnect_sdk.configuration.runtime_options import CLASS
 from rocketconnect_sdk.options import names_secret
-from rocketconnect_sdk.sink import Target
-from services.config.domain import Connector
+from rocketconnect_sdk.targets.owned import Target
+from services.config.domain import Connector, Draft
 
 MAXIMUM_KEYS = 1_000
 MAXIMUM_KEY_BYTES = 256
@@ -68,6 +68,12 @@ def name_problems(name: str) -> list[FieldProblem]:
     elif name[0] in "_-":
         reasons.append(f"begins with {name[0]!r}")
     return [FieldProblem("name", shown, " and ".join(reasons), rule)]
+
+
+def draft_problems(draft: Draft) -> list[FieldProblem]:
+    """Return what is wrong with what a connector that is to be created is called; its configuration is not looked at."""
+    given = {"request_id": draft.request_id, "adopt_uid": draft.adopt_uid, "apply_set": draft.apply_set}
+    return [*name_problems(draft.name), *(problem for field, value in given.items() for problem in token_problems(field, value))]
 
 
 def token_problems(field: str, value: str) -> list[FieldProblem]:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from rocketconnect_sdk.targets.owned import Target
+
 
 class WantedState(StrEnum):
     """What the user wants of a connector."""
@@ -36,6 +38,21 @@ class Connector:
     update_time: int
     restarts: int
     apply_set: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """A deleted connector as it was.
+
+    Attributes:
+        connector: What it was.
+        targets: What it alone might write; None: not known.
+        delete_time: Microseconds since 1970.
+    """
+
+    connector: Connector
+    targets: tuple[Target, ...] | None
+    delete_time: int
 
 
 class Action(StrEnum):

@@ -12,7 +12,7 @@ from rocketconnect_kit.calls.in_turn import Channels, NobodyAnswers, Peer, ask_i
 from rocketconnect_kit.errors import FieldProblem, Unavailable
 from rocketconnect_kit.serving.status import remote_errors
 from rocketconnect_kit.settings import ServiceSettings
-from rocketconnect_sdk.sink import Target
+from rocketconnect_sdk.targets.owned import Target
 from services.config.domain import Connector, ConnectorType, Worker
 from services.config.wire import connector_type
 
@@ -40,6 +40,7 @@ class Verdict:
         secret_keys: the keys whose values are secrets.
         targets: what the connector writes and no other one may; None: not known.
         warnings: what is told and refuses nothing.
+        notes: what is to be expected of the connector.
     """
 
     problems: tuple[FieldProblem, ...]
@@ -48,6 +49,7 @@ class Verdict:
     secret_keys: frozenset[str]
     targets: tuple[Target, ...] | None = None
     warnings: tuple[FieldProblem, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,8 @@ class GrpcExecutors:
             answer = await (await self._stub(address)).ValidateConnector(request, timeout=VALIDATE_SECONDS)
         problems, warnings = _fields(answer.problems), _fields(answer.warnings)
         targets = tuple(Target(each.key, each.name) for each in answer.targets.targets) if answer.HasField("targets") else None
-        return Verdict(problems, answer.plugin, connector_type(answer.type), frozenset(answer.secret_keys), targets, warnings)
+        kind, secrets = connector_type(answer.type), frozenset(answer.secret_keys)
+        return Verdict(problems, answer.plugin, kind, secrets, targets, warnings, tuple(answer.notes))
 
     async def preview(self, address: str, name: str, config: dict[str, str], records: int) -> pb.PreviewConnectorResponse:
         """Run a configuration on a few records (see `Executors`)."""

@@ -7,11 +7,12 @@ from typing import Any
 import sqlalchemy as sa
 
 from rocketconnect_kit.errors import AlreadyExists, FailedPrecondition, FieldProblem, NotFound
-from rocketconnect_sdk.sink import Target
+from rocketconnect_sdk.targets.owned import Target
 from services.config import checks, history, tables
 from services.config.domain import (
     Connector,
     ConnectorType,
+    Deleted,
     Revision,
     WantedState,
 )
@@ -42,6 +43,21 @@ def find_row(connection: sa.Connection, name: str) -> dict[str, Any] | None:
     """The row of a living connector; None: there is none."""
     row = connection.execute(sa.select(tables.connectors).where(LIVING, tables.connectors.c.name == name)).mappings().one_or_none()
     return None if row is None else dict(row)
+
+
+def last_deleted(connection: sa.Connection, name: str) -> Deleted | None:
+    """The connector that had a name last and is deleted; None: one lives, or there was none."""
+    if "\0" in name:  # no name holds one, and PostgreSQL refuses to be asked
+        return None
+    connectors = tables.connectors
+    query = sa.select(connectors).where(connectors.c.name == name)
+    # The living one has no time of deletion.
+    order = connectors.c.delete_time.is_(None).desc(), connectors.c.delete_time.desc()
+    row = connection.execute(query.order_by(*order).limit(1)).mappings().one_or_none()
+    if row is None or row["delete_time"] is None:
+        return None
+    targets = None if row["targets"] is None else tuple(Target(*each) for each in json.loads(row["targets"]))
+    return Deleted(connector_of(row), targets, row["delete_time"])
 
 
 def existing_row(connection: sa.Connection, name: str, etag: str = "") -> dict[str, Any]:

@@ -28,6 +28,7 @@ from services.config.executors import (
     verify_in_turn,
 )
 from services.config.feed import ChangeFeed
+from services.config.predecessors.warning import Predecessors
 from services.config.signature import Signature, shortened_reason, signature, signature_problems
 from services.config.store import ConfigStore
 
@@ -51,30 +52,29 @@ _log = get_logger(__name__)
 class ConfigService(ConfigServiceServicer):
     """See config_service.proto for what each RPC promises. Errors of the domain pass through to the kit's interceptor."""
 
-    def __init__(self, store: ConfigStore, executors: Executors, feed: ChangeFeed) -> None:
+    def __init__(self, store: ConfigStore, executors: Executors, feed: ChangeFeed, predecessors: Predecessors) -> None:
         self._store = store
         self._executors = executors
+        self._predecessors = predecessors
         self._feed = feed
 
     async def CreateConnector(self, request: pb.CreateConnectorRequest, context: ServicerContext) -> pb.CreateConnectorResponse:
         """Check and store a new connector; the same request id again is answered as before, even if nobody can check now."""
         draft = wire.draft(request)
-        own = [
-            *checks.name_problems(draft.name),
-            *checks.token_problems("request_id", draft.request_id),
-            *checks.token_problems("adopt_uid", draft.adopt_uid),
-            *checks.token_problems("apply_set", draft.apply_set),
-            *signature_problems(request.author, request.reason),
-        ]
+        own = [*checks.draft_problems(draft), *signature_problems(request.author, request.reason)]
         connector = None if own else await asyncio.to_thread(self._store.answered, draft)
-        warnings: Sequence[FieldProblem] = ()
+        answer = pb.CreateConnectorResponse()
         if connector is None:
             verdict = await self._checked(draft.name, draft.config, own)
+            if not draft.adopt_uid:
+                verdict = await self._with_predecessor(draft.name, draft.config, verdict)
             by = _signature(request, context)
             connector = await self._feed.write(self._store.create, draft, verdict.type, by, verdict.targets)
             _log.info("connector created", connector=connector.name, uid=connector.uid)
-            warnings = verdict.warnings
-        return pb.CreateConnectorResponse(connector=wire.connector(connector), warnings=map(wire.problem, warnings))
+            answer.warnings.extend(map(wire.problem, verdict.warnings))
+            answer.notes.extend(verdict.notes)
+        answer.connector.CopyFrom(wire.connector(connector))
+        return answer
 
     async def UpdateConnector(self, request: pb.UpdateConnectorRequest, context: ServicerContext) -> pb.UpdateConnectorResponse:
         """Check and store the next revision."""
@@ -169,11 +169,13 @@ class ConfigService(ConfigServiceServicer):
         verdict = await self._verdict(request.name, dict(request.config), own)
         if request.name:  # without one it may be that of the very connector that has the targets
             verdict = await self._with_taken(request.name, verdict)
+            verdict = await self._with_predecessor(request.name, dict(request.config), verdict)
         return pb.ValidateConnectorResponse(
             problems=map(wire.problem, verdict.problems),
             plugin=verdict.plugin,
             type=wire.type_value(verdict.type),
             warnings=map(wire.problem, verdict.warnings),
+            notes=verdict.notes,
         )
 
     async def PreviewConnector(self, request: pb.PreviewConnectorRequest, context: ServicerContext) -> pb.PreviewConnectorResponse:
@@ -328,6 +330,11 @@ class ConfigService(ConfigServiceServicer):
         await self._learn_targets()
         taken = await asyncio.to_thread(self._store.taken, verdict.targets, name)
         return replace(verdict, problems=tuple(checks.together(verdict.problems, taken)))
+
+    async def _with_predecessor(self, name: str, config: dict[str, str], verdict: Verdict) -> Verdict:
+        """Return the verdict with what is to be told of a deleted connector of the name."""
+        told = await self._predecessors.warnings(name, config, verdict, await self._workers())
+        return replace(verdict, warnings=(*verdict.warnings, *told))
 
     async def _learn_targets(self) -> None:
         """Ask for the targets of connectors that were stored when nobody asked for them."""

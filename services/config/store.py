@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from rocketconnect_kit.errors import FieldProblem, NotFound
 from rocketconnect_kit.store.database import reading, upsert, writing
-from rocketconnect_sdk.sink import Target
+from rocketconnect_sdk.targets.owned import Target
 from services.config import checks, cleanups, history, requests, tables
 from services.config.domain import (
     Action,
@@ -25,6 +25,7 @@ from services.config.domain import (
     CleanupOutcome,
     Connector,
     ConnectorType,
+    Deleted,
     Draft,
     Revision,
     WantedState,
@@ -40,6 +41,7 @@ from services.config.rows import (
     dump_targets,
     existing_row,
     find_row,
+    last_deleted,
     not_found,
     revision_of,
     revisions_with_history,
@@ -264,6 +266,11 @@ class ConfigStore:
         """
         with reading(self._engine) as connection:
             return connector_of(existing_row(connection, name, etag))
+
+    def last_deleted(self, name: str) -> Deleted | None:
+        """Return the connector that had a name last and is deleted; None: one lives, or there was none."""
+        with reading(self._engine) as connection:
+            return last_deleted(connection, name)
 
     def page(self, after: str, limit: int) -> list[Connector]:
         """Return at most `limit` living connectors with names above `after`, by name."""

@@ -117,7 +117,9 @@ def metrics(value: TaskMetrics) -> states.TaskMetrics:
         open_batch=None
         if value.open_batch is None
         else states.OpenBatch(
-            records=value.open_batch.records, since=timestamp(value.open_batch.since), due=timestamp(value.open_batch.due)
+            records=value.open_batch.records,
+            since=timestamp(value.open_batch.since),
+            due=None if value.open_batch.due is None else timestamp(value.open_batch.due),
         ),
         source_positions=[states.SourcePosition(partition=at.partition, offset=at.offset) for at in value.source_positions],
     )
@@ -176,6 +178,7 @@ def checked(value: Checked) -> executor.ValidateConnectorResponse:
         if value.targets is None
         else executor.Targets(targets=[executor.Target(key=key, name=name) for key, name in value.targets]),
         warnings=map(_problem, value.warnings),
+        notes=value.notes,
     )
 
 

@@ -16,7 +16,7 @@ import pytest
 from rocketconnect_cli.api import Api
 from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketconnect_cli.embedded.rocketmq import BROKER, NAME_SERVER
-from rocketconnect_cli.states import counter, get_state, wait_for
+from rocketconnect_cli.states import counter, get_state, wait_for, whole
 from rocketconnect_kit.tethered import tethered
 from rocketmq_remoting import Client
 from tests import free_ports
@@ -121,8 +121,10 @@ def test_stop_kill_and_restart_on_the_same_directory(tmp_path: Path, start: Star
 
     append(source, "three")
     second = start(data, "--rest-port", str(rest))
-    second.ready()
-    wait_until(lambda: target.read_text() == "one\ntwo\nthree\n")
+    with Api(second.ready()["rest"]) as api:
+        wait_until(lambda: target.read_text() == "one\ntwo\nthree\n")
+        # Its tasks began while the broker did not answer yet.
+        assert {name: whole(get_state(api, name)["tasks"], "errors") for name in ("in", "out")} == {"in": 0, "out": 0}
     assert second.end(signal.SIGKILL)[:2] == (-9, [])
 
     append(source, "four")
@@ -131,8 +133,18 @@ def test_stop_kill_and_restart_on_the_same_directory(tmp_path: Path, start: Star
         wait_until(lambda: target.read_text() == "one\ntwo\nthree\nfour\n")
         for name in ("in", "out"):
             wait_for(api, name, ("RUNNING", "IDLE"), 30)
+        out = api.request("DELETE", "/v1/connectors/out")["connector"]
+        made = api.request("POST", "/v1/connectors", body={"name": "out", "config": sink, "wantedState": "WANTED_STATE_STOPPED"})
+        (warning,) = made["warnings"]
+        assert f"(uid {out['uid']}, deleted at " in warning["reason"]
+        assert ") wrote to the same target up to t/" in warning["reason"]
+        api.request("DELETE", "/v1/connectors/out")
+        adopted = api.request("POST", "/v1/connectors", body={"name": "out", "config": sink, "adoptUid": out["uid"]})
+        assert adopted["warnings"] == []
+        append(source, "five")
+        wait_until(lambda: target.read_text().endswith("five\n"))
     time.sleep(1)
-    assert target.read_text() == "one\ntwo\nthree\nfour\n"
+    assert target.read_text() == "one\ntwo\nthree\nfour\nfive\n"
     code, left, seconds = third.end(signal.SIGINT, times=2)
     assert (code, left) == (0, [])
     assert seconds < 5

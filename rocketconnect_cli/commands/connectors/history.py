@@ -76,6 +76,17 @@ def last_config(client: Api, name: str, uid: str) -> dict[str, str]:
     raise ApiError(Exit.NOT_FOUND, {"detail": detail})
 
 
+def last_uid(client: Api, name: str) -> str:
+    """The uid of the connector that had this name last.
+
+    Raises:
+        ApiError: NOT_FOUND, when there never was one.
+    """
+    for row in client.pages(f"{connector_path(name)}/revisions", "revisions", {"connectorUid": ""}):
+        return str(row["connectorUid"])
+    raise ApiError(Exit.NOT_FOUND, {"detail": f"there never was a connector {name!r} that could be adopted"})
+
+
 def _revisions(client: Api, name: str) -> list[Row]:
     rows = list(client.pages(f"{connector_path(name)}/revisions", "revisions", {"revision": "", "connectorUid": ""}))
     if not rows:

@@ -58,17 +58,22 @@ def state(state: Row, now: datetime) -> list[Table | str]:
     # Who planned it does not run it; while it is being planned, the trace says by whom.
     first = ("*", state_name(state), *[""] * (len(columns) - 2))
     rows = [first, *map(cells, tasks)]
-    return [table_of(columns, rows), *_open_batches(tasks, now), *_reasons(state.get("trace", ""), tasks)]
+    return [table_of(columns, rows), *open_batches(tasks, now), *_reasons(state.get("trace", ""), tasks)]
 
 
-def _open_batches(tasks: Sequence[Row], now: datetime) -> Iterator[str]:
+def open_batches(tasks: Sequence[Row], now: datetime) -> Iterator[str]:
     """What sinks have read and not written, since they wait for more."""
     found = {task.get("task", 0): batch for task in tasks if (batch := task.get("metrics", {}).get("openBatch"))}
     if not found:
         return
     records = sum(int(batch.get("records", 0)) for batch in found.values())
-    since, due = (min(instant(batch.get(key, "")) for batch in found.values()) for key in ("since", "due"))
-    waited, left = (duration(max(0.0, seconds)) for seconds in ((now - since).total_seconds(), (due - now).total_seconds()))
+    since = min(instant(batch.get("since", "")) for batch in found.values())
+    waited = duration(max(0.0, (now - since).total_seconds()))
+    dues = [instant(batch["due"]) for batch in found.values() if batch.get("due")]
+    if not dues:
+        yield f"{_of(list(found))}: {records:,} records wait for {waited} until the sink has made them durable"
+        return
+    left = duration(max(0.0, (min(dues) - now).total_seconds()))
     where, next_ = ("an open batch", "it") if len(found) == 1 else ("open batches", "the next")
     yield f"{_of(list(found))}: {records:,} records wait in {where} for {waited}; {next_} is written in {left}, or when it is full"
 

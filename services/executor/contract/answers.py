@@ -20,6 +20,8 @@ class Checked(msgspec.Struct, tag=True, frozen=True):
     """What the connector writes and no other one may: the option that names it, and its name; None: not known."""
     warnings: list[Problem] = []
     """What is told and refuses nothing; not among the problems."""
+    notes: list[str] = []
+    """What is to be expected of the connector."""
 
 
 class Planned(msgspec.Struct, tag=True, frozen=True):

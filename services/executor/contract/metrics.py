@@ -24,11 +24,11 @@ class SourcePosition:
 
 @dataclass(frozen=True, slots=True)
 class OpenBatch:
-    """Records of a sink that wait to be written; see state/v1 OpenBatch. Times are seconds since 1970."""
+    """Records of a sink that wait to be written; see state/v1 OpenBatch. Times are seconds since 1970; None: not known."""
 
     records: int
     since: float
-    due: float
+    due: float | None
 
 
 BATCH_BOUNDS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 START_SECONDS = 300.0
 """How long the start of Spark may take (invariant 8): with spark.jars.packages it downloads what it needs."""
+_STARTING = "starting Spark"
 _SWITCH_SECONDS = 0.0005
 """A batch asks Java some forty things and then waits for the interpreter: so long at most for each thread that computes."""
 _GONE_SECONDS = 0.5
@@ -51,6 +52,12 @@ class SparkDriver:
         self._session: SparkSession | None = None
         self._error: BaseException | None = None
         self._reason = ""
+        self._doing = _STARTING
+
+    @property
+    def doing(self) -> str:
+        """What it does until there is a session, for people."""
+        return self._doing
 
     def warm_up(self) -> None:
         """Make the session in the background, before anybody waits for it."""
@@ -95,7 +102,12 @@ class SparkDriver:
         if not self._order.jars:
             return {}
         wanted = listed(self._order.title, Path(self._order.jars))
-        folder = jars_of(wanted, lambda done, total: self._line.send(SparkFetches(self._order.title, done, total)))
+
+        def fetching(done: int, total: int) -> None:
+            self._doing = f"{_STARTING}: fetching {self._order.title}, {done} of {total} jars are there"
+            self._line.send(SparkFetches(self._order.title, done, total))
+
+        folder = jars_of(wanted, fetching)
         return {"spark.jars": ",".join(sorted(str(jar) for jar in folder.glob("*.jar")))}
 
     def _hold(self) -> None:
@@ -106,7 +118,10 @@ class SparkDriver:
             sys.setswitchinterval(_SWITCH_SECONDS)
             began = time.monotonic()
             settings = joined(self._jars(), resolve_values(self._order.profile))
+            fetches = ", which fetches spark.jars.packages" if "spark.jars.packages" in settings else ""
+            self._doing = f"{_STARTING}: its Java process{fetches}"
             session = make_session(settings, Path(self._order.classes) if self._order.classes else None)
+            self._doing = f"{_STARTING}: its first jobs"
             run_first_jobs(session)
             # What is there now stays: nobody need look through it again. See let_go_of_java.
             gc.collect()

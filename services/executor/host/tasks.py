@@ -101,9 +101,8 @@ class Tasks:
         return run.control.signal(Asked(order.name, order.arguments, answer))
 
     def _run(self, run: "_Run", endpoints: Endpoints) -> None:
-        spark = self.driver.session if self.driver is not None else None
         try:
-            outcome = run_task(run.spec, run.control, self.lease, run.reporter, endpoints, spark=spark)
+            outcome = run_task(run.spec, run.control, self.lease, run.reporter, endpoints, spark=self.driver)
         except BaseException:
             # The last frame of the thread: whatever it is, also a SystemExit, the executor must hear of it.
             outcome = Outcome(clean=False, failed=True, error=f"a defect of the executor's runtime: {traceback.format_exc()}")

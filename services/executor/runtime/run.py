@@ -7,7 +7,7 @@ import threading
 from concurrent.futures import Future
 from contextlib import ExitStack, closing
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from rocketconnect_sdk.configuration.connector_options import parse_direct, parse_sink, parse_source
 from rocketconnect_sdk.configuration.runtime_options import CLASS, SINK_CLASS, SOURCE_CLASS
@@ -39,11 +39,20 @@ from services.executor.runtime.task_runtime import TaskRuntime
 from services.executor.secrets.resolving import hide, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pyspark.sql import SparkSession
 
 _LOOK_SECONDS = 1.0
+
+
+class Spark(Protocol):
+    """The Spark driver of this process."""
+
+    @property
+    def doing(self) -> str:
+        """What it does until there is a session, for people."""
+
+    def session(self) -> SparkSession:
+        """The session of the profile; may take as long as the start of Spark."""
 
 
 def run_task(
@@ -53,7 +62,7 @@ def run_task(
     reporter: Reporter,
     endpoints: Endpoints,
     *,
-    spark: Callable[[], SparkSession] | None = None,
+    spark: Spark | None = None,
 ) -> Outcome:
     """Runs a task for the whole of its life, in the calling thread. Never raises.
 
@@ -65,7 +74,7 @@ def run_task(
         lease: Looked at before every send and every commit.
         reporter: Where it says what it does.
         endpoints: Where the others are.
-        spark: Gives the session of the profile; only for sinks with engine=spark.
+        spark: Has the session of the profile; only for sinks with engine=spark.
     """
     reporter.log("INFO", f"starts with revision {spec.revision}, plan generation {spec.generation}, epoch {spec.epoch}")
     outcome = _guarded(spec, control, lease, reporter, endpoints, spark=spark)
@@ -97,7 +106,7 @@ def _guarded(
     reporter: Reporter,
     endpoints: Endpoints,
     *,
-    spark: Callable[[], SparkSession] | None,
+    spark: Spark | None,
 ) -> Outcome:
     try:
         return _run(spec, control, lease, reporter, endpoints, spark=spark)
@@ -117,7 +126,7 @@ def _run(
     reporter: Reporter,
     endpoints: Endpoints,
     *,
-    spark: Callable[[], SparkSession] | None,
+    spark: Spark | None,
 ) -> Outcome:
     direct = spec.config[CLASS.key] == DIRECT
     parsed: tuple[Config, ...]
@@ -128,6 +137,7 @@ def _run(
         parsed = (parse_source(plugin, spec.config) if isinstance(plugin, Source) else parse_sink(plugin, spec.config),)
     retrying = parsed[0]
     attempts = Attempts(control, reporter, _seconds(retrying["errors.retry.timeout"]), retrying["errors.retry.delay.max.ms"] / 1000)
+    attempts.beginning = True
     config, *ends = attempts.insist("looking up secrets", lambda: [resolve(each) for each in parsed])
     endpoints = with_user_of(config, endpoints)
     context = TaskContext(
@@ -176,19 +186,21 @@ def _direct(runtime: TaskRuntime, source_config: Config, sink_config: Config, co
     return DirectRun(runtime, reading, writing, context).run()
 
 
-def _awaited(spark: Callable[[], SparkSession], control: TaskControl) -> SparkSession:
+def _awaited(spark: Spark, runtime: TaskRuntime) -> SparkSession:
     """The session; a start that takes its time holds up nobody who is to end, and goes on for the others."""
+    control = runtime.control
     answer: Future[SparkSession] = Future()
 
     def ask() -> None:
         try:
-            answer.set_result(spark())
+            answer.set_result(spark.session())
         except BaseException as error:  # raised again in the task
             answer.set_exception(error)
 
     answer.add_done_callback(lambda _: control.wake())
     threading.Thread(target=ask, name="wait for spark", daemon=True).start()
     while not answer.done():
+        runtime.reporter.state(State.STARTING, spark.doing)
         if control.wait(_LOOK_SECONDS):
             raise Stopped
     return answer.result()
@@ -205,9 +217,7 @@ def _source(plugin: Source, runtime: TaskRuntime, context: TaskContext, held: Ex
     return begin_source(runtime, task, context).run()
 
 
-def _sink(
-    plugin: Sink, runtime: TaskRuntime, context: TaskContext, held: ExitStack, spark: Callable[[], SparkSession] | None
-) -> Outcome:
+def _sink(plugin: Sink, runtime: TaskRuntime, context: TaskContext, held: ExitStack, spark: Spark | None) -> Outcome:
     engine, task = _engine(plugin, runtime, context, held, spark)
     while True:
         running = begin_sink(runtime, task, engine, context)
@@ -217,7 +227,7 @@ def _sink(
 
 
 def _engine(
-    plugin: Sink, runtime: TaskRuntime, context: TaskContext, held: ExitStack, spark: Callable[[], SparkSession] | None
+    plugin: Sink, runtime: TaskRuntime, context: TaskContext, held: ExitStack, spark: Spark | None
 ) -> tuple[Engine, SinkTask]:
     name = f"{runtime.spec.connector}-{runtime.spec.task}-{runtime.spec.epoch}"
     task_config = runtime.spec.task_config
@@ -237,8 +247,7 @@ def _engine(
         raise PermanentError(msg)
     from services.executor.runtime.sink.spark.engines import DataFrameEngine, RecordsOnSparkEngine
 
-    runtime.reporter.state(State.STARTING, "starting Spark")
-    context.spark = session = _awaited(spark, runtime.control)
+    context.spark = session = _awaited(spark, runtime)
     if isinstance(plugin, RecordSink):
         records = plugin.open(runtime.config, task_config, context)
         held.callback(records.close)

@@ -3,6 +3,8 @@ from pathlib import Path
 import pytest
 
 from connectors.delta_sink import DeltaSink
+from rocketconnect_sdk.columns.declared import parse_columns
+from rocketconnect_sdk.configuration.connector_options import check_connector, parse_sink
 from rocketconnect_sdk.options import parse
 
 
@@ -45,6 +47,37 @@ def test_upserts_need_the_columns_of_the_key(tmp_path: Path) -> None:
     assert problems(**given, pk_fields="id", delete_enabled="true", truncate_enabled="true") == []
     assert problems(**given, pk_fields="id,day,id") == [("pk.fields", "is there more than once")]
     assert problems(**given, pk_fields="id,hour", columns="id:int64,day:string") == [("pk.fields", "is none of the columns")]
+
+
+def test_columns_are_needed_where_neither_the_converter_nor_a_table_that_is_there_has_some(tmp_path: Path) -> None:
+    def wrong(**options: str) -> list[str]:
+        given = {"connector.class": "delta_sink", "topics": "t", "path": str(tmp_path / "table")}
+        found = check_connector(given | {key.replace("_", "."): value for key, value in options.items()}).problems
+        return [f"{problem.key} {problem.reason}" for problem in found]
+
+    one = "the table would have one column, value, with the whole of each value"
+    reason = f"columns is not given, and value.converter reads no rows: {one}"
+    upsert = {"insert_mode": "upsert", "pk_fields": "id"}
+    assert wrong() == wrong(**upsert) == [reason]
+    assert wrong(columns="id") == wrong(value_converter="arrow") == []
+    assert wrong(transforms="row", transforms_row_type="hoist_field", transforms_row_field="value") == []
+    (tmp_path / "table" / "_delta_log").mkdir(parents=True)
+    (tmp_path / "table" / "_delta_log" / "00000000000000000000.json").write_text("{}\n")
+    assert wrong(**upsert) == []
+    assert wrong() == [reason]
+
+
+def test_topics_of_different_tables_are_told_before_they_are_one_table(tmp_path: Path) -> None:
+    def told(**options: str) -> list[tuple[str, bool]]:
+        given = {"connector.class": "delta_sink", "topics": "a,b", "path": str(tmp_path / "table"), "value.converter": "arrow"}
+        config = parse_sink(DeltaSink(), given | {key.replace("_", "."): value for key, value in options.items()})
+        rows = {"a": parse_columns("id:int64"), "b": parse_columns("id:int64,name")}
+        return [(problem.reason, problem.is_warning) for problem in DeltaSink().check_rows(config, rows)]
+
+    reason = "have rows of different tables for one table: those of `b` are with name, beside those of `a`"
+    assert told() == [(reason, True)]
+    assert told(schema_evolution="fail") == [(reason, False)]
+    assert told(columns="id:int64") == []
 
 
 def test_a_key_and_deletions_are_of_upserts(tmp_path: Path) -> None:

@@ -93,6 +93,15 @@ def test_other_columns_do_not_go_into_the_same_csv_file(tmp_path: Path) -> None:
         again.write([{"a": 1, "b": 1}])
 
 
+def test_rows_with_another_delimiter_do_not_go_into_the_same_csv_file(tmp_path: Path) -> None:
+    Sinking(tmp_path / "out.csv", format="csv").write([{"a": 1, "b": 2}])
+    with pytest.raises(PermanentError, match="has ',' between its fields; rows with ';' belong into another file"):
+        Sinking(tmp_path / "out.csv", format="csv", csv_delimiter=";").write([{"a": 1, "b": 2}])
+    (tmp_path / "out.csv").rename(tmp_path / "old.csv")
+    Sinking(tmp_path / "out.csv", uid="other", format="csv", csv_delimiter=";").write([{"a": 1, "b": 2}])
+    assert (tmp_path / "out.csv").read_text() == '"a";"b"\n1;2\n'
+
+
 def test_values_that_are_no_rows_are_one_column_where_a_configuration_is_let_through_with_them(tmp_path: Path) -> None:
     sink = Sinking(tmp_path / "out", format="parquet")
     sink.write(["a", "b"])

@@ -37,6 +37,36 @@ def test_columns_that_are_added_later_are_refused_before_a_record_comes(tmp_path
     assert problems(path, "id, name, more") == []
 
 
+def test_another_delimiter_than_that_of_the_first_line_is_refused_with_the_one_that_it_has(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    path.write_text("id,name\n1,x\n")
+    for columns in ("id, name", ""):
+        ((key, reason),) = problems(path, columns, csv_delimiter=";")
+        assert (key, reason) == ("csv.delimiter", 'the first line of the file is one field with it, and has 2 with ","')
+        assert problems(path, columns) == []
+    assert problems(path, "", csv_delimiter=";", csv_header="false") == []
+    assert [key for key, _ in problems(path, "other", csv_delimiter=";")] == ["columns"]
+    path.write_text("id\n1\n")
+    assert problems(path, "", csv_delimiter=";") == []
+    path.unlink()
+    assert problems(path, "", csv_delimiter=";") == []
+
+
+@pytest.mark.parametrize("header", ["true", "false"])
+def test_another_delimiter_than_that_of_the_last_batch_is_refused_until_the_file_is_moved_away(tmp_path: Path, header: str) -> None:
+    path = tmp_path / "out.csv"
+    file = AppendedFile(path, Owner("uid", 1, 0, 1), logging.getLogger())
+    file.start()
+    commit = SinkCommit("uid", 0, 1, {"q": QueuePosition(0)}, {"q": QueuePosition(1)}, 1, "token")
+    file.append([b"1\n"], commit, first=b"id\n", remember={"columns": ["id"], "delimiter": "\t"})
+    ((key, reason),) = problems(path, "id", csv_header=header)
+    assert (key, reason) == ("csv.delimiter", "the file has rows already, with a tab between their fields")
+    assert problems(path, "id", csv_header=header, csv_delimiter="\\t") == []
+    path.rename(tmp_path / "old.csv")
+    path.write_text("id\n")
+    assert problems(path, "id", csv_header=header) == []
+
+
 def test_a_first_line_is_read_as_it_is_written(tmp_path: Path) -> None:
     path = tmp_path / "out.csv"
     path.write_text('id\t"full\n""name"""\n1\tx\n')

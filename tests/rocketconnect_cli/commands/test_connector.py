@@ -178,6 +178,27 @@ def test_a_state_is_waited_for_in_any_case_of_its_letters(rest_factory: Any, sta
     assert (result.exit_code, result.stdout) == (0, "a is IDLE\n")
 
 
+def test_a_wait_says_what_is_waited_for_and_what_the_sink_holds(rest_factory: Any) -> None:
+    rest = rest_factory(200, {"state": {"state": "STATE_STARTING", "trace": "task 0: starting Spark: its first jobs", "tasks": []}})
+    result = run(rest.url, "connector", "wait", "a", "--timeout", "1")
+    assert result.exit_code == 6
+    assert result.stderr.count("a is STARTING: task 0: starting Spark: its first jobs\n") == 1
+    task = {"metrics": {"openBatch": {"records": "7", "since": ago(seconds=3), "due": ago(seconds=-60)}}}
+    rest = rest_factory(200, {"state": {"state": "STATE_RUNNING", "tasks": [task]}})
+    result = run(rest.url, "connector", "wait", "a")
+    assert result.stderr == ""
+    first, second = result.stdout.splitlines()
+    assert first == "a is RUNNING"
+    assert second.startswith("task 0: 7 records wait in an open batch for 3s; it is written in ")
+
+
+def test_what_is_to_be_expected_of_a_connector_is_told_beside_it(rest_factory: Any) -> None:
+    rest = rest_factory(200, {"connector": STORED, "problems": [], "notes": ["it writes 60 s after the first record"]})
+    for words in (("create", "a"), ("validate",)):
+        result = run(rest.url, "connector", *words, *CONFIG)
+        assert (result.exit_code, result.stderr) == (0, "Note: it writes 60 s after the first record\n")
+
+
 STORED = {
     "name": "a",
     "uid": "u",
@@ -270,6 +291,26 @@ def test_a_deleted_connector_is_brought_back_with_another_configuration(rest_fac
     assert run(rest.url, "connector", "create", "a", "--adopt-uid", "u", *CONFIG).exit_code == 0
     sent = json.loads(rest.sent[-1])
     assert (len(rest.sent), sent["adoptUid"], sent["config"]) == (1, "u", {"connector.class": "file_sink"})
+
+
+def test_the_last_connector_of_a_name_is_brought_back_without_its_uid(rest_factory: Any) -> None:
+    rest = rest_factory(200, {"connector": STORED, "revisions": REVISIONS, "nextPageToken": ""})
+    assert run(rest.url, "connector", "create", "a", "--adopt").exit_code == 0
+    sent = json.loads(rest.sent[-1])
+    assert (sent["adoptUid"], sent["config"]) == ("u2", {"connector.class": "new"})
+
+
+def test_a_name_that_nobody_had_brings_nothing_back(rest_factory: Any) -> None:
+    rest = rest_factory(200, {"revisions": [], "nextPageToken": ""})
+    result = run(rest.url, "connector", "create", "a", "--adopt", *CONFIG)
+    assert (result.exit_code, len(rest.asked)) == (3, 1)
+    assert "there never was a connector 'a'" in result.stderr
+
+
+def test_a_configuration_is_checked_as_that_of_a_name(rest_factory: Any) -> None:
+    rest = rest_factory(200, {"problems": []})
+    assert run(rest.url, "connector", "validate", "--name", "a", *CONFIG).exit_code == 0
+    assert json.loads(rest.sent[-1])["name"] == "a"
 
 
 def test_a_uid_that_the_name_never_had_is_not_adopted(rest_factory: Any) -> None:
@@ -547,6 +588,13 @@ def test_what_waits_in_open_batches_is_told_with_when_it_is_written(rest_factory
     assert told(other, {"task": 1, "state": "STATE_RUNNING"}, one) == (
         "tasks 2, 0: 1,234 records wait in open batches for 2m; the next is written in 1h, or when it is full"
     )
+
+
+def test_what_a_sink_was_given_and_has_not_made_durable_is_told(rest_factory: Any) -> None:
+    task = {"task": 0, "state": "STATE_RUNNING", "metrics": {"openBatch": {"records": "1200", "since": ago(seconds=150)}}}
+    rest = rest_factory(200, {"state": {"state": "STATE_RUNNING", "tasks": [task]}})
+    told = run(rest.url, "connector", "status", "a").stdout.splitlines()[-1]
+    assert told == "task 0: 1,200 records wait for 2m until the sink has made them durable"
 
 
 def test_the_row_of_the_connector_names_no_worker_for_who_planned_it_does_not_run_it(rest_factory: Any) -> None:

@@ -13,8 +13,9 @@ from rocketconnect_sdk.converters import BUILT_IN, converter_class
 from rocketconnect_sdk.errors import ConfigError
 from rocketconnect_sdk.options import Config, Kind
 from rocketconnect_sdk.plugins.loader import PluginType, catalogue, find, plugins
-from rocketconnect_sdk.sink import Sink, Target
+from rocketconnect_sdk.sink import Sink
 from rocketconnect_sdk.source import Source
+from rocketconnect_sdk.targets.owned import Target
 
 JAVA_JSON = "org.apache.rocketmq.connect.runtime.converter.record.json.JsonConverter"
 

@@ -13,6 +13,8 @@ from rocketconnect.config.v1 import config_service_pb2_grpc as rpc
 from rocketconnect.connector.v1 import connector_pb2
 from rocketconnect.executor.v1 import executor_service_pb2 as executor_pb
 from rocketconnect.executor.v1 import executor_service_pb2_grpc as executor_rpc
+from rocketconnect.position.v1 import position_service_pb2 as position_pb
+from rocketconnect.position.v1 import position_service_pb2_grpc as position_rpc
 
 from rocketconnect_kit.calls.channel import channel
 from rocketconnect_kit.errors import ServiceError
@@ -21,6 +23,7 @@ from rocketconnect_kit.store import database
 from rocketconnect_kit.testing import server_for_test
 from services.config.executors import GrpcExecutors
 from services.config.feed import ChangeFeed
+from services.config.predecessors.warning import GrpcPositions, Predecessors
 from services.config.service import ConfigService
 from services.config.store import ConfigStore
 
@@ -98,6 +101,7 @@ class StubExecutor(executor_rpc.ExecutorServiceServicer):
         if "keyless" in request.config:
             reason = f"has no key; {request.config.get('password', '')}"
             answer.warnings.add(key="keyless", value=request.config["keyless"], reason=reason, fix="Give it one.")
+        answer.notes.extend(request.config.get("note", "").split())
         if "path" not in request.config:
             answer.problems.add(key="path", reason="is missing", fix="Set it to a readable file.")
         if request.config.get("max.tasks", "1") == "0":
@@ -128,11 +132,32 @@ class StubExecutor(executor_rpc.ExecutorServiceServicer):
         return executor_pb.ReloadPluginsResponse()
 
 
+class StoredPositions(position_rpc.PositionServiceServicer):
+    """A real position server: offsets by partition, by uid."""
+
+    def __init__(self) -> None:
+        self.of: dict[str, dict[str, str]] = {}
+        self.fails_with: ServiceError | None = None
+
+    async def ListPositions(self, request: position_pb.ListPositionsRequest, context: Any) -> Any:
+        if self.fails_with is not None:
+            raise self.fails_with
+        answer = position_pb.ListPositionsResponse()
+        for partition, offset in self.of.get(request.connector_uid, {}).items():
+            answer.positions.add(partition=partition, offset=offset)
+        return answer
+
+
 PLUGIN = connector_pb2.Plugin(
     name="file_source",
     aliases=["org.apache.rocketmq.connect.file.FileSourceConnector"],
     type=connector_pb2.PLUGIN_TYPE_SOURCE,
     summary="Reads files.",
+    options=[
+        connector_pb2.Option(key="connector.class", type="string", required=True),
+        connector_pb2.Option(key="path", type="string", required=True, aliases=["filename"]),
+        connector_pb2.Option(key="topics", type="list", required=True),
+    ],
 )
 GOOD = {"connector.class": "file_source", "path": "/data/in.txt"}
 
@@ -140,10 +165,18 @@ GOOD = {"connector.class": "file_source", "path": "/data/in.txt"}
 class Running:
     """The config service on a real server, and a second one on demand."""
 
-    def __init__(self, stub: "rpc.ConfigServiceAsyncStub", address: str, executor: StubExecutor, stack: AsyncExitStack) -> None:
+    def __init__(
+        self,
+        stub: "rpc.ConfigServiceAsyncStub",
+        address: str,
+        executor: StubExecutor,
+        positions: StoredPositions,
+        stack: AsyncExitStack,
+    ) -> None:
         self.stub = stub
         self.address = address
         self.executor = executor
+        self.positions = positions
         self.stack = stack
 
     async def create(self, name: str, config: dict[str, str] | None = None, **more: Any) -> connector_pb2.Connector:
@@ -166,7 +199,13 @@ async def start(engine: sa.Engine, clock: Clock) -> AsyncIterator[Callable[[], A
             stack.push_async_callback(executors.close)
             feed = ChangeFeed(store.sequence if engine.dialect.name == "postgresql" else None)
             await stack.enter_async_context(feed.running())
-            service = ConfigService(store, executors, feed)
+            stored = StoredPositions()
+            place = await stack.enter_async_context(
+                server_for_test(lambda server: position_rpc.add_PositionServiceServicer_to_server(stored, server))
+            )
+            positions = GrpcPositions(ServiceSettings(position_address=place))
+            stack.push_async_callback(positions.close)
+            service = ConfigService(store, executors, feed, Predecessors(store, positions))
             address = await stack.enter_async_context(
                 server_for_test(lambda server: rpc.add_ConfigServiceServicer_to_server(service, server))
             )
@@ -175,7 +214,7 @@ async def start(engine: sa.Engine, clock: Clock) -> AsyncIterator[Callable[[], A
             where = await stack.enter_async_context(
                 server_for_test(lambda server: executor_rpc.add_ExecutorServiceServicer_to_server(executor, server))
             )
-            running = Running(rpc.ConfigServiceStub(opened), where, executor, stack)
+            running = Running(rpc.ConfigServiceStub(opened), where, executor, stored, stack)
             await running.report("worker-1", where)
             return running
 

@@ -424,3 +424,10 @@ async def test_the_target_of_a_connector_that_nobody_was_asked_about_is_asked_fo
     assert service.executor.validated == ["second", "first"]
     assert problems(await refused(service.create("third", config))).keys() == {"owned"}
     assert service.executor.validated == ["second", "first", "third"]
+
+
+async def test_what_is_to_be_expected_of_a_connector_is_told_by_its_check_and_its_create(service: Any) -> None:
+    config = {**GOOD, "note": "slow large"}
+    assert list((await service.stub.ValidateConnector(pb.ValidateConnectorRequest(config=config))).notes) == ["slow", "large"]
+    made = await service.stub.CreateConnector(pb.CreateConnectorRequest(name="c", config=config))
+    assert (made.connector.name, list(made.notes)) == ("c", ["slow", "large"])

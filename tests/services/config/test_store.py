@@ -10,7 +10,7 @@ from alembic.migration import MigrationContext
 
 from rocketconnect_kit.errors import Aborted, AlreadyExists, FailedPrecondition, InvalidArgument, NotFound
 from rocketconnect_kit.store import database
-from rocketconnect_sdk.sink import Target
+from rocketconnect_sdk.targets.owned import Target
 from services.config import tables
 from services.config.domain import Connector, ConnectorType, Draft, WantedState
 from services.config.requests import REQUEST_DAYS

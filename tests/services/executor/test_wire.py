@@ -22,3 +22,5 @@ def test_an_open_batch_is_told_with_its_times_where_there_is_one() -> None:
     said = metrics(TaskMetrics(open_batch=OpenBatch(7, 1.5, 61.5))).open_batch
     assert (said.records, said.since.ToMilliseconds(), said.due.ToMilliseconds()) == (7, 1_500, 61_500)
     assert not metrics(TaskMetrics()).HasField("open_batch")
+    without_end = metrics(TaskMetrics(open_batch=OpenBatch(7, 1.5, None))).open_batch
+    assert (without_end.records, without_end.HasField("due")) == (7, False)

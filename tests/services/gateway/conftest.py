@@ -39,6 +39,7 @@ from services.config.executors import GrpcExecutors
 from services.config.feed import ChangeFeed
 from services.config.keystore.service import KeystoreService
 from services.config.keystore.store import SecretStore
+from services.config.predecessors.warning import GrpcPositions, Predecessors
 from services.config.service import ConfigService
 from services.config.store import ConfigStore
 from services.gateway.backends import Backends
@@ -175,7 +176,8 @@ async def system(tmp_path: Path, executor_service: tuple[str, list[connector_pb2
     engine = database.engine(f"sqlite:///{tmp_path}/config.db")
     database.migrate(engine, "config")
     executors = GrpcExecutors(ServiceSettings())
-    service = ConfigService(ConfigStore(engine, lambda: time.time_ns() // 1000), executors, ChangeFeed(None))
+    store = ConfigStore(engine, lambda: time.time_ns() // 1000)
+    service = ConfigService(store, executors, ChangeFeed(None), Predecessors(store, GrpcPositions(ServiceSettings())))
     secrets = SecretStore(engine, lambda: time.time_ns() // 1000)
     keystore = KeystoreService(secrets, None, ConfigStore(engine, lambda: time.time_ns() // 1000), executors)
 

@@ -25,6 +25,7 @@ from rocketconnect_kit.testing import server_for_test
 from services.config.domain import Connector, ConnectorType, Draft, WantedState
 from services.config.executors import GrpcExecutors
 from services.config.feed import ChangeFeed
+from services.config.predecessors.warning import GrpcPositions, Predecessors
 from services.config.service import ConfigService
 from services.config.store import ConfigStore
 from services.position.directory import Directory
@@ -45,7 +46,8 @@ class Config:
         self.address = ""
 
     async def start(self, port: int = 0) -> None:
-        service = ConfigService(self.store, GrpcExecutors(ServiceSettings()), self.feed)
+        settings = ServiceSettings()
+        service = ConfigService(self.store, GrpcExecutors(settings), self.feed, Predecessors(self.store, GrpcPositions(settings)))
         self.address = await self.stack.enter_async_context(
             server_for_test(lambda server: add_ConfigServiceServicer_to_server(service, server), port=port)
         )

@@ -138,6 +138,7 @@ class CreateConnectorResponse(_message.Message):
 
     CONNECTOR_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
+    NOTES_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def connector(self) -> _connector_pb2.Connector:
         """The new connector."""
@@ -146,15 +147,20 @@ class CreateConnectorResponse(_message.Message):
     def warnings(self) -> _containers.RepeatedCompositeFieldContainer[_connector_pb2.Problem]:
         """What is told and refuses nothing (see ValidateConnectorResponse). A create that is answered again has none."""
 
+    @_builtins.property
+    def notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What is to be expected of the connector: when its sink writes, what has to start first. A sentence each, without its full stop."""
+
     def __init__(
         self,
         *,
         connector: _connector_pb2.Connector | None = ...,
         warnings: _abc.Iterable[_connector_pb2.Problem] | None = ...,
+        notes: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["connector", b"connector"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["connector", b"connector", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["connector", b"connector", "notes", b"notes", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -876,6 +882,7 @@ class ValidateConnectorResponse(_message.Message):
     PLUGIN_FIELD_NUMBER: _builtins.int
     TYPE_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
+    NOTES_FIELD_NUMBER: _builtins.int
     plugin: _builtins.str
     """The plugin that it names."""
     type: _connector_pb2.ConnectorType.ValueType
@@ -888,6 +895,10 @@ class ValidateConnectorResponse(_message.Message):
     def warnings(self) -> _containers.RepeatedCompositeFieldContainer[_connector_pb2.Problem]:
         """What is told and refuses nothing: what follows from the configuration may not be what was meant."""
 
+    @_builtins.property
+    def notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What is to be expected of the connector: when its sink writes, what has to start first. A sentence each, without its full stop."""
+
     def __init__(
         self,
         *,
@@ -895,10 +906,11 @@ class ValidateConnectorResponse(_message.Message):
         plugin: _builtins.str = ...,
         type: _connector_pb2.ConnectorType.ValueType = ...,
         warnings: _abc.Iterable[_connector_pb2.Problem] | None = ...,
+        notes: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["plugin", b"plugin", "problems", b"problems", "type", b"type", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["notes", b"notes", "plugin", b"plugin", "problems", b"problems", "type", b"type", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

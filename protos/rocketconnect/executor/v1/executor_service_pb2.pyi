@@ -117,6 +117,7 @@ class ValidateConnectorResponse(_message.Message):
     SECRET_KEYS_FIELD_NUMBER: _builtins.int
     TARGETS_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
+    NOTES_FIELD_NUMBER: _builtins.int
     plugin: _builtins.str
     """The plugin's own name."""
     type: _connector_pb2.ConnectorType.ValueType
@@ -137,6 +138,10 @@ class ValidateConnectorResponse(_message.Message):
     def warnings(self) -> _containers.RepeatedCompositeFieldContainer[_connector_pb2.Problem]:
         """What is told and refuses nothing; not among the problems."""
 
+    @_builtins.property
+    def notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What is to be expected of the connector: when its sink writes, what has to start first. A sentence each, without its full stop."""
+
     def __init__(
         self,
         *,
@@ -146,10 +151,11 @@ class ValidateConnectorResponse(_message.Message):
         secret_keys: _abc.Iterable[_builtins.str] | None = ...,
         targets: Global___Targets | None = ...,
         warnings: _abc.Iterable[_connector_pb2.Problem] | None = ...,
+        notes: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["targets", b"targets"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["plugin", b"plugin", "problems", b"problems", "secret_keys", b"secret_keys", "targets", b"targets", "type", b"type", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["notes", b"notes", "plugin", b"plugin", "problems", b"problems", "secret_keys", b"secret_keys", "targets", b"targets", "type", b"type", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

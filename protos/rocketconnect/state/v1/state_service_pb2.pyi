@@ -94,7 +94,9 @@ class OpenBatch(_message.Message):
 
     @_builtins.property
     def due(self) -> _timestamp_pb2.Timestamp:
-        """When they are written at the latest, by the worker's clock; earlier when the batch is full, or the task is paused or stopped."""
+        """When they are written at the latest, by the worker's clock; earlier when the batch is full, or the task is paused or stopped.
+        Unset: a buffered sink makes them durable when it likes.
+        """
 
     def __init__(
         self,
@@ -212,7 +214,7 @@ class TaskMetrics(_message.Message):
 
     @_builtins.property
     def open_batch(self) -> Global___OpenBatch:
-        """Of a sink whose flush.interval lets batches be open. Unset: none is."""
+        """Of a sink whose flush.interval lets batches be open, and of one that was given records and has not made them durable. Unset: none is."""
 
     def __init__(
         self,

@@ -81,7 +81,7 @@ class Given:
         converter: The name of the converter of values.
         columns: What its option of that name says; None: nothing.
         takes_rows: It writes rows; of another one nothing is refused.
-        needs_types: It is refused when neither that option nor the converter gives types.
+        needs_types: It is refused when neither that option nor any of the messages gives types.
         may_change: Transforms make other records of what is read.
         is_tolerant: Bad records are left out.
         takes: Whether columns may have a type.
@@ -246,12 +246,12 @@ class _About:
 
     def types_problem(self) -> Problem:
         """What is wrong without columns: the values have no types."""
-        is_warning = not self.given.needs_types
+        is_warning = not self.given.needs_types or any(each.read.is_row for each in self.messages)
         if self._form not in _OBJECTS:
             return Problem(_CONVERTER, self.given.converter, f"gives no types: {self._found}", self.fix, is_warning=is_warning)
         fields = ", ".join(f"{field.name} {type_name(field.schema)}" for field in self._proposed().fields)
         reason = f"is not given, and values have no types: {self._found}; their fields: {fields[:_SHOWN]}"
-        fix = f"{self.fix} Without it a table that is there has to say the types." if is_warning else self.fix
+        fix = self.fix if self.given.needs_types else f"{self.fix} Without it a table that is there has to say the types."
         is_ours = all(each.read.is_ours for each in self.messages)
         return Problem(_COLUMNS, "", reason, f"{fix} {_OURS_FIX}" if is_ours else fix, is_warning=is_warning)
 

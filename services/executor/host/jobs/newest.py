@@ -21,6 +21,7 @@ from rocketconnect_sdk.converters.arrow import ArrowConverter
 from rocketconnect_sdk.errors import ConfigError, ConnectorError, Problem, RecordError
 from rocketconnect_sdk.options import Config, run_checks
 from rocketconnect_sdk.plugins.loader import DIRECT, find
+from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import Sink
 from rocketconnect_sdk.transforms import chain
 from rocketmq_remoting.client import Client
@@ -83,18 +84,19 @@ def with_topics(config: Mapping[str, str], problems: Sequence[Problem], endpoint
         infers = config.get(_COLUMNS, "").strip() == INFER
         config = {key: value for key, value in config.items() if not (infers and key == _COLUMNS)}
         parsed = parse_sink(plugin, config)
-        without_types = [problem for problem in run_checks(parsed, plugin.without_rows) if problem in known]
+        needing = run_checks(parsed, plugin.without_rows)
+        without_types = [problem for problem in needing if problem in known]
         given = Given(
             config,
             parsed["value.converter"],
             given_columns(parsed[_COLUMNS]) if _COLUMNS in parsed else None,
             takes_rows=plugin.takes_rows(parsed),
-            needs_types=bool(without_types) or infers,
+            needs_types=bool(needing) or infers,
             may_change=bool(parsed["transforms"]),
             is_tolerant=parsed["errors.tolerance"] == "all",
             takes=plugin.takes_column,
         )
-        found = looked("topics", parsed["topics"], partial(_look, parsed, given, endpoints))
+        found = looked("topics", parsed["topics"], partial(_look, parsed, given, plugin, endpoints))
         if infers:
             named = next((problem.fix for problem in found if problem.key == _COLUMNS), "")
             known = [replace(each, fix=named) if named and each.key == _COLUMNS else each for each in known]
@@ -143,7 +145,7 @@ def known_secrets(config: Config) -> Config | None:
     return None if is_missing else resolved
 
 
-def _look(config: Config, given: Given, endpoints: Endpoints) -> list[Problem]:
+def _look(config: Config, given: Given, plugin: Sink, endpoints: Endpoints) -> list[Problem]:
     began = time.monotonic()
     resolved = known_secrets(config)
     if resolved is None:
@@ -155,7 +157,10 @@ def _look(config: Config, given: Given, endpoints: Endpoints) -> list[Problem]:
         newest = newest_of(topics, resolved["topics"][:TOPICS], began + PULLING)
         mistyped = _mistyped(client, [name for name, messages in newest.items() if not messages], resolved)
     until = began + READING
-    found = judge({topic: read_all(converters[1], messages, until) for topic, messages in newest.items()}, given)
+    read = {topic: read_all(converters[1], messages, until) for topic, messages in newest.items()}
+    found = judge(read, given)
+    if not given.may_change and (rows := _newest_rows(read)):
+        found += plugin.check_rows(resolved, rows)
     # What is wrong with them otherwise is among the problems already.
     if given.may_change and not chain.problems(resolved.raw):
         made = chain.make(resolved.raw)
@@ -179,6 +184,16 @@ def _mistyped(client: Client, names: Sequence[str], config: Config) -> list[Prob
             then = "is created when the sink starts" if config["topic.auto.create"] else "has to be created before the sink starts"
             fix = f"{meant[0].upper()}{meant[1:]} If not, the topic {then}."
             found.append(Problem("topics", name, "is a topic that is not there", fix, is_warning=True))
+    return found
+
+
+def _newest_rows(read: Mapping[str, Sequence[Read]]) -> dict[str, Schema]:
+    """The schema of the newest row with types of each topic that has one."""
+    found = {}
+    for topic, reads in read.items():
+        schema = next((each.schema for each in reversed(reads) if each.is_row), None)
+        if schema is not None:
+            found[topic] = schema
     return found
 
 

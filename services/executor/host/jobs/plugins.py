@@ -29,6 +29,7 @@ from services.executor.contract import answers
 from services.executor.contract.endpoints import Endpoints
 from services.executor.contract.questions import GivenPosition, Neighbour
 from services.executor.host.jobs.newest import with_topics
+from services.executor.host.jobs.notes import notes
 from services.executor.host.jobs.sources.look import of_topic
 from services.executor.runtime.positions.maps import position_of
 from services.executor.secrets.resolving import hide, hide_problem, resolve, resolve_known, unread
@@ -61,13 +62,15 @@ def check(config: Mapping[str, str], endpoints: Endpoints, name: str = "", neigh
         fix = "This is a defect of the plugin; the executor's log has the traceback."
         problems = [Problem(CLASS.key, config.get(CLASS.key, ""), reason, fix)]
     told = [hide_problem(problem) for problem in problems]
+    wrong_now = [problem for problem in told if not problem.is_warning]
     return answers.Checked(
         plugin=found.plugin,
         direction=found.type.value if found.type else "",
-        problems=[problem for problem in told if not problem.is_warning],
+        problems=wrong_now,
         secret_keys=list(found.secret_keys),
         targets=None if found.targets is None else [(target.key, hide(target.name)) for target in found.targets],
         warnings=[problem for problem in told if problem.is_warning],
+        notes=[] if wrong_now else notes(config),
     )
 
 

@@ -96,6 +96,7 @@ class DirectRun:
         insist("starting the source", partial(self._source.start, self._starts))
         self._kept_alive = KeptAlive(self._source, runtime.reporter)
         runtime.attempts.meanwhile = self._kept_alive.keep
+        runtime.attempts.beginning = False
 
     def _start_of(self, partition: str) -> Position | None:
         """Where the source goes on: at the mark in the sink, or, where a map is needed beside the offset, where there is one.

@@ -48,6 +48,7 @@ class Attempts:
     Attributes:
         meanwhile: Called again and again while it waits, from the thread that does; returns for how many seconds there is no need
             to. What it raises ends the waiting.
+        beginning: The task has not begun yet: whoever is away was never there for it, so it waits, and nothing has gone wrong.
     """
 
     def __init__(self, control: TaskControl, reporter: Reporter, timeout: float | None, longest: float) -> None:
@@ -56,6 +57,7 @@ class Attempts:
         self.timeout = timeout
         self.longest = longest
         self.meanwhile: Callable[[], float] = lambda: math.inf
+        self.beginning = False
 
     def backoff(self, first: float = 0.1) -> Backoff:
         """A backoff with the configured longest pause."""
@@ -126,7 +128,7 @@ class Attempts:
             before: Why the one before it failed; None: that one did not.
         """
         # Waiting for a system is one error, however often it is asked whether it is back.
-        if isinstance(error, AWAY) and isinstance(before, AWAY):
+        if isinstance(error, AWAY) and (self.beginning or isinstance(before, AWAY)):
             return
         self._reporter.metrics.errors += 1
         self._reporter.metrics.retries += 1

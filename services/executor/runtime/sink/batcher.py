@@ -31,12 +31,12 @@ class Waiting:
     Attributes:
         records: How many records.
         since: When the first of them came, monotonic.
-        due: When it is written at the latest.
+        due: When it is written at the latest; None: the sink decides.
     """
 
     records: int
     since: float
-    due: float
+    due: float | None
 
 
 class Batcher:

@@ -17,7 +17,7 @@ from services.executor.runtime.positions.committer import Committer
 from services.executor.runtime.positions.stored import Stored
 from services.executor.runtime.rocketmq.group_offsets import GroupOffsets
 from services.executor.runtime.rocketmq.queue_names import text
-from services.executor.runtime.sink.batcher import Batcher
+from services.executor.runtime.sink.batcher import Batcher, Waiting
 from services.executor.runtime.sink.before_commit import Gate
 from services.executor.runtime.sink.dead_letters import SinkDeadLetters
 from services.executor.runtime.sink.decode.part import BadRecord, Part, written_bytes
@@ -145,7 +145,7 @@ class SinkRun:
     def _write(self, parts: Sequence[Part]) -> None:
         """Writes a batch, however long that takes, and moves the positions behind it."""
         self._meter.say(time.monotonic(), "", work=True)
-        self._metrics.open_batch = None
+        self._metrics.open_batch = self._open_batch()
         try:
             self._put(parts)
         except Refused as refusal:
@@ -226,8 +226,15 @@ class SinkRun:
         self._meter.say(now, trouble, work=working, gathering=self._batcher.size > 0 or self._holds)
 
     def _open_batch(self) -> OpenBatch | None:
-        waiting = self._batcher.open_batch()
-        return None if waiting is None else OpenBatch(waiting.records, waiting.since + self._clock, waiting.due + self._clock)
+        waiting = self._waiting()
+        if waiting is None:
+            return None
+        due = None if waiting.due is None else waiting.due + self._clock
+        return OpenBatch(waiting.records, waiting.since + self._clock, due)
+
+    def _waiting(self) -> Waiting | None:
+        """The records that wait to be written, as the sink wants it."""
+        return self._batcher.open_batch()
 
     def _end(self) -> Outcome:
         """Writes what was read, within its limits, and commits: a batch that is not written is read again by the next owner."""
@@ -235,6 +242,7 @@ class SinkRun:
             raise Fenced(FENCED)
         drained = self._failure is not None or self._drain()
         drained = self._settle() and drained
+        self._metrics.open_batch = self._open_batch()
         # Invariant 2: all that is durable is committed; the rest was never begun or was undone.
         stored = self._committer.flush(self._control.after_stop(self._limits.commit), clean=True)
         if self._failure is not None:

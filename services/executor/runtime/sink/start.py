@@ -74,6 +74,7 @@ def begin(runtime: TaskRuntime, task: SinkTask, engine: Engine, context: TaskCon
     letters = SinkDeadLetters(
         runtime, dead, context.max_record_bytes, origin, lambda name, offsets: messages(runtime.client, parse(name), offsets)
     )
+    runtime.attempts.beginning = False
     run = BufferedRun if isinstance(engine, BufferedEngine) else SinkRun
     return run(Started(runtime, engine, reader, batcher, letters, share, positions, group))
 

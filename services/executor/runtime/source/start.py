@@ -64,6 +64,7 @@ def begin(runtime: TaskRuntime, task: SourceTask, context: TaskContext) -> Sourc
         raise refusal
     positions = _source_positions(opened)
     insist("starting the source", partial(task.start, positions))
+    runtime.attempts.beginning = False
     return SourceRun(
         runtime, task, context, opened=opened, found=found, row=row, ends=ends, topics=topics, queues=queues, tails=tails
     )

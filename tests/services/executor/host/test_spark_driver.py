@@ -98,6 +98,8 @@ from services.executor.host.spark import SparkDriver
 class Line:
     def send(self, message): print(message, flush=True)
 driver = SparkDriver(StartSpark({"spark.sql.extensions": "a.B"}, "", "Some Logger 1.7.36", sys.argv[1]), Line())
+print(driver.doing, flush=True)
+Line.send = lambda self, message: (print(message, flush=True), print(driver.doing, flush=True))
 try:
     session = driver.session()
 except Exception as error:
@@ -119,6 +121,10 @@ def test_the_jars_that_a_sink_needs_are_fetched_once_and_are_in_the_session(tmp_
         assert [line for line in said if line.startswith("SparkFetches")] == [
             f"SparkFetches(title='Some Logger 1.7.36', {each})" for each in fetched
         ]
+        assert said[0] == "starting Spark"
+        doing = [line for line in said if line.startswith("starting Spark: ")]
+        there = [f"starting Spark: fetching Some Logger 1.7.36, {each} of 1 jars are there" for each in range(len(fetched))]
+        assert doing == [*there, "starting Spark: its first jobs"]
         assert said[-2:] == [
             f"file://{tmp_path}/rocketconnect/some-logger-1.7.36/slf4j-simple-1.7.36.jar a.B",
             "org.slf4j.impl.SimpleLogger",

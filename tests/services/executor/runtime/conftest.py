@@ -161,6 +161,17 @@ class Running:
         return self.outcomes[0]
 
 
+@dataclass(frozen=True)
+class Driver:
+    """A Spark driver that has its session, or makes it when it is asked."""
+
+    make: Callable[[], "SparkSession"]
+    doing: str = "starting Spark"
+
+    def session(self) -> "SparkSession":
+        return self.make()
+
+
 class Tasks:
     """Starts tasks of one test: topic, uids and names are its own."""
 
@@ -237,7 +248,7 @@ class Tasks:
         )
 
         def run() -> None:
-            outcomes.append(run_task(spec, control, lease, reporter, endpoints, spark=spark))
+            outcomes.append(run_task(spec, control, lease, reporter, endpoints, spark=None if spark is None else Driver(spark)))
 
         thread = threading.Thread(target=run, daemon=True)
         running = Running(control, lease, reporter, thread, outcomes)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from rocketconnect_sdk.sink import BufferedSinkTask, SinkCommit
+from services.executor.runtime.sink.batcher import Waiting
 from services.executor.runtime.sink.buffered.engine import NOTHING, BufferedEngine
 from services.executor.runtime.sink.buffered.undurable import Step, Undurable
 from services.executor.runtime.sink.decode.part import Part
@@ -41,6 +42,9 @@ class BufferedRun(SinkRun):
         if seconds:
             self._control.wait(seconds)
         return []
+
+    def _waiting(self) -> Waiting | None:
+        return self._undurable.waiting()
 
     def _written(self, parts: Sequence[Part], commit: SinkCommit) -> None:
         now = time.monotonic()

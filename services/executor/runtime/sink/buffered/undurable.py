@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.sink import FlushPolicy, QueuePosition, SourceMark
+from services.executor.runtime.sink.batcher import Waiting
 from services.executor.runtime.sink.positions import merged
 
 MOST_STEPS = 64
@@ -83,8 +84,17 @@ class Undurable:
 
     def due(self, now: float) -> bool:
         """Whether all of it is to be made durable."""
-        first = min((steps[0].put_at for steps in self._steps.values()), default=now)
-        return self.full() or 0 < self._policy.interval <= now - first
+        return self.full() or 0 < self._policy.interval <= now - self._first(now)
+
+    def waiting(self) -> Waiting | None:
+        """What there is, for people; None: nothing."""
+        if not self._steps:
+            return None
+        since, interval = self._first(0.0), self._policy.interval
+        return Waiting(self._rows, since, since + interval if interval else None)
+
+    def _first(self, default: float) -> float:
+        return min((steps[0].put_at for steps in self._steps.values()), default=default)
 
     def durable(self, told: Mapping[str, int], given: Mapping[str, int]) -> dict[str, QueuePosition]:
         """The positions that have moved now that the sink says up to where what it has is durable.

@@ -76,6 +76,12 @@ def test_objects_without_types_are_answered_with_their_columns() -> None:
     assert judge({"books": read(*OBJECTS)}, replace(TEXTS, columns=parse_columns(COLUMNS))) == []
 
 
+def test_objects_beside_rows_with_types_are_a_warning() -> None:
+    problem = one(TYPED, [Read(PACKED, packed=None, schema=ROW, value={"year": 1, "title": "x"}), *read(*OBJECTS)])
+    assert problem.is_warning
+    assert "Without it a table" not in problem.fix
+
+
 def test_where_a_table_may_say_the_types_it_is_a_warning() -> None:
     problem = one(TEXTS, read(*OBJECTS))
     assert problem.is_warning

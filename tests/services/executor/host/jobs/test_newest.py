@@ -5,7 +5,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketconnect_sdk.columns.rows import Rows, array_of, offsets_of
@@ -51,11 +53,13 @@ def test_the_options_that_are_proposed_are_right(rocketmq: EmbeddedRocketMQ, cli
     filled(client, "newest-books", *(b'{"year":%d}' % year for year in range(1900, 1950)), TOMBSTONE)
     found = checked(rocketmq.name_server, "newest-books,newest-nobody-made", tmp_path)
     (problem,) = found.problems
+    assert not found.notes
     # The tombstone says nothing.
     assert "the newest 50 messages of `newest-books` hold JSON objects without a schema; their fields: year int64" in problem.reason
     assert problem.fix == "Set columns=year:int64."
     found = checked(rocketmq.name_server, "newest-books", tmp_path, columns="year:int64")
     assert (found.problems, found.warnings) == ([], [])
+    assert found.notes[0].startswith("it writes 60 s after the first record")
 
 
 def test_a_converter_that_cannot_read_what_is_there_is_refused(rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path) -> None:
@@ -86,6 +90,36 @@ def test_a_sink_of_lines_is_warned_of_messages_that_it_cannot_read(
     assert told() == [("value.converter", "Set value.converter=arrow.")]
     assert told(value_converter="bytes") == [("value.converter", "Set value.converter=arrow.")]
     assert told(value_converter="arrow") == []
+
+
+@pytest.mark.parametrize(
+    "sink",
+    [
+        {"connector.class": "file_sink", "format": "parquet", "filename": "out"},
+        {"connector.class": "delta_sink", "path": "out"},
+    ],
+)
+def test_a_table_of_one_column_of_text_is_made_by_no_sink_in_silence(
+    rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path, sink: dict[str, str]
+) -> None:
+    placed = {key: str(tmp_path / value) if value == "out" else value for key, value in sink.items()}
+    filled(client, "newest-typed", PACKED)
+    filled(client, "newest-objects", b'{"year":1999}')
+    filled(client, "newest-texts", b"one")
+
+    def told(topic: str, **more: str) -> tuple[str, str]:
+        options = {key.replace("_", "."): value for key, value in more.items()}
+        (problem,) = check({**placed, "topics": topic, **options}, Endpoints(rocketmq.name_server, "")).problems
+        return problem.key, problem.fix
+
+    for more in ({}, {"value_converter": "json"}):
+        assert told("newest-typed", **more) == ("value.converter", "Set value.converter=arrow.")
+    for more in ({}, {"value_converter": "json", "value_converter_schemas_enable": "false"}):
+        assert told("newest-objects", **more) == ("columns", "Set columns=year:int64.")
+    key, fix = told("newest-texts")
+    assert key == "value.converter"
+    assert "transforms.row.type=hoist_field" in fix
+    assert told("newest-nobody-made")[0] == "columns"
 
 
 def test_types_are_proposed_of_more_than_the_newest_few_messages(
@@ -135,6 +169,26 @@ def test_columns_that_no_message_has_are_refused(rocketmq: EmbeddedRocketMQ, cli
     assert (problem.key, problem.value, problem.fix) == ("columns", "yeer", "Set columns=year:int64.")
     found = checked(rocketmq.name_server, "newest-absent", tmp_path, columns="year,more")
     assert (found.problems, [each.value for each in found.warnings]) == ([], ["year,more"])
+
+
+def test_topics_of_different_tables_are_told_with_their_columns_before_a_record_is_written(
+    rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path
+) -> None:
+    other = Rows(*array_of([{"name": "x"}], struct([("name", Schema(Type.STRING))])), offsets_of([(1,)])).pack()
+    filled(client, "newest-numbers", PACKED)
+    filled(client, "newest-names", other)
+    found = checked(rocketmq.name_server, "newest-numbers,newest-names", tmp_path, value_converter="arrow")
+    assert not found.problems
+    (warning,) = found.warnings
+    assert "those of `newest-names` are without n and with name, beside those of `newest-numbers`" in warning.reason
+    (tmp_path / "out").mkdir()
+    parquet.write_table(pa.table({"n": [1], "more": [2]}), tmp_path / "out" / "theirs.parquet")
+    (warning,) = checked(rocketmq.name_server, "newest-numbers", tmp_path, value_converter="arrow").warnings
+    assert "has files of another table: the rows of `newest-numbers` are without more" in warning.reason
+    # What a transform makes of them is not known.
+    dropping = {"transforms": "d", "transforms_d_type": "drop", "transforms_d_predicate": "p", "predicates": "p"}
+    dropping |= {"predicates_p_type": "topic_matches", "predicates_p_pattern": "nothing"}
+    assert checked(rocketmq.name_server, "newest-numbers", tmp_path, value_converter="arrow", **dropping).warnings == []
 
 
 def test_transforms_are_tried_on_what_the_converter_reads(rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import pytest
 
 from rocketconnect_sdk.errors import RetriableError, SystemAway
 from rocketmq_remoting.errors import NameServersUnavailable
+from services.executor.contract.task import State
 from services.executor.runtime.errors.attempts import Attempts, GaveUp, Stopped
 from services.executor.runtime.positions.client import Fenced, PositionsAway
 from services.executor.runtime.task.control import TaskControl
@@ -41,6 +42,20 @@ def test_each_retry_counts_but_waiting_for_a_system_counts_once(errors: Sequence
     reporter = RecordingReporter()
     assert Attempts(TaskControl(), reporter, None, 0.001).insist("trying", failing_with(errors)) == 1
     assert (reporter.metrics.errors, reporter.metrics.retries) == (counted, counted)
+
+
+def test_whoever_is_away_while_a_task_begins_is_no_error_and_what_is_busy_is_one() -> None:
+    reporter = RecordingReporter()
+    attempts = Attempts(TaskControl(), reporter, None, 0.001)
+    attempts.beginning = True
+    assert attempts.insist("trying", failing_with([NO_BROKER, AWAY, NO_BROKER])) == 1
+    assert (reporter.metrics.errors, reporter.metrics.retries) == (0, 0)
+    assert reporter.states[-1][0] is State.WAITING
+    assert attempts.insist("trying", failing_with([AWAY, BUSY, AWAY])) == 1
+    assert (reporter.metrics.errors, reporter.metrics.retries) == (1, 1)
+    attempts.beginning = False
+    assert attempts.insist("trying", failing_with([AWAY, AWAY])) == 1
+    assert (reporter.metrics.errors, reporter.metrics.retries) == (2, 2)
 
 
 def test_a_second_series_counts_again() -> None:

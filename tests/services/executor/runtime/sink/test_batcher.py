@@ -132,6 +132,7 @@ def test_an_open_batch_is_told_until_it_is_taken() -> None:
     waiting = batcher.open_batch()
     assert waiting is not None
     assert waiting.records == 3
+    assert waiting.due is not None
     assert waiting.due - waiting.since == pytest.approx(600)
     assert time.monotonic() - 60 < waiting.since <= time.monotonic()
     batcher.drain(draining=True)

@@ -325,6 +325,7 @@ def test_what_waits_for_a_full_batch_is_told_until_it_is_written(tasks: Tasks) -
     running.reporter.wait_for(lambda: metrics.open_batch is not None and metrics.open_batch.records == 10)
     waiting = metrics.open_batch
     assert waiting is not None
+    assert waiting.due is not None
     assert begun - 1 < waiting.since < time.time() + 1
     assert waiting.due - waiting.since == pytest.approx(600)
     running.control.pause()

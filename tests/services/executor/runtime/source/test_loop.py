@@ -388,6 +388,20 @@ def test_a_permanent_error_of_the_source_ends_the_task_with_what_was_read_before
     assert (running.reporter.metrics.errors, running.reporter.metrics.retries) == (1, 0)
 
 
+def test_a_source_that_begins_before_its_broker_waits_and_counts_no_error(tasks: Tasks) -> None:
+    there, tasks.name_servers = tasks.name_servers, "127.0.0.1:1"
+    config = {"connector.class": "lines", "files": str(tasks.file("a", lines(10)))}
+    running = tasks.start(Kind.SOURCE, config)
+    assert "127.0.0.1:1" in running.reporter.wait_for_state(State.WAITING)
+    running.stop()
+    assert running.reporter.metrics.errors == 0
+    tasks.name_servers = there
+    again = tasks.start(Kind.SOURCE, config, epoch=2)
+    again.reporter.wait_for_out(10)
+    assert again.stop().clean
+    assert again.reporter.metrics.errors == 0
+
+
 def test_waiting_for_a_file_is_one_error_however_often_it_is_looked_for(tasks: Tasks, monkeypatch: pytest.MonkeyPatch) -> None:
     polls: list[FileSourceTask] = []
     poll = FileSourceTask.poll

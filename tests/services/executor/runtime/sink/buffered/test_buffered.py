@@ -1,5 +1,6 @@
 """Buffered sinks against a real broker and a real position service."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +42,15 @@ def test_what_was_put_moves_no_position_until_it_is_durable_and_a_stop_makes_it_
     running.reporter.wait_for(lambda: len(notes(file, "puts")) > puts + 2)
     assert stored(tasks, positions)["0"] == [0]
     assert running.reporter.states[-1][0] is State.RUNNING
+    waiting = running.reporter.metrics.open_batch
+    assert waiting is not None
+    assert (waiting.records, waiting.due) == (10, None)
+    assert 0 < time.time() - waiting.since < 600
     assert [lag.position for lag in running.reporter.metrics.lags] == [0, 0]
     assert running.stop().clean
     assert written(file) == values(10)
     assert stored(tasks, positions)["0"] == [10]
+    assert not running.reporter.metrics.open_batch
 
 
 def test_a_sink_that_is_killed_between_a_put_and_durability_gets_it_again(tasks: Tasks, positions: PositionProcess) -> None:

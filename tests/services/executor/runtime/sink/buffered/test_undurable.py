@@ -2,6 +2,7 @@ import pytest
 
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.sink import FlushPolicy, QueuePosition, SourceMark
+from services.executor.runtime.sink.batcher import Waiting
 from services.executor.runtime.sink.buffered.undurable import MOST_STEPS, Step, Undurable
 
 Q = "t/b/0"
@@ -81,3 +82,14 @@ def test_it_is_due_at_each_limit_and_full_at_those_of_rows_and_bytes() -> None:
     assert made(step(6), policy=FlushPolicy(bytes=10)).full()
     interval = made(step(6, at=1.0), step(7, at=5.0), policy=FlushPolicy(interval=3.0))
     assert (interval.due(3.9), interval.due(4.0), interval.full()) == (False, True, False)
+
+
+def test_what_waits_is_told_from_its_first_record_on_until_it_is_durable() -> None:
+    assert made().waiting() is None
+    undurable = made(step(6, at=1.0), step(7, at=5.0), policy=FlushPolicy(interval=3.0))
+    assert undurable.waiting() == Waiting(2, 1.0, 4.0)
+    undurable.durable({Q: 6}, {})
+    assert undurable.waiting() == Waiting(1, 5.0, 8.0)
+    undurable.durable({Q: 7}, {})
+    assert undurable.waiting() is None
+    assert made(step(6, at=1.0)).waiting() == Waiting(1, 1.0, None)

@@ -1,0 +1,116 @@
+"""Whether rows of the topics belong together, and with what is in their directory or file already. Pure but for looks at files."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from connectors.file_sink.columns import named
+from connectors.file_sink.header import header_problem
+from connectors.file_sink.there import names_there, of_topics, type_problems
+from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.evolution import POLICY, Policy, as_table
+from rocketconnect_sdk.evolution.numbers import has_all
+from rocketconnect_sdk.evolution.tables import Kind, differences, nullable, type_name
+from rocketconnect_sdk.files.appended import remembered_of
+from rocketconnect_sdk.options import Config
+from rocketconnect_sdk.schema import Schema, Type
+
+_NESTED = (Type.STRUCT, Type.ARRAY, Type.MAP)
+_SHOWN = 10
+_FIX_TOPICS = "Give each of these topics a sink of its own, with another {}."
+_FIX_PLACE = "Write into another {}, or move what is there away first."
+
+
+def directory_problems(config: Config, rows: Mapping[str, Schema]) -> Iterator[Problem]:
+    """What is wrong with rows that are to go into one directory of Parquet or ORC files; see Sink.check_rows."""
+    tables = {topic: nullable(as_table(schema)) for topic, schema in rows.items()}
+    yield from topics_problems(config, rows, "directory")
+    root, form = Path(config["filename"]), config["format"]
+    # What its own topics have there, the sink goes on with as schema.evolution says.
+    if not of_topics(root).isdisjoint(config["topics"]):
+        return
+    fix = _FIX_PLACE.format("directory")
+    for topic, table in tables.items():
+        for name, wanted, other, path in type_problems(root, form, _flat(table)):
+            reason = f"has files with other types: the rows of `{topic}` have the column {name} as {wanted}, and {path} as {other}"
+            yield Problem("filename", config["filename"], reason, fix)
+            return
+        if (there := names_there(root, form)) and (told := _other_names(there, table)):
+            reason = f"has files of another table: the rows of `{topic}` are {told}; readers get nulls in what either lacks"
+            yield Problem("filename", config["filename"], reason, fix, is_warning=True)
+            return
+
+
+def file_problems(config: Config, rows: Mapping[str, Schema], delimiter: str) -> Iterator[Problem]:
+    """What is wrong with rows that are to go into one CSV file; see Sink.check_rows."""
+    tables = {topic: nullable(as_table(schema)) for topic, schema in rows.items()}
+    yield from topics_problems(config, rows, "file")
+    path = Path(config["filename"])
+    remembered = remembered_of(path).get("columns")
+    for topic, table in tables.items():
+        names = [field.name for field in table.fields]
+        if remembered is None:
+            reason = header_problem(path, delimiter, names) if config["csv.header"] else None
+            is_warning = False
+        else:
+            new = [change.name for change in differences(named(remembered, table), table) if change.kind is Kind.NEW]
+            reason = f"the file has {len(remembered)} columns already, without {_listed(new)}" if new else None
+            is_warning = _policy(config, Policy.FAIL) is not Policy.FAIL
+        if reason:
+            reason = f"does not take the rows of `{topic}`: {reason}"
+            yield Problem("filename", config["filename"], reason, _FIX_PLACE.format("file"), is_warning=is_warning)
+            return
+
+
+def topics_problems(config: Config, rows: Mapping[str, Schema], place: str) -> Iterator[Problem]:
+    """What is wrong with topics whose rows are to be one table.
+
+    Args:
+        config: Of a sink with the options of every sink, and schema.evolution.
+        rows: By topic; see Sink.check_rows.
+        place: Where they go: a directory, a table, or a file, which gets no more columns.
+    """
+    (first, one), *others = ((topic, nullable(as_table(schema))) for topic, schema in rows.items())
+    policy = _policy(config, Policy.FAIL if place == "file" else Policy.EVOLVE)
+    is_tolerant = config["errors.tolerance"] == "all" or policy is Policy.IGNORE
+    shown = ",".join(config["topics"])[:200]
+    fix = _FIX_TOPICS.format(place)
+    for topic, other in others:
+        if clash := _clash(one, other):
+            reason = f"have rows that are no one table: {clash[0]} is {clash[1]} in `{first}`, and {clash[2]} in `{topic}`"
+            yield Problem("topics", shown, reason, fix, is_warning=is_tolerant)
+            return
+        if told := _other_names([field.name for field in one.fields], other):
+            reason = f"have rows of different tables for one {place}: those of `{topic}` are {told}, beside those of `{first}`"
+            yield Problem("topics", shown, reason, fix, is_warning=is_tolerant or policy is not Policy.FAIL)
+            return
+
+
+def _policy(config: Config, default: Policy) -> Policy:
+    return Policy(config[POLICY.key] or default)
+
+
+def _flat(table: Schema) -> Schema:
+    """Without columns that have parts: they may differ in these, and be read together."""
+    return Schema(Type.STRUCT, fields=tuple(field for field in table.fields if field.schema.type not in _NESTED))
+
+
+def _clash(one: Schema, other: Schema) -> tuple[str, str, str] | None:
+    """A column that is there in two types of which neither has the values of the other; and both."""
+    types = {field.name: field.schema for field in _flat(one).fields}
+    for field in _flat(other).fields:
+        mine = types.get(field.name)
+        if mine is not None and not has_all(mine, field.schema) and not has_all(field.schema, mine):
+            return field.name, type_name(mine), type_name(field.schema)
+    return None
+
+
+def _other_names(there: list[str], table: Schema) -> str:
+    """How the names of columns differ; empty: they do not."""
+    names = [field.name for field in table.fields]
+    without, more = [name for name in there if name not in names], [name for name in names if name not in there]
+    told = [f"without {_listed(without)}" if without else "", f"with {_listed(more)}" if more else ""]
+    return " and ".join(filter(None, told))
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
