@@ -15,13 +15,13 @@ from rocketconnect_kit.sealing import Keys
 from rocketconnect_kit.serving.server import run, serve
 from rocketconnect_kit.settings import StoreSettings, load, setting
 from rocketconnect_kit.store import database
-from services.config.executors import GrpcExecutors
 from services.config.feed import ChangeFeed
 from services.config.keystore.service import KeystoreService, seal_anew
 from services.config.keystore.store import SecretStore
 from services.config.predecessors.warning import GrpcPositions, Predecessors
 from services.config.service import ConfigService
 from services.config.store import ConfigStore
+from services.config.validation.executors import GrpcExecutors
 
 
 @dataclass(frozen=True, kw_only=True)

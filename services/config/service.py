@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
 
 from rocketconnect.config.v1 import config_service_pb2 as pb
 from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceServicer
@@ -17,23 +16,17 @@ from rocketconnect_sdk.configuration.runtime_options import CLASS
 from services.config import checks, wire
 from services.config.checks import refuse_same
 from services.config.domain import Connector, ConnectorType, WantedState, Worker
-from services.config.executors import (
-    Executors,
-    Verdict,
-    names_topic,
-    neighbours,
-    no_executor,
-    preview_in_turn,
-    validate_in_turn,
-    verify_in_turn,
-)
 from services.config.feed import ChangeFeed
 from services.config.predecessors.warning import Predecessors
 from services.config.signature import Signature, shortened_reason, signature, signature_problems
 from services.config.store import ConfigStore
-
-FRESH_SECONDS = 90.0
-"""A worker that has not reported for so long offers nothing any more; workers report every 30 s."""
+from services.config.validation.executors import (
+    Executors,
+    no_executor,
+    preview_in_turn,
+    verify_in_turn,
+)
+from services.config.validation.verdicts import Verdicts
 
 _WantRequest = pb.PauseConnectorRequest | pb.ResumeConnectorRequest | pb.StopConnectorRequest
 _SignedRequest = (
@@ -55,7 +48,7 @@ class ConfigService(ConfigServiceServicer):
     def __init__(self, store: ConfigStore, executors: Executors, feed: ChangeFeed, predecessors: Predecessors) -> None:
         self._store = store
         self._executors = executors
-        self._predecessors = predecessors
+        self._verdicts = Verdicts(store, executors, predecessors)
         self._feed = feed
 
     async def CreateConnector(self, request: pb.CreateConnectorRequest, context: ServicerContext) -> pb.CreateConnectorResponse:
@@ -65,9 +58,9 @@ class ConfigService(ConfigServiceServicer):
         connector = None if own else await asyncio.to_thread(self._store.answered, draft)
         answer = pb.CreateConnectorResponse()
         if connector is None:
-            verdict = await self._checked(draft.name, draft.config, own)
+            verdict = await self._verdicts.checked(draft.name, draft.config, own)
             if not draft.adopt_uid:
-                verdict = await self._with_predecessor(draft.name, draft.config, verdict)
+                verdict = await self._verdicts.with_predecessor(draft.name, draft.config, verdict)
             by = _signature(request, context)
             connector = await self._feed.write(self._store.create, draft, verdict.type, by, verdict.targets)
             _log.info("connector created", connector=connector.name, uid=connector.uid)
@@ -166,10 +159,10 @@ class ConfigService(ConfigServiceServicer):
     ) -> pb.ValidateConnectorResponse:
         """Check a configuration and store nothing."""
         own = checks.name_problems(request.name) if request.name else []
-        verdict = await self._verdict(request.name, dict(request.config), own)
+        verdict = await self._verdicts.of(request.name, dict(request.config), own)
         if request.name:  # without one it may be that of the very connector that has the targets
-            verdict = await self._with_taken(request.name, verdict)
-            verdict = await self._with_predecessor(request.name, dict(request.config), verdict)
+            verdict = await self._verdicts.with_taken(request.name, verdict)
+            verdict = await self._verdicts.with_predecessor(request.name, dict(request.config), verdict)
         return pb.ValidateConnectorResponse(
             problems=map(wire.problem, verdict.problems),
             plugin=verdict.plugin,
@@ -182,10 +175,10 @@ class ConfigService(ConfigServiceServicer):
         """Check a configuration; where nothing is wrong, let an executor show what becomes of a few records."""
         config = dict(request.config)
         own = [*(checks.name_problems(request.name) if request.name else []), *checks.preview_problems(request.records)]
-        verdict = await self._verdict(request.name, config, own)
+        verdict = await self._verdicts.of(request.name, config, own)
         if verdict.problems:
             return pb.PreviewConnectorResponse(problems=map(wire.problem, verdict.problems), plugin=verdict.plugin)
-        workers = [worker for worker in await self._workers() if worker.plugin(config[CLASS.key]) is not None]
+        workers = [worker for worker in await self._verdicts.workers() if worker.plugin(config[CLASS.key]) is not None]
         records = request.records or checks.PREVIEW_RECORDS
         shown = await preview_in_turn(self._executors, workers, request.name, config, records)
         return pb.PreviewConnectorResponse(
@@ -206,7 +199,7 @@ class ConfigService(ConfigServiceServicer):
             everything = await asyncio.to_thread(self._store.snapshot)
             sinks = [each for each in everything.connectors if each.type is ConnectorType.SINK]
         named = {each.config[CLASS.key] for each in (source, *(sinks if request.sink else ()))}
-        capable = [worker for worker in await self._workers() if all(worker.plugin(name) is not None for name in named)]
+        capable = [worker for worker in await self._verdicts.workers() if all(worker.plugin(name) is not None for name in named)]
         if not capable:
             raise no_executor("none offers " + " and ".join(sorted(named)))
         order = executor_pb2.VerifyConnectorRequest(
@@ -229,7 +222,7 @@ class ConfigService(ConfigServiceServicer):
         """Return a page of the plugins that executors offer now."""
         size = pages.page_size(request.page_size)
         after = pages.decode_token("plugins", request.page_token) or ""
-        plugins = wire.merged_plugins(worker.plugins for worker in await self._workers())
+        plugins = wire.merged_plugins(worker.plugins for worker in await self._verdicts.workers())
         names = [name for name in plugins if name > after]
         return pb.ListPluginsResponse(
             plugins=[wire.plugin(plugins[name]) for name in names[:size]],
@@ -238,7 +231,7 @@ class ConfigService(ConfigServiceServicer):
 
     async def ReloadPlugins(self, request: pb.ReloadPluginsRequest, context: ServicerContext) -> pb.ReloadPluginsResponse:
         """Let all executors look for their plugins again, at once; those that do not answer are left out of the answer."""
-        workers = await self._workers()
+        workers = await self._verdicts.workers()
         done = await asyncio.gather(*(self._reload(worker) for worker in workers))
         return pb.ReloadPluginsResponse(workers=sorted(name for name in done if name))
 
@@ -303,7 +296,7 @@ class ConfigService(ConfigServiceServicer):
     ) -> tuple[Connector, Sequence[FieldProblem]]:
         # What needs no executor is told first; the store looks again, in the transaction that writes.
         refuse_same(current, config)
-        verdict = await self._checked(current.name, config)
+        verdict = await self._verdicts.checked(current.name, config)
         connector = await self._feed.write(
             self._store.update, current.name, config, etag, verdict.type, by, verdict.targets, of_revision=of_revision
         )
@@ -313,79 +306,6 @@ class ConfigService(ConfigServiceServicer):
     async def _want(self, request: _WantRequest, wanted: WantedState, context: ServicerContext) -> Connector:
         by = _signature(request, context)
         return await self._feed.write(self._store.want, request.name, wanted, request.etag, by)
-
-    async def _checked(self, name: str, config: dict[str, str], own: Sequence[FieldProblem] = ()) -> Verdict:
-        """Return what an executor says of a configuration that is right; refuse it with all that is wrong.
-
-        The store looks at the targets again, in the transaction that writes: of two at once that name one, the second is refused.
-        """
-        verdict = await self._with_taken(name, await self._verdict(name, config, own))
-        checks.refuse(verdict.problems)
-        return verdict
-
-    async def _with_taken(self, name: str, verdict: Verdict) -> Verdict:
-        """Return the verdict with the targets among its problems that other connectors have."""
-        if not verdict.targets:
-            return verdict
-        await self._learn_targets()
-        taken = await asyncio.to_thread(self._store.taken, verdict.targets, name)
-        return replace(verdict, problems=tuple(checks.together(verdict.problems, taken)))
-
-    async def _with_predecessor(self, name: str, config: dict[str, str], verdict: Verdict) -> Verdict:
-        """Return the verdict with what is to be told of a deleted connector of the name."""
-        told = await self._predecessors.warnings(name, config, verdict, await self._workers())
-        return replace(verdict, warnings=(*verdict.warnings, *told))
-
-    async def _learn_targets(self) -> None:
-        """Ask for the targets of connectors that were stored when nobody asked for them."""
-        for connector in await asyncio.to_thread(self._store.of_unknown_targets):
-            try:
-                verdict = await self._verdict(connector.name, connector.config, ())
-            except ServiceError as error:
-                _log.warning("what a connector writes is not known", connector=connector.name, cause=error.message)
-                continue
-            if verdict.targets is not None:
-                await asyncio.to_thread(self._store.know_targets, connector, verdict.targets)
-
-    async def _verdict(self, name: str, config: dict[str, str], own: Sequence[FieldProblem]) -> Verdict:
-        """Return everything that is wrong: what is known here, `own` among it, and what an executor says of the rest.
-
-        Raises:
-            ServiceError: nobody can check the configuration now, and nothing is known to be wrong with it.
-        """
-        workers = await self._workers()
-        class_name = config.get(CLASS.key, "")
-        capable = [worker for worker in workers if worker.plugin(class_name) is not None]
-        own = [*own, *checks.size_problems(config), *checks.class_problems(config)]
-        if class_name.strip() and workers and not capable:
-            offered = {connector for worker in workers for connector in wire.connector_names(worker.plugins)}
-            own.append(checks.unknown_class(class_name, offered))
-        nothing_more = Verdict(tuple(own), "", ConnectorType.UNSPECIFIED, frozenset())
-        if not checks.fits(config):
-            return nothing_more
-        try:
-            # Without a plugin any of them can tell what is wrong with the options that every connector has.
-            verdict = await self._asked(capable or workers, "" if checks.name_problems(name) else name, config)
-        except ServiceError as error:
-            if not own:
-                raise
-            _log.info("a wrong configuration was checked by no executor", cause=error.message)
-            return nothing_more
-        return replace(verdict, problems=tuple(checks.together(own, verdict.problems)))
-
-    async def _asked(self, workers: Sequence[Worker], name: str, config: dict[str, str]) -> Verdict:
-        """Return what the first of the workers that answers says, literal secrets refused and hidden (invariant 6)."""
-        if not workers:
-            raise no_executor("no executor has reported what it offers")
-        around = neighbours(config, (await asyncio.to_thread(self._store.snapshot)).connectors) if names_topic(config) else ()
-        verdict = await validate_in_turn(self._executors, workers, name, config, around)
-        literal = checks.secret_problems(config, verdict.secret_keys)
-        hidden = checks.without_secrets(checks.together(literal, verdict.problems), config, verdict.secret_keys)
-        warnings = checks.without_secrets(verdict.warnings, config, verdict.secret_keys)
-        return replace(verdict, problems=tuple(hidden), warnings=tuple(warnings))
-
-    async def _workers(self) -> list[Worker]:
-        return await asyncio.to_thread(self._store.workers, FRESH_SECONDS)
 
     async def _reload(self, worker: Worker) -> str | None:
         try:

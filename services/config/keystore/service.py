@@ -13,11 +13,11 @@ from rocketconnect_kit.sealing import CannotOpen, Keys
 from rocketconnect_kit.serving.interception import ServicerContext
 from rocketconnect_sdk.configuration.runtime_options import CLASS
 from services.config import checks
-from services.config.executors import Executors, validate_in_turn
 from services.config.keystore.moving import moved, secret_name_problems, value_problems
 from services.config.keystore.store import SecretStore, Stored
-from services.config.service import FRESH_SECONDS
 from services.config.store import ConfigStore
+from services.config.validation.executors import Executors, validate_in_turn
+from services.config.validation.verdicts import FRESH_SECONDS
 
 _PAGE = 500
 

@@ -16,9 +16,9 @@ from rocketconnect_kit.serving.status import remote_errors
 from rocketconnect_kit.settings import ServiceSettings
 from services.config import wire
 from services.config.domain import ConnectorType, Deleted, Worker
-from services.config.executors import Verdict
 from services.config.predecessors.sameness import same_work
 from services.config.store import ConfigStore
+from services.config.validation.executors import Verdict
 
 POSITIONS_SECONDS = 2.0
 """How long a create waits for the position service at most: what it says is told, and decides nothing else."""

@@ -21,11 +21,11 @@ from rocketconnect_kit.errors import ServiceError
 from rocketconnect_kit.settings import ServiceSettings
 from rocketconnect_kit.store import database
 from rocketconnect_kit.testing import server_for_test
-from services.config.executors import GrpcExecutors
 from services.config.feed import ChangeFeed
 from services.config.predecessors.warning import GrpcPositions, Predecessors
 from services.config.service import ConfigService
 from services.config.store import ConfigStore
+from services.config.validation.executors import GrpcExecutors
 
 
 class Clock:

@@ -11,8 +11,8 @@ from rocketconnect.record.v1 import record_pb2
 from rocketconnect_kit import errors
 from rocketconnect_kit.serving.status import remote_errors
 from services.config.domain import Changes, ConnectorType, Draft, WantedState
-from services.config.service import FRESH_SECONDS
 from services.config.store import ConfigStore
+from services.config.validation.verdicts import FRESH_SECONDS
 
 GOOD = {"connector.class": "file_source", "path": "/data/in.txt"}
 ALIAS = "org.apache.rocketmq.connect.file.FileSourceConnector"

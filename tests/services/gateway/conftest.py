@@ -35,13 +35,13 @@ from rocketconnect_kit.errors import FailedPrecondition, NotFound
 from rocketconnect_kit.settings import ServiceSettings
 from rocketconnect_kit.store import database
 from rocketconnect_kit.testing import server_for_test
-from services.config.executors import GrpcExecutors
 from services.config.feed import ChangeFeed
 from services.config.keystore.service import KeystoreService
 from services.config.keystore.store import SecretStore
 from services.config.predecessors.warning import GrpcPositions, Predecessors
 from services.config.service import ConfigService
 from services.config.store import ConfigStore
+from services.config.validation.executors import GrpcExecutors
 from services.gateway.backends import Backends
 from services.gateway.server import _configuration, _Server, gateway
 from services.gateway.settings import GatewaySettings

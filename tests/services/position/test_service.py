@@ -23,11 +23,11 @@ from rocketconnect_kit.settings import ServiceSettings, StoreSettings
 from rocketconnect_kit.store import database
 from rocketconnect_kit.testing import server_for_test
 from services.config.domain import Connector, ConnectorType, Draft, WantedState
-from services.config.executors import GrpcExecutors
 from services.config.feed import ChangeFeed
 from services.config.predecessors.warning import GrpcPositions, Predecessors
 from services.config.service import ConfigService
 from services.config.store import ConfigStore
+from services.config.validation.executors import GrpcExecutors
 from services.position.directory import Directory
 from services.position.domain import Change, Moved
 from services.position.others import GrpcOthers, Resolved, not_checked

@@ -89,8 +89,7 @@ class SourceRun:
         self._buffer_bytes: int = config["buffer.bytes"]
         self._limit = RateLimit(config["max.rate.records"], config["max.rate.bytes"], time.monotonic)
         self._reading = Reading(runtime, task, context, found, self._meter, self._limit)
-        incarnations = {partition: stored.incarnation for partition, stored in opened.positions.items()}
-        self._progress = Progress(incarnations, opened.incarnation)
+        self._progress = Progress({name: stored.incarnation for name, stored in opened.positions.items()}, opened.incarnation)
         self._sender = Sender(
             runtime.client,
             runtime.spec.connector_uid,

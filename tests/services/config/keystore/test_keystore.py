@@ -18,10 +18,10 @@ from rocketconnect_kit.serving.status import decode
 from rocketconnect_kit.settings import ServiceSettings
 from rocketconnect_kit.testing import server_for_test
 from services.config import tables
-from services.config.executors import GrpcExecutors
 from services.config.keystore.service import KeystoreService, seal_anew
 from services.config.keystore.store import SecretStore
 from services.config.store import ConfigStore
+from services.config.validation.executors import GrpcExecutors
 from tests.services.config.conftest import GOOD, Clock, Running, clock, engine, service, start, store, store_url
 
 __all__ = ["clock", "engine", "service", "start", "store", "store_url"]

@@ -1,0 +1,1 @@
+"""What executors, and what there is beside it, say of a configuration."""
