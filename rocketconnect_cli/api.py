@@ -7,6 +7,8 @@ from urllib.parse import quote
 
 import httpx
 
+from rocketconnect_sdk.wording.counts import counted
+
 DEFAULT_URL = "http://127.0.0.1:8082"
 TIMEOUT_SECONDS = 60.0
 PAGE = 500
@@ -111,7 +113,7 @@ class Api:
             raise ApiError(Exit.INTERRUPTED, {"detail": f"interrupted: {self._orders()}"}) from None
 
     def _orders(self) -> str:
-        before = f"{self._taken} order{'s were' if self._taken > 1 else ' was'} taken and will be carried out"
+        before = f"{counted(self._taken, 'order', 'was', 'were')} taken and will be carried out"
         if self._ordering:
             sent = "an order had gone out, and whether it was taken is not known: look before you give it again"
             return f"{sent}; before it, {before}" if self._taken else sent

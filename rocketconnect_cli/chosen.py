@@ -9,9 +9,11 @@ import typer
 from rocketconnect_cli.api import Api, ApiError, Exit
 from rocketconnect_cli.states import State, state_name
 
+STATES = f"States: {', '.join(State).lower()}."
+"""For help."""
 StateOption = Annotated[
     list[State] | None,
-    typer.Option("--state", case_sensitive=False, help="Those in this state; again for more."),
+    typer.Option("--state", case_sensitive=False, metavar="STATE", help=f"Those in this state; again for more. {STATES}"),
 ]
 MatchOption = Annotated[
     list[str] | None,

@@ -37,10 +37,13 @@ def parse(value: str | float, least: float = 0.0) -> float:
     return found
 
 
-def option(help_text: str, name: str = "--timeout", least: float = 0.0) -> Any:
-    """An option that takes a duration; its value is seconds."""
+def option(help_text: str, name: str = "--timeout", least: float = 0.0, default: str = "") -> Any:
+    """An option that takes a duration; its value is seconds. `default`: what it is without, for help."""
 
     def parsed(value: str | float) -> float:
         return parse(value, least)
 
-    return typer.Option(name, parser=parsed, metavar="DURATION", help=f"{help_text} (90s, 5m, 1h; a number alone: seconds)")
+    shown = default or False
+    return typer.Option(
+        name, parser=parsed, metavar="DURATION", show_default=shown, help=f"{help_text} (90s, 5m, 1h; a number: seconds)"
+    )

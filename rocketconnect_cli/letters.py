@@ -7,9 +7,12 @@ import typer
 
 from rocketconnect_cli.api import ApiError, Exit
 from rocketconnect_cli.moments import moment
+from rocketconnect_cli.names import completion
 from rocketconnect_sdk.letters.dead_letters import STAGES
 
-Name = Annotated[str, typer.Argument(help="The connector that failed at them.")]
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="The connector that failed at them.", autocompletion=completion.connectors)
+]
 Since = Annotated[str, typer.Option(help="Only those since then: 30m, 2h, 7d ago, or a time such as 2026-01-31T12:00:00Z.")]
 Task = Annotated[int | None, typer.Option(min=0, help="Only those of this task.")]
 Stage = Annotated[str, typer.Option(help="Only those of this stage: poll, transform, convert, send or write.")]

@@ -2,8 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import wraps
 from typing import Annotated, Any, ParamSpec, TypeVar
@@ -14,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rocketconnect_cli.api import DEFAULT_URL, Api, ApiError
+from rocketconnect_cli.names.completion import CONNECTORS
 from rocketconnect_cli.terminal import Terminal, printable
 from rocketconnect_sdk.configuration.nearest import did_you_mean, nearest
 
@@ -29,7 +29,7 @@ class Output(StrEnum):
 
 
 OutputOption = Annotated[Output, typer.Option("--output", "-o", help="table for people, json for scripts.")]
-UrlOption = Annotated[str, typer.Option("--url", envvar="ROCKETCONNECT_URL", help="Where REST answers.")]
+UrlOption = Annotated[str, typer.Option("--url", envvar="ROCKETCONNECT_URL", help="The gateway to ask.")]
 URL = DEFAULT_URL
 
 _NO_LIMIT = 1_000_000
@@ -78,6 +78,7 @@ def _print_table(table: Table) -> None:
 
 def show_error(error: ApiError) -> None:
     """Says on standard error what went wrong, every problem with its fix on a line of its own."""
+    sys.stdout.flush()
     heading, _, rest = str(error).partition(": ")
     # Services put their problems into one sentence, too; here they follow as a list.
     told = any(problem.get("reason", "\0") in rest for problem in error.problems)
@@ -90,7 +91,9 @@ def show_error(error: ApiError) -> None:
 
 
 def show_warnings(answer: dict[str, Any]) -> None:
-    """Says on standard error what the answer warns of, beside what was done."""
+    """Says on standard error what the answer warns of: behind what was done, next to the prompt."""
+    # One order also where both go into one file.
+    sys.stdout.flush()
     for warning in answer.get("warnings", []):
         given = f" (given: {warning['value']!r})" if warning.get("value") else ""
         heading = f"Warning: {warning.get('key') or 'configuration'}: {warning.get('reason', '')}{given}"
@@ -105,6 +108,21 @@ def show_notes(answer: dict[str, Any]) -> None:
         err.print(f"Note: {note}", markup=False)
 
 
+def in_words(error: ApiError, name: str, url: str = "") -> ApiError:
+    """What went wrong with a connector: each service that is asked has its own words for one that is not there.
+
+    Args:
+        error: What went wrong.
+        name: Of the connector.
+        url: Who tells names that may have been meant; empty: none are told.
+    """
+    if error.problem.get("reason") != "CONNECTOR_NOT_FOUND":
+        return error
+    meant = did_you_mean(nearest(name, CONNECTORS.names(url))) if url else ""
+    detail = f"there is no connector {name!r}; {meant or '`rocketconnect connector list` shows those there are'}"
+    return ApiError(error.exit_code, {**error.problem, "detail": detail})
+
+
 def with_api(command: Callable[P, R]) -> Callable[P, R]:
     """Makes errors of the API the exit codes of the command."""
 
@@ -113,12 +131,9 @@ def with_api(command: Callable[P, R]) -> Callable[P, R]:
         try:
             return command(*args, **kwargs)
         except ApiError as error:
-            if error.problem.get("reason") == "CONNECTOR_NOT_FOUND" and "name" in kwargs:
-                # Each service that is asked has its own words for it.
-                meant = _meant(str(kwargs.get("url", "")), str(kwargs["name"]))
-                detail = f"there is no connector {kwargs['name']!r}; {meant}"
-                error = ApiError(error.exit_code, {**error.problem, "detail": detail})
-            elif error.problem.get("reason") == "REVISION_NOT_FOUND" and "revision" in kwargs:
+            if (named := _named(kwargs)) is not None:
+                error = in_words(error, named, str(kwargs.get("url", "")))
+            if error.problem.get("reason") == "REVISION_NOT_FOUND" and "revision" in kwargs:
                 name, number = kwargs["name"], kwargs["revision"]
                 detail = f"{name} has no revision {number}; `rocketconnect connector revisions {name}` shows those there are"
                 error = ApiError(error.exit_code, {**error.problem, "detail": detail})
@@ -130,13 +145,10 @@ def with_api(command: Callable[P, R]) -> Callable[P, R]:
     return run
 
 
-def _meant(url: str, name: str) -> str:
-    """Which connectors are there whose names are near, or how to see all of them."""
-    near: list[str] = []
-    # What is to be told is known without them.
-    with suppress(ApiError), api(url) as client:
-        near = nearest(name, [each["name"] for each in client.pages("/v1/connectors", "connectors", {"name": ""})])
-    return did_you_mean(near) or "`rocketconnect connector list` shows those there are"
+def _named(given: Mapping[str, Any]) -> str | None:
+    """The one connector that a command was given; None: there is not one."""
+    names = given.get("names") or ([given["name"]] if "name" in given else [])
+    return str(names[0]) if len(names) == 1 else None
 
 
 def api(url: str) -> Api:

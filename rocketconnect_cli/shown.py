@@ -9,9 +9,14 @@ import typer
 from rich.table import Table
 
 from rocketconnect_cli.api import Api, ApiError, connector_path
-from rocketconnect_cli.output import Output, emit, err, show_warnings, table_of, without_prefix
+from rocketconnect_cli.names import completion
+from rocketconnect_cli.output import Output, emit, err, show_notes, show_warnings, table_of, without_prefix
 
-Name = Annotated[str, typer.Argument(help="The name of the connector.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the connector.", autocompletion=completion.connectors)]
+Names = Annotated[
+    list[str], typer.Argument(metavar="NAME", help="The names of the connectors.", autocompletion=completion.connectors)
+]
+NewName = Annotated[str, typer.Argument(metavar="NAME", help="The name of the connector.")]
 CONNECTOR = {"connector": {"name": "", "uid": "", "wantedState": ""}}
 """What is read of an answer that holds a connector, by example."""
 STORED = {"connector": {"config": {}, "etag": "", "revision": "", "wantedState": ""}}
@@ -43,21 +48,26 @@ def wanted_state(connector: dict[str, Any]) -> str:
     return without_prefix(connector.get("wantedState"), "WANTED_STATE_")
 
 
+def show_stored(answer: dict[str, Any], output: Output) -> None:
+    """Prints the connector of an answer, and behind it what the answer warns of and what is to be expected."""
+    show_connector(answer["connector"], output)
+    show_warnings(answer)
+    show_notes(answer)
+
+
 def changed_or_same(client: Api, name: str, change: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """The connector after a change of its configuration. When that is the one it has, nothing is to be done, and that is said.
+    """The answer to a change of a connector's configuration. When that is the one it has, nothing is to be done, and that is said.
 
     Raises:
         ApiError: the change was refused for another reason.
     """
     try:
-        answer = change()
-        show_warnings(answer)
-        return dict(answer["connector"])
+        return change()
     except ApiError as error:
         if error.problem.get("reason") != "SAME_CONFIG":
             raise
     err.print(f"{name} is unchanged: it has this configuration already", markup=False)
-    return dict(client.request("GET", connector_path(name), like=CONNECTOR)["connector"])
+    return client.request("GET", connector_path(name), like=CONNECTOR)
 
 
 def bring_back(name: str, uid: str) -> str:

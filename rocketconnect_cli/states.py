@@ -8,9 +8,12 @@ from typing import Any
 
 from rocketconnect_cli.api import Api, ApiError, Exit, connector_path
 from rocketconnect_cli.output import without_prefix
+from rocketconnect_sdk.wording.counts import counted
+from rocketconnect_sdk.wording.sizes import about, size
 
 POLL_SECONDS = 0.25
 MESSAGES = "messages"
+BYTES = "bytes"
 
 
 class State(StrEnum):
@@ -59,15 +62,24 @@ class Lag:
 
     Attributes:
         amount: How much.
-        unit: Of what; empty: it is not known.
+        unit: Of what, in the plural; empty: it is not known.
+        seconds: For how long, about; None: it is not known.
     """
 
     amount: int
     unit: str
+    seconds: float | None = None
 
     def __str__(self) -> str:
         """Of messages, as it always was, the number alone."""
-        return str(self.amount) if self.unit in ("", MESSAGES) else f"{self.amount:,} {self.unit}"
+        if self.unit in ("", MESSAGES):
+            return str(self.amount)
+        return size(self.amount) if self.unit == BYTES else counted(self.amount, self.unit.removesuffix("s"))
+
+    @property
+    def with_time(self) -> str:
+        """What is left, and for about how long where that is known: "1.2 GB left, about 3 min"."""
+        return str(self) if self.seconds is None or not self.amount else f"{self} left, {about(self.seconds)}"
 
 
 def lag(task: dict[str, Any]) -> Lag | None:
@@ -82,7 +94,9 @@ def lag(task: dict[str, Any]) -> Lag | None:
     if queues:
         return Lag(sum(int(queue.get("messages", 0)) for queue in queues), MESSAGES)
     if metrics.get("sourceRemainingKnown"):
-        return Lag(counter(task, "sourceRemaining"), str(metrics.get("sourceRemainingUnit", "")))
+        left = metrics.get("sourceTimeLeft")
+        seconds = None if left is None else float(str(left).removesuffix("s"))
+        return Lag(counter(task, "sourceRemaining"), str(metrics.get("sourceRemainingUnit", "")), seconds)
     return None
 
 
@@ -107,6 +121,7 @@ def wait_for(
     timeout: float,
     seen: Callable[[dict[str, Any]], None] = lambda _: None,
     revision: int = 0,
+    altogether: float | None = None,
 ) -> dict[str, Any]:
     """Waits until the connector is in one of the wanted states.
 
@@ -117,6 +132,7 @@ def wait_for(
         timeout: Seconds.
         seen: Called with each state that was read.
         revision: What its tasks run must be this revision or a later one.
+        altogether: The time of which this timeout is the rest, for people.
 
     Raises:
         ApiError: FAILED when it is FAILED and that is not wanted, nor STOPPED, which comes after it; TIMEOUT.
@@ -132,6 +148,9 @@ def wait_for(
         if now == State.FAILED and State.STOPPED not in wanted:
             raise ApiError(Exit.FAILED, {"detail": f"{name} is FAILED: {trace}"})
         if time.monotonic() > deadline:
-            text = f"{name} is {now} after {timeout:g} s, not {' or '.join(sorted(wanted))}" + (f": {trace}" if trace else "")
+            text = (
+                f"{name} is {now} after {timeout if altogether is None else altogether:g} s, not {' or '.join(sorted(wanted))}"
+                + (f": {trace}" if trace else "")
+            )
             raise ApiError(Exit.TIMEOUT, {"detail": text})
         time.sleep(POLL_SECONDS)

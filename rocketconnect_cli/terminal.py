@@ -13,7 +13,10 @@ _STEERING = re.compile(
 
 
 class Terminal(Console):
-    """Rich's console, to which any text may be given. Takes what that takes."""
+    """Rich's console, to which any text may be given. Takes what that takes, and makes no pictures of names between colons."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options, emoji=False)
 
     def render_str(self, text: str, **options: Any) -> Text:
         """See Console; what would steer the terminal is shown as an escape."""
@@ -23,3 +26,8 @@ class Terminal(Console):
 def printable(text: str) -> str:
     r"""The text with each character that steers a terminal as its escape, such as \x1b."""
     return _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def printable_json(text: str) -> str:
+    r"""The same of JSON, which stays the same JSON: such as \u001b."""
+    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -19,6 +19,7 @@ from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.files.lines import to_json
 from rocketconnect_sdk.record import Offset, Rejected, SinkBatch, SourceBatch
 from rocketconnect_sdk.schema import Schema, Type
+from rocketconnect_sdk.wording.counts import counted
 
 _TIMES = pa.timestamp("ms", "UTC")
 
@@ -52,7 +53,7 @@ def from_arrow(
     rows = data.to_struct_array() if is_table else data
     for name, column in (("offsets", offsets), ("keys", keys), ("timestamps_ms", timestamps_ms)):
         if column is not None and len(column) != len(rows):
-            msg = f"{len(rows)} values and {len(column)} {name}: there must be as many"
+            msg = f"{counted(rows, 'value')} and {len(column)} {name}: there must be as many"
             raise ValueError(msg)
     batch = SourceBatch(
         partition,

@@ -177,8 +177,8 @@ class SourceTask(ABC):
     Life: start once, poll again and again, committed between polls, close (also after an error, also without start).
     """
 
-    remaining_unit: ClassVar[str] = ""
-    """What remaining() counts, as people are told: bytes, rows, letters; empty: nothing is told."""
+    remaining_unit: str = ""
+    """What remaining() counts, as people are told: bytes, rows, letters; empty: nothing is told. It may change in a run."""
 
     @abstractmethod
     def start(self, positions: Mapping[str, Position]) -> None:

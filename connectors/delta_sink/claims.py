@@ -80,7 +80,7 @@ def next_version(epoch: int, known: Iterable[Version]) -> Version:
     """
     attempt = max((each.attempt for each in known if each.epoch == epoch), default=0) + 1
     if attempt >= _CLOSED:
-        msg = f"a transaction version has no room for more than the {attempt - 1} commits that were tried. Restart the task"
+        msg = f"a transaction version has no room for more commits than were tried ({attempt - 1}). Restart the task"
         raise PermanentError(msg)
     return Version(epoch, attempt)
 

@@ -22,6 +22,7 @@ from rocketconnect_sdk.targets.commits import is_written
 from rocketconnect_sdk.targets.fitted import NO_VALUES, fit_rows, keyed, keys_gone, only, rows_written, spared
 from rocketconnect_sdk.targets.keys import key_columns, read_keys
 from rocketconnect_sdk.targets.objects import read_values
+from rocketconnect_sdk.wording.counts import counted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -174,7 +175,7 @@ class UpsertTask(DeltaTask):
         except RecordError as error:
             self._reasons = dict.fromkeys(range(count), str(error))
         if self._reasons:
-            msg = f"{self._root}: {len(self._reasons)} values cannot be written: {next(iter(self._reasons.values()))}"
+            msg = f"{self._root}: {counted(self._reasons, 'value')} cannot be written: {next(iter(self._reasons.values()))}"
             raise RecordError(msg)
         return made
 

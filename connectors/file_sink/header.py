@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rocketconnect_sdk.files.appended import remembered_of
 from rocketconnect_sdk.permissions.roots import OutsideRoots, writing
+from rocketconnect_sdk.wording.counts import counted
 
 _LOOKED_AT = 1 << 16
 _DELIMITERS = (",", ";", "\t", "|")
@@ -22,8 +23,9 @@ def header_problem(path: Path, delimiter: str, names: Sequence[str]) -> str | No
     if there is None or there == list(names):
         return None
     if new := [name for name in names if name not in there]:
-        return f"the file has a first line of {len(there)} columns already, without {', '.join(map(repr, new))}"
-    return f"the file has a first line of {len(there)} columns already, and these {len(names)} are not all of them in their order"
+        return f"the file has a first line of {counted(there, 'column')} already, without {', '.join(map(repr, new))}"
+    has = f"the file has a first line of {counted(there, 'column')} already"
+    return f"{has}, and these {len(names)} are not all of them in their order"
 
 
 def delimiter_problem(path: Path, delimiter: str, names: Sequence[str] | None, *, has_header: bool) -> tuple[str, str] | None:

@@ -13,6 +13,7 @@ from rocketconnect_sdk.evolution.tables import Kind, differences, nullable, type
 from rocketconnect_sdk.files.appended import remembered_of
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.schema import Schema, Type
+from rocketconnect_sdk.wording.counts import counted
 
 _NESTED = (Type.STRUCT, Type.ARRAY, Type.MAP)
 _SHOWN = 10
@@ -53,7 +54,7 @@ def file_problems(config: Config, rows: Mapping[str, Schema], delimiter: str) ->
             is_warning = False
         else:
             new = [change.name for change in differences(named(remembered, table), table) if change.kind is Kind.NEW]
-            reason = f"the file has {len(remembered)} columns already, without {_listed(new)}" if new else None
+            reason = f"the file has {counted(remembered, 'column')} already, without {_listed(new)}" if new else None
             is_warning = _policy(config, Policy.FAIL) is not Policy.FAIL
         if reason:
             reason = f"does not take the rows of `{topic}`: {reason}"

@@ -15,6 +15,7 @@ from rocketconnect_sdk.columns.misfit import misfit_of_column
 from rocketconnect_sdk.columns.texts import TEXTS, read_text
 from rocketconnect_sdk.record import Rejected
 from rocketconnect_sdk.schema import WHOLE, Schema, Type, struct
+from rocketconnect_sdk.wording.counts import counted
 
 Convert = Callable[[Sequence[str | None]], list[Any]]
 Row = list[str] | Rejected
@@ -228,7 +229,7 @@ class Csv(Format):
 
     def _value(self, row: list[str], index: int, original: Callable[[int], bytes]) -> object:
         if len(row) != len(self._names):
-            reason = f"the row has {len(row)} fields, and there are {len(self._names)} columns"
+            reason = f"the row has {counted(row, 'field')}, and there are {counted(self._names, 'column')}"
             return rejected("InvalidCsv", reason, original(index))
         try:
             return next(self._typed([row]))

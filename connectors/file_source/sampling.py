@@ -13,6 +13,7 @@ from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.record import Rejected
 from rocketconnect_sdk.schema import Schema, Type
 from rocketconnect_sdk.transforms.java_time import patterns_of
+from rocketconnect_sdk.wording.counts import counted
 
 ROWS = 1000
 BYTES = 1 << 20
@@ -54,7 +55,7 @@ class Found:
         """For people: "year int64, title string (the first 1000 rows of /data/books.csv)"."""
         named = ", ".join(f"{field.name} {type_name(field.schema)}" for field in self.columns.fields)
         shown = named if len(named) <= _SHOWN else f"{named[:_SHOWN]}..."
-        rows = "the only row" if self.rows == 1 else f"the first {self.rows} rows"
+        rows = "the only row" if self.rows == 1 else f"the first {counted(self.rows, 'row')}"
         return f"{shown} ({rows} of {self.path})"
 
     @property
@@ -138,7 +139,7 @@ def misfits_in(paths: Iterable[Path], config: Config, make_format: Callable[[int
             told = {record.reason.partition(",")[0]: (number, record.reason) for number, record in reversed(bad.items())}
             said = [f"row {number}: {reason}" for number, reason in sorted(told.values())]
             if said:
-                rows = "the only row" if len(records) == 1 else f"{len(bad)} of the first {len(records)} rows"
+                rows = "the only row" if len(records) == 1 else f"{len(bad)} of the first {counted(records, 'row')}"
                 reason = f"does not fit {rows} of {path}: {'; '.join(said)[:_SHOWN]}"
                 fix = "Change the types, or leave columns out for strings; else errors.tolerance decides of such rows."
                 yield Problem("columns", config["columns"][:_VALUE], reason, fix, is_warning=True)

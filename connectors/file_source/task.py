@@ -19,6 +19,7 @@ from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.record import Position, SourceBatch
 from rocketconnect_sdk.source import SourceTask
+from rocketconnect_sdk.wording.counts import counted
 
 _OPEN_FILES = 100
 _POLL_SECONDS = 0.1
@@ -187,8 +188,8 @@ class FileSourceTask(SourceTask):
         return batch
 
     def _tell_unended(self, reader: Reader) -> None:
-        said = "the last line of %s has no newline: %d bytes are not sent before one follows. %s"
-        self._context.log.warning(said, reader.path, reader.remaining, unended_fix(reader.path))
+        said = "the last line of %s has no newline: %s not sent before one follows. %s"
+        self._context.log.warning(said, reader.path, counted(reader.remaining, "byte", "is", "are"), unended_fix(reader.path))
 
     def _close(self, key: Key) -> None:
         reader = self._readers.pop(key)

@@ -12,6 +12,7 @@ from connectors.jdbc_sink.shape import Shape
 from rocketconnect_sdk.evolution import Policy
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.targets.changes import Changes, Step, last_of_each, numbered, steps, those, within
+from rocketconnect_sdk.wording.counts import counted
 
 _SHOWN = 500
 _SAVEPOINT = "rocketconnect_trial"
@@ -133,7 +134,8 @@ class Merging:
         cursor.execute(self._dialect.missing(shape.name, shape.key, staged))
         (count,) = cursor.fetchone()
         if count and self._writing.update:
-            self._log.warning("%s: %d records have a key that no row has: insert.mode=update leaves them out", shape.name, count)
+            told = counted(count, "record", "has a key that no row has", "have a key that no row has")
+            self._log.warning("%s: %s: insert.mode=update writes no new rows", shape.name, told)
         elif count:
             # An insert without a column that takes no null is refused, even where the row is there and would keep its value.
             execute(connection, self._dialect.delete(staged, shape.key, shape.name))

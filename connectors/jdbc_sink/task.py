@@ -32,6 +32,7 @@ from rocketconnect_sdk.targets.changes import (
 from rocketconnect_sdk.targets.fitted import NO_VALUES, Fit, keys_gone, only, rows_written
 from rocketconnect_sdk.targets.keys import key_columns, read_keys
 from rocketconnect_sdk.targets.objects import origins_of, read_values
+from rocketconnect_sdk.wording.counts import counted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -127,7 +128,7 @@ class JdbcTask(DataFrameSinkTask):
             self._find_refused(prepared)
             if not self._reasons:
                 raise PermanentError(str(error)) from error
-            msg = f"{error} ({len(self._reasons)} values)"
+            msg = f"{error} ({counted(self._reasons, 'value')})"
             raise RecordError(msg) from error
         self._schema = None
 
@@ -213,7 +214,7 @@ class JdbcTask(DataFrameSinkTask):
             if made is not None:
                 prepared.append(made)
         if self._reasons:
-            msg = f"{len(self._reasons)} values cannot be written: {next(iter(self._reasons.values()))}"
+            msg = f"{counted(self._reasons, 'value')} cannot be written: {next(iter(self._reasons.values()))}"
             raise RecordError(msg)
         return prepared
 

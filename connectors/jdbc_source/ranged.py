@@ -12,6 +12,7 @@ from connectors.jdbc_source.readers import NewRows, column_name
 from connectors.jdbc_source.tables import Target
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.record import Offset, SourceBatch
+from rocketconnect_sdk.wording.counts import counted
 
 _MOST = 10_000
 """Ranges with rows: each has a position of its own, and all of them are loaded when a task starts."""
@@ -30,6 +31,7 @@ class RangedRows(NewRows):
 
     def __init__(self, *others: Any, share: Share, positions: Mapping[str, Offset], columnar: bool) -> None:
         super().__init__(*others, delay=0, position=None, first=None, zone=UTC, columnar=columnar)
+        self._counts = False
         self._share = share
         self._positions = positions
         self._table = self.partition
@@ -101,7 +103,8 @@ def range_problem(session: Session, target: Target, size: int, *, indexed: bool)
     return Problem(
         "split.size",
         str(size),
-        f"makes {'more than ' if indexed else ''}{min(ranges, _MOST) if indexed else ranges:,} ranges of {target.name}, of which "
+        f"makes {'more than ' if indexed else ''}{counted(min(ranges, _MOST) if indexed else ranges, 'range')} of {target.name}, "
+        f"of which "
         f"{_MOST:,} can be kept",
         f"Set {fits:,} or more.",
     )

@@ -65,6 +65,8 @@ class Reader(ABC):
         self.partition = partition
         self.due = 0.0
         """On the monotonic clock: when there may be more; infinity: never."""
+        self.left: int | None = None
+        """About how many rows there are still to read now; None: not known."""
         self._find = find
         self._found: Target | None = None
         self._interval = interval
@@ -89,6 +91,20 @@ class Reader(ABC):
         """There is no more for now."""
         self.due = time.monotonic() + self._interval
         self._found = None
+        self.left = 0
+
+    def _counted(self) -> int | None:
+        """About how many rows the table has; None: its database does not say."""
+        if self._target.is_query:
+            return None
+        with self.session.connected(self._target.name) as connection:
+            rows = self.session.reading.counted(connection, self._target.name)
+            connection.rollback()
+        return rows
+
+    def _took(self, rows: int) -> None:
+        """So many rows are not left any more. Behind those that were counted nobody knows."""
+        self.left = self.left - rows if self.left is not None and self.left > rows else None
 
     def _select(self, more: Sequence[str]) -> str:
         readable = self.session.reading.readable
@@ -145,10 +161,14 @@ class NewRows(Reader):
         self._position = position
         self._first = first
         self._zone = zone
+        self._counts = position is None and first is None
+        """What is left is known: all of the table, which was not counted yet."""
 
     def poll(self) -> SourceBatch | None:
         """See Reader."""
         order = cast("Order", self._target.order)
+        if self._counts:
+            self._counts, self.left = False, self._counted()
         asked = self._pace.rows
         width = len(self._target.columns.fields) + bool(order.time)
         statement = self._page(order, asked)
@@ -164,6 +184,7 @@ class NewRows(Reader):
         offsets = self._offsets(order, held, columns[-1], wrong)
         batch = self._batch(held, wrong, offsets)
         self._position = offsets[-1]
+        self._took(len(batch))
         if len(batch) < asked:
             self._rest()
         return batch
@@ -252,6 +273,7 @@ class AllRows(Reader):
         if self._rows_left is None:
             self._began, self._row = max(self._began + 1, time.time_ns() // 1_000_000), 0
             width, statement = len(self._target.columns.fields), self._select(())
+            self.left = self._counted()
             with self.session.connected(self._target.name) as connection:
                 self._rows_left = self.session.reading.rows(connection, statement, width)
         with self.session.connected(self._target.name) as connection:
@@ -264,6 +286,7 @@ class AllRows(Reader):
             count = len(columns[0])
             offsets = [(self._began, 1, self._row + number) for number in range(1, count + 1)]
             self._row += count
+            self._took(count)
             return self._batch(held, wrong, offsets)
         self._rows_left = None
         self._rest()

@@ -53,6 +53,7 @@ class Target:
         key: A struct of the columns of keys; None: there are none.
         order: How new rows are known; None: all are read.
         topic: Of its records; None: that of the configuration.
+        is_query: It is no table.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Target:
     key: Schema | None
     order: Order | None
     topic: str | None
+    is_query: bool
 
 
 def names(session: Session, wanted: Wanted) -> Sequence[str]:
@@ -110,6 +112,7 @@ def look(session: Session, wanted: Wanted, name: str) -> tuple[Target, Sequence[
         _key_schema(name, fields, known),
         order,
         topic_of(wanted, name),
+        is_query=bool(wanted.query),
     ), problems
 
 

@@ -52,6 +52,8 @@ class JdbcSourceTask(SourceTask):
         context: Of the run.
     """
 
+    remaining_unit = "rows"
+
     def __init__(
         self, session: Session, wanted: Wanted, names: Sequence[str], share: Share | None, rhythm: Rhythm, context: TaskContext
     ) -> None:
@@ -82,6 +84,12 @@ class JdbcSourceTask(SourceTask):
             if batch is not None:
                 return batch
         return None
+
+    def remaining(self) -> int | None:
+        """About how many rows are left, by the statistics of the database: of the first reading of each table, or of a round."""
+        lefts = [reader.left for reader in self._readers]
+        known = [left for left in lefts if left is not None]
+        return sum(known) if known and len(known) == len(lefts) else None
 
     @property
     def idle_seconds(self) -> float:

@@ -124,6 +124,7 @@ class MysqlCdcTask(SourceTask):
             held.close()
             raise self._nothing()
         self._snapshot = Snapshot(held, settings.login, tables, settings.chosen, self._making, position, self._context)
+        self.remaining_unit = "rows"
         return mark, position
 
     def _ask_for(self, tables: Sequence[Name]) -> None:
@@ -240,7 +241,7 @@ class MysqlCdcTask(SourceTask):
                 self._ready.append(batch)
             elif self._snapshot.finished:
                 self._snapshot.close()
-                self._snapshot = None
+                self._snapshot, self.remaining_unit = None, "bytes"
         if not self._ready and self._snapshot is None:
             self._read_log()
 
@@ -320,8 +321,10 @@ class MysqlCdcTask(SourceTask):
             self._context.log.info("what was told of %s is stored", partition)
 
     def remaining(self) -> int | None:
-        """Bytes of the log that are not read, as long as it was some seconds ago; not known during the snapshot."""
-        if self._snapshot is not None or self._mark is None:
+        """Bytes of the log that are not read, as long as it was some seconds ago; of a snapshot about how many rows."""
+        if self._snapshot is not None:
+            return self._snapshot.left
+        if self._mark is None:
             return None
         read = None if self._log is None else self._log.place
         return behind(self._files, read or self._mark.place)

@@ -120,9 +120,10 @@ class PostgresCdcTask(SourceTask):
             raise
 
     def remaining(self) -> int | None:
-        """Bytes of the log that are not stored, as long as it was some seconds ago; not known during the snapshot."""
-        slot = self._slot if self._snapshot is None else None
-        return None if slot is None else slot.behind(self._stored.get(PARTITION, (0,))[0])
+        """Bytes of the log that are not stored, as long as it was some seconds ago; of a snapshot about how many rows."""
+        if self._snapshot is not None:
+            return self._snapshot.left
+        return None if self._slot is None else self._slot.behind(self._stored.get(PARTITION, (0,))[0])
 
     @property
     def idle_seconds(self) -> float:
@@ -257,10 +258,9 @@ class PostgresCdcTask(SourceTask):
         tables: Sequence[Name],
         mark: Watermark,
     ) -> None:
-        settings = self._settings
-        self._snapshot = Snapshot(
-            connection, control, self._catalog, tables, settings.chosen, self._making, mark.lsn, self._context
-        )
+        wanted = control, self._catalog, tables, self._settings.chosen
+        self._snapshot = Snapshot(connection, *wanted, self._making, mark.lsn, self._context)
+        self.remaining_unit = "rows"
 
     def _resume(self, control: psycopg.Connection[TupleRow], tables: Sequence[Name], begun: Sequence[Name]) -> list[Name]:
         """Takes what is captured, and asks for the rows of what is so anew. Gives the tables whose changes come."""
@@ -322,7 +322,7 @@ class PostgresCdcTask(SourceTask):
                 self._ready.append(batch)
                 return
             self._snapshot.close()
-            self._snapshot = None
+            self._snapshot, self.remaining_unit = None, "bytes"
         # All that was read has been given by now.
         self._move_watermark()
         self._look_around()

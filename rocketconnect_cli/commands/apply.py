@@ -27,7 +27,9 @@ _NOTHING_DONE = "Nothing was changed."
 def apply(
     files: Annotated[
         list[Path],
-        typer.Option("--file", "-f", help=f"A file or a folder of files ({', '.join(documents.ENDINGS)}); again for more."),
+        typer.Option(
+            "--file", "-f", metavar="FILE", help=f"A file or a folder of files ({', '.join(documents.ENDINGS)}); again for more."
+        ),
     ],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check and print the plan, change nothing.")] = False,
     exit_code: Annotated[
@@ -40,7 +42,7 @@ def apply(
         bool, typer.Option("--prune", help="Delete what an earlier apply of this --set created and no file names any more.")
     ] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until everything that was changed does what is wanted.")] = False,
-    timeout: Annotated[float, durations.option("With --wait: how long, for all together.")] = 120.0,
+    timeout: Annotated[float, durations.option("With --wait: how long, for all together.", default="2m")] = 120.0,
     reason: ReasonOption = "",
     url: UrlOption = URL,
     output: OutputOption = Output.TABLE,
@@ -55,36 +57,41 @@ def apply(
     if exit_code and not dry_run:
         raise ApiError(Exit.WRONG, {"detail": f"--exit-code goes with --dry-run. {_NOTHING_DONE}"})
     wanted, problems = documents.read(files)
-    with api(url) as client:
-        try:
-            steps, refusals = plan(wanted, list(client.pages("/v1/connectors", "connectors", LISTED)), apply_set, prune=prune)
-            problems += refusals + _checked(client, [step for step in steps if step.place and step.changes])
-        except ApiError:
-            # What is wrong with the files is told even when nobody answers.
-            if not problems:
-                raise
-        if problems:
-            raise ApiError(Exit.WRONG, {"detail": f"these files can't be applied. {_NOTHING_DONE}", "problems": problems})
-        if output is not Output.JSON:
-            _print_plan(steps)
-        applied = [] if dry_run else _apply(client, steps, apply_set, reason, quiet=output is Output.JSON)
-        if wait:
-            _wait(client, applied, timeout)
-    if output is Output.JSON:
-        emit(output, {"applied": not dry_run, "steps": [step.document() for step in steps]}, str)
+    warnings: list[Problem] = []
+    try:
+        with api(url) as client:
+            try:
+                steps, refusals = plan(wanted, list(client.pages("/v1/connectors", "connectors", LISTED)), apply_set, prune=prune)
+                problems += refusals + _checked(client, [step for step in steps if step.place and step.changes], warnings)
+            except ApiError:
+                # What is wrong with the files is told even when nobody answers.
+                if not problems:
+                    raise
+            if problems:
+                raise ApiError(Exit.WRONG, {"detail": f"these files can't be applied. {_NOTHING_DONE}", "problems": problems})
+            if output is not Output.JSON:
+                _print_plan(steps)
+            applied = [] if dry_run else _apply(client, steps, apply_set, reason, quiet=output is Output.JSON)
+            if wait:
+                _wait(client, applied, timeout)
+        if output is Output.JSON:
+            emit(output, {"applied": not dry_run, "steps": [step.document() for step in steps]}, str)
+    finally:
+        # Behind the plan and what was done, before what went wrong.
+        show_warnings({"warnings": warnings})
     if exit_code and any(step.action is not Action.UNCHANGED for step in steps):
         raise typer.Exit(int(Exit.CHANGES))
 
 
-def _checked(client: Api, steps: Sequence[Step]) -> list[Problem]:
-    """What an executor says of every configuration that would be written, all files together."""
+def _checked(client: Api, steps: Sequence[Step], warnings: list[Problem]) -> list[Problem]:
+    """What an executor says of every configuration that would be written, all files together; warnings are added to these."""
     problems = []
     for number, step in enumerate(steps, 1):
         if err.is_terminal:
             err.print(f"checking {number} of {len(steps)}: {step.name}", markup=False, style="dim")
         body = {"name": step.name, "config": dict(step.config)}
         answer = client.request("POST", "/v1/connectors:validate", body=body, like={"problems": [{}]})
-        show_warnings({"warnings": [{**each, "key": _where(step, each)} for each in answer.get("warnings", [])]})
+        warnings += [{**each, "key": _where(step, each)} for each in answer.get("warnings", [])]
         problems += [{**problem, "key": _where(step, problem)} for problem in answer["problems"]]
     return problems
 
@@ -152,4 +159,4 @@ def _wait(client: Api, applied: Sequence[tuple[Step, dict[str, Any]]], timeout: 
         if step.action is not Action.DELETE:
             state = wanted_state(connector)
             goal, revision = (DONE, int(connector["revision"])) if state == State.RUNNING else ([state], 0)
-            wait_for(client, step.name, goal, max(0.0, deadline - time.monotonic()), revision=revision)
+            wait_for(client, step.name, goal, max(0.0, deadline - time.monotonic()), revision=revision, altogether=timeout)

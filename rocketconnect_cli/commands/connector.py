@@ -11,9 +11,10 @@ import typer
 
 from rocketconnect_cli import durations
 from rocketconnect_cli.api import Api, Exit, checked_name, connector_path
-from rocketconnect_cli.chosen import MatchOption, StateOption, chosen
+from rocketconnect_cli.chosen import STATES, MatchOption, StateOption, chosen
 from rocketconnect_cli.commands.connectors import history, orders, tables
 from rocketconnect_cli.commands.connectors.rollback import rollback
+from rocketconnect_cli.commands.connectors.several import ask_each, once
 from rocketconnect_cli.documents import configuration
 from rocketconnect_cli.meant import refuse_words
 from rocketconnect_cli.mistyped import Commands
@@ -35,10 +36,12 @@ from rocketconnect_cli.shown import (
     CONNECTOR,
     STORED,
     Name,
-    bring_back,
+    Names,
+    NewName,
     changed_or_same,
     instant,
     show_connector,
+    show_stored,
 )
 from rocketconnect_cli.signed import EtagOption, ReasonOption, signed
 from rocketconnect_cli.states import DONE, State, get_state, state_name, wait_for, whole
@@ -47,7 +50,9 @@ app = typer.Typer(cls=Commands, no_args_is_help=True, help="Create, watch and ch
 
 FORMS = "A JSON object (flat, or what `get -o json` prints) or a .properties file; - is standard input"
 File = Annotated[Path | None, typer.Option("--file", "-f", help=f"{FORMS}.")]
-Pairs = Annotated[list[str] | None, typer.Option("--set", "-s", help="KEY=VALUE; again for more.")]
+Pairs = Annotated[
+    list[str] | None, typer.Option("--set", "-s", metavar="KEY=VALUE", help="A key of the configuration; again for more.")
+]
 FOLLOW_SECONDS = 0.5
 WORDS = {"allow_extra_args": True}
 """Of commands that say what words behind the name were meant for."""
@@ -67,7 +72,7 @@ class Kind(StrEnum):
 @with_api
 def create(
     context: typer.Context,
-    name: Name,
+    name: NewName,
     file: File = None,
     pairs: Pairs = None,
     paused: Annotated[bool, typer.Option("--paused", help="Create it paused.")] = False,
@@ -79,12 +84,17 @@ def create(
         ),
     ] = "",
     adopt: Annotated[bool, typer.Option("--adopt", help="The same with the last deleted connector of this name.")] = False,
-    request_id: Annotated[str, typer.Option(help="The same id again is the same create.")] = "",
+    request_id: Annotated[
+        str, typer.Option(metavar="ID", help="An id for this create: given again, it creates nothing twice.")
+    ] = "",
     reason: ReasonOption = "",
     url: UrlOption = URL,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Check a configuration and create a connector, or bring a deleted one back."""
+    """Check a configuration and create a connector, or bring a deleted one back.
+
+    `rocketconnect plugins list` shows what the key connector.class may be, and `plugins show` the other keys of each.
+    """
     refuse_words(context.args)
     given = configuration.read(file, pairs or []) if file or pairs or not (adopt_uid or adopt) else None
     wanted = "WANTED_STATE_PAUSED" if paused else "WANTED_STATE_RUNNING"
@@ -93,10 +103,7 @@ def create(
         adopt_uid = adopt_uid or (history.last_uid(client, name) if adopt else "")
         asked["adoptUid"] = adopt_uid
         body = {**asked, "config": history.last_config(client, name, adopt_uid) if given is None else given}
-        answer = client.request("POST", "/v1/connectors", body=body, like=CONNECTOR)
-        show_connector(answer["connector"], output)
-        show_warnings(answer)
-        show_notes(answer)
+        show_stored(client.request("POST", "/v1/connectors", body=body, like=CONNECTOR), output)
 
 
 @app.command(context_settings=WORDS)
@@ -108,9 +115,10 @@ def update(
         Path | None, typer.Option("--file", "-f", help=f"Replaces the whole configuration. {FORMS}; --set goes on top.")
     ] = None,
     pairs: Annotated[
-        list[str] | None, typer.Option("--set", "-s", help="KEY=VALUE, again for more: the other keys stay as they are.")
+        list[str] | None,
+        typer.Option("--set", "-s", metavar="KEY=VALUE", help="Changes a key, again for more: the other keys stay as they are."),
     ] = None,
-    unset: Annotated[list[str] | None, typer.Option("--unset", help="Remove this key; again for more.")] = None,
+    unset: Annotated[list[str] | None, typer.Option("--unset", metavar="KEY", help="Remove this key; again for more.")] = None,
     reason: ReasonOption = "",
     etag: EtagOption = "",
     url: UrlOption = URL,
@@ -128,7 +136,7 @@ def update(
         else:
             config = configuration.changed(replacing, [], unset)
         body = {"config": config, **signed(reason, etag)}
-        show_connector(changed_or_same(client, name, lambda: client.request("PUT", path, body=body, like=CONNECTOR)), output)
+        show_stored(changed_or_same(client, name, lambda: client.request("PUT", path, body=body, like=CONNECTOR)), output)
 
 
 @app.command(name="list")
@@ -137,7 +145,10 @@ def list_connectors(
     match: MatchOption = None,
     states: StateOption = None,
     kinds: Annotated[
-        list[Kind] | None, typer.Option("--type", case_sensitive=False, help="Only sources, sinks or direct ones; again for more.")
+        list[Kind] | None,
+        typer.Option(
+            "--type", case_sensitive=False, metavar="TYPE", help="Only those of this type: source, sink or direct; again for more."
+        ),
     ] = None,
     url: UrlOption = URL,
     output: OutputOption = Output.TABLE,
@@ -165,7 +176,7 @@ def get(name: Name, url: UrlOption = URL, output: OutputOption = Output.TABLE) -
 def status(
     name: Name,
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Show it again and again, until Ctrl-C.")] = False,
-    every: Annotated[float, durations.option("With --watch: the time between two.", "--every")] = 2.0,
+    every: Annotated[float, durations.option("With --watch: the time between two looks.", "--every", default="2s")] = 2.0,
     url: UrlOption = URL,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -202,24 +213,22 @@ app.command()(orders.stop)
 @app.command()
 @with_api
 def delete(
-    name: Name, reason: ReasonOption = "", etag: EtagOption = "", url: UrlOption = URL, output: OutputOption = Output.TABLE
+    names: Names, reason: ReasonOption = "", etag: EtagOption = "", url: UrlOption = URL, output: OutputOption = Output.TABLE
 ) -> None:
-    """Remove a connector; its revisions and positions stay, and `create --adopt-uid` brings it back."""
-    with api(url) as client:
-        connector = client.request("DELETE", connector_path(name), query=signed(reason, etag), like=CONNECTOR)["connector"]
-    emit(output, connector, lambda: f"{name} deleted; {bring_back(name, connector['uid'])}")
+    """Remove connectors; their revisions and positions stay, and `create --adopt-uid` brings them back."""
+    orders.remove(once(names), signed(reason, etag), url, output)
 
 
 @app.command()
 @with_api
 def signal(
     name: Name,
-    signal: Annotated[str, typer.Argument(help="What its source takes: see `rocketconnect plugins show`.")],
-    arguments: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="What goes with it.")] = None,
+    signal: Annotated[str, typer.Argument(metavar="SIGNAL", help="What its source takes: see `rocketconnect plugins show`.")],
+    arguments: Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="What goes with it.")] = None,
     url: UrlOption = URL,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Tell its running tasks something, and show what they say."""
+    """Tell the running tasks of a connector something, such as to read tables anew, and show what they say."""
     body = {"signal": signal, "arguments": configuration.changed({}, arguments or [], [])}
     with api(url) as client:
         answer = client.request("POST", f"{connector_path(name)}:signal", body=body, like={"answers": [{}]})
@@ -250,11 +259,11 @@ def validate(
     body = {"config": configuration.read(file, pairs or []), **({"name": connector} if connector else {})}
     with api(url) as client:
         answer = client.request("POST", "/v1/connectors:validate", body=body, like={"problems": [{}]})
-    show_warnings(answer)
-    show_notes(answer)
     problems = answer["problems"]
     cells = ((p.get("key", ""), p.get("value", ""), p.get("reason", ""), p.get("fix", "")) for p in problems)
     emit(output, answer, lambda: table_of(("KEY", "VALUE", "WRONG", "FIX"), cells) if problems else "nothing is wrong with it")
+    show_warnings(answer)
+    show_notes(answer)
     if problems:
         raise typer.Exit(int(Exit.WRONG))
 
@@ -262,40 +271,58 @@ def validate(
 @app.command()
 @with_api
 def wait(
-    name: Name,
+    names: Names,
     states: Annotated[
         list[State] | None,
-        typer.Option("--state", case_sensitive=False, help="Wait for this state; again for more. Default: RUNNING or IDLE."),
+        typer.Option(
+            "--state",
+            case_sensitive=False,
+            metavar="STATE",
+            help=f"Wait for this state; again for more. {STATES} Default: running, idle.",
+        ),
     ] = None,
-    timeout: Annotated[float, durations.option("How long to wait.")] = 60.0,
+    timeout: Annotated[float, durations.option("How long to wait, for all of them together.", default="1m")] = 60.0,
     url: UrlOption = URL,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Wait for a state, and say meanwhile what it is in and why. Exit code 1 when it FAILED, 6 when the time is over."""
-    told: list[str] = []
+    """Wait until connectors are in a state, and say what each is in now. Exit code 1 when one FAILED, 6 when the time is over."""
+    until = time.monotonic() + timeout
+    goal = states or DONE
+    told: dict[str, str] = {}
 
     def tell(state: dict[str, Any]) -> None:
+        name = state.get("name", "")
         line = f"{name} is {state_name(state)}" + (f": {why}" if (why := state.get("trace", "")) else "")
-        if state_name(state) not in goal and [line] != told[-1:]:
-            told.append(line)
+        if state_name(state) not in goal and told.get(name) != line:
+            told[name] = line
             err.print(line, markup=False, style="dim")
 
-    goal = states or DONE
     with api(url) as client:
-        state = wait_for(client, name, goal, timeout, tell)
-    emit(output, state, lambda: [f"{name} is {state_name(state)}", *tables.open_batches(state.get("tasks", []), datetime.now(UTC))])
+
+        def look(name: str) -> dict[str, Any]:
+            return wait_for(client, name, goal, max(0.0, until - time.monotonic()), tell, altogether=timeout)
+
+        if len(named := once(names)) == 1:
+            state = look(named[0])
+            emit(output, state, lambda: _reached(named[0], state))
+        else:
+            ask_each(named, look, _reached, output, "states", going_on=(Exit.TIMEOUT,))
+
+
+def _reached(name: str, state: dict[str, Any]) -> str:
+    return "\n".join([f"{name} is {state_name(state)}", *tables.open_batches(state.get("tasks", []), datetime.now(UTC))])
 
 
 @app.command()
 @with_api
 def logs(
     name: Name,
-    follow: Annotated[bool, typer.Option("--follow", help="Go on with what comes, until Ctrl-C.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what comes, until Ctrl-C.")] = False,
     lines: Annotated[int, typer.Option("--lines", "-n", help="So many of the last lines.", min=1, max=1000)] = 100,
     url: UrlOption = URL,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show what its tasks logged: starts, stops, warnings, errors."""
+    """Show what the tasks of a connector logged: starts, stops, warnings, errors."""
     with api(url) as client:
         token = _print_logs(client, name, {"pageSize": lines}, output)
         try:

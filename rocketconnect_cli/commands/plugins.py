@@ -10,6 +10,7 @@ from rich.table import Table
 
 from rocketconnect_cli.api import ApiError, Exit
 from rocketconnect_cli.mistyped import Commands
+from rocketconnect_cli.names import completion
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, err, out, table_of, with_api, without_prefix
 from rocketconnect_kit.java.errors import JarsUnavailable, JavaMissing
 from rocketconnect_kit.java.jars import listed
@@ -65,7 +66,9 @@ def list_plugins(url: UrlOption = URL, output: OutputOption = Output.TABLE) -> N
 @app.command()
 @with_api
 def show(
-    name: Annotated[str, typer.Argument(help="Its name or an alias.")], url: UrlOption = URL, output: OutputOption = Output.TABLE
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name or an alias.", autocompletion=completion.plugins)],
+    url: UrlOption = URL,
+    output: OutputOption = Output.TABLE,
 ) -> None:
     """Show what a plugin does, how a configuration names it, and its options with their defaults."""
     with api(url) as client:
@@ -89,7 +92,12 @@ def reload(url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
 
 
 @app.command()
-def install(name: Annotated[str, typer.Argument(help="A connector of this installation, or an alias.")]) -> None:
+def install(
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="A connector of this installation, or an alias.", autocompletion=completion.plugins),
+    ],
+) -> None:
     """Fetch what a connector needs of Spark beyond Spark itself into the cache of this machine and user, so that it starts without.
 
     Asks no service: run it where executors run, as their user, or while an image is made. Exit code 2 when there is no such

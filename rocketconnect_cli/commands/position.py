@@ -33,6 +33,7 @@ from rocketconnect_cli.output import (
 from rocketconnect_cli.shown import Name, local_time, offset_alone
 from rocketconnect_cli.signed import author, signed
 from rocketconnect_cli.states import POLL_SECONDS
+from rocketconnect_sdk.wording.counts import counted
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, help="Show and move where a connector is in each source partition or queue.")
 
@@ -77,7 +78,7 @@ def set_positions(
     name: Name,
     places: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PARTITION=OFFSET]...", help="Where to go on: the offset of the next record, 17 or [17]."),
+        typer.Argument(metavar="PARTITION=OFFSET", help="Where to go on: the offset of the next record, 17 or [17]."),
     ] = None,
     to_time: Annotated[
         str, typer.Option(help="To the first record stored at or after this time, such as 2026-01-31T10:00:00Z.")
@@ -93,7 +94,9 @@ def set_positions(
     ] = 0,
     partitions: Annotated[
         list[str] | None,
-        typer.Option("--partition", "-p", help="With --to-... and --by: only this one; again for more. Default: all."),
+        typer.Option(
+            "--partition", "-p", metavar="PARTITION", help="With --to-... and --by: only this one; again for more. Default: all."
+        ),
     ] = None,
     resumes: Annotated[
         list[str] | None,
@@ -149,7 +152,7 @@ def export_positions(
         file.write_text(text)
     except OSError as error:
         raise ApiError(Exit.FAILED, {"detail": f"{file} can't be written: {error.strerror}"}) from None
-    out.print(f"{len(exported.positions)} positions of {name} written to {file}", markup=False)
+    out.print(f"{counted(exported.positions, 'position')} of {name} written to {file}", markup=False)
 
 
 @app.command(name="import")

@@ -15,6 +15,7 @@ from rocketconnect_cli.documents import configuration
 from rocketconnect_cli.documents import reading as documents
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, show_warnings, with_api
 from rocketconnect_cli.terminal import printable
+from rocketconnect_sdk.wording.counts import counted
 
 _YAML = (".yaml", ".yml")
 _SHOWN = 400
@@ -43,10 +44,12 @@ def preview(
             body = {"name": name, "config": config, "records": records}
             like = {"problems": [{}], "records": [{"steps": [{}]}]}
             answers.append({"name": name, **client.request("POST", "/v1/connectors:preview", body=body, like=like)})
-            show_warnings(answers[-1])
+    warned = {"warnings": [warning for answer in answers for warning in answer.get("warnings", [])]}
     if problems := [problem for answer in answers for problem in answer["problems"]]:
+        show_warnings(warned)
         raise ApiError(Exit.WRONG, {"detail": "nothing can be shown: the configuration is wrong", "problems": problems})
     emit(output, answers[0] if len(answers) == 1 else answers, lambda: [part for answer in answers for part in _shown(answer)])
+    show_warnings(warned)
 
 
 def _configurations(file: Path | None, pairs: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
@@ -112,7 +115,7 @@ def _value_lines(record: Mapping[str, Any]) -> list[str]:
 
 def _cut(text: str) -> str:
     """What of it stands in a table; `-o json` has all of it."""
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({len(text):,} characters; -o json has all)"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({counted(len(text), 'character')}; -o json has all)"
 
 
 def _json(text: str) -> Any:

@@ -1,6 +1,6 @@
 """The command `rocketconnect` with all its commands."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,8 +15,39 @@ from rocketconnect_cli.commands.verify import verify
 from rocketconnect_cli.mistyped import Commands
 from rocketconnect_sdk.version import __version__
 
+_ORDER = (
+    "up",
+    "doctor",
+    "connector",
+    "plugins",
+    "topic",
+    "dlq",
+    "position",
+    "preview",
+    "verify",
+    "apply",
+    "secret",
+    "cluster",
+    "worker",
+)
+"""As people meet them; what is not named comes behind."""
+_FIRST = (
+    "The first steps: `rocketconnect doctor` and `rocketconnect up`; then, in another terminal, `rocketconnect plugins list`, "
+    "`rocketconnect connector create NAME -s connector.class=PLUGIN -s ...`, and `rocketconnect connector status NAME`."
+)
+
+
+class _Root(Commands):
+    """All commands."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """See Commands."""
+        return sorted(super().list_commands(ctx), key=lambda name: _ORDER.index(name) if name in _ORDER else len(_ORDER))
+
+
 app = typer.Typer(
-    cls=Commands,
+    cls=_Root,
+    epilog=_FIRST,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

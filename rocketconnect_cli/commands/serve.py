@@ -14,7 +14,7 @@ from rocketconnect_cli.output import err
 
 def serve(
     context: typer.Context,
-    service: Annotated[str, typer.Argument(help=f"One of {', '.join(SERVICES)}.", show_default=False)],
+    service: Annotated[str, typer.Argument(metavar="SERVICE", help=f"One of {', '.join(SERVICES)}.", show_default=False)],
 ) -> None:
     """Run one service alone. Its settings are environment variables ROCKETCONNECT_* and flags: `serve SERVICE --help`."""
     if service in ("-h", "--help"):

@@ -15,13 +15,17 @@ from rocketconnect_cli import moments
 from rocketconnect_cli.api import Api, ApiError, Exit, checked_name
 from rocketconnect_cli.documents import configuration
 from rocketconnect_cli.mistyped import Commands
+from rocketconnect_cli.names import completion
+from rocketconnect_cli.names.senders import Senders
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, table_of, with_api
 from rocketconnect_cli.shown import local_time
 from rocketconnect_cli.signed import author
+from rocketconnect_sdk.wording.counts import counted
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, help="List topics, look at their messages, create and delete some.")
 
-Topic = Annotated[str, typer.Argument(help="The name of the topic.")]
+Topic = Annotated[str, typer.Argument(metavar="TOPIC", help="The name of the topic.", autocompletion=completion.topics)]
+NewTopic = Annotated[str, typer.Argument(metavar="TOPIC", help="The name of the topic.")]
 ConverterOption = Annotated[
     str,
     typer.Option(
@@ -37,11 +41,14 @@ PairsOption = Annotated[
     typer.Option(
         "--set",
         "-s",
-        help="KEY=VALUE, as in the configuration of a sink: value.converter.OPTION, key.converter.OPTION, rocketmq.access.key; "
+        metavar="KEY=VALUE",
+        help="As in the configuration of a sink: value.converter.OPTION, key.converter.OPTION, rocketmq.access.key; "
         "again for more. Secrets are references.",
     ),
 ]
-QueueOption = Annotated[str, typer.Option("--queue", "-q", help="Only this queue: its number, or BROKER/NUMBER. Default: all.")]
+QueueOption = Annotated[
+    str, typer.Option("--queue", "-q", metavar="QUEUE", help="Only this queue: its number, or BROKER/NUMBER. Default: all.")
+]
 OffsetOption = Annotated[int | None, typer.Option("--offset", help="Begin with the message of this offset, in each queue.", min=0)]
 SinceOption = Annotated[
     str,
@@ -87,7 +94,7 @@ def list_topics(
 @app.command()
 @with_api
 def create(
-    topic: Topic,
+    topic: NewTopic,
     queues: Annotated[int, typer.Option("--queues", help="How many, on each broker.", min=1, max=1024)] = 8,
     batch: Annotated[
         bool, typer.Option("--batch", help="A batch topic: many times faster, and read by RocketMQ's clients since 5.0 alone.")
@@ -101,7 +108,7 @@ def create(
         answer = client.request("PUT", _path(topic), body=body, like={"topic": {"name": ""}, "existed": False})
     made = answer["topic"]
     done = "is there already, with" if answer["existed"] else "created with"
-    emit(output, answer, lambda: f"{made['name']} {done} {len(made.get('queues', []))} queues")
+    emit(output, answer, lambda: f"{made['name']} {done} {counted(made.get('queues', []), 'queue')}")
 
 
 @app.command()
@@ -158,6 +165,7 @@ def peek(
     asked = {**_asked(converter, key_converter, pairs or [], queue), **_start(offset, since), "messages": messages}
     with api(url) as client:
         answer = _peek(client, topic, asked)
+        Senders(client).name(answer["records"])
     emit(output, answer, lambda: list(_lines(answer["records"], all_properties=properties)) or ["There are no messages to show."])
     _check_trouble(answer)
 
@@ -184,9 +192,11 @@ def tail(
     asked = _asked(converter, key_converter, pairs or [], queue)
     start = _start(offset, since)
     with api(url) as client:
+        senders = Senders(client)
         answer = _peek(client, topic, {**asked, **start, "messages": MOST if start else messages})
         try:
             while True:
+                senders.name(answer["records"])
                 _print(answer["records"], output, all_properties=properties)
                 _check_trouble(answer)
                 # What is full may have more behind it already.
@@ -262,7 +272,14 @@ def _lines(records: Sequence[Mapping[str, Any]], *, all_properties: bool) -> Ite
             yield from (f"  header {name}: {value}" for name, value in headers if not name.startswith(_OF_BROKER))
         if source := record.get("source"):
             place = f"{source.get('partition', '')} {source.get('offset', '')}, epoch {source.get('epoch', 0)}"
-            yield f"  from connector {source.get('connectorUid', '')}: {place}"
+            yield f"  from {_sender(source, with_uid=all_properties)}: {place}"
+
+
+def _sender(source: Mapping[str, Any], *, with_uid: bool) -> str:
+    name, uid = source.get("connectorName"), source.get("connectorUid", "")
+    if not name:
+        return f"connector with uid {uid}" if name is None else f"a connector that is gone (uid {uid})"
+    return f"connector {name} (uid {uid})" if with_uid else f"connector {name}"
 
 
 def _head(record: Mapping[str, Any]) -> str:
@@ -272,5 +289,5 @@ def _head(record: Mapping[str, Any]) -> str:
     key = f"  key {json.dumps(shown['key'], ensure_ascii=False)}" if shown.get("hasKey") else ""
     tags = record.get("properties", {}).get("TAGS", "")
     tag = f"  tag {tags}" if tags else ""
-    size = int(record.get("bytes", 0))
-    return f"{record['queue']} {record['offset']}{row}  {local_time(record.get('storeTime', ''))}  {size} bytes{key}{tag}"
+    size = counted(record.get("bytes", 0), "byte")
+    return f"{record['queue']} {record['offset']}{row}  {local_time(record.get('storeTime', ''))}  {size}{key}{tag}"

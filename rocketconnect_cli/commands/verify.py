@@ -10,12 +10,14 @@ from rich.table import Table
 
 from rocketconnect_cli import durations
 from rocketconnect_cli.api import Api, ApiError, Exit, connector_path
+from rocketconnect_cli.names import completion
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, err, table_of, with_api, without_prefix
 from rocketconnect_cli.shown import STORED
 from rocketconnect_cli.tables.passage import SENDING_SECONDS, STALE_SECONDS, Look, Passage, Step
 from rocketconnect_cli.tables.pipeline import look
 from rocketconnect_cli.tables.repair import conditions, deletions, send_again
 from rocketconnect_cli.tables.settling import Suspects, row_of
+from rocketconnect_sdk.wording.counts import counted
 
 _KEYS = 1_000
 """Rows that are asked for at once."""
@@ -32,15 +34,26 @@ _LIKE = {"problems": [{}], "tables": [{}], "differences": [{}], "nextPageToken":
 
 @with_api
 def verify(
-    connector: Annotated[str, typer.Argument(help="The source.")],
-    sink: Annotated[str, typer.Argument(help="The sink. Without it: the one that reads the topics of the source.")] = "",
+    connector: Annotated[str, typer.Argument(metavar="SOURCE", help="The source.", autocompletion=completion.connectors)],
+    sink: Annotated[
+        str,
+        typer.Argument(
+            metavar="SINK",
+            help="The sink. Without it: the one that reads the topics of the source.",
+            autocompletion=completion.connectors,
+        ),
+    ] = "",
     tables: Annotated[
         list[str] | None,
-        typer.Option("--table", "-t", help="Only this table of the source; TABLE=TARGET: that is where its rows are kept."),
+        typer.Option(
+            "--table", "-t", metavar="TABLE", help="Only this table of the source; TABLE=TARGET: that is where its rows are kept."
+        ),
     ] = None,
     wait: Annotated[
         float,
-        durations.option("A row is different when it has been so for so long and nobody changed it.", "--wait", least=0.1),
+        durations.option(
+            "A row is different when it has been so for so long and nobody changed it.", "--wait", least=0.1, default="10s"
+        ),
     ] = 10.0,
     show: Annotated[int, typer.Option("--show", "-n", help="So many rows that differ are shown of each table.", min=0)] = 10,
     limit: Annotated[int, typer.Option(help="Comparing ends when so many rows differ.", min=1, max=1_000_000)] = 10_000,
@@ -112,7 +125,7 @@ class _Run:
                 # It moves; how long that takes is no matter of rows that change again and again.
                 until, left = time.monotonic() + patience, passage.left
             awaited = self._awaited(passage, seen, wait)
-            err.print(f"{len(self.suspects)} rows differ; {awaited}; looking again", markup=False)
+            err.print(f"{counted(self.suspects, 'row', 'differs', 'differ')}; {awaited}; looking again", markup=False)
             time.sleep(wait / _LOOKS)
             rows = self.suspects.rows
             for begin in range(0, len(rows), _KEYS):
@@ -124,9 +137,9 @@ class _Run:
         """What has to come before it is decided which rows are different."""
         if passage.passed >= self.suspects.newest:
             return f"those are different that stay so for {wait:g} s"
-        behind = f"{passage.left:,} messages are not in the sink yet" if passage.left else ""
+        behind = f"{counted(passage.left, 'message', 'is', 'are')} not in the sink yet" if passage.left else ""
         if passage.step is Step.READING:
-            left = f" ({seen.unread} are left)" if seen.unread else ""
+            left = f" ({seen.unread} left)" if seen.unread else ""
             return "; ".join(filter(None, (behind, f"{self._name} has not read all of its source yet{left}")))
         return behind or f"what {self._name} has read may not be in its topics yet"
 
@@ -147,13 +160,14 @@ class _Run:
         deletes = {sink: self._deletes(sink) for sink in {row_of(each)[1] for each in extra}}
         stay = [each for each in extra if not deletes[row_of(each)[1]]]
         if stay:
-            err.print(f"{len(stay)} rows that only the sink has stay there: its delete.enabled is not true", markup=False)
+            unmoved = counted(stay, "row", "that only the sink has stays", "that only the sink has stay")
+            err.print(f"{unmoved} there: its delete.enabled is not true", markup=False)
         extra = [each for each in extra if deletes[row_of(each)[1]]]
         (wanted, left), (gone, others) = conditions(rows), deletions(extra)
         wanted, left, rows = [*wanted, *gone], [*left, *others], [*rows, *extra]
         if left:
-            told = "can't be sent again: their source sends no rows by a condition, or their keys are too long for one"
-            err.print(f"{len(left)} rows {told}", markup=False)
+            told = "can't be sent again: the source sends no rows by a condition, or a key is too long for one"
+            err.print(f"{counted(left, 'row')} {told}", markup=False)
         if wanted:
             send_again(self._client, self._name, wanted, _PATIENCE * wait, lambda text: err.print(text, markup=False))
             kept = {row_of(each) for each in left}
@@ -205,7 +219,7 @@ class _Run:
             },
         )
         table["rows"] += int(found.get("rows", 0))
-        err.print(f"{place[0]}: {table['rows']:,} rows{'' if found.get('done') else ', going on'}", markup=False)
+        err.print(f"{place[0]}: {counted(table['rows'], 'row')}{'' if found.get('done') else ', going on'}", markup=False)
 
 
 def _kind(difference: Mapping[str, Any]) -> str:
@@ -222,6 +236,6 @@ def _shown(document: Mapping[str, Any]) -> Iterator[Table | str]:
             about = f": {each['about']}" if each["about"] else ""
             yield f"{table['table']} {each['key']} {each['kind']}{about}"
     if document["sentAgain"]:
-        yield f"{document['sentAgain']} rows were sent again."
+        yield f"{counted(document['sentAgain'], 'row', 'was', 'were')} sent again."
     if not document["complete"]:
         yield "Comparing ended early: too many rows differ. See --limit."

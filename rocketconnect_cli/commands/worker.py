@@ -35,7 +35,7 @@ def drain(
     worker: WorkerId,
     force: Annotated[bool, typer.Option("--force", help="Also when nobody else can take what it runs: that stops.")] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Until it holds nothing.")] = True,
-    timeout: Annotated[float, durations.option("How long to wait; the drain goes on after that.")] = 600.0,
+    timeout: Annotated[float, durations.option("How long to wait; the drain goes on after that.", default="10m")] = 600.0,
     url: UrlOption = URL,
     output: OutputOption = Output.TABLE,
 ) -> None:

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from rocketconnect_sdk.wording.counts import counted
+
 _GIB = 1 << 30
 _MINIMUM = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^\]]*\])?[^;]*?>=\s*([0-9]+(?:\.[0-9]+)*)")
 OLDEST_PYTHON = (3, 11)
@@ -108,7 +110,7 @@ def of_disk(path: str, total: int, free: int) -> Finding:
 
 def of_open_files(soft: int, hard: int) -> Finding:
     """What is to be said of how many files a process may open; -1: as many as it likes."""
-    text = "a process may open any number of files" if soft < 0 else f"a process may open {soft} files"
+    text = "a process may open any number of files" if soft < 0 else f"a process may open {counted(soft, 'file')}"
     if soft < 0 or soft >= _ENOUGH_FILES:
         return Finding("open files", Verdict.OK, text)
     allowed = hard < 0 or hard >= _ENOUGH_FILES

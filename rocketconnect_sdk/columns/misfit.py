@@ -62,10 +62,11 @@ def misfit(schema: Schema, value: object) -> str:
     return next(_misfits(schema, value, ""), "")
 
 
-def misfit_of_column(name: str, schema: Schema, value: object) -> str:
+def misfit_of_column(name: str, schema: Schema, value: object, *, advise: bool = True) -> str:
     """Why a value of JSON, or what a text in CSV looks like, is none of a column, and which type of such options would take it.
 
-    "the column `year` is a whole number, and `12.5` is not; make it `double`".
+    "the column `year` is a whole number, and `12.5` is not; make it `double`". Without advice, where the type is given, less:
+    "the column `year` is a whole number, and `12.5` is not".
     """
     is_whole = isinstance(value, int) and not isinstance(value, bool)
     is_hidden = schema.type in _SECRET or isinstance(value, dict | list)
@@ -74,7 +75,7 @@ def misfit_of_column(name: str, schema: Schema, value: object) -> str:
     said = f"the column `{name}` is {_in_words(schema, is_whole=is_whole)}, and {shown} is not"
     if schema.type is Type.DECIMAL and isinstance(value, float) and isfinite(value) and not made:
         return f"{said}: of so many digits JSON's numbers may have lost some; write it as text"
-    return f"{said}; make it `{made}`" if made else said
+    return f"{said}; make it `{made}`" if made and advise else said
 
 
 def _json(value: object) -> str:

@@ -23,6 +23,7 @@ import pyarrow as pa
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.columns.arrow_types import to_arrow_type
 from rocketconnect_sdk.columns.compact import Column, Numbers
+from rocketconnect_sdk.columns.stream import may_be_packed
 from rocketconnect_sdk.converters.json.schema import from_json, to_json
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.record import Offset
@@ -33,8 +34,6 @@ HEADERS = pa.map_(pa.string(), pa.string())
 _TYPES = {"offset": _OFFSETS, "key": pa.binary(), "timestamp": pa.int64(), "header": HEADERS}
 _SCHEMA = b"rocketconnect.schema"
 _SOURCE = b"rocketconnect.source"
-_BEGIN = b"\xff\xff\xff\xff"
-"""How a stream of Arrow begins."""
 _NOT_PACKED = (
     *(pa.ArrowException, OSError, EOFError),
     *(ValueError, KeyError, TypeError, OverflowError, MemoryError, RecursionError, struct.error),
@@ -81,6 +80,10 @@ class Rows:
     def slice(self, start: int, stop: int) -> "Rows":
         """Some that follow each other; nothing is copied."""
         return self._each(lambda column: column[start:stop])
+
+    def alone(self, index: int) -> "Rows":
+        """One of them, copied: the message of a slice has bytes of the rows beside it, as far as they share a block of memory."""
+        return self.take([index])
 
     def take(self, indexes: Sequence[int]) -> "Rows":
         """Some of them."""
@@ -177,7 +180,7 @@ def unpack(body: bytes) -> Rows:
 
 def is_packed(body: bytes) -> bool:
     """Whether these bytes are a packed message."""
-    if not body.startswith(_BEGIN):
+    if not may_be_packed(body):
         return False
     try:
         unpack(body)

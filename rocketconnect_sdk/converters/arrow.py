@@ -3,6 +3,7 @@
 from rocketconnect_sdk.converters.base import Converter
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import Schema
+from rocketconnect_sdk.wording.counts import counted
 
 
 class ArrowConverter(Converter):
@@ -29,7 +30,7 @@ class ArrowConverter(Converter):
 
         rows = unpack(data)
         if len(rows) != 1:
-            msg = f"a message of {len(rows)} rows where one value is expected"
+            msg = f"a message of {counted(rows, 'row')} where one value is expected"
             raise RecordError(msg)
         (value,) = values_of(rows)
         if isinstance(value, Exception):

@@ -12,6 +12,7 @@ from rocketconnect_sdk.files.manifest import Manifest, ManifestLog, Owner, seen_
 from rocketconnect_sdk.files.trouble import understood
 from rocketconnect_sdk.permissions.roots import Roots, writing
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
+from rocketconnect_sdk.wording.counts import counted
 
 _COPIED = 1 << 30
 
@@ -90,7 +91,9 @@ class AppendedFile:
         """The length of what counts; the rest is cut off."""
         length, size = self._counted(file, newest), os.fstat(file).st_size
         if size > length:
-            self._log.warning("%s: %d bytes of an unfinished batch are cut off", self.path, size - length)
+            self._log.warning(
+                "%s: %s cut off: of a batch that was not finished", self.path, counted(size - length, "byte", "is", "are")
+            )
             os.ftruncate(file, length)
         return length
 

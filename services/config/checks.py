@@ -9,6 +9,7 @@ from rocketconnect_sdk.configuration.references import REFERENCE, REFERENCE_FIX,
 from rocketconnect_sdk.configuration.runtime_options import CLASS
 from rocketconnect_sdk.options import names_secret
 from rocketconnect_sdk.targets.owned import Target
+from rocketconnect_sdk.wording.counts import counted
 from services.config.domain import Connector, Draft
 
 MAXIMUM_KEYS = 1_000
@@ -61,7 +62,7 @@ def name_problems(name: str) -> list[FieldProblem]:
     shown = name if len(name) <= MAXIMUM_NAME else f"{name[:MAXIMUM_NAME]}..."
     reasons = []
     if len(name) > MAXIMUM_NAME:
-        reasons.append(f"is {len(name)} characters long")
+        reasons.append(f"is {counted(len(name), 'character')} long")
     wrong = sorted(set(re.findall(r"[^A-Za-z0-9_-]", name)))
     if wrong:
         reasons.append("has " + ", ".join(_character(character) for character in wrong[:5]))
@@ -106,7 +107,7 @@ def size_problems(config: Mapping[str, str]) -> list[FieldProblem]:
     """
     problems = []
     if len(config) > MAXIMUM_KEYS:
-        problems.append(FieldProblem("", "", f"has {len(config):,} keys", f"use at most {MAXIMUM_KEYS:,}"))
+        problems.append(FieldProblem("", "", f"has {counted(config, 'key')}", f"use at most {MAXIMUM_KEYS:,}"))
     total = 0
     for key, value in config.items():
         key_bytes, value_bytes = len(key.encode()), len(value.encode())
@@ -116,9 +117,9 @@ def size_problems(config: Mapping[str, str]) -> list[FieldProblem]:
             problems.append(FieldProblem(key[:MAXIMUM_KEY_BYTES], "", "is not a key", fix))
         if value_bytes > MAXIMUM_VALUE_BYTES:
             fix = f"use at most {MAXIMUM_VALUE_BYTES:,}; put what is longer into a file and give its path"
-            problems.append(FieldProblem(key[:MAXIMUM_KEY_BYTES], "", f"has a value of {value_bytes:,} bytes", fix))
+            problems.append(FieldProblem(key[:MAXIMUM_KEY_BYTES], "", f"has a value of {counted(value_bytes, 'byte')}", fix))
     if total > MAXIMUM_CONFIG_BYTES:
-        problems.append(FieldProblem("", "", f"holds {total:,} bytes", f"use at most {MAXIMUM_CONFIG_BYTES:,}"))
+        problems.append(FieldProblem("", "", f"holds {counted(total, 'byte')}", f"use at most {MAXIMUM_CONFIG_BYTES:,}"))
     return problems
 
 
@@ -151,7 +152,7 @@ def taken(target: Target, owner: str) -> FieldProblem:
 def refuse(problems: Sequence[FieldProblem]) -> None:
     """Raise InvalidArgument (CONFIG_INVALID) with all problems, if there are any."""
     if problems:
-        heading = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        heading = counted(problems, "problem")
         # Executors end what they say with a full stop, the checks here do not.
         message = f"{heading}: " + ". ".join(str(problem).removesuffix(".") for problem in problems)
         raise InvalidArgument("CONFIG_INVALID", message[:4_000], problems)

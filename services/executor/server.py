@@ -27,6 +27,7 @@ from services.executor.contract.endpoints import Endpoints, RocketMQAccess
 from services.executor.contract.stop_limits import StopLimits
 from services.executor.deadletters.check import LetterCheck
 from services.executor.deadletters.journal import Journal
+from services.executor.deadletters.packed import PackedLetters
 from services.executor.deadletters.removal import Removal
 from services.executor.deadletters.service import DeadletterService
 from services.executor.environment import FOLDERS, VARIABLES, of_hosts
@@ -110,9 +111,9 @@ class _Executor:
         connect_to_rocketmq = partial(connect, _endpoints(settings), "connect-dead-letters")
         journal = Journal(StateServiceStub(self._channels["state"]))
         check = LetterCheck(self._fresh, settings.plugin_seconds)
-        self._dead_letters = DeadletterService(
-            ConfigServiceStub(self._channels["config"]), journal, check, connect_to_rocketmq, settings.dead_letter_topics
-        )
+        packed = PackedLetters(self._fresh, settings.plugin_seconds)
+        configs = ConfigServiceStub(self._channels["config"])
+        self._dead_letters = DeadletterService(configs, journal, check, packed, connect_to_rocketmq, settings.dead_letter_topics)
         endpoints = _endpoints(settings)
         configs = ConfigServiceStub(self._channels["config"])
         self._topics = TopicService(configs, self._fresh, endpoints, partial(connect, endpoints, "connect-topics"))

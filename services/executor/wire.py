@@ -112,6 +112,7 @@ def metrics(value: TaskMetrics) -> states.TaskMetrics:
         source_remaining=value.source_remaining or 0,
         source_remaining_known=value.source_remaining is not None,
         source_remaining_unit=value.source_remaining_unit,
+        source_time_left=None if value.source_seconds_left is None else duration(value.source_seconds_left),
         late_skipped=value.late_skipped,
         gap_messages=value.gap_messages,
         open_batch=None

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from rocketconnect_kit.errors import FieldProblem, InvalidArgument
+from rocketconnect_sdk.wording.counts import counted
 from services.position.domain import Fence
 from services.position.fencing import LONGEST_LEASE
 from services.position.snapshots import moves
@@ -29,7 +30,7 @@ def confirm_problems(fences: Sequence[Fence], lease: int) -> list[FieldProblem]:
     problems = []
     if len(fences) > MAXIMUM_FENCES:
         fix = f"confirm at most {MAXIMUM_FENCES:,} at once"
-        problems.append(FieldProblem("fences", "", f"holds {len(fences):,} tasks", fix))
+        problems.append(FieldProblem("fences", "", f"holds {counted(fences, 'task')}", fix))
     names = Counter((fence.connector_uid, fence.task) for fence in fences)
     if names and (twice := names.most_common(1)[0])[1] > 1:
         problems.append(FieldProblem("fences", f"{twice[0][0][:128]}/{twice[0][1]}", "is named twice", "name each task once"))
@@ -64,10 +65,10 @@ def partition_problems(field: str, partition: str) -> list[FieldProblem]:
     if not partition:
         return [FieldProblem(f"{field}.partition", "", "is empty", "name the partition")]
     if len(partition) > MAXIMUM_PARTITION:
-        reason = f"is {len(partition):,} characters long"
+        reason = f"is {counted(len(partition), 'character')} long"
         return [FieldProblem(f"{field}.partition", partition[:64] + "...", reason, f"use at most {MAXIMUM_PARTITION:,}")]
     if len(partition.encode()) > MAXIMUM_PARTITION_BYTES:
-        reason = f"is {len(partition.encode()):,} bytes long"
+        reason = f"is {counted(partition.encode(), 'byte')} long"
         fix = f"use at most {MAXIMUM_PARTITION_BYTES:,} bytes of UTF-8"
         return [FieldProblem(f"{field}.partition", partition[:64] + "...", reason, fix)]
     if "\0" in partition:
@@ -86,7 +87,9 @@ def offset_problems(field: str, text: str) -> list[FieldProblem]:
 def resume_problems(field: str, resume: str) -> list[FieldProblem]:
     """Return what is wrong with the resume information, which is not looked into."""
     if len(resume) > MAXIMUM_RESUME:
-        return [FieldProblem(f"{field}.resume", "", f"is {len(resume):,} characters long", f"use at most {MAXIMUM_RESUME:,}")]
+        return [
+            FieldProblem(f"{field}.resume", "", f"is {counted(len(resume), 'character')} long", f"use at most {MAXIMUM_RESUME:,}")
+        ]
     if "\0" in resume:
         return [FieldProblem(f"{field}.resume", "", "has the character U+0000, so it is not JSON", "write JSON")]
     return []
@@ -125,7 +128,7 @@ def list_problems(field: str, partitions: list[str]) -> list[FieldProblem]:
     problems = []
     if len(partitions) > MAXIMUM_UPDATES:
         fix = f"send at most {MAXIMUM_UPDATES:,} at once"
-        problems.append(FieldProblem(field, "", f"holds {len(partitions):,} positions", fix))
+        problems.append(FieldProblem(field, "", f"holds {counted(partitions, 'position')}", fix))
     if len(set(partitions)) < len(partitions):
         twice = Counter(partitions).most_common(1)[0][0]
         problems.append(FieldProblem(field, twice[:64], "names a partition twice", "name each once"))
@@ -146,7 +149,7 @@ def refuse(problems: Iterable[FieldProblem]) -> None:
     found = list(problems)
     if found:
         told = found[:_MAXIMUM_TOLD]
-        heading = "1 problem" if len(found) == 1 else f"{len(found):,} problems"
+        heading = counted(found, "problem")
         message = f"{heading}: " + ". ".join(str(problem) for problem in told)
         raise InvalidArgument("POSITION_INVALID", message[:4_000], told)
 

@@ -121,6 +121,7 @@ def _metrics(view: TaskView) -> pb.TaskMetrics:
         metrics.ClearField("source_remaining")
         metrics.ClearField("source_remaining_known")
         metrics.ClearField("source_remaining_unit")
+        metrics.ClearField("source_time_left")
     return metrics
 
 

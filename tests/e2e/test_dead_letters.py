@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from rocketconnect_sdk.letters.dead_letters import replay_topic
 from rocketmq_remoting import Client
 from rocketmq_remoting.batch import encode_batch
 from rocketmq_remoting.protocol.properties import encode_properties
+from tests.services.executor.configured import PLAIN
 
 pytestmark = pytest.mark.e2e
 COMMAND = str(Path(sys.executable).with_name("rocketconnect"))
@@ -27,7 +28,7 @@ COMMAND = str(Path(sys.executable).with_name("rocketconnect"))
 class Sink:
     """JSON texts of a topic of one queue, as lines of a file; what is no JSON becomes a dead letter."""
 
-    def __init__(self, instance: Any, client: Client, name: str) -> None:
+    def __init__(self, instance: Any, client: Client, name: str, reading: Mapping[str, str] = PLAIN) -> None:
         self.instance, self.client, self.name = instance, client, name
         self.target = instance.folder / f"{name}.txt"
         self.dead = f"{name}-dead"
@@ -40,8 +41,7 @@ class Sink:
             "engine": "native",
             "topics": name,
             "filename": str(self.target),
-            "value.converter": "json",
-            "value.converter.schemas.enable": "false",
+            **reading,
             "errors.tolerance": "all",
             "errors.log.enable": "false",
             "errors.deadletterqueue.topic.name": self.dead,
@@ -210,7 +210,7 @@ def test_all_leaves_out_what_was_replayed_before_and_again_sends_it_too(make: Ca
     code, out, _ = sink.rc("dlq", "replay", sink.name, "--all")
     assert (code, out) == (
         0,
-        f"sent 1 dead letter to {replay_topic(sink.uid)}; left out 1 that were replayed before (--again sends them, too)\n",
+        f"sent 1 dead letter to {replay_topic(sink.uid)}; left out 1 that was replayed before (--again sends it, too)\n",
     )
     # It has failed again: its successor is what is left.
     sink.until(lambda: len(sink.ids()) == 3)

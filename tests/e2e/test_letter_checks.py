@@ -1,14 +1,21 @@
 """`rocketconnect dlq edit` and `replay --dry-run` with the real services and broker: what becomes a record, and what can't."""
 
+import base64
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from rocketconnect_sdk.columns.declared import parse_columns
+from rocketconnect_sdk.columns.rows import Rows, array_of, offsets_of
 from rocketconnect_sdk.letters.dead_letters import replay_topic
 from rocketmq_remoting import Client
+from rocketmq_remoting.batch import encode_batch
 from tests.e2e.test_dead_letters import Sink
+from tests.services.executor.configured import CAST
 
 pytestmark = pytest.mark.e2e
 
@@ -55,6 +62,30 @@ def test_an_edit_that_the_sink_could_not_read_is_refused_and_nothing_is_stored(s
     assert sink.rc("dlq", "show", sink.name, letter, "--body")[1] == "? first"
     assert sink.rc("dlq", "edit", sink.name, letter, "--unchecked", "-f", "-", given="? second")[0] == 0
     assert sink.rc("dlq", "show", sink.name, letter, "--body")[1] == "? second"
+
+
+def test_of_a_packed_message_the_bad_row_alone_is_edited_as_json_and_comes_back_once(instance: Any) -> None:
+    with Client(instance.ready["nameServer"]) as client:
+        sink = Sink(instance, client, "packed", {"value.converter": "arrow", **CAST})
+        values = [{"id": "1", "name": "neighbour"}, {"id": "two", "name": "bad"}, {"id": "3", "name": "other"}]
+        keys = pa.array([b"a", b"b", b"c"], pa.binary())
+        rows = Rows(*array_of(values, parse_columns("id, name")), offsets_of([(1,), (2,), (3,)]), "u/p", keys)
+        client.send_batch(sink.queue, encode_batch([rows.pack()]), 10)
+        sink.until(lambda: len(sink.lines()) == 2 and len(sink.ids()) == 1)
+        (letter,) = sink.ids()
+        (row,) = sink.dlq("show", letter)["packed"]["rows"]
+        assert (json.loads(row["value"]), row["key"]) == (values[1], "b")
+        body = base64.b64decode(sink.dlq("show", letter)["body"])
+        assert (b"bad" in body, b"neighbour" in body, b"other" in body) == (True, False, False)
+        written = sink.rc("dlq", "show", sink.name, letter, "--rows")[1]
+        code, _, err = sink.rc("dlq", "edit", sink.name, letter, "-f", "-", given=written.replace('"two"', "2"))
+        assert (code, "rows: the column `id` is text, and a whole number is not" in err) == (2, True)
+        code, _, err = sink.rc("dlq", "edit", sink.name, letter, "-f", "-", given=written.replace("two", "II"))
+        assert (code, "can't become a record, sink 'packed' would fail at it" in err) == (2, True)
+        assert sink.rc("dlq", "edit", sink.name, letter, "-f", "-", given=written.replace("two", "2"))[0] == 0
+        assert sink.dlq("replay", letter)["sent"] == "1"
+        sink.until(lambda: len(sink.lines()) == 3)
+        assert [json.loads(line)["id"] for line in sink.lines()] == [1, 3, 2]
 
 
 def test_a_dry_run_says_of_each_letter_what_would_become_of_it(sink: Sink) -> None:

@@ -55,7 +55,7 @@ def test_a_topic_is_created_filled_listed_and_looked_at(instance: Any) -> None:
     assert (code, err) == (0, "")
     assert "four" in out
     assert "one" not in out
-    assert f"from connector {made['uid']}" in out
+    assert f"from connector {made['name']}:" in out
     code, out, _ = rc(instance, "peek", "looked-at", "-c", "json", "-o", "json", "--since", "1h")
     assert code == 0
     assert {record["body"] for record in json.loads(out)["records"]} == {"one", "two", "three", "four"}

@@ -31,5 +31,7 @@ def test_no_text_of_others_reaches_a_terminal_as_it_is(screen: io.StringIO, atta
         assert told in screen.getvalue()
 
 
-def test_text_is_shown_as_it_is() -> None:
+def test_text_is_shown_as_it_is(screen: io.StringIO) -> None:
+    emit(Output.TABLE, {}, lambda: "a :smile: b")
+    assert "a :smile: b" in screen.getvalue()
     assert printable("naïve 日本語 😀\tand\na line") == "naïve 日本語 😀\tand\na line"

@@ -43,6 +43,11 @@ class Reading(ABC):
     def unique(self, connection: Connection, table: str) -> frozenset[str]:
         """The columns that alone are a key of the table."""
 
+    def counted(self, connection: Connection, table: str) -> int | None:
+        """About how many rows a table has, by the statistics of the database; None: these do not say."""
+        del connection, table
+        return None
+
     @abstractmethod
     def readable(self, column: str, schema: Schema) -> str:
         """What is selected in the place of a quoted column, so that connectors.jdbc.values reads it without loss."""

@@ -18,6 +18,7 @@ _TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema =
 _NOT_NULL = """
 SELECT column_name FROM information_schema.columns WHERE table_schema = {0} AND table_name = {1} AND is_nullable = 'NO'
 """
+_COUNTED = "SELECT table_rows FROM information_schema.tables WHERE table_schema = {0} AND table_name = {1}"
 _UNIQUE = """
 SELECT MAX(column_name) FROM information_schema.statistics
 WHERE table_schema = {0} AND table_name = {1} AND non_unique = 0 AND sub_part IS NULL GROUP BY index_name HAVING COUNT(*) = 1
@@ -79,6 +80,11 @@ class MysqlReading(Reading):
     def unique(self, connection: Connection, table: str) -> frozenset[str]:
         """See Reading."""
         return frozenset(name for (name,) in _all(connection, self._of(_UNIQUE, table)))
+
+    def counted(self, connection: Connection, table: str) -> int | None:
+        """See Reading."""
+        ((rows,),) = _all(connection, self._of(_COUNTED, table)) or [(None,)]
+        return None if rows is None else int(rows)
 
     def readable(self, column: str, schema: Schema) -> str:
         """See Reading. The text of a FLOAT has six digits, that of a BIT is bytes."""

@@ -12,6 +12,7 @@ from typing import NamedTuple, Self
 
 from connectors.mysql_cdc_source.binlog.cursor import Cursor
 from connectors.mysql_cdc_source.binlog.errors import MalformedEvent
+from rocketconnect_sdk.wording.counts import counted
 
 _MYSQL_PART = re.compile(r"([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})((?::[1-9]\d*(?:-\d+)?)+)")
 _MARIADB_PART = re.compile(r"(\d+)-(\d+)-(\d+)")
@@ -203,6 +204,6 @@ def _cut(ranges: Iterable[tuple[int, int]], holes: Iterable[tuple[int, int]]) ->
 
 def _fitting(count: int, possible: int) -> int:
     if count > possible:
-        msg = f"a set of GTIDs says that it has {count} ranges, and has bytes for {possible}"
+        msg = f"a set of GTIDs says that it has {counted(count, 'range')}, and has bytes for {possible}"
         raise MalformedEvent(msg)
     return count

@@ -12,6 +12,7 @@ from connectors.mysql_cdc_source.rows.table_rows import Places, batch_of, query_
 from connectors.mysql_cdc_source.rows.text_query import QueryRefused, TableAltered, TextQueries
 from connectors.mysql_cdc_source.rows.text_rows import split
 from connectors.mysql_cdc_source.tables import Filter, Name, Table, now
+from rocketconnect_sdk.changes.snapshots.expected import Expected
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.record import Offset, SourceBatch
 
@@ -106,6 +107,8 @@ class Snapshot:
             with explained(login):
                 # A table that is gone by now has its end in the log.
                 self._tables = [table for name in left if (table := now(connection, name, chosen)) is not None]
+                counted = {table.name: _counted(connection, table.name) for table in self._tables}
+            self._expected = Expected({snapshot_partition(name): rows for name, rows in counted.items()})
             self._queries = TextQueries(connection, login.server)
         except BaseException:
             connection.close()
@@ -125,7 +128,14 @@ class Snapshot:
         if isinstance(batch, Snapshot):
             self.finished = True
             return None
+        if batch is not None:
+            self._expected.saw(batch)
         return batch
+
+    @property
+    def left(self) -> int | None:
+        """About how many rows there are still to read, by the statistics of the server; None: these do not say."""
+        return self._expected.left
 
     def close(self) -> None:
         """Ends the transaction. Calling it again does nothing."""
@@ -159,3 +169,10 @@ class Snapshot:
             batch = batch_of(changes, table.columns, texts, offsets, ts_ms, source)
             batch.end = end
             yield batch
+
+
+def _counted(connection: Connection, name: Name) -> int | None:
+    """About how many rows a table has, as its server says; None: it does not."""
+    query = "SELECT TABLE_ROWS FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s"
+    ((rows,),) = rows_of(connection, query, *name) or [(None,)]
+    return None if rows is None else int(rows)

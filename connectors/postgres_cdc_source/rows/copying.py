@@ -129,7 +129,7 @@ def texts_of(lines: Sequence[bytes], columns: int) -> Sequence[pa.StringArray]:
         ),
     )
     if table.num_rows != rows:
-        msg = f"{rows} rows of PostgreSQL were read as {table.num_rows}"
+        msg = f"of {rows} in PostgreSQL {table.num_rows} were read"
         raise AssertionError(msg)
     return [column.combine_chunks() for column in table.columns]
 

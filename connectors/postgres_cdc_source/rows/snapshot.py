@@ -10,12 +10,14 @@ from typing import LiteralString
 import psycopg
 from psycopg.rows import TupleRow
 
+from connectors.jdbc.reading.postgres import COUNTED
 from connectors.postgres_cdc_source.logical.catalog import Catalog
 from connectors.postgres_cdc_source.logical.connection import Address, connect, failure, run
 from connectors.postgres_cdc_source.making import Making, snapshot_partition
 from connectors.postgres_cdc_source.rows.copying import Copy
 from connectors.postgres_cdc_source.rows.table_rows import Places, batch_of, path_of, query_of
 from connectors.postgres_cdc_source.tables import Filter, Name, Table, now
+from rocketconnect_sdk.changes.snapshots.expected import Expected
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import RetriableError
 from rocketconnect_sdk.record import Offset, SourceBatch
@@ -96,8 +98,14 @@ class Snapshot:
         self._making = making
         self._lsn = lsn
         self._context = context
+        self._expected = Expected({snapshot_partition(name): _counted(control, name) for name in self._tables})
         self._batches = self._all()
         self.finished = False
+
+    @property
+    def left(self) -> int | None:
+        """About how many rows there are still to read, by the statistics of the server; None: these do not say."""
+        return self._expected.left
 
     def poll(self) -> SourceBatch | None:
         """The next rows; None: there are no more.
@@ -108,6 +116,8 @@ class Snapshot:
         """
         batch = next(self._batches, None)
         self.finished = batch is None
+        if batch is not None:
+            self._expected.saw(batch)
         return batch
 
     def close(self) -> None:
@@ -133,6 +143,15 @@ class Snapshot:
                 batch = batch_of(changes, table, texts, offsets, time.time_ns() // 1_000_000, (None, self._lsn))
                 batch.end = end
                 yield batch
+
+
+def _counted(control: psycopg.Connection[TupleRow], name: Name) -> int | None:
+    """About how many rows a table has, as its server has counted them last; None: it has not, or there is no such table."""
+    try:
+        ((rows,),) = control.execute(COUNTED, {"table": path_of(name)}).fetchall()
+    except psycopg.Error as error:
+        raise failure(error.sqlstate, str(error)) from None
+    return None if rows is None else int(rows)
 
 
 def hold(connection: psycopg.Connection[TupleRow], name: Name) -> None:

@@ -33,8 +33,8 @@ def history(name: Name, url: UrlOption = URL, output: OutputOption = Output.TABL
 @with_api
 def diff(
     name: Name,
-    old: Annotated[int | None, typer.Argument(metavar="[OLD]", help="A revision. Default: the one before the newest.")] = None,
-    new: Annotated[int | None, typer.Argument(metavar="[NEW]", help="A revision. Default: the newest.")] = None,
+    old: Annotated[int | None, typer.Argument(metavar="OLD", help="A revision. Default: the one before the newest.")] = None,
+    new: Annotated[int | None, typer.Argument(metavar="NEW", help="A revision. Default: the newest.")] = None,
     exit_code: Annotated[
         bool, typer.Option("--exit-code", help=f"Exit with {int(Exit.CHANGES)} when something is different.")
     ] = False,

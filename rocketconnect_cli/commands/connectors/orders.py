@@ -1,18 +1,27 @@
-"""`rocketconnect connector pause | resume | restart | stop`: of one connector, or of all that are chosen."""
+"""`rocketconnect connector pause | resume | restart | stop`: of connectors that are named, or of all that are chosen."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 
 from rocketconnect_cli.api import Api, ApiError, Exit, connector_path
 from rocketconnect_cli.chosen import MatchOption, StateOption, chosen
-from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, show_error, with_api
-from rocketconnect_cli.shown import CONNECTOR, wanted_state
+from rocketconnect_cli.commands.connectors.several import ask_each, once
+from rocketconnect_cli.names import completion
+from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, out, with_api
+from rocketconnect_cli.shown import CONNECTOR, bring_back, wanted_state
 from rocketconnect_cli.signed import EtagOption, ReasonOption, signed
 from rocketconnect_cli.states import State
 
-NameOrChoice = Annotated[str, typer.Argument(help="The name of the connector; or choose with --all, --match, --state.")]
+NamesOrChoice = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="NAME", help="The connectors; or choose with --all, --match, --state.", autocompletion=completion.connectors
+    ),
+]
+_ONE_ETAG = "--etag is that of one connector: give its name alone"
 AllOption = Annotated[bool, typer.Option("--all", help="All connectors.")]
 
 
@@ -21,7 +30,7 @@ def _command(verb: str, does: str) -> Callable[..., None]:
 
     @with_api
     def command(
-        name: NameOrChoice = "",
+        names: NamesOrChoice = None,
         every: AllOption = False,
         match: MatchOption = None,
         states: StateOption = None,
@@ -30,7 +39,7 @@ def _command(verb: str, does: str) -> Callable[..., None]:
         url: UrlOption = URL,
         output: OutputOption = Output.TABLE,
     ) -> None:
-        _give(verb, name, every, match, states, signed(reason, etag), url, output)
+        _give(verb, once(names or []), every, match, states, signed(reason, etag), url, output)
 
     command.__name__, command.__doc__ = verb, does
     return command
@@ -38,7 +47,7 @@ def _command(verb: str, does: str) -> Callable[..., None]:
 
 def _give(
     verb: str,
-    name: str,
+    names: Sequence[str],
     every: bool,
     match: Sequence[str] | None,
     states: Sequence[State] | None,
@@ -46,49 +55,52 @@ def _give(
     url: str,
     output: Output,
 ) -> None:
-    if sum((bool(name), every, bool(match or states))) != 1:
-        detail = f"which connectors are to {verb}? Give a name, or --all, or --match and --state, and one of these ways alone"
+    if sum((bool(names), every, bool(match or states))) != 1:
+        detail = f"which connectors are to {verb}? Give names, or --all, or --match and --state, and one of these ways alone"
         raise ApiError(Exit.WRONG, {"detail": detail})
+    if "etag" in body and len(names) != 1:
+        raise ApiError(Exit.WRONG, {"detail": _ONE_ETAG})
     with api(url) as client:
-        if name:
-            connector = _order(client, name, verb, body)
-            emit(output, connector, lambda: _done(connector))
+        order = partial(_order, client, verb=verb, body=body)
+        if len(names) == 1:
+            connector = order(names[0])
+            emit(output, connector, lambda: _done(names[0], connector))
             return
-        if "etag" in body:
-            raise ApiError(Exit.WRONG, {"detail": "--etag is that of one connector: give its name"})
-        found = [row["name"] for row in chosen(client, match or [], states or [])]
-        done, refused = [], []
-        for each in found:
-            try:
-                done.append(_order(client, each, verb, body))
-            except ApiError as error:
-                if error.exit_code in (Exit.UNAVAILABLE, Exit.TIMEOUT):
-                    # Nobody would answer for the others.
-                    raise
-                refused.append((each, error))
-
-    def lines() -> Iterator[str]:
-        yield from map(_done, done)
-        if not found:
-            yield "no connector is as you choose; nothing was changed"
-
-    failures = [{"name": each, "error": error.problem} for each, error in refused]
-    emit(output, {"connectors": done, "refused": failures}, lambda: list(lines()))
-    if refused:
-        told = "; ".join(f"{each}: {error}" for each, error in refused)
-        show_error(ApiError(Exit.FAILED, {"detail": f"{len(refused)} of {len(found)} orders were refused: {told}"}))
-        raise typer.Exit(int(refused[0][1].exit_code))
+        found = names or [row["name"] for row in chosen(client, match or [], states or [])]
+        if not found and output is Output.TABLE:
+            out.print("no connector is as you choose; nothing was changed")
+        ask_each(found, order, _done, output, "connectors")
 
 
-def _order(client: Api, name: str, verb: str, body: dict[str, str]) -> dict[str, Any]:
+def _order(client: Api, name: str, *, verb: str, body: dict[str, str]) -> dict[str, Any]:
     return dict(client.request("POST", f"{connector_path(name)}:{verb}", body=body, like=CONNECTOR)["connector"])
 
 
-def _done(connector: dict[str, Any]) -> str:
+def remove(names: Sequence[str], body: dict[str, str], url: str, output: Output) -> None:
+    """Remove these connectors, each of them once."""
+    if "etag" in body and len(names) != 1:
+        raise ApiError(Exit.WRONG, {"detail": _ONE_ETAG})
+    with api(url) as client:
+
+        def delete(name: str) -> dict[str, Any]:
+            return dict(client.request("DELETE", connector_path(name), query=body, like=CONNECTOR)["connector"])
+
+        if len(names) == 1:
+            connector = delete(names[0])
+            emit(output, connector, lambda: _deleted(names[0], connector))
+        else:
+            ask_each(names, delete, _deleted, output, "connectors")
+
+
+def _deleted(name: str, connector: dict[str, Any]) -> str:
+    return f"{name} deleted; {bring_back(name, connector['uid'])}"
+
+
+def _done(_: str, connector: dict[str, Any]) -> str:
     return f"{connector['name']} is wanted {wanted_state(connector)}"
 
 
-pause = _command("pause", "Let its tasks move nothing for now.")
-resume = _command("resume", "Let it go on, after pause or stop.")
-restart = _command("restart", "Stop its tasks and start them again from their positions.")
-stop = _command("stop", "End its tasks; configuration, revisions and positions stay.")
+pause = _command("pause", "Let connectors move nothing for now: their tasks stay where they are.")
+resume = _command("resume", "Let connectors go on, after pause or stop.")
+restart = _command("restart", "Stop the tasks of connectors and start them again from their positions.")
+stop = _command("stop", "End the tasks of connectors; configurations, revisions and positions stay.")

@@ -10,7 +10,7 @@ import typer
 from rocketconnect_cli import durations
 from rocketconnect_cli.api import Api, ApiError, Exit, connector_path
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, err, with_api
-from rocketconnect_cli.shown import CONNECTOR, STORED, Name, bring_back, changed_or_same, offset_alone, show_connector, wanted_state
+from rocketconnect_cli.shown import CONNECTOR, STORED, Name, bring_back, changed_or_same, offset_alone, show_stored, wanted_state
 from rocketconnect_cli.signed import EtagOption, ReasonOption, author, signed
 from rocketconnect_cli.states import State, wait_for
 
@@ -21,7 +21,7 @@ WANTING = {"RUNNING": "resume", "PAUSED": "pause", "STOPPED": "stop"}
 @with_api
 def rollback(
     name: Name,
-    revision: Annotated[int, typer.Argument(help="The revision whose configuration is wanted again.")],
+    revision: Annotated[int, typer.Argument(metavar="REVISION", help="The revision whose configuration is wanted again.")],
     with_positions: Annotated[
         bool,
         typer.Option(
@@ -29,7 +29,7 @@ def rollback(
             help="Also go back to where the connector was when that revision ended: what was moved since is moved again.",
         ),
     ] = False,
-    timeout: Annotated[float, durations.option("With --with-positions: how long its tasks may take to stop.")] = 60.0,
+    timeout: Annotated[float, durations.option("With --with-positions: how long its tasks may take to stop.", default="1m")] = 60.0,
     reason: ReasonOption = "",
     etag: EtagOption = "",
     url: UrlOption = URL,
@@ -39,13 +39,13 @@ def rollback(
     with api(url) as client:
         try:
             if with_positions:
-                connector = _with_positions(client, name, revision, timeout, reason, etag)
+                answer = _with_positions(client, name, revision, timeout, reason, etag)
             else:
                 path, body = f"{connector_path(name)}:rollback", {"revision": revision, **signed(reason, etag)}
-                connector = changed_or_same(client, name, lambda: client.request("POST", path, body=body, like=CONNECTOR))
+                answer = changed_or_same(client, name, lambda: client.request("POST", path, body=body, like=CONNECTOR))
         except ApiError as error:
             raise _or_deleted(client, name, error) from None
-        show_connector(connector, output)
+        show_stored(answer, output)
 
 
 def _or_deleted(client: Api, name: str, error: ApiError) -> ApiError:
@@ -72,10 +72,11 @@ def _with_positions(client: Api, name: str, revision: int, timeout: float, reaso
     stopped = _want(client, path, "STOPPED", reason, etag or before["etag"])
     try:
         wait_for(client, name, [State.STOPPED], timeout)
-        after = stopped
+        after, answer = stopped, dict[str, Any]()
         if config != before["config"]:
             body = {"revision": revision, **signed(reason, stopped["etag"])}
-            after = client.request("POST", f"{path}:rollback", body=body, like=STORED)["connector"]
+            answer = client.request("POST", f"{path}:rollback", body=body, like=STORED)
+            after = answer["connector"]
     except ApiError:
         # Nothing but the wanted state was changed, and that is taken back, unless somebody else has changed it since.
         with suppress(ApiError):
@@ -93,7 +94,7 @@ def _with_positions(client: Api, name: str, revision: int, timeout: float, reaso
     err.print(f"{name}: positions are those of the end of revision {revision}", markup=False)
     for partition in restored.get("offsetAlone", []):
         err.print(offset_alone(partition), markup=False)
-    return _want(client, path, wanted_state(before), reason, after["etag"])
+    return {**answer, "connector": _want(client, path, wanted_state(before), reason, after["etag"])}
 
 
 def _config_of(client: Api, path: str, connector: Mapping[str, Any], revision: int) -> dict[str, str]:

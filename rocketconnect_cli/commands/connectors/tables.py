@@ -10,6 +10,7 @@ from rich.table import Table
 from rocketconnect_cli.output import table_of, without_prefix
 from rocketconnect_cli.shown import age, duration, instant, wanted_state
 from rocketconnect_cli.states import DONE, counter, lag, rate, state_name, whole_lag
+from rocketconnect_sdk.wording.counts import counted
 
 Row = dict[str, Any]
 
@@ -51,7 +52,7 @@ def state(state: Row, now: datetime) -> list[Table | str]:
     def cells(task: Row) -> tuple[object, ...]:
         speed, behind = rate(task), lag(task)
         moved = counter(task, "recordsIn"), counter(task, "recordsOut"), "-" if speed is None else f"{speed:,.0f}"
-        problems = "-" if behind is None else behind, counter(task, "errors"), task.get("restarts", 0)
+        problems = "-" if behind is None else behind.with_time, counter(task, "errors"), task.get("restarts", 0)
         since, counted = age(task.get("since", ""), now), age(task.get("metrics", {}).get("countedSince", ""), now)
         return task.get("task", 0), state_name(task), task.get("workerId", "-"), since, *moved, *problems, counted
 
@@ -71,11 +72,12 @@ def open_batches(tasks: Sequence[Row], now: datetime) -> Iterator[str]:
     waited = duration(max(0.0, (now - since).total_seconds()))
     dues = [instant(batch["due"]) for batch in found.values() if batch.get("due")]
     if not dues:
-        yield f"{_of(list(found))}: {records:,} records wait for {waited} until the sink has made them durable"
+        yield f"{_of(list(found))}: {counted(records, 'record', 'waits', 'wait')} for {waited} until the sink has made them durable"
         return
     left = duration(max(0.0, (min(dues) - now).total_seconds()))
     where, next_ = ("an open batch", "it") if len(found) == 1 else ("open batches", "the next")
-    yield f"{_of(list(found))}: {records:,} records wait in {where} for {waited}; {next_} is written in {left}, or when it is full"
+    held = counted(records, "record", "waits", "wait")
+    yield f"{_of(list(found))}: {held} in {where} for {waited}; {next_} is written in {left}, or when it is full"
 
 
 def _reasons(whole: str, tasks: Sequence[Row]) -> Iterator[str]:
@@ -100,5 +102,5 @@ def _of(numbers: Sequence[int]) -> str:
 
 
 def _letters(name: str, count: int) -> str:
-    what = "1 record has become a dead letter" if count == 1 else f"{count} records have become dead letters"
+    what = counted(count, "record", "has become a dead letter", "have become dead letters")
     return f"{name}: {what} since its tasks were started; `rocketconnect dlq list {shlex.quote(name)}` shows what is there"

@@ -16,6 +16,7 @@ import typer
 from rich.table import Table
 
 from rocketconnect_cli.api import Api, ApiError, Exit, checked_name, connector_path
+from rocketconnect_cli.commands.dead_letters import packed
 from rocketconnect_cli.commands.dead_letters.replay import replay
 from rocketconnect_cli.letters import Error, Name, Since, Stage, Task, filters
 from rocketconnect_cli.mistyped import Commands
@@ -26,7 +27,7 @@ from rocketconnect_sdk.letters.dead_letters import REPLAY_TOPIC
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, help="Look at dead letters, correct them, and send them again.")
 
-Id = Annotated[str, typer.Argument(help="The dead letter: broker:queue:offset, as `dlq list` shows it.")]
+Id = Annotated[str, typer.Argument(metavar="LETTER", help="The dead letter: broker:queue:offset, as `dlq list` shows it.")]
 LETTER = {"id": "", "storeTime": "", "task": 0, "stage": "", "error": "", "message": "", "replays": 0}
 
 
@@ -57,16 +58,23 @@ def show(
     name: Name,
     letter_id: Id,
     body: Annotated[bool, typer.Option("--body", help="Write nothing but the body, byte by byte.")] = False,
+    rows: Annotated[
+        bool, typer.Option("--rows", help="Of packed rows, write nothing but their JSON, as `dlq edit --file` takes it.")
+    ] = False,
     url: UrlOption = URL,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show everything that is known of a dead letter, as it was edited last."""
+    if body and rows:
+        raise ApiError(Exit.WRONG, {"detail": "--body and --rows are two ways to write it: give one of them."})
     with api(url) as client:
         found = _get(client, name, letter_id)
     if body:
         sys.stdout.buffer.write(base64.b64decode(found["body"]))
-        return
-    emit(output, found, lambda: _whole(found))
+    elif rows:
+        sys.stdout.write(f"{packed.document(found)}\n")
+    else:
+        emit(output, found, lambda: _whole(found))
 
 
 @app.command()
@@ -74,20 +82,34 @@ def show(
 def edit(
     name: Name,
     letter_id: Id,
-    file: Annotated[Path | None, typer.Option("--file", "-f", help="The new body; - is standard input. None: $EDITOR.")] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--file",
+            "-f",
+            help="The new body, or the JSON of packed rows; - is standard input. Without it an editor opens ($VISUAL, $EDITOR).",
+        ),
+    ] = None,
+    whole: Annotated[bool, typer.Option("--body", help="Edit the body byte by byte, also where it has packed rows.")] = False,
     unchecked: Annotated[
         bool, typer.Option("--unchecked", help="Take the body also when the connector could make no record of it.")
     ] = False,
     url: UrlOption = URL,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Give a dead letter another body, which must become a record. The original stays; `replay` sends the newest."""
+    """Give a dead letter another body, which must become a record. The original stays; `replay` sends the newest.
+
+    Packed rows (value.converter=arrow) are edited as JSON; their types and keys stay.
+    """
     with api(url) as client:
-        before = base64.b64decode(_get(client, name, letter_id)["body"])
-        after = _edited(before) if file is None else _read(file)
-        if after == before:
-            raise ApiError(Exit.WRONG, {"detail": "the body is what it was: nothing is stored."})
-        content = {"body": base64.b64encode(after).decode(), "author": author(), "unchecked": unchecked}
+        found = _get(client, name, letter_id)
+        is_rows = packed.is_packed(found) and not whole
+        before = packed.document(found).encode() if is_rows else base64.b64decode(found["body"])
+        after = _edited(before, ".json" if is_rows else "") if file is None else _read(file)
+        if after.strip() == before.strip() if is_rows else after == before:
+            raise ApiError(Exit.WRONG, {"detail": f"{'the rows are' if is_rows else 'the body is'} as before: nothing is stored."})
+        given = {"rows": packed.text_of(after)} if is_rows else {"body": base64.b64encode(after).decode()}
+        content = {**given, "author": author(), "unchecked": unchecked}
         path = f"{_letter_path(name, letter_id)}:edit"
         try:
             letter = client.request("POST", path, body=content, like={"deadLetter": {"id": "", "edition": ""}})["deadLetter"]
@@ -130,10 +152,10 @@ def _kept(body: bytes) -> str:
     return path
 
 
-def _edited(before: bytes) -> bytes:
+def _edited(before: bytes, ending: str) -> bytes:
     editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "body"
+        file = Path(folder) / f"body{ending}"
         file.write_bytes(before)
         try:
             code = subprocess.run([*editor, str(file)], check=False).returncode
@@ -170,5 +192,5 @@ def _whole(found: dict[str, Any]) -> list[Table | str]:
     rows = [(key, value) for key, value in letter.items() if value is not False and value != ""]
     rows += [(f"property {key}", value) for key, value in sorted(found.get("properties", {}).items())]
     rows += [(f"note {key}", value) for key, value in sorted(found.get("notes", {}).items())]
-    body = base64.b64decode(found["body"]).decode(errors="backslashreplace")
-    return [table_of(("WHAT", "IS"), rows), *(["", found["trace"]] if found["trace"] else []), "", body]
+    shown = packed.shown(found) or [base64.b64decode(found["body"]).decode(errors="backslashreplace")]
+    return [table_of(("WHAT", "IS"), rows), *(["", found["trace"]] if found["trace"] else []), "", *shown]

@@ -15,6 +15,7 @@ from rocketconnect_cli.letters import Error, Name, Since, Stage, Task, filters
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, err, table_of, with_api, without_prefix
 from rocketconnect_cli.signed import author
 from rocketconnect_cli.states import State, counter, get_state, state_name
+from rocketconnect_sdk.wording.counts import counted
 
 WAIT_SECONDS = 0.5
 UNKNOWN_SECONDS = 15.0
@@ -31,7 +32,9 @@ _WORDS = {
 @with_api
 def replay(
     name: Name,
-    ids: Annotated[list[str] | None, typer.Argument(help="Which: broker:queue:offset or broker:queue:first-last.")] = None,
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="LETTER", help="Which: broker:queue:offset or broker:queue:first-last.")
+    ] = None,
     every: Annotated[
         bool, typer.Option("--all", help="All that there are now and were not replayed yet, without copies; the filters choose.")
     ] = False,
@@ -43,11 +46,11 @@ def replay(
     if_newer: Annotated[
         bool, typer.Option("--if-newer", help="Leave out those of whose key the topic has a newer record, for keyed sinks.")
     ] = False,
-    to: Annotated[str, typer.Option("--to", help="Send them to this topic instead of to the connector.")] = "",
+    to: Annotated[str, typer.Option("--to", metavar="TOPIC", help="Send them to this topic instead of to the connector.")] = "",
     create_topic: Annotated[bool, typer.Option("--create-topic", help="Make the topic when there is none of this name.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be sent, and what would become of it.")] = False,
     no_wait: Annotated[bool, typer.Option("--no-wait", help="Do not wait until all are confirmed.")] = False,
-    going: Annotated[str, typer.Option("--continue", help="Wait for this replay, which was begun before.")] = "",
+    going: Annotated[str, typer.Option("--continue", metavar="REPLAY", help="Wait for this replay, which was begun before.")] = "",
     url: UrlOption = URL,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -155,15 +158,18 @@ def _told(done: dict[str, Any], *, dry_run: bool, if_newer: bool, every: bool, a
         said = f"{done['replay']} sends {'up to ' if if_newer else ''}{_letters(done['count'])}{to}"
         said += f"; `rocketconnect connector status {done['replay']}` shows it until it is done"
     if cut := int(done.get("cut", 0)):
-        said += f"; {cut} can't be sent, because they are cut: edit them first"
+        said += f"; {counted(cut, '', 'is', 'are')} cut and can't be sent before you edit {'it' if cut == 1 else 'them'}"
     if unmade := int(done.get("unmade", 0)):
-        said += f"; {unmade} can't be sent, because the source never made messages of them: give them the form of the topic's "
-        said += "messages with `dlq edit`, or send them as they are to another topic with --to TOPIC"
+        it = "it" if unmade == 1 else "them"
+        said += f"; {unmade:,} can't be sent, because the source never made messages of {it}: give {it} the form of the topic's "
+        said += f"messages with `dlq edit`, or send {it} unchanged to another topic with --to TOPIC"
     if before := int(done.get("replayed", 0)):
-        of_all = f"; left out {before} that were replayed before (--again sends them, too)"
-        said += of_all if every and not again else f"; {before} of them were replayed before"
+        it = "it" if before == 1 else "them"
+        of_all = f"; left out {counted(before, '', 'that was', 'that were')} replayed before (--again sends {it}, too)"
+        said += of_all if every and not again else f"; {counted(before, '', 'of them was', 'of them were')} replayed before"
     if copies := int(done.get("copies", 0)):
-        said += f"; left out {copies} that are copies of others" if every else f"; {copies} of them are copies of others"
+        left_out = f"; left out {counted(copies, '', 'that is a copy of another', 'that are copies of others')}"
+        said += left_out if every else f"; {counted(copies, '', 'of them is a copy of another', 'of them are copies of others')}"
     return said
 
 
@@ -174,4 +180,4 @@ def _outcomes(found: Sequence[Mapping[str, str]]) -> list[Table]:
 
 
 def _letters(count: str) -> str:
-    return f"{count} dead letter{'s' if int(count) != 1 else ''}"
+    return counted(count, "dead letter")

@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from rocketconnect_sdk.changes.snapshots.chunked import TableLike
 from rocketconnect_sdk.changes.snapshots.incremental import Requests, keys_of
 from rocketconnect_sdk.record import SourceBatch
+from rocketconnect_sdk.wording.counts import counted
 
 
 def key_length_problem(table: TableLike, wanted: str) -> str | None:
     """What is wrong with keys that are asked for; None: nothing, or there are none."""
     for key in keys_of(wanted):
         if len(key) != len(table.key):
-            return f"the key of {table.name} is {', '.join(table.key)}, and {list(key)} has {len(key)} values"
+            return f"the key of {table.name} is {', '.join(table.key)}, and {list(key)} has {counted(key, 'value')}"
     return None
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from rocketconnect_sdk.schema import WHOLE, Schema, Type
+from rocketconnect_sdk.wording.counts import counted
 
 _GROUP = 7
 """Bytes in an integer, beside how many of them there are."""
@@ -57,7 +58,7 @@ def from_integers(schemas: Sequence[Schema], integers: Sequence[int]) -> tuple[A
     try:
         key = [_READERS.get(schema.type, _text)(schema, left) for schema in schemas]
     except (StopIteration, ValueError, OverflowError) as error:
-        msg = f"{list(integers)} is no key of {len(schemas)} columns"
+        msg = f"{list(integers)} is no key of {counted(schemas, 'column')}"
         raise ValueError(msg) from error
     if any(True for _ in left):
         msg = f"{list(integers)} is a key of other columns"

@@ -15,6 +15,7 @@ from rocketconnect_sdk.converters.counts import date_of, decimal_number, scaled,
 from rocketconnect_sdk.converters.registered import MANY, Form
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import STRING, Default, Field, Schema, Type
+from rocketconnect_sdk.wording.counts import counted
 
 _DEEPEST = 300
 _LARGEST = 20_000
@@ -90,7 +91,7 @@ class AvroForm(Form):
             msg = f"the message holds a value that does not fit its schema: {error}"
             raise RecordError(msg) from None
         if end != len(data):
-            msg = f"{len(data) - end} bytes follow the value: it was not written with this schema"
+            msg = f"{counted(len(data) - end, 'byte', 'follows', 'follow')} the value: it was not written with this schema"
             raise RecordError(msg)
         if value is None:
             msg = "the value is null, for which a message without a body stands here"

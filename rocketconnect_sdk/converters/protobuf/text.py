@@ -14,6 +14,7 @@ from rocketconnect_sdk.converters.json.values import Values
 from rocketconnect_sdk.converters.protobuf import names
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import Schema, Type
+from rocketconnect_sdk.wording.counts import counted
 
 _DEEPEST = 30
 """Messages within each other: protoc reads 32."""
@@ -130,7 +131,7 @@ class _Writer:
     def _struct(self, schema: Schema, name: str, full: str, depth: int, marks: dict[str, str] | None = None) -> _Message:
         _check_depth(depth)
         if len(schema.fields) > _MOST_FIELDS:
-            msg = f"a struct of {len(schema.fields)} fields, and Protobuf has at most {_MOST_FIELDS}"
+            msg = f"a struct of {counted(schema.fields, 'field')}, and Protobuf has at most {_MOST_FIELDS}"
             raise RecordError(msg)
         said = _said(replace(schema, name="")) | (marks or {})
         if schema.name != ("" if full == names.UNNAMED else full):

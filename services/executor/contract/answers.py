@@ -145,6 +145,32 @@ class LettersChecked(msgspec.Struct, tag=True, frozen=True):
     trouble: str
 
 
+class ReadRow(msgspec.Struct, frozen=True):
+    """A row of a packed message; see deadletter/v1 PackedRow."""
+
+    value: str
+    problem: str
+    key: str | None
+    time_ms: int | None
+    headers: dict[str, str]
+
+
+class RowsRead(msgspec.Struct, tag=True, frozen=True):
+    """The answer to ReadRows: the columns, each with its type, the first rows, and how many there are; or why nothing is known."""
+
+    columns: list[tuple[str, str]]
+    rows: list[ReadRow]
+    count: int
+    problem: str = ""
+
+
+class RowsChanged(msgspec.Struct, tag=True, frozen=True):
+    """The answer to ChangeRows: the body; or what is wrong with the values."""
+
+    body: bytes
+    problem: str = ""
+
+
 class TableCompared(msgspec.Struct, frozen=True):
     """How far a table was compared; see record/v1 TableCompared."""
 

@@ -24,6 +24,8 @@ from services.executor.contract.answers import (
     PositionsResolved,
     PositionsUnknown,
     Previewed,
+    RowsChanged,
+    RowsRead,
     Verified,
 )
 from services.executor.contract.endpoints import Endpoints
@@ -190,6 +192,8 @@ Event = (
     | Peeked
     | Verified
     | LettersChecked
+    | RowsRead
+    | RowsChanged
     | PositionsResolved
     | PositionsUnknown
     | PluginsFound

@@ -65,6 +65,7 @@ class TaskMetrics:
     lags: tuple[QueueLag, ...] = ()
     source_remaining: int | None = None
     source_remaining_unit: str = ""
+    source_seconds_left: float | None = None
     source_positions: tuple[SourcePosition, ...] = ()
     late_skipped: int = 0
     gap_messages: int = 0

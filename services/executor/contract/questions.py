@@ -173,6 +173,19 @@ class CheckLetters(msgspec.Struct, tag=True, frozen=True):
     letters: list[LetterToCheck]
 
 
+class ReadRows(msgspec.Struct, tag=True, frozen=True):
+    """Say what a packed message has, answer and end."""
+
+    body: bytes
+
+
+class ChangeRows(msgspec.Struct, tag=True, frozen=True):
+    """Give the rows of a packed message other values, answer and end. See EditDeadLetterRequest of the protos for the text."""
+
+    body: bytes
+    rows: str
+
+
 class CleanUp(msgspec.Struct, tag=True, frozen=True):
     """Let the plugins of a deleted connector clean up, answer and end."""
 
@@ -193,6 +206,8 @@ Question = (
     | PeekTopic
     | VerifyConnector
     | CheckLetters
+    | ReadRows
+    | ChangeRows
     | CleanUp
     | FindPlugins
 )

@@ -30,6 +30,7 @@ from rocketconnect_kit.serving.interception import ServicerContext
 from rocketconnect_kit.serving.status import remote_errors
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.letters.dead_letters import REPLAY_TOPIC, Spans, parse_ids
+from rocketconnect_sdk.wording.counts import counted
 from rocketmq_remoting.batch import encode_batch
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.protocol.properties import encode_properties
@@ -38,6 +39,7 @@ from services.executor.deadletters.box import Box, TooMany
 from services.executor.deadletters.check import LetterCheck
 from services.executor.deadletters.choice import Choice, Found
 from services.executor.deadletters.journal import Journal
+from services.executor.deadletters.packed import PackedLetters
 from services.executor.deadletters.replay import Replay, name_of, target
 from services.executor.runtime.rocketmq.queue_names import parse
 from services.executor.runtime.rocketmq.shared_client import SharedClient
@@ -69,6 +71,7 @@ class DeadletterService(DeadletterServiceServicer):
         configs: The config service.
         journal: The log of connectors.
         check: Tells what becomes of letters.
+        packed: Knows the rows of packed ones.
         connect: Opens a client of RocketMQ; called once, in a thread.
         allowed: Patterns of the topics that letters may be sent to where a caller says so; see dead_letter_topics.
     """
@@ -78,12 +81,14 @@ class DeadletterService(DeadletterServiceServicer):
         configs: "ConfigServiceAsyncStub",
         journal: Journal,
         check: LetterCheck,
+        packed: PackedLetters,
         connect: Callable[[], Client],
         allowed: str,
     ) -> None:
         self._configs = configs
         self._journal = journal
         self._check = check
+        self._packed = packed
         self._allowed = allowed
         self._client = SharedClient(connect)
         # Invariant 7: further requests wait for their turn.
@@ -112,18 +117,24 @@ class DeadletterService(DeadletterServiceServicer):
     async def GetDeadLetter(self, request: pb.GetDeadLetterRequest, context: ServicerContext) -> pb.GetDeadLetterResponse:
         """See the proto."""
         topic = _topic(await self._connector(request.connector))
-        return wire.whole(await self._look(context, topic, lambda box: _one(box, request.id)))
+        found = await self._look(context, topic, lambda box: _one(box, request.id))
+        return wire.whole(found, await self._packed.read(found.body, context.time_remaining()))
 
     async def EditDeadLetter(self, request: pb.EditDeadLetterRequest, context: ServicerContext) -> pb.EditDeadLetterResponse:
         """See the proto."""
+        if request.rows and request.body:
+            raise _invalid([FieldProblem("rows", "", "is given beside a body", "give one of them")])
         connector = await self._connector(request.connector)
-        letter = (await self._look(context, _topic(connector), lambda box: _one(box, request.id))).letter
+        found = await self._look(context, _topic(connector), lambda box: _one(box, request.id))
+        letter, body = found.letter, request.body
+        if request.rows:
+            body = await self._packed.changed(found.body, request.rows, context.time_remaining())
         if not request.unchecked:
-            await self._check.edit(connector, letter, request.body, context.time_remaining())
+            await self._check.edit(connector, letter, body, context.time_remaining())
 
         def edit(box: Box) -> Found:
             queue = parse(letter.message.queue)
-            batch = encode_batch([request.body], [encode_properties(letter.edited(request.body))])
+            batch = encode_batch([body], [encode_properties(letter.edited(body))])
             client = self._client.get()
             client.send_batch(queue, batch, _SEND_SECONDS)
             client.barrier(queue.broker, _SEND_SECONDS)
@@ -159,8 +170,8 @@ class DeadletterService(DeadletterServiceServicer):
             answer.replay = name_of(failed.name, request.request_id or uuid.uuid4().hex)
             by = caller(context).named(request.author)
             await self._create(answer.replay, replay.config(failed.config), by)
-            counted = "1 dead letter" if choice.letters == 1 else f"{choice.letters} dead letters"
-            await self._journal.tell(failed.uid, [f"replay of {counted} to {topic} by {by}: {answer.replay}"])
+            letters = counted(choice.letters, "dead letter")
+            await self._journal.tell(failed.uid, [f"replay of {letters} to {topic} by {by}: {answer.replay}"])
         return answer
 
     async def GetReplay(self, request: pb.GetReplayRequest, context: ServicerContext) -> pb.GetReplayResponse:

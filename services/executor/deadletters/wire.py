@@ -42,8 +42,8 @@ def dead_letter(found: Found) -> pb.DeadLetter:
     )
 
 
-def whole(found: Found) -> pb.GetDeadLetterResponse:
-    """Return everything that is said of it."""
+def whole(found: Found, packed: pb.PackedRows | None) -> pb.GetDeadLetterResponse:
+    """Return everything that is said of it; packed: its rows, where it is a packed message."""
     notes = dict(found.letter.notes)
     trace = notes.pop("exception.stacktrace", "")
     return pb.GetDeadLetterResponse(
@@ -53,6 +53,7 @@ def whole(found: Found) -> pb.GetDeadLetterResponse:
         properties={name: hide(value) for name, value in found.letter.properties.items()},
         trace=hide(trace),
         notes={name: hide(value) for name, value in notes.items()},
+        packed=packed,
     )
 
 

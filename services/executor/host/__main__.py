@@ -15,6 +15,7 @@ from typing import NoReturn
 import services.executor.runtime.run  # noqa: F401 - what every task needs takes a while to load
 from services.executor.contract.messages import Begin, DirectTask, Exit, Order, Renew, SignalTask, StartSpark, StartTask
 from services.executor.contract.questions import (
+    ChangeRows,
     CheckConnector,
     CheckLetters,
     CheckPositions,
@@ -24,13 +25,15 @@ from services.executor.contract.questions import (
     PlanConnector,
     PreviewConnector,
     Question,
+    ReadRows,
     ResolvePositions,
     VerifyConnector,
 )
 from services.executor.host.jobs import cleanup
 from services.executor.host.jobs import plugins as plugin_jobs
 from services.executor.host.jobs import positions as places
-from services.executor.host.jobs.letters import check_letters
+from services.executor.host.jobs.letters.checking import check_letters
+from services.executor.host.jobs.letters.packed import rows_changed, rows_read
 from services.executor.host.jobs.peek import peek
 from services.executor.host.jobs.preview import preview
 from services.executor.host.jobs.verification import verify
@@ -99,6 +102,8 @@ def _carry_out(order: Order, line: Line, tasks: Tasks) -> None:
             | PeekTopic()
             | VerifyConnector()
             | CheckLetters()
+            | ReadRows()
+            | ChangeRows()
             | CleanUp()
             | FindPlugins()
         ):
@@ -124,6 +129,10 @@ def _answer(order: Question, line: Line) -> None:
             line.send(verify(order))
         case CheckLetters():
             line.send(check_letters(order))
+        case ReadRows():
+            line.send(rows_read(order))
+        case ChangeRows():
+            line.send(rows_changed(order))
         case CleanUp():
             line.send(cleanup.clean_up(order.config, order.connector_uid))
         case FindPlugins():

@@ -4,6 +4,7 @@ import threading
 import time
 from collections import deque
 
+from rocketconnect_sdk.wording.counts import counted
 from services.executor.contract.messages import LogLine, TaskPulse
 from services.executor.contract.metrics import TaskMetrics
 from services.executor.contract.task import State
@@ -106,4 +107,4 @@ class TaskReporter:
 def shown(text: str) -> str:
     """Return a text as people get it: see hide; and not too long."""
     text = hide(text)
-    return text if len(text) <= MESSAGE_CHARACTERS else f"{text[:MESSAGE_CHARACTERS]}… (cut, {len(text)} characters)"
+    return text if len(text) <= MESSAGE_CHARACTERS else f"{text[:MESSAGE_CHARACTERS]}… (cut, {counted(len(text), 'character')})"

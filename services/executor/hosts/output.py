@@ -5,6 +5,8 @@ import time
 from collections.abc import Callable
 from typing import IO
 
+from rocketconnect_sdk.wording.counts import counted
+
 LINES_A_SECOND = 200
 LONGEST_LINE = 8192
 
@@ -72,5 +74,5 @@ class Throttle:
     def tell_dropped(self) -> None:
         """Tell how many lines were dropped since this was told last."""
         if self.dropped:
-            self._tell(f"{self.dropped} more lines were not logged: more than {self._limit} came in a second")
+            self._tell(f"{counted(self.dropped, 'more line', 'was', 'were')} not logged: more than {self._limit} came in a second")
         self.dropped = 0

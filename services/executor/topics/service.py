@@ -29,6 +29,7 @@ from rocketconnect_kit.serving.interception import ServicerContext
 from rocketconnect_kit.serving.status import remote_errors
 from rocketconnect_sdk.configuration.nearest import did_you_mean, nearest
 from rocketconnect_sdk.errors import ConnectorError
+from rocketconnect_sdk.wording.counts import counted
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.model import TopicConfig
 from rocketmq_remoting.topics import check_topic_name
@@ -244,7 +245,7 @@ def _described(client: Client, name: str) -> pb.Topic:
 def _compare(topic: TopicConfig, queues: int, wanted: str) -> None:
     """Raise AlreadyExists: TOPIC_DIFFERS, unless a topic is as it is wanted."""
     if (queues and topic.write_queues != queues) or topic.topic_type != wanted:
-        is_there = f"with {topic.write_queues} queues on a broker, a {topic.topic_type} topic"
+        is_there = f"with {counted(topic.write_queues, 'queue')} on a broker, a {topic.topic_type} topic"
         message = f"topic {topic.topic!r} is there already, {is_there}; it was left as it is"
         raise AlreadyExists("TOPIC_DIFFERS", message, topic=topic.topic)
 

@@ -12,6 +12,7 @@ from rocketconnect.keystore.v1 import keystore_service_pb2 as keystore
 from rocketconnect.state.v1 import state_service_pb2 as state
 
 from rocketconnect_kit.errors import Aborted, AlreadyExists, NotFound
+from rocketconnect_sdk.wording.counts import counted
 from services.gateway.backends import Backends
 from services.gateway.compat import shapes
 from services.gateway.compat.shapes import Json
@@ -140,12 +141,20 @@ class Connectors:
     async def pause_all(self, call: Call) -> str:
         """Want all connectors PAUSED."""
         done = await self._all(self.pause, call)
-        return f"{len(done)} connectors are suspended" if done else "No connector needs to be paused, please add connector first"
+        return (
+            f"{counted(done, 'connector', 'is', 'are')} suspended"
+            if done
+            else "No connector needs to be paused, please add connector first"
+        )
 
     async def resume_all(self, call: Call) -> str:
         """Want all connectors RUNNING."""
         done = await self._all(self.resume, call)
-        return f"{len(done)} connectors are resumed" if done else "No connector needs to be resumed, please add connector first"
+        return (
+            f"{counted(done, 'connector', 'is', 'are')} resumed"
+            if done
+            else "No connector needs to be resumed, please add connector first"
+        )
 
     async def plugins(self, *, connectors_only: bool) -> list[Json]:
         """Return the plugins that executors offer."""

@@ -332,7 +332,7 @@ def test_csv_without_a_header_and_with_tabs() -> None:
 def test_rows_with_other_numbers_of_fields_are_rejected() -> None:
     values = read([b"x,y\n1\n1,2,3\n1,2\n"], format="csv")[0]
     assert [isinstance(value, Rejected) for value in values] == [True, True, False]
-    assert "1 fields" in values[0].reason
+    assert "1 field" in values[0].reason
 
 
 def test_a_line_that_begins_a_whole_document_says_how_the_file_becomes_lines() -> None:

@@ -328,7 +328,7 @@ def test_updates_change_the_rows_that_are_there_and_say_how_many_are_not(target:
     with caplog.at_level("WARNING"):
         target.write(task, changes, ENVELOPE)
     assert target.run(ALL) == [(1, "new", None), (2, "new", "large")]
-    assert "1 records have a key that no row has" in caplog.text
+    assert "1 record has a key that no row has" in caplog.text
     with pytest.raises(RecordError, match="changes the key of its row"):
         target.write(task, [change("u", row(1), row(9))], ENVELOPE)
     assert target.run(ALL) == [(1, "new", None), (2, "new", "large")]

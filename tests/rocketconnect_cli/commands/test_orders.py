@@ -73,6 +73,76 @@ def test_who_is_meant_is_said_in_one_way(rest: Rest, words: tuple[str, ...]) -> 
     assert ordered(rest) == []
 
 
+@pytest.mark.parametrize("verb", ["pause", "resume", "restart", "stop"])
+def test_an_order_goes_to_each_of_several_names_once(rest: Rest, verb: str) -> None:
+    result = run(rest, verb, "users", "orders-in", "users")
+    assert (result.exit_code, ordered(rest)) == (0, [f"users:{verb}", f"orders-in:{verb}"])
+    assert result.stdout.splitlines() == ["one of them is wanted PAUSED"] * 2
+
+
+def test_several_connectors_are_deleted_by_their_names(rest: Rest) -> None:
+    result = run(rest, "delete", "users", "orders-in", "-m", "gone")
+    assert result.exit_code == 0
+    asked = [line.partition("?")[0] for line in rest.asked]
+    assert asked == ["DELETE /v1/connectors/users", "DELETE /v1/connectors/orders-in"]
+    assert [line.partition(";")[0] for line in result.stdout.splitlines()] == ["users deleted", "orders-in deleted"]
+
+
+def test_several_connectors_are_waited_for_by_their_names(rest: Rest) -> None:
+    result = run(rest, "wait", "users", "orders-in")
+    assert (result.exit_code, result.stdout) == (0, "users is RUNNING\norders-in is RUNNING\n")
+    assert [state["state"] for state in json.loads(run(rest, "wait", "a", "b", "-o", "json").stdout)["states"]] == [
+        "STATE_RUNNING"
+    ] * 2
+
+
+@pytest.mark.parametrize("verb", ["pause", "delete", "wait"])
+def test_of_several_names_each_is_answered_on_a_line_of_its_own_whatever_becomes_of_the_others(
+    rest: Rest, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    refusing(monkeypatch, "orders-in", ApiError(Exit.NOT_FOUND, {"detail": "unknown", "reason": "CONNECTOR_NOT_FOUND"}))
+    result = run(rest, verb, "users", "orders-in", "orders-out")
+    assert result.exit_code == 3
+    assert len(result.stdout.splitlines()) == 2
+    gone = "there is no connector 'orders-in'; `rocketconnect connector list` shows those there are"
+    assert result.stderr.splitlines() == [gone, "Error: 1 of 3 failed: orders-in"]
+
+
+@pytest.mark.parametrize(("verb", "option"), [("pause", "--etag"), ("delete", "--etag")])
+def test_an_etag_is_that_of_one_connector(rest: Rest, verb: str, option: str) -> None:
+    result = run(rest, verb, "users", "orders-in", option, "1")
+    assert (result.exit_code, rest.asked) == (2, [])
+
+
+def test_when_nobody_answers_the_others_are_not_asked_and_named(rest: Rest, monkeypatch: pytest.MonkeyPatch) -> None:
+    refusing(monkeypatch, "orders-in", ApiError(Exit.UNAVAILABLE, {"detail": "away"}))
+    result = run(rest, "pause", "users", "orders-in", "orders-out")
+    assert (result.exit_code, ordered(rest)) == (5, ["users:pause"])
+    assert result.stderr.splitlines()[-1] == "Error: 1 of 3 failed: orders-in; not asked: orders-out"
+
+
+def test_who_is_waited_for_in_vain_keeps_nobody_else_waiting(rest: Rest) -> None:
+    result = run(rest, "wait", "users", "orders-in", "--state", "paused", "--timeout", "300ms")
+    assert result.exit_code == 6
+    assert result.stderr.splitlines() == [
+        "users is RUNNING after 0.3 s, not PAUSED",
+        "orders-in is RUNNING after 0.3 s, not PAUSED",
+        "Error: 2 of 2 failed: users, orders-in",
+    ]
+
+
+def refusing(monkeypatch: pytest.MonkeyPatch, name: str, error: ApiError) -> None:
+    """What is asked about this connector fails."""
+    asked = Api.request
+
+    def refuse(self: Api, method: str, path: str, **more: Any) -> dict[str, Any]:
+        if f"/{name}" in path:
+            raise error
+        return asked(self, method, path, **more)
+
+    monkeypatch.setattr(Api, "request", refuse)
+
+
 def test_a_pattern_that_fits_no_name_is_an_error(rest: Rest) -> None:
     result = run(rest, "pause", "--match", "order-*")
     assert result.exit_code == 3
@@ -81,19 +151,13 @@ def test_a_pattern_that_fits_no_name_is_an_error(rest: Rest) -> None:
 
 
 def test_a_refusal_stops_no_other_order_and_is_told_at_the_end(rest: Rest, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = Api.request
-
-    def refuse(self: Api, method: str, path: str, **more: Any) -> dict[str, Any]:
-        if path.endswith("orders-in:pause"):
-            raise ApiError(Exit.CONFLICT, {"detail": "not now"})
-        return asked(self, method, path, **more)
-
-    monkeypatch.setattr(Api, "request", refuse)
+    refusing(monkeypatch, "orders-in", ApiError(Exit.CONFLICT, {"detail": "not now"}))
     result = run(rest, "pause", "--all", "-o", "json")
     assert result.exit_code == 4
     assert ordered(rest) == ["orders-out:pause", "users:pause"]
     assert [each["name"] for each in json.loads(result.stdout)["refused"]] == ["orders-in"]
-    assert "1 of 3 orders were refused: orders-in: not now" in result.stderr
+    assert result.stderr.splitlines() == ["Error: 1 of 3 failed: orders-in"]
+    assert run(rest, "pause", "--all").stderr.splitlines()[0] == "orders-in: not now"
 
 
 def test_a_status_is_shown_again_until_it_is_interrupted(rest: Rest, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,3 +173,13 @@ def test_a_status_is_shown_again_until_it_is_interrupted(rest: Rest, monkeypatch
     assert result.exit_code == 0
     assert waited == [0.5, 0.5]
     assert [json.loads(line)["state"] for line in result.stdout.splitlines()] == ["STATE_RUNNING"] * 2
+
+
+def test_a_name_that_is_not_there_is_answered_with_those_that_are_like_it(rest: Rest, monkeypatch: pytest.MonkeyPatch) -> None:
+    refusing(monkeypatch, "orders-im", ApiError(Exit.NOT_FOUND, {"detail": "unknown", "reason": "CONNECTOR_NOT_FOUND"}))
+    refusing(monkeypatch, "zzz", ApiError(Exit.NOT_FOUND, {"detail": "unknown", "reason": "CONNECTOR_NOT_FOUND"}))
+    shown = "`rocketconnect connector list` shows those there are"
+    result = run(rest, "status", "orders-im")
+    assert (result.exit_code, "did you mean 'orders-in'" in result.stderr) == (3, True)
+    assert run(rest, "pause", "orders-im").stderr.startswith("Error: there is no connector 'orders-im': did you mean 'orders-in'")
+    assert run(rest, "status", "zzz").stderr == f"Error: there is no connector 'zzz'; {shown}\n"

@@ -38,7 +38,7 @@ def test_messages_are_shown_with_all_that_is_known_of_them(rest_factory: RestFac
     rest = rest_factory(200, _ANSWER)
     code, out, _ = run("peek", "orders", "-c", "json", "-s", "value.converter.schemas.enable=false", "-n", "3", "--url", rest.url)
     assert code == 0
-    assert rest.asked == ["POST /v1/topics/orders:peek"]
+    assert rest.asked[0] == "POST /v1/topics/orders:peek"
     config = {"value.converter.schemas.enable": "false", "value.converter": "json"}
     assert json.loads(rest.sent[0]) == {"config": config, "queue": "", "messages": 3}
     first, second, third = out.split("orders/broker-a/")[1:]
@@ -50,7 +50,7 @@ def test_messages_are_shown_with_all_that_is_known_of_them(rest_factory: RestFac
         '{"id": 1}',
         "header h: 1",
         "theirs: x",
-        "connector uid-1: orders.csv [17], epoch 3",
+        "connector with uid uid-1: orders.csv [17], epoch 3",
     ):
         assert part in first, first
     assert "RCPOS" not in first
@@ -66,10 +66,10 @@ def test_messages_are_shown_with_all_that_is_known_of_them(rest_factory: RestFac
 def test_where_to_begin_is_an_offset_or_a_time(rest_factory: RestFactory) -> None:
     rest = rest_factory(200, _ANSWER)
     assert run("peek", "o/x", "--offset", "5", "-q", "3", "--url", rest.url)[0] == 0
-    assert rest.asked == ["POST /v1/topics/o%2Fx:peek"]
+    assert rest.asked[0] == "POST /v1/topics/o%2Fx:peek"
     assert json.loads(rest.sent[0]) == {"config": {}, "queue": "3", "offset": 5, "messages": 10}
     assert run("peek", "o", "--since", "2026-01-01T10:00:00+01:00", "--url", rest.url)[0] == 0
-    assert json.loads(rest.sent[1])["since"] == "2026-01-01T10:00:00+01:00"
+    assert json.loads(rest.sent[2])["since"] == "2026-01-01T10:00:00+01:00"
     code, _, err = run("peek", "o", "--since", "1h", "--offset", "5", "--url", rest.url)
     assert code == 2
     assert "two places" in err
@@ -108,7 +108,7 @@ def test_topics_are_listed_with_their_queues_and_messages(rest_factory: RestFact
 def test_a_topic_is_created_with_so_many_queues(rest_factory: RestFactory) -> None:
     rest = rest_factory(200, {"topic": {"name": "orders", "queues": [{"queue": "orders/b/0"}]}, "existed": False})
     code, out, _ = run("create", "orders", "--queues", "1", "--url", rest.url)
-    assert (code, out.strip()) == (0, "orders created with 1 queues")
+    assert (code, out.strip()) == (0, "orders created with 1 queue")
     assert rest.asked == ["PUT /v1/topics/orders"]
     assert json.loads(rest.sent[0])["queues"] == 1
 
@@ -140,3 +140,29 @@ def test_people_are_asked_before_a_topic_is_deleted(
     result = CliRunner().invoke(app, ["topic", "delete", "orders", "--url", rest.url], input=f"{answer}\n")
     assert (result.exit_code, len(rest.asked)) == (code, 1 if code == 0 else 0)
     assert "Delete orders with all of its messages, for good?" in result.stderr
+
+
+def test_who_has_sent_a_message_is_told_by_name_and_with_its_uid_where_all_is_shown(rest_factory: RestFactory) -> None:
+    rest = rest_factory(200, _ANSWER)
+    named = {"connectors": [{"name": "orders-in", "uid": "uid-1"}], "nextPageToken": ""}
+    rest.bodies["/v1/connectors"] = json.dumps(named).encode()
+    assert "  from connector orders-in: orders.csv [17], epoch 3\n" in run("peek", "orders", "--url", rest.url)[1]
+    assert "  from connector orders-in (uid uid-1): " in run("peek", "orders", "--url", rest.url, "--properties")[1]
+    records = json.loads(run("peek", "orders", "--url", rest.url, "-o", "json")[1])["records"]
+    (source,) = [row["source"] for row in records if "source" in row]
+    assert (source["connectorUid"], source["connectorName"]) == ("uid-1", "orders-in")
+
+
+def test_a_sender_that_is_gone_or_that_nobody_names_hides_no_message(rest_factory: RestFactory) -> None:
+    rest = rest_factory(200, _ANSWER)
+    nobody = {"connectors": [], "nextPageToken": ""}
+    for answer, told in ((nobody, "a connector that is gone (uid uid-1)"), ({}, "connector with uid uid-1")):
+        rest.bodies["/v1/connectors"] = json.dumps(answer).encode()
+        code, out, _ = run("peek", "orders", "--url", rest.url)
+        assert (code, f"  from {told}: orders.csv [17]" in out) == (0, True)
+
+
+def test_names_are_asked_for_once_and_only_for_messages_of_connectors(rest_factory: RestFactory) -> None:
+    rest = rest_factory(200, {**_ANSWER, "records": [_BAD]})
+    run("peek", "orders", "--url", rest.url)
+    assert not any(asked.startswith("GET /v1/connectors") for asked in rest.asked)

@@ -138,19 +138,19 @@ def test_a_row_that_the_sink_has_not_come_to_is_not_called_missing(
     pipeline(rest, "IDLE", "RUNNING", 40)
     code, out, err = run("--url", rest.url)
     assert code == 6, "it is unsettled"
-    assert "1 rows differ; 60 messages are not in the sink yet; looking again" in err
+    assert "1 row differs; 60 messages are not in the sink yet; looking again" in err
     assert "shop.t  copy  public.t  1500  0        0      0          0        1" in out
     pipeline(rest, "RUNNING", "RUNNING", 100)
     code, _, err = run("--url", rest.url)
     assert code == 6, "the source has not read all"
-    assert "1 rows differ; orders has not read all of its source yet; looking again" in err
+    assert "1 row differs; orders has not read all of its source yet; looking again" in err
     unread = {"sourceRemaining": "1234", "sourceRemainingKnown": True, "sourceRemainingUnit": "bytes"}
     task = {"state": "STATE_RUNNING", "metrics": unread}
     rest.bodies["/v1/connectors/orders/state"] = json.dumps({"state": {"state": "STATE_RUNNING", "tasks": [task]}}).encode()
-    assert "; orders has not read all of its source yet (1,234 bytes are left); looking again" in run("--url", rest.url)[2]
+    assert "; orders has not read all of its source yet (1.2 kB left); looking again" in run("--url", rest.url)[2]
     pipeline(rest, "IDLE", "RUNNING", 100)
     code, out, err = run("--url", rest.url)
     assert code == 1
-    assert "1 rows differ; what orders has read may not be in its topics yet; looking again" in err
-    assert "1 rows differ; those are different that stay so for 0.1 s; looking again" in err
+    assert "1 row differs; what orders has read may not be in its topics yet; looking again" in err
+    assert "1 row differs; those are different that stay so for 0.1 s; looking again" in err
     assert "shop.t [7] MISSING\n" in out

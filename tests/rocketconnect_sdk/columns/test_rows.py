@@ -69,6 +69,28 @@ def test_keys_times_and_headers_come_along() -> None:
     assert (chosen.source, chosen.last) == ("u/p", (3,))
 
 
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_a_row_alone_has_no_byte_of_its_neighbours(number: int) -> None:
+    texts = ["first one", "second", "the third"]
+    schema = struct(
+        [
+            ("text", STRING),
+            ("list", Schema(Type.ARRAY, items=struct([("x", STRING)]))),
+            ("map", Schema(Type.MAP, keys=STRING, items=STRING)),
+        ]
+    )
+    values = [{"text": text, "list": [{"x": text}], "map": {text: text}} for text in texts]
+    more = {
+        "keys": pa.array([text.encode() for text in texts], pa.binary()),
+        "headers": pa.array([[("h", text)] for text in texts], pa.map_(pa.string(), pa.string())),
+    }
+    rows = unpack(Rows(*array_of(values, schema), offsets_of([(1,), (2,), (3,)]), "u/p", **more).pack())
+    body = rows.alone(number).pack()
+    assert [text.encode() in body for text in texts] == [other == number for other in range(3)]
+    assert values_of(unpack(body)) == [values[number]]
+    assert unpack(body).last == (number + 1,)
+
+
 @pytest.mark.parametrize(
     ("value", "schema"),
     [

@@ -18,6 +18,11 @@ def test_what_a_source_has_left_is_told_with_whether_it_is_known(left: int | Non
     assert said.source_remaining_unit == "bytes"
 
 
+def test_the_time_that_a_source_will_take_is_told_where_it_is_known() -> None:
+    assert metrics(TaskMetrics(source_seconds_left=1.5)).source_time_left.ToMilliseconds() == 1500
+    assert not metrics(TaskMetrics()).HasField("source_time_left")
+
+
 def test_an_open_batch_is_told_with_its_times_where_there_is_one() -> None:
     said = metrics(TaskMetrics(open_batch=OpenBatch(7, 1.5, 61.5))).open_batch
     assert (said.records, said.since.ToMilliseconds(), said.due.ToMilliseconds()) == (7, 1_500, 61_500)

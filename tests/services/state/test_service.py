@@ -134,6 +134,7 @@ async def test_what_is_measured_while_a_task_runs_is_not_shown_of_one_that_does_
     metrics = pb.TaskMetrics(records_in=7, rate_in=2.5, rate_out=2.0, buffered_bytes=9, source_remaining=4, lags=lags)
     metrics.source_remaining_known, metrics.source_remaining_unit = True, "bytes"
     metrics.open_batch.records = 5
+    metrics.source_time_left.seconds = 9
     for state in ("RUNNING", "IDLE", "WAITING", "STALLED", "PAUSED"):
         await client.report(task_report(0, metrics=metrics, state=connector_pb2.State.Value(f"STATE_{state}")))
         assert (await client.state()).tasks[0].metrics == metrics

@@ -7,6 +7,7 @@ from connectors.mysql_cdc_source.binlog.events import Change, Rows
 from connectors.mysql_cdc_source.binlog.row_reading.code import Row, RowReader
 from connectors.mysql_cdc_source.binlog.row_reading.images import RowImages, explained
 from connectors.mysql_cdc_source.binlog.row_reading.table_map import TableMap
+from rocketconnect_sdk.wording.counts import counted
 
 _KNOWN_IMAGES = 100
 
@@ -32,7 +33,7 @@ class KnownTable:
         """
         count = cursor.packed()
         if count != len(self.table.columns):
-            msg = f"rows of {self._name} have {count} columns, and the table has {len(self.table.columns)}"
+            msg = f"rows of {self._name} have {counted(count, 'column')}, and the table has {len(self.table.columns)}"
             raise MalformedEvent(msg)
         size = (count + 7) // 8
         first = self._image(cursor.take(size))

@@ -12,6 +12,7 @@ from connectors.mysql_cdc_source.binlog.cursor import Cursor
 from connectors.mysql_cdc_source.binlog.errors import MalformedEvent
 from connectors.mysql_cdc_source.binlog.row_reading.column import CHARACTER, NUMERIC, Column, Type, read_column
 from connectors.mysql_cdc_source.binlog.values.charsets import BINARY, charset_of, text_of
+from rocketconnect_sdk.wording.counts import counted
 
 _MOST_COLUMNS = 4096
 _SIGNEDNESS, _DEFAULT_CHARSET, _COLUMN_CHARSET, _NAMES, _SET_LABELS, _ENUM_LABELS, _GEOMETRY = range(1, 8)
@@ -68,8 +69,8 @@ class TableMap:
         if "names" in self.missing:
             if len(facts) != len(self.columns):
                 msg = (
-                    f"{self.schema}.{self.table} has {len(facts)} columns now, and {len(self.columns)} in the log, which leaves "
-                    "out their names; set binlog_row_metadata=FULL on the server, so that the log says them itself"
+                    f"{self.schema}.{self.table} has {counted(facts, 'column')} now, and {len(self.columns)} in the log, which "
+                    "leaves out their names; set binlog_row_metadata=FULL on the server, so that the log says them itself"
                 )
                 raise MalformedEvent(msg)
             columns = tuple(map(_completed, self.columns, facts))
@@ -105,7 +106,7 @@ def read_table_map(body: bytes, *, mariadb: bool) -> TableMap:
     cursor.take(1)
     count = cursor.packed()
     if count > _MOST_COLUMNS:
-        msg = f"a table says that it has {count} columns; {_MOST_COLUMNS} are the most"
+        msg = f"a table says that it has {counted(count, 'column')}; {_MOST_COLUMNS} are the most"
         raise MalformedEvent(msg)
     types = cursor.take(count)
     metadata = Cursor(cursor.take(cursor.packed()))
@@ -198,7 +199,7 @@ class _Extra:
 
     def _charsets(self, indexes: list[int], collations: list[int]) -> None:
         if len(indexes) != len(collations):
-            msg = f"a table has {len(indexes)} columns with a character set, and {len(collations)} character sets"
+            msg = f"a table has {counted(indexes, 'column')} with a character set, and {len(collations)} character sets"
             raise MalformedEvent(msg)
         for index, collation in zip(indexes, collations, strict=True):
             charset = charset_of(collation)

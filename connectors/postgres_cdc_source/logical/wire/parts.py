@@ -9,6 +9,7 @@ from connectors.postgres_cdc_source.logical.errors import refuse
 from connectors.postgres_cdc_source.logical.wire.events import Relation
 from connectors.postgres_cdc_source.logical.wire.rows import NOT_PLAIN, Row, read_carefully
 from connectors.postgres_cdc_source.logical.wire.values import Missing
+from rocketconnect_sdk.wording.counts import counted
 
 EPOCH_US = 946_684_800_000_000
 """2000-01-01, from which PostgreSQL counts, in microseconds since 1970."""
@@ -107,7 +108,7 @@ class Parts:
     def _row(self, relation: Relation) -> Row:
         width = self.int16()
         if width != len(relation.columns):
-            self.refuse(f"a row of {relation.name!r} has {width} columns, and its description {len(relation.columns)}")
+            self.refuse(f"a row of {relation.name!r} has {counted(width, 'column')}, and its description {len(relation.columns)}")
         try:
             row, end = relation.read(self._data, self._at)
         except NOT_PLAIN:

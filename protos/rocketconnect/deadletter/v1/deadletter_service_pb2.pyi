@@ -338,6 +338,7 @@ class GetDeadLetterResponse(_message.Message):
     PROPERTIES_FIELD_NUMBER: _builtins.int
     TRACE_FIELD_NUMBER: _builtins.int
     NOTES_FIELD_NUMBER: _builtins.int
+    PACKED_FIELD_NUMBER: _builtins.int
     body: _builtins.bytes
     """The body, as it was edited last."""
     original_body: _builtins.bytes
@@ -356,6 +357,10 @@ class GetDeadLetterResponse(_message.Message):
     def notes(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """Everything else that is noted on it."""
 
+    @_builtins.property
+    def packed(self) -> Global___PackedRows:
+        """What the body has, as it was edited last, where it is a packed message (value.converter=arrow). Not set: it is none."""
+
     def __init__(
         self,
         *,
@@ -365,14 +370,143 @@ class GetDeadLetterResponse(_message.Message):
         properties: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         trace: _builtins.str = ...,
         notes: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        packed: Global___PackedRows | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["dead_letter", b"dead_letter"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["dead_letter", b"dead_letter", "packed", b"packed"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "dead_letter", b"dead_letter", "notes", b"notes", "original_body", b"original_body", "properties", b"properties", "trace", b"trace"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "dead_letter", b"dead_letter", "notes", b"notes", "original_body", b"original_body", "packed", b"packed", "properties", b"properties", "trace", b"trace"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetDeadLetterResponse: _TypeAlias = GetDeadLetterResponse  # noqa: Y015
+
+@_typing.final
+class PackedRows(_message.Message):
+    """The rows of a packed message."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COLUMNS_FIELD_NUMBER: _builtins.int
+    ROWS_FIELD_NUMBER: _builtins.int
+    COUNT_FIELD_NUMBER: _builtins.int
+    PROBLEM_FIELD_NUMBER: _builtins.int
+    count: _builtins.int
+    """How many rows the message has."""
+    problem: _builtins.str
+    """Why nothing is known of them. Empty: they are known."""
+    @_builtins.property
+    def columns(self) -> _containers.RepeatedCompositeFieldContainer[Global___RowColumn]:
+        """The columns."""
+
+    @_builtins.property
+    def rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___PackedRow]:
+        """The first of the rows: 200 at most, and 1 MiB of JSON."""
+
+    def __init__(
+        self,
+        *,
+        columns: _abc.Iterable[Global___RowColumn] | None = ...,
+        rows: _abc.Iterable[Global___PackedRow] | None = ...,
+        count: _builtins.int = ...,
+        problem: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["columns", b"columns", "count", b"count", "problem", b"problem", "rows", b"rows"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PackedRows: _TypeAlias = PackedRows  # noqa: Y015
+
+@_typing.final
+class RowColumn(_message.Message):
+    """A column of the rows of a packed message."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    TYPE_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Its name; "value" of values that are no structs."""
+    type: _builtins.str
+    """Its type as the option `columns` names it, " not null" behind it where it needs a value: "decimal(10,2)", "array(string)"."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        type: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "type", b"type"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RowColumn: _TypeAlias = RowColumn  # noqa: Y015
+
+@_typing.final
+class PackedRow(_message.Message):
+    """A row of a packed message."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class HeadersEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    VALUE_FIELD_NUMBER: _builtins.int
+    PROBLEM_FIELD_NUMBER: _builtins.int
+    KEY_FIELD_NUMBER: _builtins.int
+    EVENT_TIME_FIELD_NUMBER: _builtins.int
+    HEADERS_FIELD_NUMBER: _builtins.int
+    value: _builtins.str
+    """Its value as JSON: what JSON has no type for is text, as the option `columns` reads it. "null" of a tombstone."""
+    problem: _builtins.str
+    """Why its value can't be written as JSON. Empty: it is."""
+    key: _builtins.str
+    """Its key: text as it is, other bytes as base64. Not given: it has none."""
+    @_builtins.property
+    def event_time(self) -> _timestamp_pb2.Timestamp:
+        """The time of its event. Not given: not known."""
+
+    @_builtins.property
+    def headers(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """Its headers."""
+
+    def __init__(
+        self,
+        *,
+        value: _builtins.str = ...,
+        problem: _builtins.str = ...,
+        key: _builtins.str | None = ...,
+        event_time: _timestamp_pb2.Timestamp | None = ...,
+        headers: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_key", b"_key", "event_time", b"event_time", "key", b"key"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_key", b"_key", "event_time", b"event_time", "headers", b"headers", "key", b"key", "problem", b"problem", "value", b"value"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__key: _TypeAlias = _typing.Literal["key"]  # noqa: Y015
+    _WhichOneofArgType__key: _TypeAlias = _typing.Literal["_key", b"_key"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__key) -> _WhichOneofReturnType__key | None: ...
+
+Global___PackedRow: _TypeAlias = PackedRow  # noqa: Y015
 
 @_typing.final
 class EditDeadLetterRequest(_message.Message):
@@ -385,6 +519,7 @@ class EditDeadLetterRequest(_message.Message):
     BODY_FIELD_NUMBER: _builtins.int
     AUTHOR_FIELD_NUMBER: _builtins.int
     UNCHECKED_FIELD_NUMBER: _builtins.int
+    ROWS_FIELD_NUMBER: _builtins.int
     connector: _builtins.str
     """The connector."""
     id: _builtins.str
@@ -397,6 +532,10 @@ class EditDeadLetterRequest(_message.Message):
     """Take the body as it is. Otherwise it must become a record: a sink's converter and transforms, or a source's converter, must be
     able to read it. For a body that is to be replayed to another topic, or after a change of the connector.
     """
+    rows: _builtins.str
+    """In the place of a body, for a packed message: of one row its value as PackedRow has it, of several a JSON array with the values of
+    all. Keys, times, headers and the schema stay. Empty: the body is given.
+    """
     def __init__(
         self,
         *,
@@ -405,10 +544,11 @@ class EditDeadLetterRequest(_message.Message):
         body: _builtins.bytes = ...,
         author: _builtins.str = ...,
         unchecked: _builtins.bool = ...,
+        rows: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["author", b"author", "body", b"body", "connector", b"connector", "id", b"id", "unchecked", b"unchecked"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["author", b"author", "body", b"body", "connector", b"connector", "id", b"id", "rows", b"rows", "unchecked", b"unchecked"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

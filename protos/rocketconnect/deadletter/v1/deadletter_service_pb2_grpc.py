@@ -94,8 +94,8 @@ class DeadletterServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def EditDeadLetter(self, request, context):
-        """Stores another body for a dead letter: a new message behind it in its queue. The original stays; a replay sends the newest. A body
-        that can't become a record is refused.
+        """Stores another body, or other values of its packed rows, for a dead letter: a new message behind it in its queue. The original
+        stays; a replay sends the newest. What can't become a record is refused.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

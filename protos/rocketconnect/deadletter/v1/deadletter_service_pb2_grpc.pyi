@@ -47,8 +47,8 @@ class DeadletterServiceStub:
     GetDeadLetter: _grpc.UnaryUnaryMultiCallable[_deadletter_service_pb2.GetDeadLetterRequest, _deadletter_service_pb2.GetDeadLetterResponse]
     """One dead letter with everything: as it was edited last, with what it was before."""
     EditDeadLetter: _grpc.UnaryUnaryMultiCallable[_deadletter_service_pb2.EditDeadLetterRequest, _deadletter_service_pb2.EditDeadLetterResponse]
-    """Stores another body for a dead letter: a new message behind it in its queue. The original stays; a replay sends the newest. A body
-    that can't become a record is refused.
+    """Stores another body, or other values of its packed rows, for a dead letter: a new message behind it in its queue. The original
+    stays; a replay sends the newest. What can't become a record is refused.
     """
     ReplayDeadLetters: _grpc.UnaryUnaryMultiCallable[_deadletter_service_pb2.ReplayDeadLettersRequest, _deadletter_service_pb2.ReplayDeadLettersResponse]
     """Creates a connector that sends dead letters again, once each and in the order of their queue, and then is deleted: to the replay
@@ -77,8 +77,8 @@ class DeadletterServiceAsyncStub(DeadletterServiceStub):
     GetDeadLetter: _aio.UnaryUnaryMultiCallable[_deadletter_service_pb2.GetDeadLetterRequest, _deadletter_service_pb2.GetDeadLetterResponse]  # type: ignore[assignment]
     """One dead letter with everything: as it was edited last, with what it was before."""
     EditDeadLetter: _aio.UnaryUnaryMultiCallable[_deadletter_service_pb2.EditDeadLetterRequest, _deadletter_service_pb2.EditDeadLetterResponse]  # type: ignore[assignment]
-    """Stores another body for a dead letter: a new message behind it in its queue. The original stays; a replay sends the newest. A body
-    that can't become a record is refused.
+    """Stores another body, or other values of its packed rows, for a dead letter: a new message behind it in its queue. The original
+    stays; a replay sends the newest. What can't become a record is refused.
     """
     ReplayDeadLetters: _aio.UnaryUnaryMultiCallable[_deadletter_service_pb2.ReplayDeadLettersRequest, _deadletter_service_pb2.ReplayDeadLettersResponse]  # type: ignore[assignment]
     """Creates a connector that sends dead letters again, once each and in the order of their queue, and then is deleted: to the replay
@@ -122,8 +122,8 @@ class DeadletterServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _deadletter_service_pb2.EditDeadLetterRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_deadletter_service_pb2.EditDeadLetterResponse, _abc.Awaitable[_deadletter_service_pb2.EditDeadLetterResponse]]:
-        """Stores another body for a dead letter: a new message behind it in its queue. The original stays; a replay sends the newest. A body
-        that can't become a record is refused.
+        """Stores another body, or other values of its packed rows, for a dead letter: a new message behind it in its queue. The original
+        stays; a replay sends the newest. What can't become a record is refused.
         """
 
     @_abc_1.abstractmethod

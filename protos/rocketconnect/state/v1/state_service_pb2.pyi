@@ -146,6 +146,7 @@ class TaskMetrics(_message.Message):
     SOURCE_REMAINING_UNIT_FIELD_NUMBER: _builtins.int
     COUNTED_SINCE_FIELD_NUMBER: _builtins.int
     OPEN_BATCH_FIELD_NUMBER: _builtins.int
+    SOURCE_TIME_LEFT_FIELD_NUMBER: _builtins.int
     records_in: _builtins.int
     """Records read from the source or from the topic."""
     records_out: _builtins.int
@@ -216,6 +217,12 @@ class TaskMetrics(_message.Message):
     def open_batch(self) -> Global___OpenBatch:
         """Of a sink whose flush.interval lets batches be open, and of one that was given records and has not made them durable. Unset: none is."""
 
+    @_builtins.property
+    def source_time_left(self) -> _duration_pb2.Duration:
+        """In about how long a source has read what is left, by how much nearer it has come in the last half minute. Unset: not known, or it
+        comes no nearer.
+        """
+
     def __init__(
         self,
         *,
@@ -246,10 +253,11 @@ class TaskMetrics(_message.Message):
         source_remaining_unit: _builtins.str = ...,
         counted_since: _timestamp_pb2.Timestamp | None = ...,
         open_batch: Global___OpenBatch | None = ...,
+        source_time_left: _duration_pb2.Duration | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["counted_since", b"counted_since", "open_batch", b"open_batch"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["counted_since", b"counted_since", "open_batch", b"open_batch", "source_time_left", b"source_time_left"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch_bounds", b"batch_bounds", "batch_buckets", b"batch_buckets", "batch_seconds", b"batch_seconds", "batch_seconds_max", b"batch_seconds_max", "batches", b"batches", "buffered_bytes", b"buffered_bytes", "bytes_in", b"bytes_in", "bytes_out", b"bytes_out", "commits", b"commits", "counted_since", b"counted_since", "dead_letters", b"dead_letters", "duplicates_skipped", b"duplicates_skipped", "errors", b"errors", "gap_messages", b"gap_messages", "lags", b"lags", "late_skipped", b"late_skipped", "open_batch", b"open_batch", "rate_in", b"rate_in", "rate_out", b"rate_out", "records_in", b"records_in", "records_out", b"records_out", "records_skipped", b"records_skipped", "retries", b"retries", "source_positions", b"source_positions", "source_remaining", b"source_remaining", "source_remaining_known", b"source_remaining_known", "source_remaining_unit", b"source_remaining_unit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch_bounds", b"batch_bounds", "batch_buckets", b"batch_buckets", "batch_seconds", b"batch_seconds", "batch_seconds_max", b"batch_seconds_max", "batches", b"batches", "buffered_bytes", b"buffered_bytes", "bytes_in", b"bytes_in", "bytes_out", b"bytes_out", "commits", b"commits", "counted_since", b"counted_since", "dead_letters", b"dead_letters", "duplicates_skipped", b"duplicates_skipped", "errors", b"errors", "gap_messages", b"gap_messages", "lags", b"lags", "late_skipped", b"late_skipped", "open_batch", b"open_batch", "rate_in", b"rate_in", "rate_out", b"rate_out", "records_in", b"records_in", "records_out", b"records_out", "records_skipped", b"records_skipped", "retries", b"retries", "source_positions", b"source_positions", "source_remaining", b"source_remaining", "source_remaining_known", b"source_remaining_known", "source_remaining_unit", b"source_remaining_unit", "source_time_left", b"source_time_left"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -15,6 +15,7 @@ from rocketconnect_sdk.transforms.defaults import REPLACE_NULL, filled, filled_m
 from rocketconnect_sdk.transforms.fields import FieldsTransform, Named, Out, kept
 from rocketconnect_sdk.transforms.paths import array_at, schema_at, value_at
 from rocketconnect_sdk.transforms.texts import text_of
+from rocketconnect_sdk.wording.counts import counted
 
 
 class HeaderFrom(FieldsTransform):
@@ -44,7 +45,7 @@ class HeaderFrom(FieldsTransform):
     def check(cls, config: Config) -> Iterable[Problem]:
         """See Transform."""
         if len(config["fields"]) != len(config["headers"]):
-            reason = f"names {len(config['headers'])} headers for {len(config['fields'])} fields"
+            reason = f"names {counted(config['headers'], 'header')} for {counted(config['fields'], 'field')}"
             yield Problem("headers", ",".join(config["headers"])[:200], reason, "Name as many as fields.")
 
     def apply(self, record: Record) -> Record:

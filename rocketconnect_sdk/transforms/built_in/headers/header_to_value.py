@@ -9,6 +9,7 @@ from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.schema import OPTIONAL_STRING
 from rocketconnect_sdk.transforms.base import ON, Record, Records, given
 from rocketconnect_sdk.transforms.fields import FieldsTransform, Named, Out, kept
+from rocketconnect_sdk.wording.counts import counted
 
 
 class HeaderToValue(FieldsTransform):
@@ -31,7 +32,7 @@ class HeaderToValue(FieldsTransform):
     def check(cls, config: Config) -> Iterable[Problem]:
         """See Transform."""
         if len(config["fields"]) != len(config["headers"]):
-            reason = f"names {len(config['fields'])} fields for {len(config['headers'])} headers"
+            reason = f"names {counted(config['fields'], 'field')} for {counted(config['headers'], 'header')}"
             yield Problem("fields", ",".join(config["fields"])[:200], reason, "Name as many as headers.")
 
     def apply(self, record: Record) -> Record:

@@ -14,6 +14,7 @@ from rocketconnect_sdk.columns.inference import inferred_fields
 from rocketconnect_sdk.columns.objects import rows_of_array, rows_of_values
 from rocketconnect_sdk.errors import Problem, RecordError
 from rocketconnect_sdk.schema import Schema, Type, struct
+from rocketconnect_sdk.wording.counts import counted
 from services.executor.host.jobs.forms import CHANGE_KEYS, ENVELOPE_KEYS, Content, Form, content_of
 
 _CONVERTER = "value.converter"
@@ -200,8 +201,10 @@ class _About:
         forms_of_all = Counter(each.content.form for each in messages)
         self._form = forms_of_all.most_common(1)[0][0]
         self._proposed = proposed
-        newest = "the newest message" if len(messages) == 1 else f"the newest {len(messages)} messages"
-        forms = ", ".join(form.value if len(forms_of_all) == 1 else f"{count} {form.value}" for form, count in forms_of_all.items())
+        newest = "the newest message" if len(messages) == 1 else f"the newest {counted(messages, 'message')}"
+        forms = ", ".join(
+            form.value if len(forms_of_all) == 1 else f"{form.value}: {count}" for form, count in forms_of_all.items()
+        )
         self.said = f"{newest} of `{topic}` ({forms})"
         self._found = f"{newest} of `{topic}` {'holds' if len(messages) == 1 else 'hold'} {forms}"
 

@@ -8,6 +8,7 @@ from rocketconnect_sdk.errors import ConfigError
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.plugins.loader import DIRECT, find
 from rocketconnect_sdk.sink import BufferedSink, DataFrameSink, Sink
+from rocketconnect_sdk.wording.counts import counted
 
 _TOLD_SECONDS = 5.0
 """Who waits for less notices nothing."""
@@ -30,7 +31,7 @@ def _of_batches(plugin: Sink, config: Config) -> list[str]:
     policy = plugin.flush_policy(config)
     if policy.interval < _TOLD_SECONDS:
         return []
-    limits = [f"{policy.rows:,} records" if policy.rows else "", f"{policy.bytes:,} bytes" if policy.bytes else ""]
+    limits = [counted(policy.rows, "record") if policy.rows else "", counted(policy.bytes, "byte") if policy.bytes else ""]
     sooner = " or ".join(filter(None, limits))
     when = f"{policy.interval:g} s after the first record of a batch" + (f", or at {sooner}" if sooner else "")
     return [f"it writes {when} (flush.interval): until then `connector status` tells how many records wait"]

@@ -25,6 +25,7 @@ from rocketconnect_sdk.plugins.loader import PluginInfo, PluginType
 from rocketconnect_sdk.record import Position
 from rocketconnect_sdk.source import Plan, Source
 from rocketconnect_sdk.transforms import chain
+from rocketconnect_sdk.wording.counts import counted
 from services.executor.contract import answers
 from services.executor.contract.endpoints import Endpoints
 from services.executor.contract.questions import GivenPosition, Neighbour
@@ -85,7 +86,7 @@ def plan(config: Mapping[str, str], positions: Mapping[str, GivenPosition]) -> a
     except Exception:
         return answers.PlanFailed(hide(f"a defect of the plugin: {traceback.format_exc()}"), permanent=False)
     if not 1 <= len(made.tasks) <= max_tasks:
-        flaw = f"a defect of the plugin: it planned {len(made.tasks)} tasks where 1 to {max_tasks} are allowed"
+        flaw = f"a defect of the plugin: it planned {counted(made.tasks, 'task')} where 1 to {max_tasks} are allowed"
         return answers.PlanFailed(flaw, permanent=True)
     tasks = [{**task, TASKS: str(len(made.tasks))} for task in made.tasks]
     return answers.Planned(tasks, made.replan_after)

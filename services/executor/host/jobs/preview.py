@@ -24,6 +24,7 @@ from rocketconnect_sdk.record import NO_HEADERS, Rejected, SourceBatch
 from rocketconnect_sdk.source import Source
 from rocketconnect_sdk.transforms.base import Record, in_order
 from rocketconnect_sdk.transforms.chain import Chain, make
+from rocketconnect_sdk.wording.counts import counted
 from rocketmq_remoting.batch import DecodedBatch
 from rocketmq_remoting.errors import RocketMQError
 from rocketmq_remoting.protocol.properties import decode_properties
@@ -194,7 +195,7 @@ class _Writer:
     def _shown(self, body: bytes) -> str | bytes:
         if self._value.by_topic:
             # With an id before it, which is no text.
-            return f"{len(body)} bytes, base64:{base64.b64encode(body).decode()}"
+            return f"{counted(body, 'byte')}, base64:{base64.b64encode(body).decode()}"
         return body if isinstance(self._value, ArrowConverter) else text_of(body)
 
 

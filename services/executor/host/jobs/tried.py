@@ -10,6 +10,7 @@ from rocketconnect_sdk.stages import Stage
 from rocketconnect_sdk.transforms import built_in_predicates, built_in_transforms
 from rocketconnect_sdk.transforms.base import Transform
 from rocketconnect_sdk.transforms.chain import Chain, Step
+from rocketconnect_sdk.wording.counts import counted
 from rocketmq_remoting.batch import DecodedBatch
 from services.executor.host.jobs.chosen import Message
 from services.executor.runtime.errors.policy import ErrorPolicy
@@ -60,7 +61,9 @@ def failures(
             bad += [each for part in parts for each in part.bad if each.failure.stage is Stage.TRANSFORM]
         if bad:
             failed = len({(each.queue, each.offset) for each in bad})
-            reason = f"cannot change {failed} of the newest {count} messages of `{topic}`: {bad[0].failure.message[:_SHOWN]}"
+            reason = (
+                f"cannot change {failed} of the newest {counted(count, 'message')} of `{topic}`: {bad[0].failure.message[:_SHOWN]}"
+            )
             yield _problem(chain, reason, "Correct the transform, or errors.tolerance decides.")
 
 

@@ -34,6 +34,7 @@ from rocketconnect_sdk.verification import (
     order_of,
     shown_key,
 )
+from rocketconnect_sdk.wording.counts import counted
 from services.executor.contract import answers, questions
 from services.executor.secrets.resolving import hide, resolve
 from services.executor.verification.comparing import Difference, Kind, Part, Range, differences, ranges
@@ -282,12 +283,12 @@ def _given(text: str) -> object:
 def _key(given: object, text: str, names: Sequence[str], rows: TableRows) -> Key:
     schemas = {field.name: field.schema for field in rows.columns.fields}
     if not isinstance(given, list) or len(given) != len(names):
-        raise Refused("keys", text[:200], f"is no key of {len(names)} columns", "Give a JSON array, as the answers have it.")
+        raise Refused("keys", text[:200], f"is no key of {counted(names, 'column')}", "Give a JSON array, as the answers have it.")
     try:
         return key_of(given, [schemas[name] for name in names])
     except ValueError as error:
         raise Refused(
-            "keys", text[:200], f"is no key of {len(names)} columns: {error}", "Give it as the answers have it."
+            "keys", text[:200], f"is no key of {counted(names, 'column')}: {error}", "Give it as the answers have it."
         ) from None
 
 

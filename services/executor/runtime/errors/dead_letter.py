@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from rocketconnect_sdk.letters.dead_letters import PREFIX, STAGES, own_properties
 from rocketconnect_sdk.record import NO_HEADERS
+from rocketconnect_sdk.wording.counts import counted
 from services.executor.runtime.errors.failure import SEPARATORS, Failure
 from services.executor.secrets.resolving import hide
 
@@ -48,7 +49,7 @@ def dead_letter(
         "sha256": failure.sha256,
     }
     if cut:
-        said["cut"] = f"the first {len(body)} of {failure.length} bytes"
+        said["cut"] = f"the first {len(body)} of {counted(failure.length, 'byte')}"
     if left_out:
         said["properties.left.out"] = ", ".join(left_out)[:1_000]
     # Invariant 6: no secret in a message. The longest last: they get the room that the others leave.

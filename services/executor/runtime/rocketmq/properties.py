@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from rocketconnect_sdk.columns.compact import Column, Texts
 from rocketconnect_sdk.record import SourceBatch
+from rocketconnect_sdk.wording.counts import counted
 from rocketmq_remoting.errors import MessageTooLarge, RocketMQError
 from rocketmq_remoting.protocol.properties import KEYS, MAX_PROPERTIES_BYTES, TAGS, encode_properties
 
@@ -43,7 +44,7 @@ def extras_of(
     for index, extra in enumerate(extras):
         if len(extra) > MAX_PROPERTIES_BYTES:
             allowed = f"RocketMQ allows {MAX_PROPERTIES_BYTES}: put large values into the body"
-            msg = f"key and headers take {len(extra)} bytes and {allowed}"
+            msg = f"key and headers take {counted(extra, 'byte')} and {allowed}"
             bad[index] = MessageTooLarge(msg)
             extras[index] = b""
     return extras, bad

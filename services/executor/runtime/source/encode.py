@@ -10,6 +10,7 @@ from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.record import Offset, Rejected, SourceBatch
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.stages import Stage
+from rocketconnect_sdk.wording.counts import counted
 from rocketmq_remoting.errors import RocketMQError
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import decode_properties, encode_properties
@@ -372,7 +373,7 @@ def refused_extras(bad: Mapping[int, RocketMQError], bodies: Sequence[bytes], fa
 
 def too_large(body: bytes, limit: int) -> Failure:
     """Of a record that no message can hold."""
-    message = f"the value takes {len(body)} bytes and a message may hold {limit}"
+    message = f"the value takes {counted(body, 'byte')} and a message may hold {limit}"
     return Failure.of_value(Stage.CONVERT, RecordTooLarge(message), body, Encoder)
 
 

@@ -80,7 +80,9 @@ class RowsEncoder(Encoder):
         key, stamper = self._stamper(batch.partition)
         last = [rows.last]
         incarnation = self._incarnation(batch.partition)
-        return Piece(batch, queue, key, incarnation, last, [rows.pack()], stamper.stamp(last), rows=[len(rows)])
+        # A message of one row becomes a dead letter when no broker takes it.
+        body = (rows.alone(0) if len(rows) == 1 else rows).pack()
+        return Piece(batch, queue, key, incarnation, last, [body], stamper.stamp(last), rows=[len(rows)])
 
     def _rows(self, batch: SourceBatch, failures: dict[int, Failure]) -> tuple[Rows, list[bytes | None] | None]:
         """All of a batch, with null in the place of those that are added to the failures; and the bytes of their keys."""
@@ -95,7 +97,7 @@ class RowsEncoder(Encoder):
         if keys is not None:
             rows = replace(rows, keys=pa.array(keys, pa.binary()))
         for index in _larger(rows, 0, target.record_bytes):
-            failures.setdefault(index, too_large(rows.slice(index, index + 1).pack(), target.record_bytes))
+            failures.setdefault(index, too_large(rows.alone(index).pack(), target.record_bytes))
         return rows, keys
 
     def _values(self, batch: SourceBatch, failures: dict[int, Failure]) -> tuple[pa.Array, Schema]:
@@ -139,7 +141,7 @@ class _Bodies(Sequence[bytes]):
     def __getitem__(self, index: int | slice) -> "bytes | _Bodies":
         if isinstance(index, slice):
             return _Bodies(self._rows.slice(*index.indices(len(self))[:2]))
-        return self._rows.slice(index, index + 1).pack()
+        return self._rows.alone(index).pack()
 
 
 def _headers(headers: Sequence[Mapping[str, str]], bodies: Sequence[bytes], failures: dict[int, Failure]) -> pa.Array:

@@ -1,11 +1,14 @@
 """When a source is polled, and what its failures mean for the next time."""
 
+import time
+
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import RetriableError, SystemAway
 from rocketconnect_sdk.record import SourceBatch
 from rocketconnect_sdk.source import SourceTask
 from services.executor.runtime.source.resuming import check_resume
 from services.executor.runtime.source.takeover import Found
+from services.executor.runtime.source.time_left import TimeLeft
 from services.executor.runtime.task.keep_alive import KeptAlive
 from services.executor.runtime.task.meter import Meter
 from services.executor.runtime.task.rate import RateLimit
@@ -44,6 +47,7 @@ class Reading:
         context.batch_records, context.batch_bytes = limit.piece(config["batch.records"], config["batch.bytes"])
         self._kept_alive = KeptAlive(task, runtime.reporter)
         runtime.attempts.meanwhile = self._kept_alive.keep
+        self._time_left = TimeLeft()
         self._again_at = 0.0
         self._backoff = runtime.attempts.backoff()
         self._error: SystemAway | RetriableError | None = None
@@ -91,9 +95,11 @@ class Reading:
         return batches
 
     def measure(self) -> None:
-        """Tells how much is left to read, and that it is not known where it is not."""
+        """Tells how much is left to read, and for about how long, and that it is not known where it is not."""
         metrics = self._runtime.reporter.metrics
-        metrics.source_remaining, metrics.source_remaining_unit = self._task.remaining(), self._task.remaining_unit
+        left, unit = self._task.remaining(), self._task.remaining_unit
+        metrics.source_remaining, metrics.source_remaining_unit = left, unit
+        metrics.source_seconds_left = self._time_left.of(time.monotonic(), left, unit)
 
     def went_well(self) -> None:
         """What was read is on its way: failures before it count no longer."""

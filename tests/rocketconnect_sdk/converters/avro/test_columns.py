@@ -133,7 +133,7 @@ def test_arrays_that_others_write_are_read_as_each(schema: Schema, good: bytes, 
         (NAMED, b"\x02\x02a\x02\x00", b"\x04\x02a\x02\x02a\x02\x00", "a map has a key twice"),
         (NUMBERS, b"\x02\x02\x00", b"\x04\x02\x00", "ends before its value does"),
         (NUMBERS, b"\x02\x02\x00", b"\x02\x02", "ends before its value does"),
-        (NUMBERS, b"\x02\x02\x00", b"\x02\x02\x00\x00", "1 bytes follow the value"),
+        (NUMBERS, b"\x02\x02\x00", b"\x02\x02\x00\x00", "1 byte follows the value"),
         (NUMBERS, b"\x02\x02\x00", b"\xfe" + b"\xff" * 8 + b"\x01\x02\x00", "ends before its value does"),
         (Schema(Type.ARRAY, items=STRING), b"\x02\x02a\x00", b"\x02\x01a\x00", "a length of -1 bytes"),
         (Schema(Type.ARRAY, items=Schema(Type.BOOLEAN)), b"\x02\x01\x00", b"\x02\x02\x00", "a boolean is 0 or 1"),
@@ -193,7 +193,7 @@ def test_a_column_of_another_type_is_written_value_by_value() -> None:
         (Schema(Type.UUID), b"\x48" + b"0" * 8 + b"-0000" * 3 + b"-" + b"0" * 12, b"\x02x", "badly formed"),
         (STRING, b"\x02a", b"\x02\xff", "can't decode byte"),
         (STRING, b"\x02a", b"\x04a", "ends before its value does"),
-        (STRING, b"\x02a", b"\x02ab", "1 bytes follow the value"),
+        (STRING, b"\x02a", b"\x02ab", "1 byte follows the value"),
     ],
 )
 def test_one_that_is_no_value_of_its_schema_is_told_of_many(schema: Schema, good: bytes, bad: bytes, said: str) -> None:

@@ -16,7 +16,7 @@ from services.executor.contract.questions import CheckLetters, LetterToCheck, Qu
 from services.executor.deadletters.check import LetterCheck
 from services.executor.deadletters.choice import Found
 from services.executor.deadletters.replay import Replay
-from services.executor.host.jobs.letters import check_letters
+from services.executor.host.jobs.letters.checking import check_letters
 from services.executor.hosts.fresh import FreshHosts, PluginCrashed, PluginLate
 from tests.services.executor.configured import CAST, PLAIN, SKIP
 

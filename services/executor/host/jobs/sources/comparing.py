@@ -8,6 +8,7 @@ from rocketconnect_sdk.columns.declared import type_name
 from rocketconnect_sdk.columns.inference import inferred_fields
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.schema import WHOLE, Schema, Type
+from rocketconnect_sdk.wording.counts import counted
 from services.executor.host.jobs.forms import Content, Form, content_of
 from services.executor.host.jobs.judging import Read
 from services.executor.host.jobs.sources.written import Written
@@ -106,7 +107,7 @@ def _of_forms(
 ) -> Problem:
     counts = Counter(contents[place].form for place in others)
     found = ", ".join(form.value if len(counts) == 1 else f"{count} {form.value}" for form, count in counts.most_common())
-    newest = "the newest message holds" if len(there) == 1 else f"the newest {len(there)} messages hold"
+    newest = "the newest message holds" if len(there) == 1 else f"the newest {counted(there, 'message')} hold"
     if len(others) < len(there):
         newest = f"{len(others)} of {newest}"
     whose = around.owners(there[place].uid for place in others)

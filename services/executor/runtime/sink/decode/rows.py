@@ -26,7 +26,7 @@ from services.executor.runtime.sink.duplicates import behind
 
 def row_of(body: bytes, row: int) -> bytes:
     """A packed message with one row of this one: what a dead letter of it keeps, so that its replay brings this row alone."""
-    return unpack(body).slice(row, row + 1).pack()
+    return unpack(body).alone(row).pack()
 
 
 class RowsDecoder(Decoder):
@@ -113,7 +113,7 @@ class RowsDecoder(Decoder):
         failures = {record.row - first: record.failure for record in bad if record.row is not None}
 
         def original(row: int) -> bytes:
-            return whole.slice(first + row, first + row + 1).pack()
+            return whole.alone(first + row).pack()
 
         made = _alike(self._transformed(made, batch.queue.topic, original, failures), original, failures)
         return made, [BadRecord(queue, offset, failure, raw, first + row) for row, failure in sorted(failures.items())]
@@ -132,7 +132,7 @@ class RowsDecoder(Decoder):
         return part
 
     def _bad(self, queue: str, offset: int, raw: bytes, whole: Rows, row: int, error: Exception) -> BadRecord:
-        original = whole.slice(row, row + 1).pack()
+        original = whole.alone(row).pack()
         return BadRecord(queue, offset, Failure.of_value(Stage.CONVERT, error, original, self._value), raw, row)
 
     def _keys(self, queue: str, offset: int, raw: bytes, whole: Rows, rows: Rows, bad: list[BadRecord]) -> Sequence[object] | None:

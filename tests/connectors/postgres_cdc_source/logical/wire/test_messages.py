@@ -148,7 +148,7 @@ def test_a_table_of_1600_columns_is_read() -> None:
         (b"M\0" + bytes(8) + b"\0\xff\xff\xff\xff", "bytes are missing"),
         (change(b"I", row(b"K", text("5"), NULL, NULL)), "new row is missing"),
         (change(b"D", row(b"N", text("5"), NULL, NULL)), "row is missing"),
-        (change(b"I", row(b"N", text("5"))), "has 1 columns"),
+        (change(b"I", row(b"N", text("5"))), "has 1 column"),
         (change(b"I", row(b"N", text("5"), NULL, b"")), "before column 'day'"),
         (change(b"I", row(b"N", text("5"), NULL, b"t\0\0")), "column 'day' is longer"),
         (change(b"I", row(b"N", text("5"), NULL, b"t\x7f\xff\xff\xffx")), "column 'day' is longer"),

@@ -40,7 +40,7 @@ class TestHeaderFrom(TransformSuite):
     wrong: ClassVar = [
         ({"fields": "a", "headers": "b"}, "operation"),
         ({"fields": "a", "headers": "b", "operation": "cut"}, "must be one of copy, move"),
-        ({"fields": "a,b", "headers": "b", "operation": "copy"}, "names 1 headers for 2 fields"),
+        ({"fields": "a,b", "headers": "b", "operation": "copy"}, "names 1 header for 2 fields"),
     ]
 
     def examples(self) -> Sequence[Example]:
@@ -68,7 +68,7 @@ class TestHeaderToValue(TransformSuite):
     transform: ClassVar[str] = "header_to_value"
     wrong: ClassVar = [
         ({"fields": "a", "headers": "b"}, "operation"),
-        ({"fields": "a", "headers": "b,c", "operation": "copy"}, "names 1 fields for 2 headers"),
+        ({"fields": "a", "headers": "b,c", "operation": "copy"}, "names 1 field for 2 headers"),
     ]
 
     def examples(self) -> Sequence[Example]:

@@ -125,7 +125,7 @@ def test_messages_of_several_forms_are_counted_and_some_that_are_not_read_are_a_
     problem = one(TEXTS, [*read(b"one", b"two"), *refused(b"\xff\xfe")])
     assert problem.is_warning
     assert problem.reason == (
-        "does not read 1 of the newest 3 messages of `books` (2 text, 1 bytes that are no text): not of this form"
+        "does not read 1 of the newest 3 messages of `books` (text: 2, bytes that are no text: 1): not of this form"
     )
 
 
@@ -206,7 +206,7 @@ def test_packed_rows_that_are_written_as_bytes_are_told_and_nothing_else_that_is
     problem = one(replace(LINES, converter="bytes"), [Read(PACKED, PACKED), Read(b"x", b"x")])
     assert problem.is_warning
     assert problem.reason == (
-        "does not unpack what is there: the newest 2 messages of `books` hold 1 rows that value.converter=arrow packed, 1 text"
+        "does not unpack what is there: the newest 2 messages of `books` hold rows that value.converter=arrow packed: 1, text: 1"
     )
     assert problem.fix == "Set value.converter=arrow."
     assert judge({"books": [Read(PACKED, schema=ROW)]}, replace(LINES, converter="arrow")) == []

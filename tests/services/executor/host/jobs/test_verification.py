@@ -450,7 +450,7 @@ def test_what_cannot_be_compared_is_told_with_what_to_do(
     for key in ("{", "1", "[1, 2]", "[1.5]", "[null]"):
         option, why = refusal(to_postgres.verify(keys=[TableKey(name, key)]))
         assert option == "keys"
-        assert why.startswith("is no key of 1 columns")
+        assert why.startswith("is no key of 1 column")
     copy.execute("ALTER TABLE t RENAME COLUMN id TO number")
     assert "has no id" in refusal(to_postgres.verify())[1]
     assert "transforms" in refusal(Sides(renaming, sink).verify())[1]

@@ -306,6 +306,8 @@ def test_a_bad_row_in_a_message_is_told_by_its_number_and_kept_alone() -> None:
     kept = unpack(part.bad[1].failure.original)
     assert values_of(kept) == rows(1, 2)
     assert values_of(unpack(row_of(found.bodies[0], 2))) == rows(2, 3)
+    assert [name in part.bad[1].failure.original for name in (b"n0", b"n1", b"n2")] == [False, True, False]
+    assert [name in row_of(found.bodies[0], 2) for name in (b"n0", b"n1", b"n2")] == [False, False, True]
 
 
 def test_the_replay_of_rows_is_not_trimmed_by_the_marks_of_the_replay() -> None:
@@ -323,6 +325,7 @@ def test_a_refused_message_is_halved_until_the_row_is_found() -> None:
     assert [list(half.offsets) for half in halves] == [[(2,)], [(4,)]]
     (single, _) = encoding.halves(halves[0])
     assert not encoding.halves(single)
+    assert [name in single.bodies[0] for name in (b"n0", b"n1", b"n2", b"n3")] == [True, False, False, False]
 
 
 def encoder_of() -> Any:

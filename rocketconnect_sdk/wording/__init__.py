@@ -1,0 +1,1 @@
+"""Numbers in the words of messages."""

@@ -1,0 +1,1 @@
+"""Dead letters that somebody changes or looks at."""
