@@ -96,5 +96,5 @@ lock: ## Pin the Python packages again (UPGRADE=--upgrade for newer ones)
 	"$$tool/bin/"$(COMPILE) --group build --constraint requirements.lock --output-file requirements-build.lock
 
 .PHONY: pin-jars
-pin-jars: ## Pin the jars of RocketMQ, Kafka, Debezium and Delta Lake again, after a change of a version (ARGS=kafka)
+pin-jars: ## Pin the jars of RocketMQ, Kafka, Debezium, Delta Lake and Iceberg again, after a change of a version (ARGS=kafka)
 	@$(VENV)/python -m scripts.pin_jars $(ARGS)

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 from bench.peers.debezium_jars import DEBEZIUM, DEBEZIUM_VERSION
 from bench.peers.kafka_jars import KAFKA, KAFKA_VERSION
 from connectors.delta_sink.needs import DELTA, DELTA_VERSION
+from connectors.iceberg_sink.needs import ICEBERG, ICEBERG_VERSION, POSTGRESQL_VERSION
 from rocketconnect_cli.embedded import rocketmq_jars
 from rocketconnect_kit.java import ivy, jars
 from rocketconnect_kit.java.find import find_java
@@ -40,6 +41,12 @@ def _of(jars_of: jars.JarSet, packages: list[str]) -> Pinned:
 SETS = {
     "delta": Pinned(
         DELTA.title, Path(DELTA.jars), [f"io.delta:delta-spark_4.1_2.13:{DELTA_VERSION}"], ("io.delta", "io.unitycatalog")
+    ),
+    "iceberg": Pinned(
+        ICEBERG.title,
+        Path(ICEBERG.jars),
+        [f"org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:{ICEBERG_VERSION}", f"org.postgresql:postgresql:{POSTGRESQL_VERSION}"],
+        ("org.apache.iceberg", "org.postgresql"),
     ),
     "rocketmq": _of(
         rocketmq_jars.ROCKETMQ,

@@ -10,19 +10,13 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from connectors.delta_sink.claims import Version, unpacked
 from rocketconnect_sdk.files.manifest import sync
 from rocketconnect_sdk.permissions.roots import writing
 from rocketconnect_sdk.sink import QueuePosition
+from rocketconnect_sdk.targets.claims import Version, unpacked
 
 HIDDEN = "_rocketconnect"
 _NAME = re.compile(r"([0-9]+)-([0-9]+)\.json")
-
-
-def told(connector_uid: str, task: int, positions: Mapping[str, QueuePosition]) -> str:
-    """What the history of the table says to people of a commit of a task: which messages are in the table up to there."""
-    until = {queue: position.until for queue, position in sorted(positions.items())}
-    return json.dumps({"connector": connector_uid, "task": task, "until": until})
 
 
 class PositionFiles:

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from connectors.delta_sink.merging import Merge
-from connectors.delta_sink.statement import merger, staged
+from connectors.delta_sink.statement import merger
 from connectors.file_sink.jobs import staged_job, uri
+from connectors.lakes.staging import staged
 from rocketconnect_sdk.errors import PermanentError, RetriableError
 from rocketconnect_sdk.files.manifest import sync
+from rocketconnect_sdk.targets.merging import Merge
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -188,8 +189,9 @@ class Table:
         }
         place = uri(self._root)
         with _understood(self._root):
+            rows = staged(self._session, changes, columns, key, self._session.read.format("delta").load(place))
             java = self._jvm.io.delta.tables.DeltaTable.forPath(self._session._jsparkSession, place)  # noqa: SLF001
-            builder = merger(java, staged(self._session, changes, columns, key, place), changes, key)
+            builder = merger(java, rows, changes, key)
             try:
                 for name, value in settings.items():
                     self._session.conf.set(name, value)

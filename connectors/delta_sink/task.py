@@ -1,35 +1,35 @@
-"""A batch becomes one commit of the table: its rows, and the number of the file with its positions."""
+"""A batch becomes one commit of the table: its rows, and the number of the file with its positions.
+
+Delta keeps a number with each application transaction id, in the log, in the commit of the data: rocketconnect_sdk.targets.claims
+says what these are. What has a lower one than is there Delta itself leaves out.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from connectors.delta_sink.claims import Claims, Version, closing, is_mine, merged, next_version, unpacked
-from connectors.delta_sink.positions import PositionFiles, told
+from connectors.delta_sink.positions import PositionFiles
 from connectors.delta_sink.table import Attempt, Snapshot, Table, Transaction
 from connectors.file_sink.columns import Columns
-from connectors.file_sink.forms import unwritable
-from connectors.file_sink.rows import rows_as, rows_of
-from rocketconnect_sdk.columns.objects import rows_of_array
+from connectors.file_sink.rows import rows_of
+from connectors.lakes.task import LakeTask, files_of
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, RetriableError
 from rocketconnect_sdk.files.trouble import understood
 from rocketconnect_sdk.schema import Schema
-from rocketconnect_sdk.sink import DataFrameSinkTask, FlushPolicy, QueuePosition, SinkCommit
-from rocketconnect_sdk.targets.commits import is_written
+from rocketconnect_sdk.sink import FlushPolicy, QueuePosition, SinkCommit
+from rocketconnect_sdk.targets.claims import Claims, Version, closing, is_mine, merged, next_version, unpacked
+from rocketconnect_sdk.targets.commits import is_written, told
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 _TRIES = 10
 _FORGETS = "delta.setTransactionRetentionDuration"
-_ROWS_OF_A_FILE = 250_000
 
 
-class DeltaTask(DataFrameSinkTask):
+class DeltaTask(LakeTask):
     """Appends to a Delta table, exactly once. Several tasks of the connector, and other writers, may write to the same one.
 
     Args:
@@ -50,40 +50,19 @@ class DeltaTask(DataFrameSinkTask):
         partitions: Sequence[str],
         flush: FlushPolicy,
     ) -> None:
-        self._root = root
-        self._context = context
+        super().__init__(root, context, columns, flush)
         self._owner = context.generation, context.epoch
         self._prefix = f"rocketconnect/{context.connector_uid}/"
         self._plan = f"{self._prefix}plan"
         self._files = PositionFiles(root, context.connector_uid)
-        self._columns = columns
         self._evolving = evolving
         self._partitions = partitions
-        self._flush = flush
         self._merges = False
         self._makes = False
 
-    @property
-    def flush(self) -> FlushPolicy:
-        """See SinkTask."""
-        return self._flush
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """See DataFrameSinkTask."""
-        return ("value",)
-
-    @property
-    def rows_as(self) -> Schema | None:
-        """See DataFrameSinkTask."""
-        return None if self._columns is None else rows_as(self._columns)
-
     def start(self) -> Mapping[str, QueuePosition]:
         """See SinkTask. A table that is not there is made where its columns are known, else in front of the first batch."""
-        master = str(self._session.sparkContext.master)
-        if not master.startswith("local"):
-            msg = f"{self._root}: Spark's workers are elsewhere (spark.master={master}). Set spark.profile to one with local[*]"
-            raise PermanentError(msg)
+        self._check_master()
         with understood(self._root):
             self._files.make()
             if self._columns is not None and self._table.snapshot() is None:
@@ -113,14 +92,9 @@ class DeltaTask(DataFrameSinkTask):
             stored = self._stored(snapshot)
             if is_written(stored, commit):
                 return
-            if commit.rows <= _ROWS_OF_A_FILE:
-                rows = rows.coalesce(1)
+            rows = files_of(rows, commit)
             with self._attempt(snapshot.number, {**stored, **commit.after}) as attempt:
                 self._table.append(rows, attempt, merges=self._merges)
-
-    def unwritable(self, values: "pa.Array") -> Mapping[int, str]:
-        """See DataFrameSinkTask."""
-        return {} if self._columns is None else unwritable(values, partial(rows_of_array, columns=self._columns))
 
     def move(self, commit: SinkCommit) -> None:
         """See SinkTask. Where there is no table yet, there is nowhere to store it: such messages are left out again."""
@@ -133,9 +107,6 @@ class DeltaTask(DataFrameSinkTask):
                 version = self._reserve({**stored, **commit.after})
                 transaction.commit({self._name(): version.packed})
                 self._files.remove_before(self._context.task, version)
-
-    def close(self) -> None:
-        """Nothing is held between batches."""
 
     def _claim(self) -> Mapping[str, QueuePosition]:
         """Makes this owner the one of its task, and takes over what tasks of older plans had; gives the positions."""
@@ -233,11 +204,3 @@ class DeltaTask(DataFrameSinkTask):
     @property
     def _table(self) -> Table:
         return Table(self._root, self._session)
-
-    @property
-    def _session(self) -> "SparkSession":
-        session = self._context.spark
-        if session is None:
-            msg = f"{self._root}: there is no Spark session"
-            raise PermanentError(msg)
-        return session

@@ -118,6 +118,11 @@ class Roots:
         with self._in(before.parent) as source, self._in(after.parent) as target:
             os.rename(before.name, after.name, src_dir_fd=source, dst_dir_fd=target)
 
+    def link(self, before: Path, after: Path) -> None:
+        """As os.link: a second name of a file. Raises FileExistsError: there is something of that name; OSError."""
+        with self._in(before.parent) as source, self._in(after.parent) as target:
+            os.link(before.name, after.name, src_dir_fd=source, dst_dir_fd=target, follow_symlinks=False)
+
     def remove(self, path: Path) -> None:
         """Removes a file, if it is there. Raises OSError."""
         with suppress(FileNotFoundError), self._in(path.parent) as folder:

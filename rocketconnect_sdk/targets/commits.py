@@ -1,5 +1,6 @@
 """Batches, and what a target has stored with its data. Pure."""
 
+import json
 from collections.abc import Mapping
 
 from rocketconnect_sdk.errors import PermanentError
@@ -24,3 +25,9 @@ def is_written(stored: Mapping[str, QueuePosition], commit: SinkCommit) -> bool:
             msg = f"{queue}: everything up to {there.until} is there; restart the connector"
             raise PermanentError(msg)
     return False
+
+
+def told(connector_uid: str, task: int, positions: Mapping[str, QueuePosition]) -> str:
+    """What the history of the table says to people of a commit of a task: which messages are in the table up to there."""
+    until = {queue: position.until for queue, position in sorted(positions.items())}
+    return json.dumps({"connector": connector_uid, "task": task, "until": until})

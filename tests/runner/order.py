@@ -18,6 +18,7 @@ _FIRST = ("e2e", "spark", "mariadb", "postgres", "rocketmq")
 _TOGETHER = {
     "tests/e2e/": "instance",
     "tests/connectors/delta_sink/": "delta",
+    "tests/connectors/iceberg_sink/": "iceberg",
     "tests/connectors/file_sink/test_conformance.py": "spark",
     "tests/connectors/file_sink/test_file_sink.py": "spark",
     "tests/connectors/jdbc_sink/test_conformance.py": "spark",

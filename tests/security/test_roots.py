@@ -18,7 +18,7 @@ from rocketconnect_cli.instance import topology
 from rocketconnect_sdk.files import AppendedFile, Owner
 from rocketconnect_sdk.permissions import beneath
 from rocketconnect_sdk.permissions import roots as roots_module
-from rocketconnect_sdk.permissions.roots import READ_ROOTS, WRITE_ROOTS, Access, OutsideRoots, Roots, reading
+from rocketconnect_sdk.permissions.roots import READ_ROOTS, WRITE_ROOTS, Access, OutsideRoots, Roots, reading, writing
 from services.executor.settings import ExecutorSettings
 
 Start = Callable[..., Any]
@@ -231,3 +231,17 @@ def test_nothing_is_allowed_by_default_and_an_instance_of_one_user_says_what_is(
     assert defaults["read_roots"] == defaults["write_roots"] == ""
     assert "all that your account may" in topology.files_said({})
     assert topology.files_said({READ_ROOTS: "/in", WRITE_ROOTS: ""}) == "connectors read beneath /in, and write beneath nothing"
+
+
+def test_a_second_name_of_a_file_is_made_beneath_the_folders_alone_and_replaces_nothing(inside: Path, outside: Path) -> None:
+    first, second = inside / "first", inside / "second"
+    first.write_text("1")
+    writing().link(first, second)
+    assert second.read_text() == "1"
+    with pytest.raises(FileExistsError):
+        writing().link(first, second)
+    (inside / "link").symlink_to(outside.parent)
+    for place in (outside.parent / "new", inside / "link" / "new"):
+        with pytest.raises(OutsideRoots):
+            writing().link(first, place)
+    assert [each.name for each in outside.parent.iterdir()] == [outside.name]

@@ -6,7 +6,6 @@ import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,55 +13,27 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 from pyspark.sql.functions import udf
-from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.types import BooleanType, StructType
+from pyspark.sql.types import BooleanType
 
-from connectors.delta_sink import DeltaSink, statement, table
+from connectors.delta_sink import DeltaSink, table
+from connectors.lakes import staging
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.conformance.kill import run_and_kill
 from rocketconnect_sdk.conformance.sink_case import spark_session
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, RecordError, RetriableError
 from rocketconnect_sdk.options import parse
-from rocketconnect_sdk.schema import STRING, Schema, Type, struct
+from rocketconnect_sdk.schema import STRING, Schema, struct
 from rocketconnect_sdk.sink import DataFrameSinkTask, QueuePosition, SinkCommit
 from rocketconnect_sdk.spark.types import to_spark
 from tests.connectors.delta_sink.spark import read, settings
+from tests.connectors.lakes.changes import QUEUE, ROW, TEXT, WIDER, Frame, Row, change, envelopes
 
 pytestmark = [
     pytest.mark.spark,
     # PySpark leaves the sockets of collect() to the garbage collector.
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
-Row = dict[str, Any]
-NUMBER = Schema(Type.INT64, optional=True)
-TEXT = Schema(Type.STRING, optional=True)
-ROW = struct([("id", NUMBER), ("a.b", TEXT)], name="row", optional=True)
-WIDER = struct([("id", NUMBER), ("a.b", TEXT), ("more", NUMBER)], name="row", optional=True)
-QUEUE = "orders/broker-a/0"
-
-
-def envelopes(row: Schema) -> Schema:
-    names = Schema(Type.ARRAY, optional=True, items=STRING)
-    return struct([("op", STRING), ("before", row), ("after", row), ("unchanged", names)], name="change", optional=True)
-
-
-def change(op: str, *, before: Row | None = None, after: Row | None = None, unchanged: Sequence[str] = ()) -> Row:
-    return {"op": op, "before": before, "after": after, "unchanged": list(unchanged) or None}
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """What a task looks at of a DataFrame: that costs no job of Spark's."""
-
-    table: pa.Table
-
-    @property
-    def schema(self) -> StructType:
-        return from_arrow_schema(self.table.schema)
-
-    def toArrow(self) -> pa.Table:  # of Spark
-        return self.table
 
 
 class Owner:
@@ -125,7 +96,7 @@ def in_the_middle(
 ) -> None:
     """Does something that merges; something else happens while Spark looks at the rows of that, so behind its look at the table."""
     began, ended = signals / "began", signals / "ended"
-    real = statement.staged
+    real = staging.staged
 
     def waits(key: object) -> bool:
         began.touch()

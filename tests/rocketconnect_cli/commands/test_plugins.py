@@ -202,14 +202,15 @@ def test_a_connector_that_needs_nothing_and_one_that_is_not_there_are_told() -> 
     assert "delta is not a connector of this worker. Use one of" in result.stderr
 
 
-def test_without_a_repository_it_is_said_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["delta", "iceberg"])
+def test_without_a_repository_it_is_said_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     def away(*_: object, **__: object) -> Path:
         msg = "connection refused"
         raise JarsUnavailable(msg)
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(jars, "download", away)
-    result = run("install", "delta_sink")
+    result = run("install", f"{name}_sink")
     assert result.exit_code == 5
-    assert "put the jars into a folder by hand and set ROCKETCONNECT_DELTA_JARS=FOLDER" in result.stderr
+    assert f"put the jars into a folder by hand and set ROCKETCONNECT_{name.upper()}_JARS=FOLDER" in result.stderr
     assert "connection refused" in result.stderr

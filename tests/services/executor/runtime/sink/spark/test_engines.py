@@ -195,7 +195,7 @@ def test_without_tolerance_a_value_that_cannot_be_written_ends_the_task_behind_w
         outcome = tasks.start(Kind.SINK, config, epoch=epoch, spark=lambda: spark).end(180)
         assert outcome.permanent
         assert f"queue {text(queue)}, offset {count - 2}: write: RecordError" in outcome.error
-        assert "column a" in outcome.error
+        assert "column `a`" in outcome.error
         assert "eleven" in outcome.error
         assert "errors.tolerance=all" in outcome.error
         assert written(tasks, form) == list(range(count - 2))

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.delta_sink.claims import Claims, Version, closing, is_mine, merged, next_version, unpacked
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.sink import QueuePosition
+from rocketconnect_sdk.targets.claims import Claims, Version, closing, is_mine, merged, next_version, unpacked
 
 PLAN, EPOCH = 28_342_800_000, 28_342_800_417
 IN_2042 = 504_921_600_000

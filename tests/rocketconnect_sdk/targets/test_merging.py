@@ -8,11 +8,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from connectors.delta_sink.merging import Merge, merge_of
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.schema import STRING, Schema, Type, struct
 from rocketconnect_sdk.targets.changes import by_value, moved, read_changes
 from rocketconnect_sdk.targets.fitted import fit_rows, keyed, keys_gone, only, rows_written
+from rocketconnect_sdk.targets.merging import Merge, merge_of
 
 Row = dict[str, Any]
 NUMBER = Schema(Type.INT64, optional=True)

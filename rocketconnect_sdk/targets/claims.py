@@ -1,9 +1,8 @@
-"""Who owns a task's part of a Delta table, and what of a batch is there already. Pure.
+"""Who owns a task's part of a table that several tasks write. Pure.
 
-Delta keeps a number with each application transaction id, in the log, in the commit of the data. That of a task is the version
-below. What has a higher one is newer, so that Delta itself skips whatever an owner still writes that was replaced. That of the
-connector is the generation of the newest plan that has claimed any task. Each claim stores it anew, so that of two claims, of
-whatever tasks, one sees the other.
+The table keeps a number for each task, in the commit of the data: the version below. What has a higher one is newer. For the
+connector it keeps the generation of the newest plan that has claimed any task. Each claim stores it anew, so that of two claims,
+of whatever tasks, one sees the other.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,7 +31,7 @@ class Version(NamedTuple):
 
     @property
     def packed(self) -> int:
-        """The number that Delta keeps.
+        """The number that a table keeps.
 
         Raises:
             PermanentError: there is no room for it.

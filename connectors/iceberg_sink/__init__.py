@@ -1,0 +1,201 @@
+"""Topics into an Iceberg table, with Spark."""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from connectors.iceberg_sink.needs import ICEBERG
+from connectors.iceberg_sink.partitions import DOC, parse_partitions, partitions_problem
+from connectors.jdbc.place import parse_url, url_problem
+from connectors.lakes.options import (
+    CHANGES,
+    COLUMNS,
+    FLUSH,
+    INSERT,
+    evolution,
+    evolution_problems,
+    mode_problems,
+    partition_problems,
+    policy_of,
+)
+from connectors.lakes.sink import LakeSink
+from rocketconnect_sdk.columns.declared import given_columns
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.files.checks import directory_targets, place_problems
+from rocketconnect_sdk.options import Config, Option, run_checks
+from rocketconnect_sdk.permissions.roots import Access
+from rocketconnect_sdk.sink import Guarantee
+from rocketconnect_sdk.targets.owned import Target
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from connectors.iceberg_sink.catalogs import Catalog
+    from connectors.iceberg_sink.task import IcebergTask
+
+_HADOOP = "hadoop"
+_JDBC = "jdbc"
+_TABLE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,199}(\.[A-Za-z0-9_][A-Za-z0-9_-]{0,199})+")
+_URL = "postgresql://HOST:5432/DATABASE"
+_PLACES = ("catalog.url", "catalog.user", "catalog.password")
+
+
+def _table_problem(text: str) -> str | None:
+    return None if _TABLE.fullmatch(text) else "is not the name of a table with its namespace"
+
+
+def _url_problem(url: str) -> str | None:
+    if not url or (found := url_problem(url)) is None:
+        return None if not url or parse_url(url).kind == "postgres" else "names no PostgreSQL"
+    return found
+
+
+class IcebergSink(LakeSink):
+    """Appends to an Iceberg table, or keeps it as changes say, exactly once."""
+
+    name = "iceberg_sink"
+    aliases = ("IcebergSink",)
+    guarantee = Guarantee.EXACTLY_ONCE
+    needs = ICEBERG
+    columns = ("value", "key", "header:unchanged")
+    options = (
+        Option(
+            "warehouse",
+            "The absolute path of the directory of the tables, on a file system of this machine. The directory that it is in must "
+            "exist.",
+            required=True,
+            access=Access.WRITE,
+        ),
+        Option(
+            "table",
+            "The table behind its namespace: shop.orders is in the directory shop/orders of the warehouse. One that is not there "
+            "is made.",
+            required=True,
+            check=_table_problem,
+            fix="Write NAMESPACE.TABLE, of letters, digits, _ and -.",
+        ),
+        Option(
+            "catalog",
+            "Where it is kept which state of the table is the newest. hadoop: in the directory of the table. jdbc: in a "
+            "PostgreSQL.",
+            default=_HADOOP,
+            choices=(_HADOOP, _JDBC),
+        ),
+        Option(
+            "catalog.url",
+            f"With jdbc, the database: {_URL}. Its tables of the catalogue are made, if they are not there.",
+            default="",
+            check=_url_problem,
+            fix=f"Write {_URL}.",
+        ),
+        Option("catalog.user", "The user of that database.", default="", references=True),
+        Option("catalog.password", "The password of that user.", secret=True),
+        Option(
+            "catalog.name", "With jdbc, the name of the catalogue: who reads the table gives the same.", default="rocketconnect"
+        ),
+        COLUMNS,
+        evolution("the table gets new columns, and wider types where Iceberg widens them"),
+        Option(
+            "partition.by",
+            f"The partitions of a table that is made: {DOC}. One that is there keeps its own.",
+            default="",
+            check=partitions_problem,
+            fix=f"Write {DOC}.",
+        ),
+        *CHANGES,
+        *FLUSH,
+    )
+
+    def check(self, config: Config) -> Iterable[Problem]:
+        """See Sink."""
+        return run_checks(config, _place_problems, _catalog_problems, evolution_problems, _partition_problems, mode_problems)
+
+    def has_table(self, config: Config) -> bool:
+        """See LakeSink."""
+        from connectors.iceberg_sink.catalogs import is_table
+
+        return is_table(_root(config))
+
+    def targets(self, config: Config) -> Iterable[Target]:
+        """To a table several connectors may append, each other topics. See Sink."""
+        yield from directory_targets("table", str(_root(config)), config["topics"])
+
+    def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "IcebergTask":
+        """See DataFrameSink."""
+        from connectors.file_sink.columns import Columns
+        from connectors.iceberg_sink.catalogs import DatabaseCatalog, DirectoryCatalog
+        from connectors.iceberg_sink.columns import TABLE
+        from connectors.iceberg_sink.task import IcebergTask
+        from connectors.iceberg_sink.upserts import UpsertTask
+        from connectors.lakes.upserts import Upserts, keyed_of
+
+        del task
+        root = _root(config)
+        catalog: Callable[[SparkSession], Catalog] = partial(DirectoryCatalog, root, Path(config["warehouse"]), config["table"])
+        if config["catalog"] == _JDBC:
+            catalog = partial(
+                DatabaseCatalog,
+                root,
+                Path(config["warehouse"]),
+                config["table"],
+                name=config["catalog.name"],
+                url=config["catalog.url"],
+                user=config["catalog.user"],
+                password=config["catalog.password"],
+            )
+        evolving = Columns(root, policy_of(config), TABLE, context.log)
+        flush = self.flush_policy(config)
+        partitions = parse_partitions(config["partition.by"])
+        columns = given_columns(config["columns"])
+        if config["insert.mode"] == INSERT:
+            return IcebergTask(root, context, columns, evolving, partitions, flush, catalog)
+        upserts = Upserts(root, columns, evolving, keyed_of(config))
+        return UpsertTask(upserts, root, context, columns, evolving, partitions, flush, catalog)
+
+
+def _root(config: Config) -> Path:
+    return Path(config["warehouse"], *config["table"].split("."))
+
+
+def _place_problems(config: Config) -> Iterable[Problem]:
+    from connectors.iceberg_sink.catalogs import is_table
+
+    given = config["warehouse"]
+    if "://" in given:
+        reason = "is an address, and only tables in directories of this machine can be written"
+        yield Problem("warehouse", given, reason, "Give an absolute path.")
+        return
+    wrong = [replace(problem, key="warehouse") for problem in place_problems(given)]
+    yield from wrong
+    path = _root(config)
+    if wrong or not Path(given).exists():
+        return
+    if not Path(given).is_dir():
+        yield Problem("warehouse", given, "is a file", "Name a directory or a new name.")
+    elif path.exists() and not path.is_dir():
+        yield Problem("table", config["table"], f"is a file: {path}", "Name another table.")
+    elif path.exists() and not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        yield Problem("table", config["table"], f"cannot be read and written: {path}", "Give the worker's user the right.")
+    elif path.exists() and not is_table(path) and any(entry.name != "metadata" for entry in path.iterdir()):
+        reason = f"is a directory that has files in it and is no Iceberg table: {path}"
+        yield Problem("table", config["table"], reason, "Name another table, or one that is there.")
+
+
+def _catalog_problems(config: Config) -> Iterable[Problem]:
+    if config["catalog"] == _JDBC:
+        if not config["catalog.url"]:
+            reason = "is missing, and catalog=jdbc needs the database of the catalogue"
+            yield Problem("catalog.url", "", reason, f"Set it to {_URL}.")
+        return
+    for key in (key for key in _PLACES if config[key]):
+        given = "" if key == "catalog.password" else config.raw[key]
+        yield Problem(key, given, "means nothing with catalog=hadoop, which is in the warehouse", "Set catalog=jdbc, or remove it.")
+
+
+def _partition_problems(config: Config) -> Iterable[Problem]:
+    return partition_problems(config, (each.column for each in parse_partitions(config["partition.by"])))

@@ -1,0 +1,247 @@
+"""A batch becomes one commit of the table: its rows, and the positions and the claim of its task.
+
+They are properties of the table: a commit counts only where the state that was looked at is still the newest one, so what was seen
+of all claims is still so when it counts (invariant 3).
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from connectors.file_sink.columns import Columns
+from connectors.file_sink.rows import rows_of
+from connectors.iceberg_sink.catalogs import Catalog, Overtaken
+from connectors.iceberg_sink.partitions import Transform
+from connectors.iceberg_sink.table import Change, Look, Table
+from connectors.lakes.staging import quoted
+from connectors.lakes.task import LakeTask, files_of
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import PermanentError, RetriableError
+from rocketconnect_sdk.evolution import nullable
+from rocketconnect_sdk.files.trouble import understood
+from rocketconnect_sdk.schema import Schema
+from rocketconnect_sdk.sink import FlushPolicy, QueuePosition, SinkCommit
+from rocketconnect_sdk.targets.claims import Claims, closing, is_mine, merged, next_version, unpacked
+from rocketconnect_sdk.targets.commits import is_written, told
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+_TRIES = 10
+_PREFIX = "rocketconnect."
+
+
+class IcebergTask(LakeTask):
+    """Appends to an Iceberg table, exactly once. Several tasks of the connector, and other writers, may write to the same one.
+
+    Args:
+        root: The directory of the table.
+        context: Of the task.
+        columns: See LakeTask.
+        evolving: What becomes of the columns where `columns` does not say them.
+        partitions: How a table is partitioned that is made here.
+        flush: When batches are closed.
+        catalog: Where the table is, for a session of Spark.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        context: TaskContext,
+        columns: Schema | None,
+        evolving: Columns,
+        partitions: Sequence[Transform],
+        flush: FlushPolicy,
+        catalog: "Callable[[SparkSession], Catalog]",
+    ) -> None:
+        super().__init__(root, context, columns, flush)
+        self._owner = context.generation, context.epoch
+        self._prefix = f"{_PREFIX}{context.connector_uid}."
+        self._plan = f"{self._prefix}plan"
+        self._evolving = evolving
+        self._partitions = partitions
+        self._catalog = catalog
+        self._opened: Table | None = None
+        self._makes = False
+        self._adds: Schema | None = None
+        self._may_be_there = False
+
+    def start(self) -> Mapping[str, QueuePosition]:
+        """See SinkTask. A table that is not there is made where its columns are known, else in front of the first batch."""
+        self._check_master()
+        with understood(self._root):
+            if self._columns is not None and self._table.look() is None:
+                from rocketconnect_sdk.spark.types import to_spark_type
+
+                kind: Any = to_spark_type(nullable(self._columns))
+                self._table.make(kind, self._partitions)
+            return {} if self._table.look() is None else self._commit(None, Change())
+
+    def columns_for(self, schema: Schema) -> Schema | None:
+        """See DataFrameSinkTask. The table gets its new columns in front of the batch."""
+        if self._columns is not None:
+            return None
+        from rocketconnect_sdk.spark.types import from_spark_type
+
+        look = self._table.look()
+        self._makes = look is None
+        settled = self._evolving.settle(None if look is None else from_spark_type(look.columns), schema)
+        self._adds = settled.table if look is not None and settled.changes else None
+        return settled.table
+
+    def write(self, frame: "DataFrame", commit: SinkCommit) -> None:
+        """See DataFrameSinkTask."""
+        with understood(self._root):
+            rows = rows_of(frame, self._columns)
+            look = self._found(rows.schema)
+            # An owner that was replaced, and a batch that is there already, have nothing written.
+            if is_written(self._positions(look), commit):
+                return
+            if self._adds is not None:
+                from rocketconnect_sdk.spark.types import to_spark_type
+
+                kind: Any = to_spark_type(self._adds)
+                self._commit(None, Change(columns=kind))
+                look = self._found(rows.schema)
+            self._publish(look, commit, Change(files=look.stage(self._aligned(files_of(rows, commit), look))))
+
+    def close(self) -> None:
+        """See SinkTask."""
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.close()
+
+    def move(self, commit: SinkCommit) -> None:
+        """See SinkTask. Where there is no table yet, there is nowhere to store it: such messages are left out again."""
+        with understood(self._root):
+            if self._table.look() is not None:
+                self._commit(commit, Change())
+
+    def _found(self, columns: "StructType") -> Look:
+        """The table, which is made where there is none."""
+        look = self._table.look()
+        if look is None:
+            from rocketconnect_sdk.spark.types import from_spark_type, to_spark_type
+
+            kind: Any = to_spark_type(nullable(from_spark_type(columns)))
+            self._table.make(kind, self._partitions)
+            look = self._table.look()
+        elif self._makes:
+            # Then its columns are looked at again.
+            msg = f"{self._root}: another one has made the table meanwhile"
+            raise RetriableError(msg, wait=0.1)
+        self._makes = False
+        if look is None:
+            msg = f"{self._root}: the table was made, and is gone again"
+            raise RetriableError(msg)
+        return look
+
+    def _aligned(self, rows: "DataFrame", look: Look) -> "DataFrame":
+        """The rows in the columns of the table. Raises PermanentError: it does not have theirs."""
+        from pyspark.sql.functions import col, lit
+
+        there = look.columns
+        if missing := [name for name in rows.columns if name not in there.names]:
+            fix = "Add it to the table, or change the columns of the connector"
+            msg = f"{self._root}: the table has no column {', '.join(missing)}, which the rows have. {fix}"
+            raise PermanentError(msg)
+        if needed := [each.name for each in there if each.name not in rows.columns and not each.nullable]:
+            fix = "Add it to the columns of the connector, or let the column take nulls"
+            msg = f"{self._root}: the column {', '.join(needed)} of the table takes no null, and the rows have none. {fix}"
+            raise PermanentError(msg)
+        named = {name: col(quoted(name)) for name in rows.columns}
+        return rows.select([named.get(each.name, lit(None).cast(each.dataType).alias(each.name)) for each in there])
+
+    def _publish(self, look: Look, commit: SinkCommit, change: Change) -> None:
+        """Makes a change with files that were staged; they go when no commit can have them. Raises: as _commit."""
+        self._may_be_there = False
+        try:
+            self._commit(commit, change)
+        except (Overtaken, PermanentError):
+            if not self._may_be_there:
+                look.forget(change.files)
+            raise
+
+    def _commit(self, commit: SinkCommit | None, change: Change) -> Mapping[str, QueuePosition]:
+        """Makes a change, with the claim of this owner; gives the positions that are stored with it.
+
+        Args:
+            commit: The batch; None: the positions stay.
+            change: What else the commit does.
+
+        Raises:
+            Overtaken: others were faster, again and again; nothing was done.
+            RetriableError: it is not known whether it is there.
+            PermanentError: a newer owner writes there, or the batch does not continue what is there.
+        """
+        reason: Overtaken | None = None
+        for _ in range(_TRIES):
+            look = self._table.look()
+            if look is None:
+                msg = f"{self._root}: the table is gone"
+                raise RetriableError(msg)
+            stored = self._positions(look)
+            if commit is not None and is_written(stored, commit):
+                return stored
+            if change.on not in (None, look.snapshot):
+                msg = f"{self._root}: another commit was faster, and has changed the rows that were looked at"
+                raise Overtaken(msg, wait=0.1)
+            try:
+                return self._committed(look, {**stored, **(commit.after if commit else {})}, change)
+            except Overtaken as error:
+                # Then it is looked at again who owns what.
+                reason = error
+        msg = f"{self._root}: nothing could be committed in {_TRIES} tries: {reason}"
+        raise Overtaken(msg, wait=0.1) from reason
+
+    def _committed(self, look: Look, positions: Mapping[str, QueuePosition], change: Change) -> Mapping[str, QueuePosition]:
+        task = self._context.task
+        claims = self._claims(look)
+        version = next_version(self._owner[1], claims.tasks.values())
+        taken = {**closing(self._owner, task, claims), task: version}
+        properties = {self._name(each): _form(number.packed, positions if each == task else {}) for each, number in taken.items()}
+        said = told(self._context.connector_uid, task, positions)
+        try:
+            look.commit(replace(change, properties={self._plan: str(self._owner[0]), **properties}, said=said))
+        finally:
+            self._may_be_there = look.may_be_there
+        newest = self._table.look()
+        if newest is None or self._claims(newest).tasks.get(task) != version:
+            # A newer owner has come since; or the number of the state was free again, as the states up to there were removed while
+            # this owner stood still.
+            msg = f"{self._root}: version {version} of {self._name(task)} is not that of the newest state of the table"
+            raise RetriableError(msg, wait=0.1)
+        return positions
+
+    def _positions(self, look: Look) -> Mapping[str, QueuePosition]:
+        """Those that this owner goes on from: its own, or, before its first commit, what all tasks have."""
+        claims, task = self._claims(look), self._context.task
+        # The first task of a plan has taken over what the others are to go on from.
+        return merged(self._read(look, each) for each in ([task] if is_mine(self._owner, task, claims) else claims.open))
+
+    def _read(self, look: Look, task: int) -> Mapping[str, QueuePosition]:
+        form = json.loads(look.properties[self._name(task)])
+        return {queue: QueuePosition.from_json(position) for queue, position in form["positions"].items()}
+
+    def _claims(self, look: Look) -> Claims:
+        found = {key.removeprefix(self._prefix): value for key, value in look.properties.items() if key.startswith(self._prefix)}
+        plan = int(found.pop("plan", 0))
+        return Claims(plan, {int(task): unpacked(json.loads(form)["version"]) for task, form in found.items() if task.isdecimal()})
+
+    def _name(self, task: int) -> str:
+        return f"{self._prefix}{task}"
+
+    @property
+    def _table(self) -> Table:
+        if self._opened is None:
+            self._opened = Table(self._root, self._catalog(self._session), self._session)
+        return self._opened
+
+
+def _form(version: int, positions: Mapping[str, QueuePosition]) -> str:
+    return json.dumps({"version": version, "positions": {queue: each.to_json() for queue, each in sorted(positions.items())}})

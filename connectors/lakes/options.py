@@ -1,0 +1,100 @@
+"""The options that sinks of lakes share, and what can be wrong with them."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from rocketconnect_sdk.columns.declared import DOC, columns_problem, parse_columns
+from rocketconnect_sdk.configuration.change_options import DELETE_ENABLED, TRUNCATE_ENABLED
+from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROWS, flush_interval
+from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
+from rocketconnect_sdk.options import Config, Kind, Option
+
+INSERT = "insert"
+RECORD_KEY = "record_key"
+
+COLUMNS = Option(
+    "columns",
+    "Makes rows of JSON objects that have no schema; fields that are no columns are left out. "
+    f"Values with a schema need no columns. {DOC}",
+    default="",
+    check=columns_problem,
+    fix=f"Write {DOC}",
+)
+CHANGES = (
+    Option(
+        "insert.mode",
+        "insert: each record is a new row. upsert: it replaces the row of its key, or is a new one; change envelopes do what "
+        "they say.",
+        default=INSERT,
+        choices=(INSERT, "upsert"),
+    ),
+    Option(
+        "pk.mode",
+        "Where the key of a row is, with upsert. record_value: in the value. record_key: in the key of the record, a JSON "
+        "object or, where the key has one column, a plain value; a record without a value then deletes the row of its key.",
+        default="record_value",
+        choices=("record_value", RECORD_KEY),
+    ),
+    Option("pk.fields", "The columns of the key, with upsert. No two rows of the table have the same.", Kind.LIST, ""),
+    DELETE_ENABLED,
+    TRUNCATE_ENABLED,
+)
+FLUSH = (FLUSH_ROWS, FLUSH_BYTES, flush_interval("10s", "Each is a commit of the table, with a file at least."))
+
+
+def evolution(note: str) -> Option:
+    """schema.evolution.
+
+    Args:
+        note: What evolve does to such a table.
+    """
+    return replace(POLICY, doc=f"{POLICY.doc} Default: evolve: {note}. Not with columns, which are all there are.")
+
+
+def policy_of(config: Config) -> Policy:
+    """What the option evolution() says."""
+    return Policy(config[POLICY.key] or Policy.EVOLVE)
+
+
+def evolution_problems(config: Config) -> Iterable[Problem]:
+    """What is wrong with schema.evolution."""
+    if config["columns"]:
+        return policy_problems(config, (), "the option columns says all columns that there are")
+    return policy_problems(config, tuple(Policy), "")
+
+
+def partition_problems(config: Config, columns: Iterable[str]) -> Iterable[Problem]:
+    """What is wrong with the columns by which a table is partitioned."""
+    if not config["columns"]:
+        return
+    names = [field.name for field in parse_columns(config["columns"]).fields]
+    for name in (name for name in columns if name not in names):
+        fix = f"Name some of {', '.join(names)}, or add it to columns."
+        yield Problem("partition.by", name, "is none of the columns", fix)
+
+
+def mode_problems(config: Config) -> Iterable[Problem]:
+    """What is wrong with the options of CHANGES."""
+    key = config["pk.fields"]
+    if config["insert.mode"] == INSERT:
+        given = {
+            "pk.fields": ",".join(key),
+            "delete.enabled": config["delete.enabled"],
+            "truncate.enabled": config["truncate.enabled"],
+        }
+        for name in (name for name, value in given.items() if value):
+            fix = "Set insert.mode=upsert, or remove it."
+            yield Problem(name, config.raw[name], "means nothing where each record is a new row", fix)
+        return
+    if not key:
+        yield Problem(
+            "pk.fields", "", "is missing, and insert.mode=upsert needs the key of each row", "Name the columns of the key."
+        )
+    for name in dict.fromkeys(name for name in key if key.count(name) > 1):
+        yield Problem("pk.fields", name, "is there more than once", "Name each column once.")
+    if config["columns"]:
+        names = [field.name for field in parse_columns(config["columns"]).fields]
+        for name in (name for name in dict.fromkeys(key) if name not in names):
+            fix = f"Name some of {', '.join(names)}, or add it to columns."
+            yield Problem("pk.fields", name, "is none of the columns", fix)
