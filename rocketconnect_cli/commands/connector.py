@@ -4,6 +4,7 @@ import sys
 import time
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -290,8 +291,7 @@ def wait(
     goal = states or DONE
     told: dict[str, str] = {}
 
-    def tell(state: dict[str, Any]) -> None:
-        name = state.get("name", "")
+    def tell(name: str, state: dict[str, Any]) -> None:
         line = f"{name} is {state_name(state)}" + (f": {why}" if (why := state.get("trace", "")) else "")
         if state_name(state) not in goal and told.get(name) != line:
             told[name] = line
@@ -300,7 +300,7 @@ def wait(
     with api(url) as client:
 
         def look(name: str) -> dict[str, Any]:
-            return wait_for(client, name, goal, max(0.0, until - time.monotonic()), tell, altogether=timeout)
+            return wait_for(client, name, goal, max(0.0, until - time.monotonic()), partial(tell, name), altogether=timeout)
 
         if len(named := once(names)) == 1:
             state = look(named[0])
