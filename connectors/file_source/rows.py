@@ -229,7 +229,7 @@ class Csv(Format):
 
     def _value(self, row: list[str], index: int, original: Callable[[int], bytes]) -> object:
         if len(row) != len(self._names):
-            reason = f"the row has {counted(row, 'field')}, and there are {counted(self._names, 'column')}"
+            reason = f"the row has {counted(row, 'field')}, and {counted(self._names, 'column', 'is', 'are')} named"
             return rejected("InvalidCsv", reason, original(index))
         try:
             return next(self._typed([row]))

@@ -95,4 +95,5 @@ def test_the_tables_of_the_readme_work_as_they_are_written(instance: Any, tmp_pa
 def test_every_example_is_in_the_list() -> None:
     listed = (EXAMPLES / "README.md").read_text()
     for path in EXAMPLES.iterdir():
-        assert path.name == "README.md" or f"[{path.name}]({path.name}/README.md)" in listed
+        page = f"{path.name}/README.md" if path.is_dir() else path.name
+        assert path.name == "README.md" or f"[{path.name}]({page})" in listed

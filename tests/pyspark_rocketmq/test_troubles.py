@@ -82,7 +82,7 @@ def test_columns_that_no_message_has_are_refused_before_anything_is_sent(topic: 
 
 def test_a_row_that_is_too_large_is_told_and_what_is_before_it_stays(topic: Topic) -> None:
     frame = topic.spark.sql("select repeat('x', cast(id as int)) as value from range(0, 3000, 1000, 1)")
-    with pytest.raises(PySparkException, match=r"the value takes 2000 bytes and a message may hold 1500"):
+    with pytest.raises(PySparkException, match=r"the value takes 2,000 bytes and a message may hold 1500"):
         topic.write(frame, record__bytes="1500")
     assert topic.read().count() == 2
 

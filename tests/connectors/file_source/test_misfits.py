@@ -40,12 +40,12 @@ def test_the_only_row_is_called_so(tmp_path: Path) -> None:
     assert problem.reason.startswith(f"does not fit the only row of {path}: row 1: the column `year`")
 
 
-@pytest.mark.parametrize("columns", ["a,b,c", "a"])
-def test_without_a_header_another_number_of_columns_is_told(tmp_path: Path, columns: str) -> None:
+@pytest.mark.parametrize(("columns", "said"), [("a,b,c", "3 columns are named"), ("a", "1 column is named")])
+def test_without_a_header_another_number_of_columns_is_told(tmp_path: Path, columns: str, said: str) -> None:
     path = tmp_path / "bare.csv"
     path.write_text("1,2\n3,4\n")
     (problem,) = told(path, columns, csv_header="false")
-    assert f"row 1: the row has 2 fields, and there are {columns.count(',') + 1} columns" in problem.reason
+    assert f"row 1: the row has 2 fields, and {said}" in problem.reason
     assert told(path, "a:int64,b", csv_header="false") == []
 
 
