@@ -25,7 +25,7 @@ POSITIONS_SECONDS = 2.0
 
 _OWN = "~"
 """How partitions begin that are no part of what is read: notes of tasks."""
-_UNREAD = ("", "0")
+_UNREAD = ("", "[0]")
 _TOLD = 3
 _SHOWN = 100
 

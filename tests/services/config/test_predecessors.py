@@ -21,7 +21,7 @@ async def made(service: Any, config: dict[str, str], **more: Any) -> pb.CreateCo
 
 async def was_there(service: Any, config: dict[str, str], positions: dict[str, str] | None = None) -> str:
     uid = (await made(service, config)).connector.uid
-    service.positions.of[uid] = {"file 1": "70", "~task/0": ""} if positions is None else positions
+    service.positions.of[uid] = {"file 1": "[70]", "~task/0": ""} if positions is None else positions
     await service.stub.DeleteConnector(pb.DeleteConnectorRequest(name="c"))
     return str(uid)
 
@@ -37,16 +37,18 @@ async def test_a_source_that_is_made_again_is_told_that_it_sends_again_and_how_i
     (warning,) = (await made(service, GOOD)).warnings
     assert told == [warning]
     assert warning.key == "name"
-    assert f"(uid {uid}, deleted at 2023-11-14 22:13:20Z) read the same into the same topic up to file 1 70: " in warning.reason
+    assert f"(uid {uid}, deleted at 2023-11-14 22:13:20Z) read the same into the same topic up to file 1 [70]: " in warning.reason
     assert "sends its records again" in warning.reason
     assert f"`rocketconnect connector create c --adopt-uid {uid}`" in warning.fix
 
 
 async def test_a_sink_is_told_that_it_writes_to_what_it_alone_may_write_again(service: Any) -> None:
     config = {**GOOD, "owned": "/out.csv"}
-    await was_there(service, config, {"orders/broker/0": "5", "orders/broker/1": "6", "t/b/0": "1", "t/b/1": "2"})
+    await was_there(
+        service, config, {"orders/broker/0": "[5]", "orders/broker/1": "[6]", "t/b/0": "[1]", "t/b/1": "[2]", "t/b/2": "[0]"}
+    )
     (warning,) = await validated(service, {**config, "path": "elsewhere"})
-    assert "wrote to the same target up to orders/broker/0 5, orders/broker/1 6, t/b/0 1 and 1 more: " in warning.reason
+    assert "wrote to the same target up to orders/broker/0 [5], orders/broker/1 [6], t/b/0 [1] and 1 more: " in warning.reason
     assert "writes its records there again" in warning.reason
 
 
@@ -67,7 +69,7 @@ async def test_one_topic_in_common_and_other_names_of_an_option_are_the_same_wor
     assert len(await validated(service, {**GOOD, "topics": "b; e"})) == 1
 
 
-@pytest.mark.parametrize("positions", [{}, {"~task/0": "7"}, {"t/b/0": "0", "t/b/1": ""}])
+@pytest.mark.parametrize("positions", [{}, {"~task/0": "[7]"}, {"t/b/0": "[0]", "t/b/1": ""}])
 async def test_nothing_is_told_of_one_that_has_read_nothing(service: Any, positions: dict[str, str]) -> None:
     await was_there(service, GOOD, positions)
     assert await validated(service, GOOD) == []
