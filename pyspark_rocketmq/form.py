@@ -3,7 +3,7 @@
 from pyspark.sql.types import BinaryType, DataType, LongType, MapType, StringType, StructField, StructType, TimestampType
 
 from pyspark_rocketmq.settings import Settings
-from pyspark_rocketmq.topic import has_packed_rows, newest, queues, schema_of
+from pyspark_rocketmq.topic import has_packed_rows, newest, opened, schema_of
 from rocketconnect_sdk.columns.rows import unpack
 from rocketconnect_sdk.converters.arrow import ArrowConverter
 from rocketconnect_sdk.evolution.tables import nullable
@@ -34,9 +34,8 @@ def form_of_topic(settings: Settings) -> StructType:
     columns = settings.columns
     named = settings.config["value.converter"]
     if columns is None or not named:
-        with settings.connect() as client:
-            topic = queues(client, settings.config["topic"])
-            found = list(newest(client, topic, settings.config["timeout"]))
+        with opened(settings) as (topics, queues):
+            found = list(newest(topics, queues))
     name = named or ("arrow" if has_packed_rows(found) else "string")
     schema = columns if columns is not None else _schema(settings, name, found)
     return form(settings, StructField(VALUE, _plain(name)) if schema is None else _field(schema))

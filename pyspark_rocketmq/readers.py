@@ -10,7 +10,7 @@ from pyspark.sql.types import StructType
 from pyspark_rocketmq.ranges import Range, between
 from pyspark_rocketmq.reading import RangeReader
 from pyspark_rocketmq.settings import FIRST, LAST, Settings, place
-from pyspark_rocketmq.topic import ends, offsets, queues
+from pyspark_rocketmq.topic import ends, offsets, opened
 
 
 class BatchReader(DataSourceReader):
@@ -23,11 +23,10 @@ class BatchReader(DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         """The ranges, as the topic is now."""
         config = self._settings.config
-        with self._settings.connect() as client:
-            found = queues(client, config["topic"])
-            there = ends(client, found)
-            start = offsets(client, found, place(config["start"] or FIRST))
-            stop = offsets(client, found, place(config["end"]))
+        with opened(self._settings) as (topics, queues):
+            there = ends(topics, queues)
+            start = offsets(topics, there, place(config["start"] or FIRST))
+            stop = offsets(topics, there, place(config["end"]))
             return list(_between(self._settings, start, stop, there))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -44,22 +43,18 @@ class StreamReader(DataSourceStreamReader):
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802  # Spark's name
         """Where a stream without a checkpoint begins."""
-        config = self._settings.config
-        with self._settings.connect() as client:
-            found = queues(client, config["topic"])
-            return {"queues": offsets(client, found, place(config["start"] or LAST))}
+        with opened(self._settings) as (topics, queues):
+            return {"queues": offsets(topics, ends(topics, queues), place(self._settings.config["start"] or LAST))}
 
     def latestOffset(self) -> dict[str, Any]:  # noqa: N802  # Spark's name
         """Where the queues end now."""
-        with self._settings.connect() as client:
-            found = queues(client, self._settings.config["topic"])
-            return {"queues": {name: end for name, (_, end) in ends(client, found).items()}}
+        with opened(self._settings) as (topics, queues):
+            return {"queues": {queue: end for queue, (_, end) in ends(topics, queues).items()}}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """The ranges of a batch. A queue that is new in it is read from its beginning."""
-        with self._settings.connect() as client:
-            there = ends(client, queues(client, self._settings.config["topic"]))
-            return list(_between(self._settings, start["queues"], end["queues"], there))
+        with opened(self._settings) as (topics, queues):
+            return list(_between(self._settings, start["queues"], end["queues"], ends(topics, queues)))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The messages of a range."""

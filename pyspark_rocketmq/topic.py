@@ -1,71 +1,68 @@
 """What a topic has: its queues, where they begin and end, and the form of its newest messages."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 
-from pyspark_rocketmq.settings import FIRST, Place
+from pyspark_rocketmq.settings import FIRST, Place, Settings
 from rocketconnect_sdk.columns.rows import is_packed
 from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.schema import Schema
 from rocketmq_remoting.batch import DecodedBatch
-from rocketmq_remoting.client import Client
-from rocketmq_remoting.errors import TopicNotFound
-from rocketmq_remoting.model import MessageQueue
-from rocketmq_remoting.pulls.stream import PullStream
-from services.executor.runtime.rocketmq.queue_names import text
+from services.executor.runtime.rocketmq.topic_reader import RocketMQTopics
 
 _NEWEST = 16
 """So many messages of each queue are looked at."""
 
 
-def queues(client: Client, topic: str) -> Mapping[str, MessageQueue]:
-    """By name the queues that can be read.
+@contextmanager
+def opened(settings: Settings) -> Iterator[tuple[RocketMQTopics, Sequence[str]]]:
+    """What reads topics, and the names of the queues of the one that is to be read.
 
     Raises:
         PermanentError: there is no such topic, or none of its queues can be read.
+        SystemAway: RocketMQ gives no answer.
     """
-    try:
-        found = {text(queue): queue for queue in client.queues(topic, fresh=True)}
-    except TopicNotFound:
-        found = {}
-    if not found:
-        msg = f"the topic {topic} is not there, or none of its queues can be read"
-        raise PermanentError(msg)
-    return found
+    topic = settings.config["topic"]
+    with settings.connect() as client, closing(RocketMQTopics(client)) as topics:
+        found = topics.queues(topic)
+        if not found:
+            msg = f"the topic {topic} is not there"
+            raise PermanentError(msg)
+        yield topics, found
 
 
-def ends(client: Client, found: Mapping[str, MessageQueue]) -> Mapping[str, tuple[int, int]]:
+def ends(topics: RocketMQTopics, queues: Sequence[str]) -> Mapping[str, tuple[int, int]]:
     """By queue the offset of its first message, and the one behind its last."""
-    return {name: (client.min_offset(queue), client.max_offset(queue)) for name, queue in found.items()}
+    return {queue: topics.ends(queue) for queue in queues}
 
 
-def offsets(client: Client, found: Mapping[str, MessageQueue], place: Place) -> dict[str, int]:
+def offsets(topics: RocketMQTopics, there: Mapping[str, tuple[int, int]], place: Place) -> dict[str, int]:
     """By queue the offset of a place in a topic; a queue that JSON does not name is left out.
+
+    Args:
+        topics: Reads it.
+        there: See ends().
+        place: The place.
 
     Raises:
         PermanentError: it names a queue that the topic has not.
     """
     if place.offsets is not None:
-        unknown = sorted(place.offsets.keys() - found.keys())
+        unknown = sorted(place.offsets.keys() - there.keys())
         if unknown:
-            msg = f"the topic has no queue {', '.join(unknown)}; there are {', '.join(found)}"
+            msg = f"the topic has no queue {', '.join(unknown)}; there are {', '.join(there)}"
             raise PermanentError(msg)
         return dict(place.offsets)
     if place.time_ms is not None:
-        return {name: client.offset_by_time(queue, place.time_ms) for name, queue in found.items()}
-    ask = client.min_offset if place.end == FIRST else client.max_offset
-    return {name: ask(queue) for name, queue in found.items()}
+        return {queue: topics.since(queue, place.time_ms) for queue in there}
+    return {queue: first if place.end == FIRST else end for queue, (first, end) in there.items()}
 
 
-def newest(client: Client, found: Mapping[str, MessageQueue], seconds: float) -> Iterator[DecodedBatch]:
+def newest(topics: RocketMQTopics, queues: Sequence[str]) -> Iterator[DecodedBatch]:
     """The last messages of each queue that has some."""
-    for name, (first, end) in ends(client, found).items():
-        if first < end:
-            start = max(first, end - _NEWEST)
-            with closing(PullStream(client, found[name], start, suspend=0.0, holes_allowed=True)) as stream:
-                batch = stream.next(seconds)
-            if batch is not None:
-                yield batch
+    for queue, (first, end) in ends(topics, queues).items():
+        if first < end and (batch := topics.pull(queue, max(first, end - _NEWEST), end)[0]) is not None:
+            yield batch
 
 
 def has_packed_rows(batches: list[DecodedBatch]) -> bool:
