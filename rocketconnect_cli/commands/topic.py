@@ -59,6 +59,10 @@ SinceOption = Annotated[
 PropertiesOption = Annotated[bool, typer.Option("--properties", help="Show all properties of each message, RocketMQ's own too.")]
 MOST = 100
 FOLLOW_SECONDS = 1.0
+_REMEMBERED = (
+    "A sink remembers what it had read there, and a source what it had sent: let each begin anew (`rocketconnect position reset "
+    "NAME --restart`), delete it, or set on.gap=skip in what is to go on from where it is"
+)
 _PEEKED = {"problems": [{}], "records": [{"queue": "", "offset": ""}]}
 _OWN_PROPERTIES = re.compile(r"[A-Z0-9_]+|connect\.timestamp|connect-.*")
 """Those that are shown another way, or are RocketMQ's."""
@@ -129,8 +133,7 @@ def delete(
     lines = [f"{topic} deleted, with {messages} message{'' if messages == 1 else 's'}"]
     if names := answer.get("connectors", []):
         verb = "names" if len(names) == 1 else "name"
-        fix = "before it is made again, let a sink forget where it was (`rocketconnect position reset NAME`), or delete it"
-        lines.append(f"{', '.join(names)} {verb} it: {fix}")
+        lines.append(f"{', '.join(names)} {verb} it. {_REMEMBERED}")
     emit(output, answer, lambda: lines)
 
 
@@ -141,7 +144,9 @@ def _confirm(topic: str) -> None:
         ApiError: WRONG, when nobody can be asked, or says no.
     """
     if not _is_asked():
-        raise ApiError(Exit.WRONG, {"detail": f"{topic} is deleted for good: say --yes where nobody can be asked"})
+        raise ApiError(
+            Exit.WRONG, {"detail": f"{topic} was not deleted: it would be gone for good, and nobody can be asked here; say --yes"}
+        )
     if not typer.confirm(f"Delete {topic} with all of its messages, for good?", err=True):
         raise ApiError(Exit.WRONG, {"detail": f"{topic} was not deleted"})
 

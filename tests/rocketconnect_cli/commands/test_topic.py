@@ -120,14 +120,19 @@ def test_a_topic_is_deleted_and_those_are_named_that_may_miss_it(rest_factory: R
     assert (code, err) == (0, "")
     first, second = out.splitlines()
     assert first == "orders deleted, with 1 message"
-    assert second.startswith("lake, store name it: before it is made again, let a sink forget where it was")
+    assert second.startswith(
+        "lake, store name it. A sink remembers what it had read there, and a source what it had sent: let each begin anew"
+    )
     assert rest.asked[0].startswith("DELETE /v1/topics/orders?author=")
 
 
 def test_a_topic_is_deleted_by_nobody_who_did_not_say_so(rest_factory: RestFactory) -> None:
     rest = rest_factory(200, {"topic": {"name": "orders"}})
     code, _, err = run("delete", "orders", "--url", rest.url)
-    assert (code, err.strip()) == (2, "Error: orders is deleted for good: say --yes where nobody can be asked")
+    assert (code, err.strip()) == (
+        2,
+        "Error: orders was not deleted: it would be gone for good, and nobody can be asked here; say --yes",
+    )
     assert rest.asked == []
 
 

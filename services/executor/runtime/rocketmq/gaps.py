@@ -44,9 +44,15 @@ def find_gap(client: Client, queue: MessageQueue, until: int, stored_ms: int, kn
     return QueueGap(queue, first, until, first, "replaced")
 
 
-def refusal(gap: QueueGap) -> str:
-    """For people: on.gap=fail, and what to do about it."""
-    return f"{gap}: set on.gap=skip, or move the position of {text(gap.queue)}, to accept the loss"
+def refusal(gap: QueueGap, connector: str) -> str:
+    """For people: on.gap=fail, and what whoever runs this connector can do about it, with the commands."""
+    skip = f"`rocketconnect connector update {connector} -s on.gap=skip`"
+    if gap.reason in ("lost", "replaced"):
+        # Where it would go on is found by the time of what was read, which a position that somebody sets by hand does not tell.
+        reset = f"`rocketconnect position reset {connector} --restart`"
+        return f"{gap.lost}. If the topic was made anew, begin anew: {reset}. To go on behind what was read: {skip}"
+    place = f"{text(gap.queue)}={gap.resume_at}"
+    return f"{gap.lost}. To go on without them: `rocketconnect position set {connector} {place} --restart`, or, always, {skip}"
 
 
 def behind(position: QueuePosition, gap: QueueGap) -> QueuePosition:

@@ -61,6 +61,7 @@ class SinkReader:
 
     Args:
         client: RocketMQ.
+        connector: The name of the connector, for the commands that it names.
         group: The consumer group in whose name it pulls.
         starts: Where each queue is begun.
         decoder: Makes records.
@@ -77,6 +78,7 @@ class SinkReader:
     def __init__(
         self,
         client: Client,
+        connector: str,
         group: str,
         starts: Mapping[MessageQueue, QueuePosition],
         *,
@@ -91,6 +93,7 @@ class SinkReader:
         buffer_bytes: int,
     ) -> None:
         self._client = client
+        self._connector = connector
         self._decoder = decoder
         self._finish = finish
         self._batcher = batcher
@@ -305,12 +308,12 @@ class SinkReader:
             msg = f"{told}. Started again, the task goes on behind the gap; with on.gap=skip it does so by itself"
             raise PermanentError(msg)
         if not self._skip_gaps:
-            raise PermanentError(continuity.refusal(gap))
+            raise PermanentError(continuity.refusal(gap, self._connector))
         if gap.reason in ("lost", "replaced"):
             # Offsets begin again, which no batch can express: at its next start the task goes on behind the gap.
-            msg = f"{gap}; as on.gap=skip says, the task is started again to go on from there"
+            msg = f"{gap.lost}; as on.gap=skip says, the task is started again to go on from there"
             raise SystemAway(msg)
-        self._log("WARNING", f"{gap}; skipped, as on.gap=skip says")
+        self._log("WARNING", f"{gap.lost}; skipped, as on.gap=skip says")
         self.passed += gap.end - gap.start
         queue = text(gap.queue)
         nothing = SinkBatch(queue, gap.queue.topic, [], [])

@@ -58,6 +58,7 @@ def begin(runtime: TaskRuntime, task: SinkTask, engine: Engine, context: TaskCon
     key, value = runtime.converters()
     reader = SinkReader(
         runtime.client,
+        runtime.spec.connector,
         group,
         positions,
         decoder=decoder(key, value, runtime.policy, engine.wanted, runtime.chain),
@@ -134,8 +135,8 @@ def _behind_gap(runtime: TaskRuntime, queue: MessageQueue, position: QueuePositi
     if gap is None:
         return None
     if runtime.config["on.gap"] != "skip":
-        raise PermanentError(continuity.refusal(gap))
-    runtime.reporter.log("WARNING", f"{gap}; skipped, as on.gap=skip says")
+        raise PermanentError(continuity.refusal(gap, runtime.spec.connector))
+    runtime.reporter.log("WARNING", f"{gap.lost}; skipped, as on.gap=skip says")
     runtime.reporter.metrics.gap_messages += gap.end - gap.start
     return continuity.behind(position, gap)
 

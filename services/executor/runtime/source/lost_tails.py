@@ -9,10 +9,7 @@ from rocketmq_remoting.model import MessageQueue
 from services.executor.runtime.source.takeover import Floors, Ranges
 from services.executor.runtime.task.reporter import Reporter
 
-_HOW = (
-    "The broker had confirmed what was sent there, or told of it. To send again what this connector had sent, move the positions "
-    "of its source back"
-)
+_WHAT = "The broker had confirmed what was sent there, or told of it"
 
 
 class LostTails:
@@ -23,13 +20,19 @@ class LostTails:
 
     Args:
         reporter: Is told, and counts.
+        connector: The name of the connector, for the commands that it names.
         skip: on.gap=skip.
         ends: By queue the end that the broker had confirmed to earlier owners.
         lost: What earlier owners have found and nobody has accepted.
     """
 
-    def __init__(self, reporter: Reporter, *, skip: bool, ends: Floors, lost: Ranges) -> None:
+    def __init__(self, reporter: Reporter, connector: str, *, skip: bool, ends: Floors, lost: Ranges) -> None:
         self._reporter = reporter
+        self._skip = f"To go on without them: `rocketconnect connector update {connector} -s on.gap=skip`"
+        self._how = (
+            f"To send all of them again: `rocketconnect position reset {connector} --restart`; or go back as far as needed with "
+            f"`rocketconnect position set {connector}`"
+        )
         self._skip = skip
         self._unmet = dict(ends)
         self._lost: dict[MessageQueue, tuple[int, int]] = {}
@@ -60,7 +63,7 @@ class LostTails:
         """These messages are lost."""
         if self._skip:
             self._reporter.metrics.gap_messages += gap.end - gap.start
-            self._reporter.log("WARNING", f"{gap.lost}. {_HOW}; skipped, as on.gap=skip says")
+            self._reporter.log("WARNING", f"{gap.lost}. {_WHAT}; skipped, as on.gap=skip says. {self._how}")
             return
         start, end = self._lost.get(gap.queue, (gap.start, gap.end))
         self._lost[gap.queue] = (min(start, gap.start), max(end, gap.end))
@@ -71,4 +74,4 @@ class LostTails:
         if not self._lost:
             return None
         gaps = [QueueGap(queue, start, end, start, "lost") for queue, (start, end) in sorted(self._lost.items())]
-        return PermanentError(f"{'; '.join(gap.lost for gap in gaps)}. {_HOW}; set on.gap=skip to accept the loss")
+        return PermanentError(f"{'; '.join(gap.lost for gap in gaps)}. {_WHAT}. {self._how}. {self._skip}")

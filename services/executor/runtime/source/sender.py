@@ -33,6 +33,10 @@ _ANSWER_SECONDS = 15.0
 """As long as the connection lives, waiting is the cheapest way to learn how a send ended."""
 _SLOW_SECONDS = 2.0
 _MOST_MESSAGES = 32_767
+_GONE = (
+    "its broker does not know the topic any more. Make it again (`rocketconnect topic create`), or start this connector again, "
+    "which makes it where topic.auto.create is on"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +317,7 @@ class Sender:
             raise error
         # The topic was there when the task began: a broker that comes back has not announced it yet.
         self._retried()
-        self._later(lane, f"sending to {text(lane.queue)}: {error}")
+        self._later(lane, f"sending to {text(lane.queue)}: {_GONE if isinstance(error, TopicNotFound) else error}")
 
     def _later(self, lane: _Lane, trouble: str) -> None:
         lane.trouble = trouble

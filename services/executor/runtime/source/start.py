@@ -39,7 +39,9 @@ def begin(runtime: TaskRuntime, task: SourceTask, context: TaskContext) -> Sourc
     topics = TopicMaker.of(runtime.client, runtime.config)
     queues = _queues(runtime, topics, opened)
     search = scan_from(known, spec.task, spec.generation, spec.revision)
-    tails = LostTails(runtime.reporter, skip=runtime.config["on.gap"] == "skip", ends=search.ends, lost=search.lost)
+    tails = LostTails(
+        runtime.reporter, runtime.spec.connector, skip=runtime.config["on.gap"] == "skip", ends=search.ends, lost=search.lost
+    )
     found, ends = _look(runtime, opened, search)
     for queue in (queue for each in queues.known.values() for queue in each if queue not in ends):
         ask = partial(settled_end, runtime.client, queue, tails.known_end(queue), runtime.control.wait)

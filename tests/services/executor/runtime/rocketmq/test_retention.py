@@ -64,6 +64,7 @@ def test_what_retention_has_taken_from_a_sink_is_told_with_its_range_and_passed_
     assert outcome.permanent
     assert "[10, 110)" in outcome.error
     assert "retention" in outcome.error
+    assert "`rocketconnect position set sink " in outcome.error
     third = tasks.start(Kind.SINK, {**config, "on.gap": "skip"}, epoch=3)
     third.reporter.wait_for_out(5)
     assert any("[10, 110)" in message for _, message in third.reporter.logs)

@@ -40,6 +40,23 @@ def fill(tasks: Tasks, others: int) -> None:
 
 
 @pytest.mark.rocketmq
+def test_a_source_whose_topic_was_deleted_waits_and_says_how_it_goes_on(tasks: Tasks) -> None:
+    tasks.create_topic(1)
+    path = tasks.file("in", lines(3))
+    running = tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(path)})
+    running.reporter.wait_for_out(3)
+    running.reporter.wait_for_state(State.IDLE)
+    tasks.client.delete_topic(tasks.topic)
+    with path.open("a") as file:
+        file.write("more\n")
+    trace = running.reporter.wait_for_state(State.WAITING)
+    assert trace.startswith(f"sending to {tasks.topic}/")
+    assert "`rocketconnect topic create`" in trace
+    running.control.fence()
+    running.end()
+
+
+@pytest.mark.rocketmq
 @pytest.mark.parametrize("clean", [True, False], ids=["clean", "unclean"])
 def test_what_is_lost_while_a_source_is_stopped_ends_each_start_until_the_user_accepts_it(tasks: Tasks, clean: bool) -> None:
     tasks.create_topic(1)
@@ -99,22 +116,23 @@ def test_what_is_lost_while_a_source_runs_ends_its_next_starts_too(tasks: Tasks)
 
 def test_a_loss_that_is_not_accepted_refuses_and_grows_and_one_that_is_accepted_is_counted() -> None:
     reporter = RecordingReporter()
-    strict = LostTails(reporter, skip=False, ends={QUEUE: 10, OTHER: 20}, lost={})
+    strict = LostTails(reporter, "feed", skip=False, ends={QUEUE: 10, OTHER: 20}, lost={})
     strict.meet(QUEUE, 12)
     assert strict.refusal is None
     strict.meet(OTHER, 15)
     strict.found(QueueGap(OTHER, 14, 16, 14, "lost"))
     assert strict.lost == {OTHER: (14, 20)}
     assert "t/b/1: the messages [14, 20)" in str(strict.refusal)
+    assert "`rocketconnect position reset feed --restart`" in str(strict.refusal)
     assert reporter.metrics.gap_messages == 0
-    lenient = LostTails(reporter, skip=True, ends={}, lost=strict.lost)
+    lenient = LostTails(reporter, "feed", skip=True, ends={}, lost=strict.lost)
     assert lenient.refusal is None
     assert reporter.metrics.gap_messages == 6
     assert [level for level, _ in reporter.logs] == ["WARNING"]
 
 
 def test_the_ends_of_queues_that_a_task_has_not_met_are_kept() -> None:
-    tails = LostTails(RecordingReporter(), skip=False, ends={QUEUE: 10, OTHER: 20}, lost={})
+    tails = LostTails(RecordingReporter(), "feed", skip=False, ends={QUEUE: 10, OTHER: 20}, lost={})
     assert tails.known_end(OTHER) == 20
     tails.meet(QUEUE, 10)
     assert tails.unmet == {OTHER: 20}
