@@ -22,6 +22,10 @@ setup-tests:
 demo: setup ## Move 336,776 real rows through RocketMQ and Spark and check every one
 	@$(VENV)/python -m demo
 
+.PHONY: demo-lake
+demo-lake: setup ## Move the same rows into tables of Delta Lake and Iceberg, check every one, and ask both with SQL
+	@$(VENV)/python -m demo lake
+
 .PHONY: run
 run: setup ## Start RocketConnect with its embedded default (rocketconnect up)
 	@$(VENV)/rocketconnect up

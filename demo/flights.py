@@ -10,6 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 NULL = "NA"
 _TEXTS = ("carrier", "tailnum", "origin", "dest", "time_hour")
 
@@ -78,7 +81,10 @@ def of_lines(path: Path) -> Iterator[dict[str, object]]:
 
 def of_parquet(path: Path) -> Iterator[dict[str, object]]:
     """The rows of a directory of Parquet files."""
-    import pyarrow.parquet as pq
+    return of_arrow(pq.ParquetDataset(path).read())
 
-    for batch in pq.ParquetDataset(path).read().to_batches():
+
+def of_arrow(table: pa.Table) -> Iterator[dict[str, object]]:
+    """The rows of a table."""
+    for batch in table.to_batches():
         yield from batch.to_pylist()

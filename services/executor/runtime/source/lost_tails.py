@@ -28,7 +28,7 @@ class LostTails:
 
     def __init__(self, reporter: Reporter, connector: str, *, skip: bool, ends: Floors, lost: Ranges) -> None:
         self._reporter = reporter
-        self._skip = f"To go on without them: `rocketconnect connector update {connector} -s on.gap=skip`"
+        self._accept = f"To go on without them: `rocketconnect connector update {connector} -s on.gap=skip`"
         self._how = (
             f"To send all of them again: `rocketconnect position reset {connector} --restart`; or go back as far as needed with "
             f"`rocketconnect position set {connector}`"
@@ -74,4 +74,4 @@ class LostTails:
         if not self._lost:
             return None
         gaps = [QueueGap(queue, start, end, start, "lost") for queue, (start, end) in sorted(self._lost.items())]
-        return PermanentError(f"{'; '.join(gap.lost for gap in gaps)}. {_WHAT}. {self._how}. {self._skip}")
+        return PermanentError(f"{'; '.join(gap.lost for gap in gaps)}. {_WHAT}. {self._how}. {self._accept}")

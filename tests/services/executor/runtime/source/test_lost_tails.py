@@ -124,6 +124,7 @@ def test_a_loss_that_is_not_accepted_refuses_and_grows_and_one_that_is_accepted_
     assert strict.lost == {OTHER: (14, 20)}
     assert "t/b/1: the messages [14, 20)" in str(strict.refusal)
     assert "`rocketconnect position reset feed --restart`" in str(strict.refusal)
+    assert str(strict.refusal).endswith("`rocketconnect connector update feed -s on.gap=skip`")
     assert reporter.metrics.gap_messages == 0
     lenient = LostTails(reporter, "feed", skip=True, ends={}, lost=strict.lost)
     assert lenient.refusal is None
