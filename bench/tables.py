@@ -3,7 +3,9 @@
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any
+
+import pyarrow as pa
+from pyarrow import compute, csv, parquet
 
 from demo import flights
 
@@ -27,9 +29,14 @@ def write(path: Path, rows: int) -> str:
 
 def rows_in(folder: Path) -> int:
     """How many rows there are in a directory of Parquet files, by what the files say."""
-    from pyarrow import parquet
-
     return sum(parquet.read_metadata(path).num_rows for path in folder.glob("*.parquet"))
+
+
+def read(table: Path, columns: str) -> pa.Table:
+    """The rows of a CSV file."""
+    types = {name: getattr(pa, kind)() for name, _, kind in (column.partition(":") for column in columns.split(","))}
+    options = csv.ConvertOptions(column_types=types, null_values=[flights.NULL], strings_can_be_null=True)
+    return csv.read_csv(table, convert_options=options)
 
 
 def difference(table: Path, columns: str, folder: Path) -> str:
@@ -37,25 +44,22 @@ def difference(table: Path, columns: str, folder: Path) -> str:
 
     The order is looked at in each file.
     """
-    import pyarrow as pa
-    from pyarrow import compute, csv, parquet
-
-    types = {name: getattr(pa, kind)() for name, _, kind in (column.partition(":") for column in columns.split(","))}
-    options = csv.ConvertOptions(column_types=types, null_values=[flights.NULL], strings_can_be_null=True)
-    wanted = csv.read_csv(table, convert_options=options)
-    parts: list[Any] = []
+    parts: list[pa.Table] = []
     for path in sorted(folder.glob("*.parquet")):
         part = parquet.read_table(path)
         numbers = part[COLUMN].combine_chunks()
         if len(part) > 1 and not compute.all(compute.less(numbers[:-1], numbers[1:])).as_py():
             return f"{path.name}: rows are not in their order, or there twice"
         parts.append(part)
-    if not parts:
-        return "there are no files"
-    found = pa.concat_tables(parts).sort_by(COLUMN)
+    return different(read(table, columns), pa.concat_tables(parts)) if parts else "there are no files"
+
+
+def different(wanted: pa.Table, found: pa.Table) -> str:
+    """What differs between two tables, whatever the order of their rows: count or content; nothing when nothing does."""
     if len(found) != len(wanted):
         return f"{len(found):,} rows of {len(wanted):,}"
-    for name in types:
+    found, wanted = found.sort_by(COLUMN), wanted.sort_by(COLUMN)
+    for name in wanted.column_names:
         if not found[name].combine_chunks().equals(wanted[name].combine_chunks()):
             return f"column {name} has other values"
     return ""

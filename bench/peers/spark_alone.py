@@ -1,14 +1,14 @@
-"""Spark alone: reads a CSV file and writes it as Parquet. `python -m bench.peers.spark_alone`: a line of JSON in, seconds out.
+"""Spark alone: reads a file and writes it as a table. `python -m bench.peers.spark_alone SETTINGS`: a line of JSON in, seconds out.
 
-A line is {"table": PATH, "target": PATH, "columns": "name:type,...", "null": TEXT}. The session has pyspark's defaults and all
-cores of this machine.
+A line is {"table": PATH, "target": PATH, "columns": "name:type,...", "null": TEXT, "form": FORMAT}. The session has pyspark's
+defaults, the settings, a JSON object, and all cores of this machine.
 """
 
 import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,8 +25,15 @@ class SparkAlone:
 
     process: "subprocess.Popen[str]"
 
-    def convert(self, table: Path, target: Path, columns: str, null: str) -> float:
-        """Reads a CSV file and writes Parquet files; the seconds.
+    def convert(self, table: Path, target: Path | str, columns: str, null: str, form: str = "parquet") -> float:
+        """Reads a CSV file, or a directory of Parquet files, and writes a table of this form; the seconds.
+
+        Args:
+            table: What is read.
+            target: A directory; of Iceberg the name of a table.
+            columns: Of the CSV file.
+            null: What no value is in the CSV file.
+            form: parquet, delta or iceberg.
 
         Raises:
             BenchFailed: it ended.
@@ -34,7 +41,8 @@ class SparkAlone:
         if self.process.stdin is None or self.process.stdout is None:
             msg = "no pipe to Spark"
             raise BenchFailed(msg)
-        self.process.stdin.write(json.dumps({"table": str(table), "target": str(target), "columns": columns, "null": null}) + "\n")
+        asked = {"table": str(table), "target": str(target), "columns": columns, "null": null, "form": form}
+        self.process.stdin.write(json.dumps(asked) + "\n")
         self.process.stdin.flush()
         answer = self.process.stdout.readline()
         if not answer:
@@ -44,9 +52,9 @@ class SparkAlone:
 
 
 @contextmanager
-def spark_alone() -> Iterator[SparkAlone]:
-    """A session until the end of the block."""
-    command = tethered([sys.executable, "-m", __name__])
+def spark_alone(settings: Mapping[str, str] | None = None) -> Iterator[SparkAlone]:
+    """A session with these settings until the end of the block."""
+    command = tethered([sys.executable, "-m", __name__, json.dumps(dict(settings or {}))])
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield SparkAlone(process)
@@ -57,14 +65,23 @@ def spark_alone() -> Iterator[SparkAlone]:
 def _main() -> None:
     from pyspark.sql import SparkSession
 
-    spark = SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false").getOrCreate()
+    settings = {"spark.ui.enabled": "false", **json.loads(sys.argv[1])}
+    spark = SparkSession.builder.master("local[*]").config(map=settings).getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     for line in sys.stdin:
         asked = json.loads(line)
-        pairs = (column.partition(":") for column in asked["columns"].split(","))
-        schema = ", ".join(f"{name} {_TYPES[kind]}" for name, _, kind in pairs)
         begin = time.monotonic()
-        spark.read.csv(asked["table"], schema=schema, header=True, nullValue=asked["null"]).write.parquet(asked["target"])
+        if Path(asked["table"]).is_dir():
+            frame = spark.read.parquet(asked["table"])
+        else:
+            pairs = (column.partition(":") for column in asked["columns"].split(","))
+            schema = ", ".join(f"{name} {_TYPES[kind]}" for name, _, kind in pairs)
+            frame = spark.read.csv(asked["table"], schema=schema, header=True, nullValue=asked["null"])
+        writer = frame.write.format(asked["form"])
+        if asked["form"] == "iceberg":
+            writer.saveAsTable(asked["target"])
+        else:
+            writer.save(asked["target"])
         sys.stdout.write(f"{time.monotonic() - begin}\n")
         sys.stdout.flush()
 

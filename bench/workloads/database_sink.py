@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from bench import captured, tables
 from bench.captured import TABLE, Database
 from bench.measuring.costs import Meter, per_million
-from bench.measuring.instance import LIMIT_SECONDS, Instance, folder, instance, source_config
+from bench.measuring.instance import Instance, folder, instance, source_config
+from bench.measuring.passage import until_moved
 from bench.workload import BenchFailed, Options, Sample, Workload
 from demo.flights import NULL, content
-from rocketconnect_cli.states import counter, get_state
 
-POLL_SECONDS = 0.1
 _JSON = {"value.converter": "json"}
 _MODES = ("insert", "upsert into an empty table", "upsert of all rows")
 _SUNK, _LOADED = "sunk", "loaded"
@@ -29,7 +28,7 @@ def run(options: Options) -> Iterator[Sample]:
             with start(table, columns) as database, instance() as it:
                 source = source_config(table, "flights", queues=4) | {"format": "csv", "columns": columns, "csv.null": NULL}
                 it.create("source", source | _JSON)
-                _wait(it, "source", rows)
+                until_moved(it, "source", rows)
                 for _ in range(options.repeats):
                     yield from _turn(it, database, rows)
 
@@ -76,33 +75,10 @@ def _move(it: Instance, database: Database, mode: str, rows: int) -> Sample:
     it.settle()
     meter = Meter([it.root])
     it.create(name, config)
-    seconds = _wait(it, name, rows)
+    seconds = until_moved(it, name, rows)
     costs = meter.costs()
     it.delete(name)
     return Sample(f"{database.title}, {mode}", {"rows_per_s": rows / seconds, **per_million(costs, rows)}, costs)
-
-
-def _wait(it: Instance, name: str, rows: int) -> float:
-    """Until so many records are through; the seconds from when the task began to read.
-
-    Raises:
-        BenchFailed: they are not, or a task was started again, so that what it counts is not all.
-    """
-    began, deadline = 0.0, time.monotonic() + LIMIT_SECONDS
-    while True:
-        tasks = get_state(it.api, name).get("tasks", [])
-        now = time.monotonic()
-        if any(task.get("restarts") for task in tasks):
-            msg = f"{name}: a task was started again; {it.states()}"
-            raise BenchFailed(msg)
-        if not began and any(counter(task, "recordsIn") for task in tasks):
-            began = now
-        if sum(counter(task, "recordsOut") for task in tasks) >= rows:
-            return now - began
-        if now > deadline:
-            msg = f"{name}: not all of {rows:,} rows came through; {it.states()}"
-            raise BenchFailed(msg)
-        time.sleep(POLL_SECONDS)
 
 
 WORKLOAD = Workload(

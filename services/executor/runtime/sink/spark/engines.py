@@ -68,7 +68,7 @@ class DataFrameEngine:
         self._columns = columns
         self._staging = Staging()
         self._refused: dict[int, BadRecord] = {}
-        _use_pool(session, name)
+        _enter(session, name)
 
     def finish(self, part: Part) -> None:
         """Makes its table."""
@@ -184,7 +184,7 @@ class RecordsOnSparkEngine:
         self._staging = Staging()
         self._staged: dict[int, _Staged] = {}
         self._attempt = 0
-        _use_pool(session, name)
+        _enter(session, name)
 
     def finish(self, part: Part) -> None:
         """Makes its table."""
@@ -336,6 +336,12 @@ def _batch(rows: pa.Table, queue: str, schema: Schema | None) -> SinkBatch:
     )
 
 
-def _use_pool(session: "SparkSession", name: str) -> None:
-    """The jobs of the calling thread go to a pool of their own."""
-    session.sparkContext.setLocalProperty("spark.scheduler.pool", name)
+def _enter(session: "SparkSession", pool: str) -> None:
+    """What the calling thread runs is of this session, and its jobs go to a pool of their own.
+
+    Java has a session for each thread, which a format asks for its settings. PySpark sets it only where a frame is made of rows: of
+    one that is read from a file a thread would find no session, and no catalogue that was set for it.
+    """
+    jvm = session._jvm  # noqa: SLF001 - pyspark sets it by itself in createDataFrame alone
+    jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(session._jsparkSession)  # type: ignore[union-attr]  # noqa: SLF001
+    session.sparkContext.setLocalProperty("spark.scheduler.pool", pool)

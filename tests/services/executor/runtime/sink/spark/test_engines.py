@@ -1,19 +1,24 @@
 """Sinks on a real Spark."""
 
 import os
+import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyarrow.dataset import dataset
 
 from connectors.file_sink import single
+from rocketconnect_sdk.sink import SinkCommit
 from rocketmq_remoting.model import Message, MessageQueue
 from services.executor.contract.task import Kind
 from services.executor.runtime.rocketmq.queue_names import text
 from services.executor.runtime.sink.spark import batches as spark_batches
+from services.executor.runtime.sink.spark.engines import DataFrameEngine
 from tests.services.executor.runtime.conftest import PLUGINS, Tasks, rows
 
 if TYPE_CHECKING:
@@ -104,6 +109,30 @@ def test_a_large_batch_of_a_data_frame_sink_keeps_its_order_over_a_file_and_with
         assert [row["offset"] for row in rows_of_file] == sorted(row["offset"] for row in rows_of_file)
         found += rows_of_file
     assert [row["value"] for row in sorted(found, key=lambda row: row["offset"])] == lines
+
+
+def test_what_runs_for_a_large_batch_in_the_thread_of_a_task_finds_the_settings_of_its_session(
+    spark: "SparkSession", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where there is no row that PySpark makes a frame of: formats look for their catalogues there."""
+    monkeypatch.setattr(spark_batches, "SMALL_BYTES", 0)
+    key, found = "spark.sql.catalog.of_a_sink", list[str]()
+
+    def write(_frame: object, _commit: object) -> None:
+        jvm: Any = spark._jvm
+        found.append(jvm.org.apache.spark.sql.internal.SQLConf.get().getConfString(key, "nothing"))
+
+    def run() -> None:
+        engine = DataFrameEngine(cast("Any", SimpleNamespace(rows_as=None, write=write)), spark, "test", ["value"])
+        engine._hand_over(pa.table({"value": ["a"]}), SinkCommit("uid", 0, 1, {}, {}, 1, "token"))
+        engine.close()
+
+    spark.conf.set(key, "here")
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    spark.conf.unset(key)
+    assert found == ["here"]
 
 
 def test_a_writer_that_is_away_in_a_worker_is_waited_for_and_a_refused_record_is_known(tasks: Tasks, spark: "SparkSession") -> None:
