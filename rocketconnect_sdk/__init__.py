@@ -15,6 +15,7 @@ from rocketconnect_sdk.errors import (
     SystemAway,
 )
 from rocketconnect_sdk.options import Config, Kind, Option, parse, run_checks
+from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.record import Offset, Position, Rejected, SinkBatch, SourceBatch
 from rocketconnect_sdk.schema import Field, Schema, Type, Unit, decimal, struct, timestamp
 from rocketconnect_sdk.sink import (
@@ -56,6 +57,7 @@ __all__ = [
     "Kind",
     "Offset",
     "Option",
+    "Origin",
     "PermanentError",
     "Plan",
     "Position",

@@ -41,7 +41,8 @@ class Rejected:
         original: The original bytes, or their first part.
         length: The length of the whole in bytes.
         sha256: The hash of the whole as hexadecimal digits.
-        advice: What to do when the task is FAILED because of it, as whole sentences; empty: what holds for any source.
+        advice: How it is corrected, when the task is FAILED because of it, as whole sentences: what that costs first. Other ways
+            (errors.tolerance, the position) are told behind it. Empty: as records of any source are.
     """
 
     error: str

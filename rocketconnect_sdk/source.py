@@ -10,6 +10,7 @@ from typing import ClassVar
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Option
+from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.polled import Polled
 from rocketconnect_sdk.record import Position, SourceBatch
 from rocketconnect_sdk.verification import SourceTables
@@ -90,6 +91,15 @@ class Source(ABC):
         del config
         return None
 
+    def origins(self, config: Config) -> Iterable[Origin] | None:
+        """What it reads: a second source of the same into the same topic is refused, since each record would be there twice.
+
+        Called where `check` is, also of a configuration in which something else is wrong; must not connect, and changes nothing.
+        None, also without an override: it can't tell.
+        """
+        del config
+        return None
+
     def replayable(self, config: Config) -> bool:
         """Whether after a restart from the same position it gives the same records with the same offsets: it does, by default.
 
@@ -126,6 +136,20 @@ class Source(ABC):
         offset = position.offset
         if not offset or min(offset) < 0:
             yield Problem(partition, str(list(offset)), "is no offset", "Give one or more numbers that are not negative.")
+
+    def reads_on(self, before: Config, now: Config, positions: Mapping[str, Position]) -> Iterable[Problem]:
+        """What people are told before one configuration takes the place of another: what is read anew, what goes on otherwise.
+
+        Called as check_position is, with two configurations that are valid. All it tells are warnings. By default nothing: reading
+        goes on at the positions.
+
+        Args:
+            before: The configuration until now.
+            now: The next one.
+            positions: What is stored of the connector, without the maps.
+        """
+        del before, now, positions
+        return ()
 
     def find_position(self, config: Config, partition: str, place: Edge | float) -> Position | None:
         """The position at which reading goes on from an end of a partition, or from a time, in seconds since 1970.

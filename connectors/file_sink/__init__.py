@@ -159,7 +159,7 @@ def _header_problems(config: Config) -> Iterable[Problem]:
     if there := delimiter_problem(Path(config["filename"]), _delimiter(config), names, has_header=config["csv.header"]):
         why, other = there
         written = "\\t" if other == "\t" else other
-        fix = f"Set csv.delimiter={written}, or write into another file, or move this one away first."
+        fix = f"Set csv.delimiter to `{written}`, or write into another file, or move this one away first."
         yield Problem("csv.delimiter", config["csv.delimiter"], why, fix)
         return
     if names is None or not config["csv.header"]:

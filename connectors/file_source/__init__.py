@@ -12,12 +12,12 @@ from pathlib import Path
 
 from connectors.file_source.content import is_glob
 from connectors.file_source.documents import document
-from connectors.file_source.doubts import converter_problems, delimiter_problems, name_problems, unended_problems
+from connectors.file_source.doubts import converter_problems, delimiter_problems, name_problems, reading_problems, unended_problems
 from connectors.file_source.encodings import CONVERTED, ENCODINGS, UTF8, UTF16_MARKS, Transcoded, encoding_problem
 from connectors.file_source.identity import wrong_characters
 from connectors.file_source.missing import meant, missing_problems
-from connectors.file_source.places import last_end, opened, place_problems
-from connectors.file_source.present import first_line, head, is_readable_file, paths, readable_files
+from connectors.file_source.places import last_end, opened, place_problems, read_before
+from connectors.file_source.present import first_line, head, is_readable_file, origin_of, paths, readable_files
 from connectors.file_source.records import Format, JsonLines, Text
 from connectors.file_source.rows import AbsentColumns, Csv
 from connectors.file_source.sampling import BYTES, ROWS, Found, first_records, found_in, misfits_in
@@ -26,6 +26,7 @@ from rocketconnect_sdk.columns.declared import DOC, INFER, columns_problem, give
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
+from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.permissions.roots import Access, reading
 from rocketconnect_sdk.record import Position, Rejected, SourceBatch
 from rocketconnect_sdk.source import Edge, Plan, Source
@@ -132,8 +133,14 @@ class FileSource(Source):
             values = [value for value in first_records(path, config, form) if not isinstance(value, Rejected)]
             if values:
                 offsets = [(number,) for number in range(1, len(values) + 1)]
-                return SourceBatch(str(path), values, offsets, schema=form.schema)
+                key = config["key.field"]
+                keys = [value.get(key) if isinstance(value, dict) else None for value in values] if key else None
+                return SourceBatch(str(path), values, offsets, keys, schema=form.schema, key_schema=form.key_schema)
         return None
+
+    def origins(self, config: Config) -> Iterable[Origin]:
+        """The file, or those that a pattern means. See Source."""
+        yield origin_of(config["filename"])
 
     def check_position(self, config: Config, partition: str, position: Position) -> Iterable[Problem]:
         """The file is there, and a line begins behind the offset. See Source."""
@@ -143,6 +150,11 @@ class FileSource(Source):
         except PermanentError as error:
             fix = "List the positions for the partitions that there are; a file has one when something of it was read."
             yield Problem(partition, "", str(error), fix)
+
+    def reads_on(self, before: Config, now: Config, positions: Mapping[str, Position]) -> Iterable[Problem]:
+        """Whether the files that were read are read anew with other options. See Source."""
+        found = list(read_before(before, now, (_needs_header(before), _needs_header(now)), positions))
+        return reading_problems(before, now, found)
 
     def find_position(self, config: Config, partition: str, place: Edge | float) -> Position | None:
         """The beginning, or behind the last whole line. Lines have no times. See Source."""
@@ -324,7 +336,7 @@ def _value_problems(config: Config) -> Iterable[Problem]:
     columns = config["columns"]
     if columns and columns != INFER and config["format"] == "csv" and not any(delimiter_problems(config)):
         with suppress(OSError, PermanentError, ValueError):  # told by _file_problems, _content_problems and _header_problems
-            yield from misfits_in(sorted(readable_files(config)), config, lambda limit: _make_format(config, limit, columns))
+            yield from misfits_in(sorted(readable_files(config)), config, partial(_make_format, config))
 
 
 def _inference_problems(config: Config) -> Iterable[Problem]:

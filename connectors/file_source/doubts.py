@@ -1,22 +1,26 @@
 """What is told of files that can be read, and that may not be read as somebody meant it."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 
 from connectors.file_source.content import is_gzip, open_content
+from connectors.file_source.places import ReadBefore
 from connectors.file_source.present import first_line, readable_files
 from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.files.endings import ending_problems, is_gzip_name
 from rocketconnect_sdk.options import Config
+from rocketconnect_sdk.wording.counts import counted
 
 _MEANT = {"csv": "if its lines are rows", "jsonlines": "if each of its lines is JSON"}
 _CONVERTER = "value.converter"
 _DELIMITERS = {b",": ",", b";": ";", b"\t": "\\t", b"|": "|"}
 _QUOTED = re.compile(rb'"[^"]*"')
 _PASTED = 2000
+_FORM = ("format", "csv.header", "compression", "filename")
+"""Options by which it is told which file it is."""
 _NO_LINES = "Write what it holds as CSV or as lines of JSON, and read that: file_source reads lines."
 
 
@@ -52,8 +56,8 @@ def _delimiter_problems(path: Path, line: bytes, config: Config) -> Iterable[Pro
     found = max(_DELIMITERS, key=line.count)
     if (b"\t" if given == "\\t" else given.encode()) not in line and found in line:
         delimiter = _DELIMITERS[found]
-        reason = f"the first line of {path} has one column, and {line.count(found)} times {delimiter} in it"
-        fix = f"Set csv.delimiter={delimiter} if that stands between its columns."
+        reason = f"the first line of {path} has one column, and {line.count(found)} times `{delimiter}` in it"
+        fix = f"Set csv.delimiter to `{delimiter}` if that stands between its columns."
         yield Problem("csv.delimiter", config.raw.get("csv.delimiter", ""), reason, fix, is_warning=True)
 
 
@@ -94,6 +98,33 @@ def unended_problems(config: Config) -> Iterable[Problem]:
         others = f" (and of {len(unended) - 1} more of the files)" if len(unended) > 1 else ""
         reason = f"the last line of {unended[0]}{others} has no newline: it is read when one follows"
         yield Problem("filename", config["filename"][:200], reason, unended_fix(unended[0]), is_warning=True)
+
+
+def reading_problems(before: Config, now: Config, found: Sequence[ReadBefore]) -> Iterable[Problem]:
+    """Warnings of what another configuration makes of files that were read: read anew, or gone on with in another form."""
+    changed = [key for key in _FORM if before[key] != now[key]]
+    key = changed[0] if changed else "filename"
+    anew, on = [each for each in found if each.anew], [each for each in found if not each.anew]
+    if anew:
+        reason = f"lets what was read be read anew, and its records be sent again: {_read(anew)}"
+        place = f"{anew[0].anew}=[{anew[0].offset[0]}]"
+        fix = (
+            "Name another topic for what it becomes. To go on behind what was read instead: `rocketconnect connector stop NAME`, "
+            f"then the update, `rocketconnect position set NAME {quote(place)}`{' and so on' if len(anew) > 1 else ''}, "
+            "`rocketconnect connector resume NAME`."
+        )
+        yield Problem(key, str(now[key])[:200], reason, fix, is_warning=True)
+    if on and "format" in changed:
+        reason = f"is that of records from now on, and reading goes on where it is: {_read(on)}"
+        fix = "To read it anew in this form: name another topic, and then `rocketconnect position reset NAME --restart`."
+        yield Problem("format", now["format"], reason, fix, is_warning=True)
+
+
+def _read(found: Sequence[ReadBefore]) -> str:
+    first, others = found[0], len(found) - 1
+    lines = "" if first.lines is None else f" ({counted(first.lines, 'line')})"
+    more = f", and of {counted(others, 'other file')}" if others else ""
+    return f"{first.offset[0]:,} of the {counted(first.size, 'byte')} of {first.path}{lines}{more}"
 
 
 def _is_unended(path: Path) -> bool:

@@ -98,6 +98,14 @@ class Places:
         """Whether something of the file was read before."""
         return str(identity) in self._newest
 
+    def alike(self, identity: Identity) -> Mapping[int, Place]:
+        """Other files that began as this one does, and of which something was read: their places by their inodes."""
+        return {
+            int(other.split("-")[1], 16): place
+            for other, place in self._newest.items()
+            if other.endswith(f"-{identity.head:08x}") and place.offset > (0,) and other != str(identity)
+        }
+
     def of(self, identity: Identity) -> Place:
         """Where reading of a file goes on, or begins."""
         return self._newest.get(str(identity)) or self._begin(identity, 0)

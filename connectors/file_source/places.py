@@ -1,18 +1,22 @@
 """Places in files that people name: which file a partition is, and whether a line begins there."""
 
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from glob import glob  # Path.glob takes no absolute patterns
 from pathlib import Path
 
 from connectors.file_source.content import Content, Plain, is_glob, is_gzip, open_content
 from connectors.file_source.identity import HEAD_BYTES, Identity, Places, head_of
+from connectors.file_source.present import readable_files
 from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.options import Config
-from rocketconnect_sdk.record import Offset
+from rocketconnect_sdk.record import Offset, Position
 
 _PIECE = 1 << 16
+_COUNTED = 1 << 28
+"""Lines are counted in so many bytes."""
 
 
 @contextmanager
@@ -43,6 +47,75 @@ def opened(config: Config, partition: str, needs_header: bool) -> Iterator[Conte
             content.close()
     msg = f"the file is not there any more, or was written anew: {pattern}"
     raise PermanentError(msg)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBefore:
+    """A file of which something was read.
+
+    Attributes:
+        path: Where it is.
+        offset: Behind what was read.
+        size: Of what it holds.
+        lines: How many lines there are before the offset; None: too many to be counted in passing.
+        anew: The partition under which it is read from its beginning; empty: reading goes on.
+    """
+
+    path: Path
+    offset: Offset
+    size: int
+    lines: int | None
+    anew: str
+
+
+def read_before(before: Config, now: Config, headers: tuple[bool, bool], positions: Mapping[str, Position]) -> Iterator[ReadBefore]:
+    """The files that are there of which something was read, with what another configuration makes of that.
+
+    Args:
+        before: The configuration until now.
+        now: The next one.
+        headers: Whether each of them has a header to begin with.
+        positions: What is stored.
+    """
+    places = Places(now["filename"], {name: position.offset for name, position in positions.items()})
+    for path in sorted(readable_files(now)):
+        with suppress(OSError, PermanentError):
+            (old, offset), (new, _) = (_known(path, *each, places) for each in zip((before, now), headers, strict=True))
+            if old is not None and new is not None and offset[0] > 0:
+                with _opened(path, before) as content:
+                    size = content.stored_size if isinstance(content, Plain) else _read_to_end(content)
+                    lines = _lines(content, offset[0])
+                yield ReadBefore(path, offset, size, lines, "" if places.knows(new) else places.of(new).partition)
+
+
+def _known(path: Path, config: Config, header: bool, places: Places) -> tuple[Identity | None, Offset]:
+    """Which file it is under a configuration, and behind what it was read."""
+    with _opened(path, config) as content:
+        head = head_of(content.head(HEAD_BYTES), 2 if header else 1, whole=True)
+        if head is None:
+            return None, (0,)
+        identity = Identity(content.device, content.inode, content.born_ns, head)
+    return identity, places.of(identity).offset if places.knows(identity) else (0,)
+
+
+@contextmanager
+def _opened(path: Path, config: Config) -> Iterator[Content]:
+    content = open_content(path, gzip=is_gzip(path, config["compression"]))
+    try:
+        yield content
+    finally:
+        content.close()
+
+
+def _lines(content: Content, end: int) -> int | None:
+    if end > _COUNTED:
+        return None
+    count, at = 0, 0
+    content.seek(0)
+    while at < end and (piece := content.read(min(_PIECE, end - at))):
+        count += piece.count(b"\n")
+        at += len(piece)
+    return count
 
 
 def place_problems(partition: str, offset: Offset, content: Content) -> Iterable[Problem]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from connectors.file_source.content import is_glob, is_gzip, open_content
 from rocketconnect_sdk.options import Config
+from rocketconnect_sdk.origins.origin import FILES, Origin
 from rocketconnect_sdk.permissions.roots import reading
 
 CHECKED = 1000
@@ -23,6 +24,16 @@ def paths(config: Config) -> Sequence[Path]:
         return [Path(filename)]
     names = islice(iglob(filename, recursive=True), CHECKED)  # noqa: PTH207
     return [path for path in map(Path, names) if not stat.S_ISDIR(mode(path))]
+
+
+def origin_of(filename: str) -> Origin:
+    """The file, or those that a pattern means, wherever links lead."""
+    path = Path(filename)
+    if not is_glob(filename):
+        return Origin("filename", FILES, os.path.realpath(path))
+    plain = next(parent for parent in path.parents if not is_glob(str(parent)))
+    there = Path(os.path.realpath(plain), path.relative_to(plain))
+    return Origin("filename", FILES, str(there), is_pattern=True)
 
 
 def readable_files(config: Config) -> Iterator[Path]:

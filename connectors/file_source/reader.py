@@ -1,17 +1,19 @@
 """One file, read record by record from where it was left."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from threading import Event
 
-from connectors.file_source.content import Content, open_content
+from connectors.file_source.content import Content, Plain, open_content
 from connectors.file_source.identity import HEAD_BYTES, Identity, Place, Places, head_of
 from connectors.file_source.records import FIRST_PART, Cut, Format, located, too_long
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.record import Offset, SourceBatch
 
+_COUNTED = 1 << 24
+"""So many bytes are looked through for a message."""
 _LOOKED_AT = 8192
 """A NUL byte in so many first bytes makes a file a binary one."""
 
@@ -55,6 +57,8 @@ class Reader:
         self._known_only = known_only
         self.foreign = False
         """It is none of those that were read before, and so it is not read."""
+        self.alike: Mapping[int, Place] = {}
+        """Where other files that began alike were read to, by their inodes, when this one is begun."""
         self._places = places
         self._make_format = make_format
         self._stopping = stopping
@@ -75,6 +79,8 @@ class Reader:
         self._owes_newline = False
         self._long: _LongLine | None = None
         self._unseen = False
+        self._counted = 0, 0
+        self._has_header = self._format.needs_header
 
     @property
     def stored_size(self) -> int:
@@ -147,6 +153,7 @@ class Reader:
             return False
         begin = self._at
         self._head = first
+        self.alike = {} if self._places.knows(self._identity) else self._places.alike(self._identity)
         place = self._places.anew(self._identity) if self._written_anew else self._places.of(self._identity)
         if place.offset == (0,) or not self._go_to(place.offset):
             if place.offset != (0,):
@@ -236,6 +243,14 @@ class Reader:
         self._owes_newline = False
         return True
 
+    def _lines_before(self, at: int) -> int | None:
+        """How many lines stand before a byte, without the header; None: too many bytes, or compressed ones."""
+        if at > _COUNTED or not isinstance(self._content, Plain):
+            return None
+        begin, lines = self._counted
+        self._counted = at, lines + self._content.between(begin, at).count(b"\n")
+        return self._counted[1] - self._has_header
+
     def _batch(self, cut: Cut, size: int) -> SourceBatch:
         if self._place is None:
             msg = "a file is recognised before it is read"
@@ -244,7 +259,7 @@ class Reader:
         self._places.moved(self._identity, self._place)
         return SourceBatch(
             self._place.partition,
-            located(cut, self.path),
+            located(cut, self.path, self._lines_before),
             cut.offsets,
             keys=cut.keys,
             schema=self._format.schema,

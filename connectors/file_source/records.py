@@ -1,12 +1,13 @@
 """Bytes of a file into records: text lines, JSON lines, CSV. Pure."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import accumulate, compress, count
 from operator import add
 from pathlib import Path
+from shlex import quote
 
 import msgspec
 
@@ -14,18 +15,13 @@ from connectors.file_source.documents import beginning
 from rocketconnect_sdk.columns.compact import Column, Numbers, Texts
 from rocketconnect_sdk.record import Offset, Rejected
 from rocketconnect_sdk.schema import STRING, Schema
+from rocketconnect_sdk.wording.counts import counted
 
 FIRST_PART = 4096
 """How much of a record is kept that is not read."""
 
 INVALID_TEXT = "InvalidUtf8"
 """The class of the error of bytes that are no text."""
-
-_ADVICE = (
-    "To go on behind it, set errors.tolerance=all with errors.deadletterqueue.topic.name, which keeps it, or stop the connector "
-    "and move the position of the partition to that offset (rocketconnect position set NAME PARTITION=OFFSET). A file that is "
-    "written anew to correct a record is a new file: all of its records are sent again"
-)
 
 
 @dataclass(slots=True)
@@ -59,18 +55,36 @@ def too_long(first: bytes, length: int, digest: str, limit: int) -> Rejected:
     return Rejected("RecordTooLarge", reason, first[:FIRST_PART], length, digest)
 
 
-def located(cut: Cut, path: Path) -> Sequence[object]:
-    """The values of a cut; those that could not be read say in which file, and between which bytes of its content, they stand."""
+def located(cut: Cut, path: Path, lines_before: Callable[[int], int | None]) -> Sequence[object]:
+    """The values of a cut; those that could not be read say in which file, and between which bytes of its content, they stand.
+
+    Args:
+        cut: What was found.
+        path: Where.
+        lines_before: How many lines stand before a byte; None: not known.
+    """
     if isinstance(cut.values, Texts | Column) or Rejected not in set(map(type, cut.values)):
         return cut.values
     pairs = zip(cut.values, cut.offsets, strict=True)
-    return [_located(value, offset, path) if isinstance(value, Rejected) else value for value, offset in pairs]
+    return [_located(value, offset, path, lines_before) if isinstance(value, Rejected) else value for value, offset in pairs]
 
 
-def _located(value: Rejected, offset: Offset, path: Path) -> Rejected:
-    newline = 1 if len(offset) == 1 else 0
-    reason = f"{path}, bytes {offset[0] - newline - value.length} to {offset[0]}: {value.reason}"
-    return replace(value, reason=reason, advice=_ADVICE)
+def _located(value: Rejected, offset: Offset, path: Path, lines_before: Callable[[int], int | None]) -> Rejected:
+    begin = offset[0] - (1 if len(offset) == 1 else 0) - value.length
+    reason = f"{path}, bytes {begin} to {offset[0]}: {value.reason}"
+    return replace(value, reason=reason, advice=_advice(path, lines_before(begin)))
+
+
+def _advice(path: Path, lines: int | None) -> str:
+    """How a record of a file is corrected: first what happens where the file is replaced."""
+    within = f"write into the file that is there: `cp CORRECTED {quote(str(path))}`, then restart the connector, which goes on here"
+    if lines == 0:
+        return f"To correct it, {within}."
+    before = "all lines before it are" if lines is None else f"{counted(lines, 'line')} before it {'is' if lines == 1 else 'are'}"
+    return (
+        f"To correct it, do not replace the file (mv and most editors do): it would be a new one, read from its beginning, and "
+        f"{before} sent again. Instead {within}."
+    )
 
 
 class Format(ABC):

@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from itertools import compress
 from typing import Annotated, Any
@@ -265,6 +265,16 @@ def meant(text: str) -> bool | int | Decimal | str:
     if not _NUMBER.fullmatch(text):
         return text
     return Decimal(text) if set(text) & set(".eE") else int(text)
+
+
+def refused_by(schema: Schema, texts: Iterable[str]) -> Iterator[int]:
+    """The places of the texts that are no values of a column of this type."""
+    convert = _converter(schema)
+    for place, text in enumerate(texts if convert else ()):
+        try:
+            convert([text])  # type: ignore[misc]  # there is one, or there are no texts
+        except _BAD:
+            yield place
 
 
 def _converter(schema: Schema) -> Convert | None:

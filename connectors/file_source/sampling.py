@@ -1,17 +1,20 @@
 """The columns of a CSV file whose types nobody has named: those of its first rows."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 
 from connectors.file_source.content import is_gzip, open_content
 from connectors.file_source.records import Format
-from rocketconnect_sdk.columns.declared import type_name, write_columns
-from rocketconnect_sdk.columns.inference import inferred_columns, null_text
+from connectors.file_source.rows import meant, refused_by
+from rocketconnect_sdk.columns.declared import INFER, parse_columns, type_name, write_columns
+from rocketconnect_sdk.columns.inference import inferred_columns, inferred_type, null_text
+from rocketconnect_sdk.columns.misfit import misfit_of_column
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.record import Rejected
-from rocketconnect_sdk.schema import Schema, Type
+from rocketconnect_sdk.schema import DIGITS, Schema, Type, decimal, struct
 from rocketconnect_sdk.transforms.java_time import patterns_of
 from rocketconnect_sdk.wording.counts import counted
 
@@ -121,29 +124,91 @@ def _transforms(config: Config) -> Sequence[str]:
     return [name.strip() for name in config.raw.get("transforms", "").split(",") if name.strip()]
 
 
-def misfits_in(paths: Iterable[Path], config: Config, make_format: Callable[[int], Format]) -> Iterable[Problem]:
+def misfits_in(paths: Iterable[Path], config: Config, make_format: Callable[[int, str], Format]) -> Iterable[Problem]:
     """Warnings of rows that do not have the columns which the configuration names, from the first rows of the first file with some.
 
     Args:
         paths: Files that may be read.
         config: The configuration.
-        make_format: Gives a format that has these columns, with this limit.
+        make_format: Gives a format with this limit that has these columns.
 
     Raises as found_in does.
     """
+    given: str = config["columns"]
     for path in paths:
-        records = first_records(path, config, make_format(BYTES))
+        form = make_format(BYTES, given)
+        records = first_records(path, config, form)
+        bad = {number: record for number, record in enumerate(records, start=1) if isinstance(record, Rejected)}
+        if bad:
+            named = ",".join(field.name for field in parse_columns(given).fields) if not config["csv.header"] else ""
+            texts = first_records(path, config, make_format(BYTES, named))
+            found = list(_wrong_columns(form.schema, texts, config["csv.null"]))
+            # Of rows that are none whatever their columns are, the first one of each kind.
+            others = {number: record.reason for number, record in bad.items() if isinstance(texts[number - 1], Rejected)}
+            told = {reason.partition(",")[0]: (number, reason) for number, reason in reversed(others.items())}
+            said = [
+                f"row {number}: {reason}" for number, reason in sorted([*told.values(), *((each.row, each.said) for each in found)])
+            ]
+            rows = "the only row" if len(records) == 1 else f"{len(bad)} of the first {counted(records, 'row')}"
+            reason = f"does not fit {rows} of {path}: {'; '.join(said)[:_SHOWN]}"
+            yield Problem("columns", given[:_VALUE], reason, _fix(given, found), is_warning=True)
         if records:
-            bad = {number: record for number, record in enumerate(records, start=1) if isinstance(record, Rejected)}
-            # Of each column the first row is told: what is wrong begins with its name.
-            told = {record.reason.partition(",")[0]: (number, record.reason) for number, record in reversed(bad.items())}
-            said = [f"row {number}: {reason}" for number, reason in sorted(told.values())]
-            if said:
-                rows = "the only row" if len(records) == 1 else f"{len(bad)} of the first {counted(records, 'row')}"
-                reason = f"does not fit {rows} of {path}: {'; '.join(said)[:_SHOWN]}"
-                fix = "Change the types, or leave columns out for strings; else errors.tolerance decides of such rows."
-                yield Problem("columns", config["columns"][:_VALUE], reason, fix, is_warning=True)
             return
+
+
+@dataclass(frozen=True, slots=True)
+class _Wrong:
+    """A column that is not of the type which it is given.
+
+    Attributes:
+        name: The column.
+        row: The first row that shows it.
+        said: For people.
+        type: What takes all that was found.
+    """
+
+    name: str
+    row: int
+    said: str
+    type: Schema
+
+
+def _wrong_columns(schema: Schema | None, rows: Sequence[object], null: str | None) -> Iterator[_Wrong]:
+    """All columns whose texts are not of their types, each with the type that takes all of its texts."""
+    for field in schema.fields if schema else ():
+        values = [(number, row[field.name]) for number, row in enumerate(rows, start=1) if isinstance(row, dict)]
+        texts = [(number, text) for number, text in values if text not in ("", None, null)]
+        refused = [texts[place] for place in refused_by(field.schema, [text for _, text in texts])]
+        if refused:
+            kind = _taking(field.schema, [text for _, text in texts])
+            number, text = refused[0]
+            advice = misfit_of_column(field.name, field.schema, meant(text), advise=False)
+            yield _Wrong(field.name, number, f"{advice}; make it `{type_name(kind)}`{_as_date(kind, texts)}", kind)
+
+
+def _as_date(kind: Schema, texts: Iterable[tuple[int, str]]) -> str:
+    patterns = patterns_of({text for _, text in texts}) if kind.type is Type.STRING else ()
+    return f", and a date of it with transforms ({' or '.join(patterns)}; columns={INFER} says how)" if patterns else ""
+
+
+def _taking(schema: Schema, texts: Collection[str]) -> Schema:
+    """The type that takes all texts; a column of decimals stays one where it can."""
+    found = inferred_type(set(texts))
+    if schema.type is not Type.DECIMAL or found.type not in (Type.INT64, Type.FLOAT64, Type.DECIMAL):
+        return found
+    parts = [Decimal(text).as_tuple() for text in texts]
+    behind = max(schema.scale, *(-int(exponent) for _, _, exponent in parts))
+    before = max(schema.precision - schema.scale, *(len(digits) + int(exponent) for _, digits, exponent in parts))
+    return decimal(behind, precision=before + behind) if before + behind <= DIGITS else found
+
+
+def _fix(given: str, found: Sequence[_Wrong]) -> str:
+    types = {each.name: each.type for each in found}
+    corrected = struct([(field.name, types.get(field.name, field.schema)) for field in parse_columns(given).fields])
+    text = write_columns(struct([(field.name, replace(field.schema, optional=False)) for field in corrected.fields]))
+    if not found or len(text) > _PASTED:
+        return "Change the types, or leave columns out for strings; else errors.tolerance decides of such rows."
+    return f"Set columns={text}, or correct the file; else errors.tolerance decides of such rows."
 
 
 def first_records(path: Path, config: Config, form: Format) -> Sequence[object]:

@@ -6,8 +6,10 @@ import stat
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from glob import glob  # Path.glob takes no absolute patterns
 from pathlib import Path
+from shlex import quote
 
 from connectors.file_source.content import is_glob, is_gzip
 from connectors.file_source.doubts import unended_fix
@@ -178,6 +180,8 @@ class FileSourceTask(SourceTask):
         except OSError as error:
             msg = f"{reader.path} cannot be read now: {error.strerror}"
             raise RetriableError(msg) from error
+        if reader.alike:
+            self._tell_replaced(reader)
         if batch is not None:
             self._told.discard(key)
         elif not last and quiet >= _UNENDED_SECONDS and reader.remaining and key not in self._told:
@@ -190,6 +194,21 @@ class FileSourceTask(SourceTask):
     def _tell_unended(self, reader: Reader) -> None:
         said = "the last line of %s has no newline: %s not sent before one follows. %s"
         self._context.log.warning(said, reader.path, counted(reader.remaining, "byte", "is", "are"), unended_fix(reader.path))
+
+    def _tell_replaced(self, reader: Reader) -> None:
+        """A file that took the place of one that was read, and begins alike, may be that one with changes."""
+        former, reader.alike = dict(reader.alike), {}
+        with suppress(OSError), os.scandir(reader.path.parent) as entries:
+            for inode in {entry.inode() for entry in entries}:
+                # What was rotated away is still there.
+                former.pop(inode, None)
+        if former:
+            read = max(place.offset[0] for place in former.values())
+            said = (
+                "%s is another file than the one of which %s were read, and begins as that did: all of its records are sent, those "
+                "that were read before once more. To change a file that is read write into it (cp CHANGED %s) and do not replace it"
+            )
+            self._context.log.warning(said, reader.path, counted(read, "byte"), quote(str(reader.path)))
 
     def _close(self, key: Key) -> None:
         reader = self._readers.pop(key)

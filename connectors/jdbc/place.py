@@ -1,7 +1,10 @@
-"""Where a database is. Pure."""
+"""Where a database is."""
 
+import os
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
+
+from rocketconnect_sdk.origins.tables import address
 
 _KINDS = {"postgresql": "postgres", "postgres": "postgres", "mysql": "mysql", "mariadb": "mysql", "sqlite": "sqlite"}
 _PORTS = {"postgres": 5432, "mysql": 3306, "sqlite": 0}
@@ -57,6 +60,14 @@ def parse_url(url: str, *, writes: bool = False) -> Place:
         msg = "names no host"
         raise ValueError(msg)
     return Place(kind, parts.hostname or "", parts.port or _PORTS[kind], database, writes)
+
+
+def place_of(url: str) -> str:
+    """The database of a URL as it stands in an origin: the same however a URL names it. Raises as parse_url does."""
+    place = parse_url(url)
+    if place.kind == "sqlite":
+        return f"sqlite://{os.path.realpath(place.database)} "
+    return f"{place.kind}://{address(place.host, place.port)}/{place.database}/"
 
 
 def url_problem(url: str) -> str | None:

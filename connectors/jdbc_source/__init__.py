@@ -7,11 +7,14 @@ from zoneinfo import ZoneInfo
 
 from connectors.jdbc import parse_url
 from connectors.jdbc.options import CONNECTION
+from connectors.jdbc.place import place_of
 from connectors.jdbc_source.place import Mode
 from rocketconnect_sdk.configuration.patterns import patterns_problem
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem, RetriableError, SystemAway
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
+from rocketconnect_sdk.origins.origin import Origin
+from rocketconnect_sdk.origins.tables import tables_of
 from rocketconnect_sdk.record import Position
 from rocketconnect_sdk.source import Plan, Source, never
 
@@ -136,6 +139,15 @@ class JdbcSource(Source):
     def check(self, config: Config) -> Iterable[Problem]:
         """See Source."""
         return run_checks(config, _query_problems, _mode_problems, _database_problems)
+
+    def origins(self, config: Config) -> Iterable[Origin]:
+        """The tables, or the query. See Source."""
+        place, prefix = place_of(config["connection.url"]), config["topic.prefix"]
+        if query := " ".join(config["query"].split()).rstrip(" ;"):
+            # At a place of its own: all tables are no query.
+            return [Origin("query", f"{place}?query=", query)]
+        into = f"{prefix}${{table}}" if prefix else ""
+        return tables_of("table.whitelist", place, into, config["table.whitelist"], config["table.blacklist"])
 
     def plan(self, config: Config, max_tasks: int, positions: Mapping[str, Position]) -> Plan:
         """See Source. Each table is read by one task, or all by all of them in ranges; new ones are looked for."""

@@ -328,5 +328,5 @@ def _offsets(order: Order, columns: Sequence[pa.Array]) -> list[Offset]:
 
 def _rejected(reason: str, value: object) -> Rejected:
     text = repr(value).encode()
-    advice = "Correct the value in the table, leave the column out with a query, or set errors.tolerance."
+    advice = "To correct it, correct the value in the table, or leave the column out with a query; then restart the connector."
     return Rejected("InvalidValue", reason, text[:4096], len(text), hashlib.sha256(text).hexdigest(), advice)

@@ -10,6 +10,8 @@ from rocketconnect_sdk.configuration.patterns import patterns_problem
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
+from rocketconnect_sdk.origins.origin import Origin
+from rocketconnect_sdk.origins.tables import address, tables_of
 from rocketconnect_sdk.permissions.roots import Access
 from rocketconnect_sdk.record import Position
 from rocketconnect_sdk.source import Plan, Source, SourceTask
@@ -91,6 +93,12 @@ class MysqlCdcSource(Source):
 
         return run_checks(config, _tls_problems, server_problems)
 
+    def origins(self, config: Config) -> Iterable[Origin]:
+        """The tables. See Source."""
+        place = f"mysql://{address(config['hostname'], config['port'])}/"
+        include, exclude, databases = (config[key] for key in ("table.include", "table.exclude", "database.include"))
+        return tables_of("table.include", place, _into(config), include, exclude, databases)
+
     def plan(self, config: Config, max_tasks: int, positions: Mapping[str, Position]) -> Plan:
         """One task: a log is read in order."""
         del config, max_tasks, positions
@@ -130,3 +138,7 @@ def _tls_problems(config: Config) -> Iterable[Problem]:
         yield Problem("tls.ca", ca, "means nothing without tls", "Set tls=true, or remove it.")
     elif ca is not None and not Path(ca).is_file():
         yield Problem("tls.ca", ca, "is no file", "Correct the path.")
+
+
+def _into(config: Config) -> str:
+    return str(config["table.topic"]).replace("${topic}", config["topic"])

@@ -10,6 +10,8 @@ from rocketconnect_sdk.configuration.patterns import patterns_problem
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
+from rocketconnect_sdk.origins.origin import Origin
+from rocketconnect_sdk.origins.tables import address, tables_of
 from rocketconnect_sdk.permissions.roots import Access
 from rocketconnect_sdk.record import Position
 from rocketconnect_sdk.source import Plan, Source, SourceTask
@@ -97,6 +99,11 @@ class PostgresCdcSource(Source):
 
         return run_checks(config, server_problems)
 
+    def origins(self, config: Config) -> Iterable[Origin]:
+        """The tables. See Source."""
+        place = f"postgres://{address(config['hostname'], config['port'])}/{config['database']}/"
+        return tables_of("table.include", place, _into(config), config["table.include"], config["table.exclude"])
+
     def plan(self, config: Config, max_tasks: int, positions: Mapping[str, Position]) -> Plan:
         """One task: a slot is read in order, by one."""
         del config, max_tasks, positions
@@ -139,3 +146,7 @@ class PostgresCdcSource(Source):
 
         del task
         return PostgresCdcTask(Settings.of(config), context)
+
+
+def _into(config: Config) -> str:
+    return str(config["table.topic"]).replace("${topic}", config["topic"])

@@ -10,6 +10,7 @@ from rocketconnect_sdk.configuration.references import NO_PLACE, NO_PLACE_FIX, R
 from rocketconnect_sdk.converters import converter_class
 from rocketconnect_sdk.errors import ConfigError, Problem
 from rocketconnect_sdk.options import Config, Option, OptionWrong, parse, read, run_checks
+from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.permissions import spark_profiles
 from rocketconnect_sdk.plugins.loader import DIRECT, PluginType, catalogue, engines_of, find
 from rocketconnect_sdk.sink import BufferedSink, RecordSink, Sink
@@ -32,6 +33,8 @@ class Checked:
         problems: Everything that is wrong.
         secret_keys: The keys in the configuration whose values are secrets.
         targets: What the connector writes and no other one may; None: that can't be known of this configuration.
+        origins: What the connector reads, and where it goes; None: that can't be known of it, or it is no source.
+        is_shared: Another source may read the same into the same topic.
     """
 
     plugin: str
@@ -39,6 +42,8 @@ class Checked:
     problems: Sequence[Problem]
     secret_keys: Sequence[str]
     targets: Sequence[Target] | None = None
+    origins: Sequence[Origin] | None = None
+    is_shared: bool = False
 
 
 def source_options(source: Source) -> tuple[Option, ...]:
@@ -117,7 +122,8 @@ def check_connector(raw: Mapping[str, str], resolve: Callable[[Config], Config] 
     problems += [*chain.problems(raw), *_whole_problems(plugin, raw), *_converter_problems(raw)]
     if isinstance(plugin, Sink) and not _may_be_rows(config):
         problems += run_checks(config, plugin.without_rows)
-    return Checked(plugin.name, plugin_type, problems, _all_secrets(options, raw), _targets(plugin, config))
+    secrets, targets = _all_secrets(options, raw), _targets(plugin, config)
+    return Checked(plugin.name, plugin_type, problems, secrets, targets, _origins(plugin, config), _is_shared(config))
 
 
 def _right(config: Config, problems: Sequence[Problem]) -> Config:
@@ -224,6 +230,23 @@ def _targets(plugin: Source | Sink, config: Config) -> Sequence[Target] | None:
     with suppress(OptionWrong):
         return tuple(plugin.targets(config))
     return None
+
+
+def _origins(plugin: Source | Sink, config: Config) -> Sequence[Origin] | None:
+    """What a source reads, with where it goes: what is read on other machines, as labels say it, is something else."""
+    if not isinstance(plugin, Source):
+        return None
+    with suppress(OptionWrong):
+        found, topic, labels = plugin.origins(config), config["topic"], sorted(config["worker.labels"])
+        if found is not None:
+            return [replace(each, into=" ".join([each.into or topic, *labels])) for each in found]
+    return None
+
+
+def _is_shared(config: Config) -> bool:
+    with suppress(OptionWrong):
+        return bool(config.get(runtime_options.ORIGIN_SHARED.key))
+    return False
 
 
 def _engine_problems(plugin: Source | Sink, config: Config) -> Iterable[Problem]:

@@ -196,6 +196,14 @@ _TOPIC = (
     ),
 )
 
+ORIGIN_SHARED = Option(
+    "origin.shared",
+    "Another source may read the same into the same topic, which then has each record once for each of them. Otherwise a source "
+    "that reads what another one reads is refused.",
+    Kind.BOOL,
+    "false",
+)
+
 SOURCE = (
     Option(
         "topic",
@@ -206,6 +214,7 @@ SOURCE = (
         fix=_TOPIC_FIX,
     ),
     *_TOPIC,
+    ORIGIN_SHARED,
     Option("batch.bytes", "About how many bytes of values are sent at once.", Kind.SIZE, "1MiB", minimum=1, maximum=4 << 20),
     Option("batch.records", "How many records are sent at once at most.", Kind.INT, "10000", minimum=1, maximum=1_000_000),
     Option("linger", "How long a batch that is not full waits for more records.", Kind.DURATION, "0s", maximum=60),

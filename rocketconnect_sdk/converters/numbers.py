@@ -13,6 +13,8 @@ from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.schema import Schema, Type
 
+_KINDS = {str: "text", bool: "true or false", float: "a number with a point", dict: "a row", list: "a list", bytes: "bytes"}
+
 
 class _NumberConverter(Converter):
     form: ClassVar[struct.Struct]
@@ -29,7 +31,7 @@ class _NumberConverter(Converter):
         del schema
         wanted = (int,) if self.form.format[-1] in "hiq" else (int, float)
         if isinstance(value, bool) or not isinstance(value, wanted):
-            msg = f"a {type(value).__name__} is no {self.name}"
+            msg = f"it writes numbers alone, and {_KINDS.get(type(value), 'this')} is no {self.name}"
             raise RecordError(msg)
         try:
             return self.form.pack(value)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rocketconnect_kit.errors import AlreadyExists, FieldProblem, InvalidArgument
 from rocketconnect_kit.settings import parse_addresses
+from rocketconnect_sdk.configuration.nearest import did_you_mean, nearest
 from rocketconnect_sdk.configuration.references import REFERENCE, REFERENCE_FIX, wrong_reference
 from rocketconnect_sdk.configuration.runtime_options import CLASS
 from rocketconnect_sdk.options import names_secret
@@ -139,8 +140,11 @@ def class_problems(config: Mapping[str, str]) -> list[FieldProblem]:
 
 def unknown_class(class_name: str, available: Iterable[str]) -> FieldProblem:
     """Return the problem of a class that no executor offers."""
-    names = ", ".join(sorted(available)) or "none"
-    return FieldProblem(CLASS.key, class_name[:200], "no executor offers a plugin of this name", f"use one of: {names}")
+    names = sorted(available)
+    meant = did_you_mean(nearest(class_name.strip(), names))
+    among = f"se one of: {', '.join(names) or 'none'}"
+    fix = f"{meant} U{among}" if meant else f"u{among}"
+    return FieldProblem(CLASS.key, class_name[:200], "no executor offers a plugin of this name", fix)
 
 
 def taken(target: Target, owner: str) -> FieldProblem:

@@ -48,11 +48,13 @@ class Deleted:
         connector: What it was.
         targets: What it alone might write; None: not known.
         delete_time: Microseconds since 1970.
+        origins: What it read, as `origins.reads` writes it; None: not known.
     """
 
     connector: Connector
     targets: tuple[Target, ...] | None
     delete_time: int
+    origins: str | None = None
 
 
 class Action(StrEnum):

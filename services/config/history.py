@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from rocketconnect_kit.errors import Aborted
 from services.config.domain import Action, Change
 from services.config.signature import Signature
-from services.config.tables import history
+from services.config.tables import history, sequence
 
 _TOLD = 3
 """So many of the changes since it was read are named to somebody whose etag is old."""
@@ -85,3 +85,9 @@ def _number(etag: str) -> int:
         return min(int(etag[:32], 16), 2**63 - 1)
     except ValueError:
         return 0
+
+
+def last(connection: sa.Connection) -> int:
+    """Return the number of the last change of connectors."""
+    number: int = connection.execute(sa.select(sequence.c.sequence)).scalar_one()
+    return number

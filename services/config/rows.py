@@ -56,8 +56,13 @@ def last_deleted(connection: sa.Connection, name: str) -> Deleted | None:
     row = connection.execute(query.order_by(*order).limit(1)).mappings().one_or_none()
     if row is None or row["delete_time"] is None:
         return None
+    return deleted_of(row)
+
+
+def deleted_of(row: Row) -> Deleted:
+    """The deleted connector in a row."""
     targets = None if row["targets"] is None else tuple(Target(*each) for each in json.loads(row["targets"]))
-    return Deleted(connector_of(row), targets, row["delete_time"])
+    return Deleted(connector_of(row), targets, row["delete_time"], row["origins"])
 
 
 def existing_row(connection: sa.Connection, name: str, etag: str = "") -> dict[str, Any]:
@@ -81,6 +86,12 @@ def revisions_with_history() -> sa.Select[Any]:
     revisions = tables.revisions
     more = [column for column in tables.history.c if column.name not in revisions.c]
     return sa.select(revisions, *more).join(tables.history, tables.history.c.sequence == revisions.c.sequence)
+
+
+def find_revision(connection: sa.Connection, connector_uid: str, number: int) -> Row | None:
+    """The row of one revision, with the change that made it; None: there is none."""
+    mine = (tables.revisions.c.connector_uid == connector_uid) & (tables.revisions.c.revision == number)
+    return connection.execute(revisions_with_history().where(mine)).mappings().one_or_none()
 
 
 def dump_config(mapping: Mapping[str, str]) -> str:
@@ -119,6 +130,19 @@ def revision_of(row: Row) -> Revision:
     """The revision in a row of `revisions_with_history`."""
     own = {name: row[name] for name in ("sequence", "connector_uid", "connector", "revision", "create_time")}
     return Revision(**own, config=json.loads(row["config"]), change=history.of_row(row))
+
+
+def write_revision(connection: sa.Connection, sequence: int, now: int, row: Row) -> None:
+    """Keep the configuration of a row as a revision."""
+    values = {
+        "sequence": sequence,
+        "connector_uid": row["uid"],
+        "connector": row["name"],
+        "revision": row["revision"],
+        "config": row["config"],
+        "create_time": now,
+    }
+    connection.execute(tables.revisions.insert().values(values))
 
 
 def already_there(name: str) -> AlreadyExists:

@@ -46,7 +46,7 @@ async def _main(settings: ConfigSettings) -> int:
     # A SQLite file has one writer, this process; behind PostgreSQL other replicas write too.
     feed = ChangeFeed(store.sequence if engine.dialect.name == "postgresql" else None)
     positions = GrpcPositions(settings)
-    service = ConfigService(store, executors, feed, Predecessors(store, positions))
+    service = ConfigService(store, executors, feed, Predecessors(store, positions, executors))
     secrets = SecretStore(engine, now=lambda: time.time_ns() // 1_000)
     keys = Keys.read(settings.keystore_keys) if settings.keystore_keys else None
     keystore = KeystoreService(secrets, keys, store, executors)

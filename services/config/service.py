@@ -62,7 +62,7 @@ class ConfigService(ConfigServiceServicer):
             if not draft.adopt_uid:
                 verdict = await self._verdicts.with_predecessor(draft.name, draft.config, verdict)
             by = _signature(request, context)
-            connector = await self._feed.write(self._store.create, draft, verdict.type, by, verdict.targets)
+            connector = await self._feed.write(self._store.create, draft, verdict.type, by, verdict.targets, verdict.reads)
             _log.info("connector created", connector=connector.name, uid=connector.uid)
             answer.warnings.extend(map(wire.problem, verdict.warnings))
             answer.notes.extend(verdict.notes)
@@ -162,6 +162,7 @@ class ConfigService(ConfigServiceServicer):
         verdict = await self._verdicts.of(request.name, dict(request.config), own)
         if request.name:  # without one it may be that of the very connector that has the targets
             verdict = await self._verdicts.with_taken(request.name, verdict)
+            verdict = await self._verdicts.with_read_twice(request.name, verdict)
             verdict = await self._verdicts.with_predecessor(request.name, dict(request.config), verdict)
         return pb.ValidateConnectorResponse(
             problems=map(wire.problem, verdict.problems),
@@ -297,8 +298,17 @@ class ConfigService(ConfigServiceServicer):
         # What needs no executor is told first; the store looks again, in the transaction that writes.
         refuse_same(current, config)
         verdict = await self._verdicts.checked(current.name, config)
+        verdict = await self._verdicts.with_predecessor(current.name, config, verdict)
         connector = await self._feed.write(
-            self._store.update, current.name, config, etag, verdict.type, by, verdict.targets, of_revision=of_revision
+            self._store.update,
+            current.name,
+            config,
+            etag,
+            verdict.type,
+            by,
+            verdict.targets,
+            verdict.reads,
+            of_revision=of_revision,
         )
         _log.info("connector updated", connector=connector.name, uid=connector.uid, revision=connector.revision, author=str(by))
         return connector, verdict.warnings

@@ -4,7 +4,6 @@ Each write of connectors takes the next number of one sequence, whose row lock l
 replicas: so a decision is made on what is really there, and a watcher that has seen number N has seen everything up to N.
 """
 
-import json
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,9 +13,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from rocketconnect_kit.errors import FieldProblem, NotFound
-from rocketconnect_kit.store.database import reading, upsert, writing
+from rocketconnect_kit.store.database import reading, writing
 from rocketconnect_sdk.targets.owned import Target
-from services.config import checks, cleanups, history, requests, tables
+from services.config import checks, cleanups, history, requests, tables, workers
 from services.config.domain import (
     Action,
     Change,
@@ -31,6 +30,8 @@ from services.config.domain import (
     WantedState,
     Worker,
 )
+from services.config.origins import rows as origins
+from services.config.origins.reads import Former, Reads, ReadTwice, dump
 from services.config.rows import (
     LIVING,
     Row,
@@ -40,12 +41,14 @@ from services.config.rows import (
     dump_config,
     dump_targets,
     existing_row,
+    find_revision,
     find_row,
     last_deleted,
     not_found,
     revision_of,
     revisions_with_history,
     taken_targets,
+    write_revision,
 )
 from services.config.signature import Signature
 
@@ -90,12 +93,17 @@ class ConfigStore:
             return requests.answered(connection, draft)
 
     def create(
-        self, draft: Draft, kind: ConnectorType, by: Signature = _NOBODY, targets: Sequence[Target] | None = None
+        self,
+        draft: Draft,
+        kind: ConnectorType,
+        by: Signature = _NOBODY,
+        targets: Sequence[Target] | None = None,
+        reads: Reads | None = None,
     ) -> Connector:
-        """Store a new connector, or return what the same create was answered before; `targets`: what it alone may write.
+        """Store a new connector that alone may write `targets` and reads so, or return what the same create was answered before.
 
         Raises:
-            InvalidArgument: CONFIG_INVALID when a living connector has one of the targets.
+            InvalidArgument: CONFIG_INVALID when a living connector has one of the targets, or reads the same into the same topic.
             AlreadyExists: CONNECTOR_EXISTS; REQUEST_ID_REUSED.
             NotFound: ADOPTED_UID_NOT_FOUND when no connector ever had the uid to adopt.
             FailedPrecondition: ADOPTED_UID_ALIVE when a living connector has it.
@@ -106,7 +114,7 @@ class ConfigStore:
                 return before
             if find_row(write.connection, draft.name) is not None:
                 raise already_there(draft.name)
-            checks.refuse(taken_targets(write.connection, targets, draft.name))
+            _refuse_others(write.connection, draft.name, targets, reads)
             config = dump_config(draft.config)
             row: dict[str, Any] = {
                 "name": draft.name,
@@ -118,6 +126,7 @@ class ConfigStore:
                 "update_time": write.now,
                 "apply_set": draft.apply_set,
                 "targets": dump_targets(targets),
+                "origins": dump(reads),
             }
             if draft.adopt_uid:
                 row |= adopted_row(write.connection, draft.adopt_uid)
@@ -125,7 +134,8 @@ class ConfigStore:
             else:
                 row |= {"uid": self._new_uid(), "revision": 1, "restarts": 0}
                 write.connection.execute(tables.connectors.insert().values(row))
-            _write_revision(write, row)
+            write_revision(write.connection, write.sequence, write.now, row)
+            origins.keep(write.connection, row["uid"], reads)
             write.note(Action.CREATE, row)
             connector = connector_of(row)
             if draft.request_id:
@@ -140,13 +150,15 @@ class ConfigStore:
         kind: ConnectorType,
         by: Signature = _NOBODY,
         targets: Sequence[Target] | None = None,
+        reads: Reads | None = None,
         *,
         of_revision: int = 0,
     ) -> Connector:
         """Store the next revision of a connector; `of_revision`: the one that this is a rollback to, 0 for none.
 
         Raises:
-            InvalidArgument: CONFIG_INVALID when another living connector has one of the targets.
+            InvalidArgument: CONFIG_INVALID when another living connector has one of the targets, or reads the same into the same
+                topic, which it did not before.
             NotFound: CONNECTOR_NOT_FOUND.
             Aborted: ETAG_MISMATCH when `etag` is given and is not the current one.
             AlreadyExists: SAME_CONFIG when it is the current configuration; nothing is written.
@@ -155,9 +167,11 @@ class ConfigStore:
             row = existing_row(write.connection, name, etag)
             current = connector_of(row)
             checks.refuse_same(current, config)
-            checks.refuse(taken_targets(write.connection, targets, name))
-            row |= {"config": dump_config(config), "type": kind, "revision": current.revision + 1, "targets": dump_targets(targets)}
-            _write_revision(write, row)
+            _refuse_others(write.connection, name, targets, reads)
+            row |= {"config": dump_config(config), "type": kind, "revision": current.revision + 1}
+            row |= {"targets": dump_targets(targets), "origins": dump(reads)}
+            origins.keep(write.connection, row["uid"], reads)
+            write_revision(write.connection, write.sequence, write.now, row)
             write.note(Action.ROLLBACK if of_revision else Action.UPDATE, row, of_revision)
             return _save(write, row)
 
@@ -165,6 +179,16 @@ class ConfigStore:
         """Return the problems of a connector of this name with targets that others have, as far as those are known."""
         with reading(self._engine) as connection:
             return taken_targets(connection, targets, name)
+
+    def read_twice(self, reads: Reads | None, name: str) -> ReadTwice:
+        """Return what is to be said of a connector of this name that reads so, as others read the same into the same topic."""
+        with reading(self._engine) as connection:
+            return origins.read_twice(connection, reads, name)
+
+    def former_readers(self, reads: Reads, name: str) -> list[Former]:
+        """Return deleted connectors that read some of it, the last first; none where the connector of this name read it already."""
+        with reading(self._engine) as connection:
+            return origins.former_readers(connection, reads, name)
 
     def of_unknown_targets(self) -> list[Connector]:
         """Return the living connectors that write and of which no executor has said yet what they alone may write."""
@@ -289,11 +313,8 @@ class ConfigStore:
         Raises:
             NotFound: REVISION_NOT_FOUND.
         """
-        query = revisions_with_history().where(
-            tables.revisions.c.connector_uid == connector_uid, tables.revisions.c.revision == number
-        )
         with reading(self._engine) as connection:
-            row = connection.execute(query).mappings().one_or_none()
+            row = find_revision(connection, connector_uid, number)
         if row is None:
             message = f"the connector has no revision {number}; list its revisions to see which there are"
             raise NotFound("REVISION_NOT_FOUND", message, revision=str(number))
@@ -329,13 +350,13 @@ class ConfigStore:
     def sequence(self) -> int:
         """Return the number of the last change of connectors."""
         with reading(self._engine) as connection:
-            return _sequence(connection)
+            return history.last(connection)
 
     def snapshot(self) -> Changes:
         """Return all living connectors and the number of the last change that they show."""
         with reading(self._engine) as connection:
             rows = connection.execute(sa.select(tables.connectors).where(LIVING)).mappings().all()
-            return Changes(_sequence(connection), tuple(map(connector_of, rows)), ())
+            return Changes(history.last(connection), tuple(map(connector_of, rows)), ())
 
     def changes_since(self, sequence: int) -> Changes:
         """Return what changed after the change number `sequence`, each connector once, as it is now."""
@@ -343,28 +364,20 @@ class ConfigStore:
         with reading(self._engine) as connection:
             rows = connection.execute(query).mappings().all()
             return Changes(
-                _sequence(connection),
+                history.last(connection),
                 tuple(connector_of(row) for row in rows if row["delete_time"] is None),
                 tuple(row["uid"] for row in rows if row["delete_time"] is not None),
             )
 
     def report_worker(self, worker_id: str, address: str, plugins: Mapping[str, str], aliases: Mapping[str, str]) -> None:
         """Store what a worker offers, in place of what it said before; forget workers that were silent for a day."""
-        now = self._now()
-        values = {"address": address, "plugins": dump_config(plugins), "aliases": dump_config(aliases), "update_time": now}
         with writing(self._engine) as connection:
-            connection.execute(tables.workers.delete().where(tables.workers.c.update_time < now - requests.MICROSECONDS_A_DAY))
-            upsert(connection, tables.workers, [{"worker_id": worker_id, **values}])
+            workers.report(connection, Worker(worker_id, address, dict(plugins), dict(aliases), self._now()))
 
     def workers(self, newer_than_seconds: float) -> list[Worker]:
         """Return the workers that reported within that time, the latest report first."""
-        since = self._now() - int(newer_than_seconds * 1_000_000)
-        query = sa.select(tables.workers).where(tables.workers.c.update_time > since).order_by(tables.workers.c.update_time.desc())
         with reading(self._engine) as connection:
-            return [
-                Worker(row.worker_id, row.address, json.loads(row.plugins), json.loads(row.aliases), row.update_time)
-                for row in connection.execute(query)
-            ]
+            return workers.newer_than(connection, self._now() - int(newer_than_seconds * 1_000_000))
 
     @contextmanager
     def _write(self, by: Signature) -> Iterator[_Write]:
@@ -380,18 +393,5 @@ def _save(write: _Write, row: dict[str, Any]) -> Connector:
     return connector_of(row)
 
 
-def _write_revision(write: _Write, row: Mapping[str, Any]) -> None:
-    values = {
-        "sequence": write.sequence,
-        "connector_uid": row["uid"],
-        "connector": row["name"],
-        "revision": row["revision"],
-        "config": row["config"],
-        "create_time": write.now,
-    }
-    write.connection.execute(tables.revisions.insert().values(values))
-
-
-def _sequence(connection: sa.Connection) -> int:
-    number: int = connection.execute(sa.select(tables.sequence.c.sequence)).scalar_one()
-    return number
+def _refuse_others(connection: sa.Connection, name: str, targets: Sequence[Target] | None, reads: Reads | None) -> None:
+    checks.refuse([*taken_targets(connection, targets, name), *origins.read_twice(connection, reads, name).problems])

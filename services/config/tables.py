@@ -21,6 +21,14 @@ connectors = sa.Table(
     sa.Column("cleanup_due", sa.BigInteger),
     sa.Column("cleanup_error", sa.Text),
     sa.Column("targets", sa.Text),
+    sa.Column("origins", sa.Text),
+)
+origins = sa.Table(
+    "config_origins",
+    metadata,
+    sa.Column("connector_uid", sa.String(128)),
+    sa.Column("place", sa.String(64)),
+    sa.Column("name", sa.String(64)),
 )
 revisions = sa.Table(
     "config_revisions",

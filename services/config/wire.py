@@ -9,7 +9,9 @@ from rocketconnect.connector.v1 import connector_pb2
 from rocketconnect.executor.v1 import executor_service_pb2 as executor_pb2
 
 from rocketconnect_kit.errors import FieldProblem
+from rocketconnect_sdk.origins.origin import Origin
 from services.config.domain import Change, Changes, Cleanup, CleanupOutcome, Connector, ConnectorType, Draft, Revision, WantedState
+from services.config.origins.reads import Reads
 
 _WANTED = {
     connector_pb2.WANTED_STATE_UNSPECIFIED: WantedState.RUNNING,
@@ -140,6 +142,12 @@ def connector_type(value: "connector_pb2.ConnectorType.ValueType") -> ConnectorT
     """Return the direction; one of a newer version of the API counts as not known."""
     names = {number: name for name, number in connector_pb2.ConnectorType.items()}
     return ConnectorType(names.get(value, "CONNECTOR_TYPE_UNSPECIFIED").removeprefix(_TYPE_PREFIX))
+
+
+def reads(value: executor_pb2.Origins) -> Reads:
+    """Return what a source reads."""
+    found = [Origin(each.key, each.place, each.name, each.is_pattern, list(each.without), each.into) for each in value.origins]
+    return Reads(found, value.shared)
 
 
 def type_value(value: ConnectorType) -> "connector_pb2.ConnectorType.ValueType":

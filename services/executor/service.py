@@ -80,7 +80,8 @@ class ExecutorService(ExecutorServiceServicer):
         seconds = self._seconds(context)
         config = dict(request.config)
         neighbours = [Neighbour(each.name, each.uid, each.reads) for each in request.neighbours]
-        order = CheckConnector(config, self._endpoints, request.name, neighbours)
+        positions = wire.given_positions(request.positions)
+        order = CheckConnector(config, self._endpoints, request.name, neighbours, dict(request.previous), positions)
         try:
             answer = await self._fresh.ask(order, seconds, f"{request.name} (check)")
         except PluginLate as error:

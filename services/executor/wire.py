@@ -16,6 +16,7 @@ from rocketconnect.state.v1 import state_service_pb2 as states
 from rocketconnect_kit.errors import FieldProblem, InvalidArgument
 from rocketconnect_sdk.configuration.runtime_options import STALL_TIMEOUT
 from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.origins.origin import Origin
 from services.executor.contract.answers import (
     Checked,
     Plugin,
@@ -115,6 +116,7 @@ def metrics(value: TaskMetrics) -> states.TaskMetrics:
         source_time_left=None if value.source_seconds_left is None else duration(value.source_seconds_left),
         late_skipped=value.late_skipped,
         gap_messages=value.gap_messages,
+        last_left_out=value.last_left_out,
         open_batch=None
         if value.open_batch is None
         else states.OpenBatch(
@@ -180,6 +182,18 @@ def checked(value: Checked) -> executor.ValidateConnectorResponse:
         else executor.Targets(targets=[executor.Target(key=key, name=name) for key, name in value.targets]),
         warnings=map(_problem, value.warnings),
         notes=value.notes,
+        origins=None if value.origins is None else executor.Origins(origins=map(_origin, value.origins), shared=value.is_shared),
+    )
+
+
+def _origin(value: Origin) -> executor.Origin:
+    return executor.Origin(
+        key=value.key,
+        place=value.place,
+        name=value.name,
+        is_pattern=value.is_pattern,
+        without=value.without,
+        into=value.into,
     )
 
 

@@ -9,7 +9,7 @@ from rocketconnect_sdk import conformance, converters, files
 PUBLIC = """
 BufferedSink BufferedSinkTask
 CapturedTable Config ConfigError ConnectorError DataFrameSink DataFrameSinkTask Edge Field FlushPolicy Guarantee KeptRows Kind
-Offset Option PermanentError Plan Position Problem QueuePosition ReadRows Receipt RecordError RecordRefused RecordSink
+Offset Option Origin PermanentError Plan Position Problem QueuePosition ReadRows Receipt RecordError RecordRefused RecordSink
 RecordSinkTask Rejected RetriableError Schema Signal Sink SinkBatch SinkCommit SinkTables SinkTask SinkWriter Source SourceBatch
 SourceMark SourceTables SourceTask SystemAway TableRows Target TaskContext Type Unit __version__ decimal never parse run_checks
 struct timestamp

@@ -59,7 +59,7 @@ def state(state: Row, now: datetime) -> list[Table | str]:
     # Who planned it does not run it; while it is being planned, the trace says by whom.
     first = ("*", state_name(state), *[""] * (len(columns) - 2))
     rows = [first, *map(cells, tasks)]
-    return [table_of(columns, rows), *open_batches(tasks, now), *_reasons(state.get("trace", ""), tasks)]
+    return [table_of(columns, rows), *open_batches(tasks, now), *left_out(state), *_reasons(state.get("trace", ""), tasks)]
 
 
 def open_batches(tasks: Sequence[Row], now: datetime) -> Iterator[str]:
@@ -78,6 +78,20 @@ def open_batches(tasks: Sequence[Row], now: datetime) -> Iterator[str]:
     where, next_ = ("an open batch", "it") if len(found) == 1 else ("open batches", "the next")
     held = counted(records, "record", "waits", "wait")
     yield f"{_of(list(found))}: {held} in {where} for {waited}; {next_} is written in {left}, or when it is full"
+
+
+def left_out(state: Row) -> Iterator[str]:
+    """What was left out since the tasks were started: how much, where it is, and the last one."""
+    for task in state.get("tasks", []):
+        dropped, kept = counter(task, "recordsSkipped"), counter(task, "deadLetters")
+        last = task.get("metrics", {}).get("lastLeftOut", "")
+        if not last or not dropped + kept:
+            continue
+        where = "and kept nowhere: errors.deadletterqueue.topic.name names a topic that keeps them"
+        if kept:
+            where = f"and kept: `rocketconnect dlq list {shlex.quote(state.get('connector', ''))}` shows them"
+        count = counted(dropped + kept, "bad record", "was", "were")
+        yield f"{_of([task.get('task', 0)])}: {count} left out since it was started, {where}. The last: {last}"
 
 
 def _reasons(whole: str, tasks: Sequence[Row]) -> Iterator[str]:

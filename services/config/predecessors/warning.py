@@ -1,11 +1,10 @@
-"""Tells who creates a connector of the deleted one that had its name and did the same work."""
+"""Looks for what to tell who creates a connector: of a deleted one that did the same work."""
 
 import asyncio
-import shlex
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Protocol
 
+from rocketconnect.executor.v1 import executor_service_pb2 as executor_pb2
 from rocketconnect.position.v1 import position_service_pb2 as pb
 from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceStub
 
@@ -14,11 +13,14 @@ from rocketconnect_kit.errors import FieldProblem, ServiceError
 from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.serving.status import remote_errors
 from rocketconnect_kit.settings import ServiceSettings
+from rocketconnect_sdk.configuration.runtime_options import CLASS
+from rocketconnect_sdk.origins.origin import Origin
 from services.config import wire
 from services.config.domain import ConnectorType, Deleted, Worker
 from services.config.predecessors.sameness import same_work
+from services.config.predecessors.telling import warning_of
 from services.config.store import ConfigStore
-from services.config.validation.executors import Verdict
+from services.config.validation.executors import Executors, Verdict
 
 POSITIONS_SECONDS = 2.0
 """How long a create waits for the position service at most: what it says is told, and decides nothing else."""
@@ -26,8 +28,6 @@ POSITIONS_SECONDS = 2.0
 _OWN = "~"
 """How partitions begin that are no part of what is read: notes of tasks."""
 _UNREAD = ("", "[0]")
-_TOLD = 3
-_SHOWN = 100
 
 _log = get_logger(__name__)
 
@@ -69,16 +69,17 @@ class GrpcPositions:
 
 
 class Predecessors:
-    """Looks for the deleted connector of a name, and for what it has done."""
+    """Looks for deleted connectors that did the same work, and for what they have done."""
 
-    def __init__(self, store: ConfigStore, positions: Positions) -> None:
+    def __init__(self, store: ConfigStore, positions: Positions, executors: Executors) -> None:
         self._store = store
         self._positions = positions
+        self._executors = executors
 
     async def warnings(
         self, name: str, config: Mapping[str, str], verdict: Verdict, workers: Sequence[Worker]
     ) -> Sequence[FieldProblem]:
-        """Return what is to be told of a configuration of this name; nothing where one lives, or none did the same work.
+        """Return what is to be told of a configuration of this name; nothing where no deleted one did the same work.
 
         Args:
             name: The name.
@@ -86,37 +87,54 @@ class Predecessors:
             verdict: What an executor says of it.
             workers: Who offers plugins now.
         """
+        found = await self._found(name, config, verdict, workers)
+        for before, common in found:
+            positions = await self._positions.of_uid(before.connector.uid)
+            # Whoever never stored a position has done nothing that would be done twice.
+            if positions is None:
+                return (warning_of(name, before, common, {}),)
+            if positions and (there := await self._still_there(before, positions, workers)):
+                return (warning_of(name, before, common, there),)
+        return ()
+
+    async def read_by(self, uid: str) -> Mapping[str, str] | None:
+        """Return how far a connector came (see `Positions.of_uid`)."""
+        return await self._positions.of_uid(uid)
+
+    async def _found(
+        self, name: str, config: Mapping[str, str], verdict: Verdict, workers: Sequence[Worker]
+    ) -> Sequence[tuple[Deleted, Origin | None]]:
+        """Return the deleted ones that did the same: of the same name first, then the one that was deleted last."""
+        found: list[tuple[Deleted, Origin | None]] = []
+        if verdict.reads is not None and not verdict.reads.is_shared:
+            former = await asyncio.to_thread(self._store.former_readers, verdict.reads, name)
+            found = [(each.deleted, each.common) for each in former]
+        before = await asyncio.to_thread(self._store.last_deleted, name)
+        is_known = verdict.reads is not None and before is not None and before.origins is not None
+        if before is not None and not is_known and self._is_same(before, config, verdict, workers):
+            found.append((before, None))
+        return sorted(found, key=lambda each: each[0].connector.name != name)
+
+    @staticmethod
+    def _is_same(before: Deleted, config: Mapping[str, str], verdict: Verdict, workers: Sequence[Worker]) -> bool:
         document = next((worker.plugins[verdict.plugin] for worker in workers if verdict.plugin in worker.plugins), None)
-        before = None if document is None else await asyncio.to_thread(self._store.last_deleted, name)
-        if document is None or before is None:
-            return ()
-        if not same_work(before.connector.config, config, wire.plugin(document), before.targets, verdict.targets):
-            return ()
-        positions = await self._positions.of_uid(before.connector.uid)
-        # Whoever never stored a position has done nothing that would be done twice.
-        return () if positions is not None and not positions else (_warning(before, positions),)
+        return document is not None and same_work(
+            before.connector.config, config, wire.plugin(document), before.targets, verdict.targets
+        )
 
-
-def _warning(before: Deleted, positions: Mapping[str, str] | None) -> FieldProblem:
-    connector = before.connector
-    when = datetime.fromtimestamp(before.delete_time // 1_000_000, UTC).isoformat(" ").replace("+00:00", "Z")
-    if connector.type is ConnectorType.SINK:
-        done, again = "wrote to the same target", "writes its records there again"
-    else:
-        done, again = "read the same into the same topic", "sends its records again"
-    one = f"a connector of this name (uid {connector.uid}, deleted at {when})"
-    reason = f"{one} {done}{_until(positions)}: this one begins anew and {again}"
-    quoted = shlex.quote(connector.name)
-    fix = (
-        f"To go on from there: `rocketconnect connector create {quoted} --adopt-uid {connector.uid}` (adopt_uid over REST); "
-        f"where this one is created already, `rocketconnect connector delete {quoted}` first."
-    )
-    return FieldProblem("name", "", reason, fix)
-
-
-def _until(positions: Mapping[str, str] | None) -> str:
-    if not positions:
-        return ""
-    told = [f"{partition} {offset}"[:_SHOWN] for partition, offset in sorted(positions.items())[:_TOLD]]
-    more = len(positions) - len(told)
-    return f" up to {', '.join(told)}" + (f" and {more} more" if more else "")
+    async def _still_there(self, before: Deleted, positions: Mapping[str, str], workers: Sequence[Worker]) -> Mapping[str, str]:
+        """Return the positions without those in what is not there any more: a file that another one took the place of."""
+        capable = [worker for worker in workers if worker.plugin(before.connector.config.get(CLASS.key, "")) is not None]
+        if before.connector.type is not ConnectorType.SOURCE or not capable:
+            return positions
+        request = executor_pb2.CheckPositionsRequest(name=before.connector.name, config=before.connector.config)
+        for partition, offset in positions.items():
+            request.positions.add(partition=partition, offset=offset)
+        try:
+            answer = await self._executors.check_positions(capable[0].address, request)
+        except ServiceError as error:
+            _log.info("whether a deleted connector would read on is not known", uid=before.connector.uid, cause=error.message)
+            return positions
+        there = {each.partition for each in answer.bounds}
+        gone = {each.key for each in answer.problems} - there
+        return {partition: offset for partition, offset in positions.items() if partition not in gone}

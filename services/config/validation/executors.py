@@ -13,13 +13,17 @@ from rocketconnect_kit.errors import FieldProblem, Unavailable
 from rocketconnect_kit.serving.status import remote_errors
 from rocketconnect_kit.settings import ServiceSettings
 from rocketconnect_sdk.targets.owned import Target
+from services.config import wire
 from services.config.domain import Connector, ConnectorType, Worker
-from services.config.wire import connector_type
+from services.config.origins.reads import Reads
 
 Answer = TypeVar("Answer")
 
 VALIDATE_SECONDS = 30.0
 """How long one executor may take to check a configuration: on a machine that is busy a plugin alone loads for seconds."""
+
+POSITIONS_SECONDS = 5.0
+"""How long one executor may take to look at the positions of a deleted connector, which decides only what is told."""
 
 RELOAD_SECONDS = 30.0
 """How long one executor may take to look for its plugins again."""
@@ -41,6 +45,7 @@ class Verdict:
         targets: what the connector writes and no other one may; None: not known.
         warnings: what is told and refuses nothing.
         notes: what is to be expected of the connector.
+        reads: what a source reads; None: not known.
     """
 
     problems: tuple[FieldProblem, ...]
@@ -50,6 +55,7 @@ class Verdict:
     targets: tuple[Target, ...] | None = None
     warnings: tuple[FieldProblem, ...] = ()
     notes: tuple[str, ...] = ()
+    reads: Reads | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +67,14 @@ class Neighbour:
     reads: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a source does until now: its configuration, and how far it came."""
+
+    config: Mapping[str, str]
+    positions: Mapping[str, str]
+
+
 class Executors(Protocol):
     """Calls to one executor, by the address of its service.
 
@@ -68,14 +82,19 @@ class Executors(Protocol):
         Unavailable, DeadlineExceeded: nobody answers there, or not in time.
     """
 
-    async def validate(self, address: str, name: str, config: dict[str, str], around: Sequence[Neighbour] = ()) -> Verdict:
-        """Check a configuration; `around`: the connectors that there are."""
+    async def validate(
+        self, address: str, name: str, config: dict[str, str], around: Sequence[Neighbour] = (), former: Reading | None = None
+    ) -> Verdict:
+        """Check a configuration; `around`: the connectors that there are; `former`: what the connector does until now."""
 
     async def preview(self, address: str, name: str, config: dict[str, str], records: int) -> pb.PreviewConnectorResponse:
         """Run a configuration on a few records."""
 
     async def verify(self, address: str, request: pb.VerifyConnectorRequest) -> pb.VerifyConnectorResponse:
         """Compare rows for a while."""
+
+    async def check_positions(self, address: str, request: pb.CheckPositionsRequest) -> pb.CheckPositionsResponse:
+        """Say whether positions are possible."""
 
     async def reload(self, address: str) -> None:
         """Let it look for its plugins again."""
@@ -87,16 +106,23 @@ class GrpcExecutors:
     def __init__(self, settings: ServiceSettings) -> None:
         self._channels = Channels(settings)
 
-    async def validate(self, address: str, name: str, config: dict[str, str], around: Sequence[Neighbour] = ()) -> Verdict:
+    async def validate(
+        self, address: str, name: str, config: dict[str, str], around: Sequence[Neighbour] = (), former: Reading | None = None
+    ) -> Verdict:
         """Check a configuration (see `Executors`)."""
         known = [pb.Neighbour(name=each.name, uid=each.uid, reads=each.reads) for each in around]
         request = pb.ValidateConnectorRequest(name=name, config=config, neighbours=known)
+        if former is not None:
+            request.previous.update(former.config)
+            for partition, offset in former.positions.items():
+                request.positions.add(partition=partition, offset=offset)
         with remote_errors():
             answer = await (await self._stub(address)).ValidateConnector(request, timeout=VALIDATE_SECONDS)
         problems, warnings = _fields(answer.problems), _fields(answer.warnings)
         targets = tuple(Target(each.key, each.name) for each in answer.targets.targets) if answer.HasField("targets") else None
-        kind, secrets = connector_type(answer.type), frozenset(answer.secret_keys)
-        return Verdict(problems, answer.plugin, kind, secrets, targets, warnings, tuple(answer.notes))
+        kind, secrets = wire.connector_type(answer.type), frozenset(answer.secret_keys)
+        reads = wire.reads(answer.origins) if answer.HasField("origins") else None
+        return Verdict(problems, answer.plugin, kind, secrets, targets, warnings, tuple(answer.notes), reads)
 
     async def preview(self, address: str, name: str, config: dict[str, str], records: int) -> pb.PreviewConnectorResponse:
         """Run a configuration on a few records (see `Executors`)."""
@@ -108,6 +134,11 @@ class GrpcExecutors:
         """Compare rows for a while (see `Executors`)."""
         with remote_errors():
             return await (await self._stub(address)).VerifyConnector(request, timeout=VALIDATE_SECONDS)
+
+    async def check_positions(self, address: str, request: pb.CheckPositionsRequest) -> pb.CheckPositionsResponse:
+        """Say whether positions are possible (see `Executors`)."""
+        with remote_errors():
+            return await (await self._stub(address)).CheckPositions(request, timeout=POSITIONS_SECONDS)
 
     async def reload(self, address: str) -> None:
         """Let it look for its plugins again (see `Executors`)."""
@@ -123,7 +154,12 @@ class GrpcExecutors:
 
 
 async def validate_in_turn(
-    executors: Executors, workers: Sequence[Worker], name: str, config: dict[str, str], around: Sequence[Neighbour] = ()
+    executors: Executors,
+    workers: Sequence[Worker],
+    name: str,
+    config: dict[str, str],
+    around: Sequence[Neighbour] = (),
+    former: Reading | None = None,
 ) -> Verdict:
     """Return the verdict of the first of the workers that answers.
 
@@ -131,7 +167,7 @@ async def validate_in_turn(
         Unavailable: NO_CAPABLE_EXECUTOR when none does, with what each of them said.
         ServiceError: what an executor answered, when that is not a verdict.
     """
-    return await _in_turn(workers, lambda address: executors.validate(address, name, config, around))
+    return await _in_turn(workers, lambda address: executors.validate(address, name, config, around, former))
 
 
 async def preview_in_turn(

@@ -1,17 +1,17 @@
 """What is to be said of a configuration: by this service, by an executor, and by what there is and was beside it."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rocketconnect_kit.errors import FieldProblem, ServiceError
 from rocketconnect_kit.logs import get_logger
 from rocketconnect_sdk.configuration.runtime_options import CLASS
 from services.config import checks, wire
-from services.config.domain import ConnectorType, Worker
+from services.config.domain import Connector, ConnectorType, Worker
 from services.config.predecessors.warning import Predecessors
 from services.config.store import ConfigStore
-from services.config.validation.executors import Executors, Verdict, names_topic, neighbours, no_executor, validate_in_turn
+from services.config.validation.executors import Executors, Reading, Verdict, names_topic, neighbours, no_executor, validate_in_turn
 
 FRESH_SECONDS = 90.0
 """A worker that has not reported for so long offers nothing any more; workers report every 30 s."""
@@ -37,6 +37,7 @@ class Verdicts:
         The store looks at the targets again, in the transaction that writes: of two at once that name one, the second is refused.
         """
         verdict = await self.with_taken(name, await self.of(name, config, own))
+        verdict = await self.with_read_twice(name, verdict)
         checks.refuse(verdict.problems)
         return verdict
 
@@ -47,6 +48,12 @@ class Verdicts:
         await self._learn_targets()
         taken = await asyncio.to_thread(self._store.taken, verdict.targets, name)
         return replace(verdict, problems=tuple(checks.together(verdict.problems, taken)))
+
+    async def with_read_twice(self, name: str, verdict: Verdict) -> Verdict:
+        """Return the verdict with what is to be said of others that read the same into the same topic."""
+        said = await asyncio.to_thread(self._store.read_twice, verdict.reads, name)
+        problems, warnings = (*verdict.problems, *said.problems), (*verdict.warnings, *said.warnings)
+        return replace(verdict, problems=problems, warnings=warnings)
 
     async def with_predecessor(self, name: str, config: dict[str, str], verdict: Verdict) -> Verdict:
         """Return the verdict with what is to be told of a deleted connector of the name."""
@@ -90,12 +97,20 @@ class Verdicts:
             return nothing_more
         return replace(verdict, problems=tuple(checks.together(own, verdict.problems)))
 
+    async def _former(self, current: Connector | None, config: Mapping[str, str]) -> Reading | None:
+        """Return what a source does until now whose configuration is to change; None: there is none, or it has read nothing."""
+        if current is None or current.type is not ConnectorType.SOURCE or current.config == config:
+            return None
+        positions = await self._predecessors.read_by(current.uid)
+        return Reading(current.config, positions) if positions else None
+
     async def _asked(self, workers: Sequence[Worker], name: str, config: dict[str, str]) -> Verdict:
         """Return what the first of the workers that answers says, literal secrets refused and hidden (invariant 6)."""
         if not workers:
             raise no_executor("no executor has reported what it offers")
-        around = neighbours(config, (await asyncio.to_thread(self._store.snapshot)).connectors) if names_topic(config) else ()
-        verdict = await validate_in_turn(self._executors, workers, name, config, around)
+        there = (await asyncio.to_thread(self._store.snapshot)).connectors if names_topic(config) else ()
+        former = await self._former(next((each for each in there if each.name == name), None), config)
+        verdict = await validate_in_turn(self._executors, workers, name, config, neighbours(config, there), former)
         literal = checks.secret_problems(config, verdict.secret_keys)
         hidden = checks.without_secrets(checks.together(literal, verdict.problems), config, verdict.secret_keys)
         warnings = checks.without_secrets(verdict.warnings, config, verdict.secret_keys)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.spark.needs import NOTHING, SparkNeeds
 from services.executor.contract.questions import GivenPosition
 
@@ -22,6 +23,10 @@ class Checked(msgspec.Struct, tag=True, frozen=True):
     """What is told and refuses nothing; not among the problems."""
     notes: list[str] = []
     """What is to be expected of the connector."""
+    origins: list[Origin] | None = None
+    """What a source reads, and where it goes; None: not known."""
+    is_shared: bool = False
+    """Another source may read the same into the same topic."""
 
 
 class Planned(msgspec.Struct, tag=True, frozen=True):

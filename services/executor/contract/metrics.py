@@ -69,4 +69,5 @@ class TaskMetrics:
     source_positions: tuple[SourcePosition, ...] = ()
     late_skipped: int = 0
     gap_messages: int = 0
+    last_left_out: str = ""
     open_batch: OpenBatch | None = None

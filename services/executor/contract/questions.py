@@ -21,6 +21,13 @@ class Neighbour(msgspec.Struct, frozen=True):
     reads: bool = False
 
 
+class GivenPosition(msgspec.Struct, frozen=True):
+    """A position that is stored, or that somebody wants: the offset, and what goes with it (JSON, or nothing)."""
+
+    offset: list[int]
+    resume: str = ""
+
+
 class CheckConnector(msgspec.Struct, tag=True, frozen=True):
     """Check a configuration, answer and end.
 
@@ -29,19 +36,16 @@ class CheckConnector(msgspec.Struct, tag=True, frozen=True):
         endpoints: Where topics are, whose newest messages are looked at.
         name: The name that the connector has or would get; empty: not known.
         neighbours: The connectors that there are around its topic.
+        previous: The configuration whose place it takes, of a source that has read already; empty: there is none.
+        positions: How far that source came.
     """
 
     config: dict[str, str]
     endpoints: Endpoints
     name: str = ""
     neighbours: list[Neighbour] = []
-
-
-class GivenPosition(msgspec.Struct, frozen=True):
-    """A position that is stored, or that somebody wants: the offset, and what goes with it (JSON, or nothing)."""
-
-    offset: list[int]
-    resume: str = ""
+    previous: dict[str, str] = {}
+    positions: dict[str, GivenPosition] = {}
 
 
 class PlanConnector(msgspec.Struct, tag=True, frozen=True):

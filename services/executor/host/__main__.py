@@ -114,7 +114,7 @@ def _carry_out(order: Order, line: Line, tasks: Tasks) -> None:
 def _answer(order: Question, line: Line) -> None:
     match order:
         case CheckConnector():
-            line.send(plugin_jobs.check(order.config, order.endpoints, order.name, order.neighbours))
+            line.send(plugin_jobs.check(order))
         case PlanConnector():
             line.send(plugin_jobs.plan(order.config, order.positions))
         case CheckPositions():

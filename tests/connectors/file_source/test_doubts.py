@@ -153,7 +153,7 @@ def test_another_delimiter_in_the_first_line_is_proposed(tmp_path: Path, line: s
         (problem,) = told(path, **options, **columns)
         assert (problem.key, problem.value, problem.is_warning) == ("csv.delimiter", given, True)
         assert f"the first line of {path} has one column" in problem.reason
-        assert problem.fix == f"Set csv.delimiter={proposed} if that stands between its columns."
+        assert problem.fix == f"Set csv.delimiter to `{proposed}` if that stands between its columns."
     problems = told(path, **options, columns="id:int64,name")
     assert [each.key for each in problems] == ["columns", "csv.delimiter"]
 

@@ -3,6 +3,7 @@
 import gzip
 import os
 import re
+import shutil
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,7 +18,7 @@ from connectors.file_source.task import FileSourceTask
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.options import parse
-from rocketconnect_sdk.record import Offset
+from rocketconnect_sdk.record import Offset, Rejected
 from rocketconnect_sdk.testing import at
 
 OPEN: list[FileSourceTask] = []
@@ -451,3 +452,47 @@ def test_the_tasks_of_a_plan_of_an_earlier_version_deal_files_out_as_they_did(tm
     device = tmp_path.stat().st_dev
     mine = [path for path in tmp_path.iterdir() if share_of(device, path.stat().st_ino, 2) == 1]
     assert sorted(task._mine(sorted(tmp_path.iterdir())).values()) == sorted(mine)
+
+
+def test_a_line_that_is_corrected_in_the_file_itself_goes_on_without_sending_any_again(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text("id,name\n1,a\n2\n3,c\n")
+    file = Following(path, format="csv")
+    bad = file.read()[1]
+    assert isinstance(bad, Rejected)
+    assert bad.advice.startswith(
+        "To correct it, do not replace the file (mv and most editors do): it would be a new one, read from its beginning, and 1 "
+        "line before it is sent again. Instead write into the file that is there: "
+    )
+    (partition,) = file.positions
+    # The task has FAILED there: what stands before the bad record is stored.
+    file.positions[partition] = (12,)
+    file.task.close()
+    (tmp_path / "corrected").write_text("id,name\n1,a\n2,bbb\n3,c\n")
+    shutil.copyfile(tmp_path / "corrected", path)
+    assert Following(path, file.positions, format="csv").read() == [{"id": "2", "name": "bbb"}, {"id": "3", "name": "c"}]
+
+
+def test_a_file_that_takes_the_place_of_one_that_was_read_is_told_to_be_sent_as_a_whole(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text("id,name\n1,a\n2,b\n")
+    file = Following(path, format="csv")
+    assert len(file.read()) == 2
+    (tmp_path / "corrected").write_text("id,name\n1,a\n2,bbb\n")
+    (tmp_path / "corrected").rename(path)
+    assert len(file.read()) == 2
+    assert f"{path} is another file than the one of which 16 bytes were read, and begins as that did: all of" in caplog.text
+    assert f"(cp CHANGED {path})" in caplog.text
+
+
+def test_of_a_log_that_was_rotated_within_its_directory_nothing_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "a"
+    append(path, "start\none\n")
+    file = Following(path)
+    file.read()
+    path.rename(tmp_path / "a.1")
+    append(path, "start\ntwo\n")
+    assert file.read() == ["start", "two"]
+    assert "another file" not in caplog.text

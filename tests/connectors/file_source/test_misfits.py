@@ -27,10 +27,33 @@ def test_values_that_do_not_fit_are_told_with_the_row_and_the_type_that_takes_th
         f'does not fit 3 of the first 4 rows of {path}: row 2: the column `price` is a number, and `"x"` is not; make it '
         "`string`; row 3: the column `year` is a whole number, and `12.5` is not; make it `double`"
     )
-    assert problem.fix == "Change the types, or leave columns out for strings; else errors.tolerance decides of such rows."
+    fix = "Set columns=year:double,price, or correct the file; else errors.tolerance decides of such rows."
+    assert problem.fix == fix
     assert told(path, "year:double,price:string") == []
     # A column that is not named is a string.
     assert told(path, "year:double") == []
+
+
+def test_all_wrong_columns_are_told_at_once_each_with_the_type_that_takes_all_that_was_found(tmp_path: Path) -> None:
+    path = tmp_path / "orders.csv"
+    path.write_text(
+        "id,born,at,price,code,day,ok\n"
+        "1,2024-01-02,2024-01-02T10:00:00Z,1.25,-,31.12.2024,1\n"
+        "2,2024-02-29,2024-01-02T10:00:00.5Z,123456.5,-,01.02.2024,2\n"
+    )
+    columns = "id:boolean,born:int64,at:date,price:decimal(4,2),code:int32,day:date,ok:int8"
+    (problem,) = told(path, columns, csv_null="-")
+    assert problem.reason.count("row 1: ") == 3
+    assert "the column `born` is a whole number" in problem.reason
+    assert "make it `date`" in problem.reason
+    assert (
+        'row 1: the column `day` is a date such as 2024-02-29, and `"31.12.2024"` is not; make it `string`, and a date of it with'
+        in (problem.reason)
+    )
+    assert "(dd.MM.yyyy; columns=infer says how)" in problem.reason
+    corrected = "id:int64,born:date,at:timestamp,price:decimal(8,2),code:int32,day,ok:int8"
+    assert problem.fix.startswith(f"Set columns={corrected}, or correct the file")
+    assert told(path, corrected, csv_null="-") == []
 
 
 def test_the_only_row_is_called_so(tmp_path: Path) -> None:

@@ -612,6 +612,22 @@ def test_what_a_sink_was_given_and_has_not_made_durable_is_told(rest_factory: An
     assert told == "task 0: 1,200 records wait for 2m until the sink has made them durable"
 
 
+def test_what_was_left_out_is_told_with_the_last_one_and_where_it_is_kept(rest_factory: Any) -> None:
+    def told(**metrics: str) -> list[str]:
+        task = {"task": 0, "state": "STATE_RUNNING", "metrics": metrics}
+        rest = rest_factory(200, {"state": {"connector": "in", "state": "STATE_RUNNING", "tasks": [task]}})
+        return run(rest.url, "connector", "status", "in").stdout.splitlines()[3:]
+
+    last = "source partition p, record before offset 7: poll: Bad: it is bad; it goes to the topic in-dlq"
+    (kept,) = told(deadLetters="1200", lastLeftOut=last)
+    assert kept.startswith("task 0: 1,200 bad records were left out since it was started, and kept: ")
+    assert kept.endswith(f"`rocketconnect dlq list in` shows them. The last: {last}")
+    (dropped,) = told(recordsSkipped="1", lastLeftOut="p: bad; it is dropped")
+    assert "1 bad record was left out" in dropped
+    assert "kept nowhere: errors.deadletterqueue.topic.name names a topic that keeps them. The last: p: bad" in dropped
+    assert told() == told(lastLeftOut=last) == []
+
+
 def test_the_row_of_the_connector_names_no_worker_for_who_planned_it_does_not_run_it(rest_factory: Any) -> None:
     rest = rest_factory(200, {"state": {"state": "STATE_RUNNING", "workerId": "worker-9", "tasks": []}})
     assert "worker-9" not in run(rest.url, "connector", "status", "a").stdout

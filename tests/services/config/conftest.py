@@ -85,6 +85,7 @@ class StubExecutor(executor_rpc.ExecutorServiceServicer):
         self.validated: list[str] = []
         self.around: list[tuple[str, bool]] = []
         self.reloads = 0
+        self.gone: set[str] = set()
         self.fails_with: ServiceError | None = None
 
     async def ValidateConnector(self, request: executor_pb.ValidateConnectorRequest, context: Any) -> Any:
@@ -102,12 +103,25 @@ class StubExecutor(executor_rpc.ExecutorServiceServicer):
             reason = f"has no key; {request.config.get('password', '')}"
             answer.warnings.add(key="keyless", value=request.config["keyless"], reason=reason, fix="Give it one.")
         answer.notes.extend(request.config.get("note", "").split())
+        for name in request.config.get("reads", "").split():
+            into = request.config["topics"]
+            answer.origins.origins.add(key="reads", place="file:", name=name, is_pattern="*" in name, into=into)
+            answer.origins.shared = "shared" in request.config
         if "path" not in request.config:
             answer.problems.add(key="path", reason="is missing", fix="Set it to a readable file.")
         if request.config.get("max.tasks", "1") == "0":
             answer.problems.add(key="max.tasks", value="0", reason="is below 1", fix="use 1 or more")
         if request.config.get("password") == "refused":
             answer.problems.add(key="url", value="db://u:refused@h", reason="server said: refused is wrong", fix="x")
+        return answer
+
+    async def CheckPositions(self, request: executor_pb.CheckPositionsRequest, context: Any) -> Any:
+        answer = executor_pb.CheckPositionsResponse()
+        for position in request.positions:
+            if position.partition in self.gone:
+                answer.problems.add(key=position.partition, reason="the file is not there any more")
+            else:
+                answer.bounds.add(partition=position.partition, earliest="[0]")
         return answer
 
     async def PreviewConnector(self, request: executor_pb.PreviewConnectorRequest, context: Any) -> Any:
@@ -205,7 +219,7 @@ async def start(engine: sa.Engine, clock: Clock) -> AsyncIterator[Callable[[], A
             )
             positions = GrpcPositions(ServiceSettings(position_address=place))
             stack.push_async_callback(positions.close)
-            service = ConfigService(store, executors, feed, Predecessors(store, positions))
+            service = ConfigService(store, executors, feed, Predecessors(store, positions, executors))
             address = await stack.enter_async_context(
                 server_for_test(lambda server: rpc.add_ConfigServiceServicer_to_server(service, server))
             )

@@ -39,7 +39,7 @@ async def test_a_source_that_is_made_again_is_told_that_it_sends_again_and_how_i
     assert warning.key == "name"
     assert f"(uid {uid}, deleted at 2023-11-14 22:13:20Z) read the same into the same topic up to file 1 [70]: " in warning.reason
     assert "sends its records again" in warning.reason
-    assert f"`rocketconnect connector create c --adopt-uid {uid}`" in warning.fix
+    assert f"(1) To go on from there: `rocketconnect connector create c --adopt-uid {uid}`" in warning.fix
 
 
 async def test_a_sink_is_told_that_it_writes_to_what_it_alone_may_write_again(service: Any) -> None:
@@ -94,3 +94,55 @@ async def test_the_last_of_several_is_meant(service: Any) -> None:
     last = await was_there(service, GOOD, {"file 1": "90"})
     (warning,) = await validated(service, GOOD)
     assert last in warning.reason
+
+
+READING = {**GOOD, "reads": "/data/in.txt"}
+
+
+async def test_a_deleted_one_of_another_name_that_read_the_same_into_the_same_topic_is_told_with_all_ways_out(service: Any) -> None:
+    uid = await was_there(service, READING)
+    request = pb.CreateConnectorRequest(name="other", config={**READING, "path": "written otherwise"})
+    (warning,) = (await service.stub.CreateConnector(request)).warnings
+    assert (warning.key, warning.value) == ("reads", "/data/in.txt")
+    assert f"the connector 'c' (uid {uid}, deleted at " in warning.reason
+    assert "read the same into the topic a,b up to file 1 [70]: this one begins anew and sends its records again" in warning.reason
+    ways = warning.fix.split(" (")
+    assert f"create this one with --adopt-uid {uid}" in warning.fix
+    assert f"`rocketconnect connector create c --adopt-uid {uid}`" in warning.fix
+    assert any("move /data/in.txt away first" in way for way in ways)
+    assert "name another topic" in warning.fix
+    assert warning.fix.endswith("To have each record there twice, leave it so.")
+
+
+async def test_the_one_of_the_same_name_is_told_before_one_that_was_deleted_later(service: Any) -> None:
+    uid = await was_there(service, READING)
+    other = await service.create("other", {**READING, "shared": "yes"})
+    service.positions.of[other.uid] = {"file 1": "[90]"}
+    await service.stub.DeleteConnector(pb.DeleteConnectorRequest(name="other"))
+    (warning,) = await validated(service, READING)
+    assert uid in warning.reason
+
+
+@pytest.mark.parametrize("changed", [{"reads": "/data/other.txt"}, {"topics": "d"}, {"shared": "yes"}])
+async def test_one_of_another_name_is_not_told_where_something_else_is_read_or_it_is_wanted(
+    service: Any, changed: dict[str, str]
+) -> None:
+    await was_there(service, READING)
+    assert await validated(service, {**READING, **changed}, "other") == []
+
+
+async def test_one_whose_files_are_not_there_any_more_is_not_told(service: Any) -> None:
+    await was_there(service, READING)
+    service.executor.gone = {"file 1"}
+    assert await validated(service, READING, "other") == []
+    assert await validated(service, READING) == []
+
+
+async def test_an_update_to_what_a_deleted_one_read_is_told_and_the_next_one_is_not(service: Any) -> None:
+    await was_there(service, READING)
+    await service.create("other", {**READING, "reads": "/data/other.txt"})
+    update = pb.UpdateConnectorRequest(name="other", config=READING)
+    (warning,) = (await service.stub.UpdateConnector(update)).warnings
+    assert "the connector 'c'" in warning.reason
+    update = pb.UpdateConnectorRequest(name="other", config={**READING, "note": "more"})
+    assert not (await service.stub.UpdateConnector(update)).warnings

@@ -89,6 +89,12 @@ async def test_unknown_class_is_told_with_those_that_there_are(service: Any) -> 
     assert error.problems[0].fix == "use one of: file_source"
 
 
+async def test_of_a_class_that_is_mistyped_the_nearest_name_is_told_first(service: Any) -> None:
+    error = await refused(service.create("c", {"connector.class": "file_sorce"}))
+    assert isinstance(error, errors.InvalidArgument)
+    assert error.problems[0].fix == "did you mean file_source? Use one of: file_source"
+
+
 async def test_converters_are_listed_as_plugins_and_not_offered_as_classes(service: Any) -> None:
     converter = connector_pb2.Plugin(name="json", aliases=["a.b.JsonConverter"], type=connector_pb2.PLUGIN_TYPE_CONVERTER)
     sink = connector_pb2.Plugin(name="file_sink", type=connector_pb2.PLUGIN_TYPE_SINK)

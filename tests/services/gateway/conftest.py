@@ -177,7 +177,7 @@ async def system(tmp_path: Path, executor_service: tuple[str, list[connector_pb2
     database.migrate(engine, "config")
     executors = GrpcExecutors(ServiceSettings())
     store = ConfigStore(engine, lambda: time.time_ns() // 1000)
-    service = ConfigService(store, executors, ChangeFeed(None), Predecessors(store, GrpcPositions(ServiceSettings())))
+    service = ConfigService(store, executors, ChangeFeed(None), Predecessors(store, GrpcPositions(ServiceSettings()), executors))
     secrets = SecretStore(engine, lambda: time.time_ns() // 1000)
     keystore = KeystoreService(secrets, None, ConfigStore(engine, lambda: time.time_ns() // 1000), executors)
 

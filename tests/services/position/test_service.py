@@ -47,7 +47,8 @@ class Config:
 
     async def start(self, port: int = 0) -> None:
         settings = ServiceSettings()
-        service = ConfigService(self.store, GrpcExecutors(settings), self.feed, Predecessors(self.store, GrpcPositions(settings)))
+        executors = GrpcExecutors(settings)
+        service = ConfigService(self.store, executors, self.feed, Predecessors(self.store, GrpcPositions(settings), executors))
         self.address = await self.stack.enter_async_context(
             server_for_test(lambda server: add_ConfigServiceServicer_to_server(service, server), port=port)
         )

@@ -47,9 +47,31 @@ class ValidateConnectorRequest(_message.Message):
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
+    @_typing.final
+    class PreviousEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     NAME_FIELD_NUMBER: _builtins.int
     CONFIG_FIELD_NUMBER: _builtins.int
     NEIGHBOURS_FIELD_NUMBER: _builtins.int
+    PREVIOUS_FIELD_NUMBER: _builtins.int
+    POSITIONS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The name that it has or would get."""
     @_builtins.property
@@ -60,16 +82,26 @@ class ValidateConnectorRequest(_message.Message):
     def neighbours(self) -> _containers.RepeatedCompositeFieldContainer[Global___Neighbour]:
         """Of a source: the connectors that there are, so that whose the messages in its topic are can be told, and who reads them."""
 
+    @_builtins.property
+    def previous(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """Of a source that has read already: the configuration that it has. Empty: it has none."""
+
+    @_builtins.property
+    def positions(self) -> _containers.RepeatedCompositeFieldContainer[_record_pb2.Position]:
+        """Of such a source: partition and offset of each position; the rest is ignored."""
+
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
         config: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         neighbours: _abc.Iterable[Global___Neighbour] | None = ...,
+        previous: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        positions: _abc.Iterable[_record_pb2.Position] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "name", b"name", "neighbours", b"neighbours"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "name", b"name", "neighbours", b"neighbours", "positions", b"positions", "previous", b"previous"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -118,6 +150,7 @@ class ValidateConnectorResponse(_message.Message):
     TARGETS_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
     NOTES_FIELD_NUMBER: _builtins.int
+    ORIGINS_FIELD_NUMBER: _builtins.int
     plugin: _builtins.str
     """The plugin's own name."""
     type: _connector_pb2.ConnectorType.ValueType
@@ -142,6 +175,10 @@ class ValidateConnectorResponse(_message.Message):
     def notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """What is to be expected of the connector: when its sink writes, what has to start first. A sentence each, without its full stop."""
 
+    @_builtins.property
+    def origins(self) -> Global___Origins:
+        """What the connector reads. Absent: the worker can't tell, or it is no source."""
+
     def __init__(
         self,
         *,
@@ -152,14 +189,87 @@ class ValidateConnectorResponse(_message.Message):
         targets: Global___Targets | None = ...,
         warnings: _abc.Iterable[_connector_pb2.Problem] | None = ...,
         notes: _abc.Iterable[_builtins.str] | None = ...,
+        origins: Global___Origins | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["targets", b"targets"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["origins", b"origins", "targets", b"targets"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["notes", b"notes", "plugin", b"plugin", "problems", b"problems", "secret_keys", b"secret_keys", "targets", b"targets", "type", b"type", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["notes", b"notes", "origins", b"origins", "plugin", b"plugin", "problems", b"problems", "secret_keys", b"secret_keys", "targets", b"targets", "type", b"type", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ValidateConnectorResponse: _TypeAlias = ValidateConnectorResponse  # noqa: Y015
+
+@_typing.final
+class Origins(_message.Message):
+    """What a source reads."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ORIGINS_FIELD_NUMBER: _builtins.int
+    SHARED_FIELD_NUMBER: _builtins.int
+    shared: _builtins.bool
+    """Another source may read the same into the same topic."""
+    @_builtins.property
+    def origins(self) -> _containers.RepeatedCompositeFieldContainer[Global___Origin]:
+        """All of it."""
+
+    def __init__(
+        self,
+        *,
+        origins: _abc.Iterable[Global___Origin] | None = ...,
+        shared: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["origins", b"origins", "shared", b"shared"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Origins: _TypeAlias = Origins  # noqa: Y015
+
+@_typing.final
+class Origin(_message.Message):
+    """Something that a source reads."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KEY_FIELD_NUMBER: _builtins.int
+    PLACE_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    IS_PATTERN_FIELD_NUMBER: _builtins.int
+    WITHOUT_FIELD_NUMBER: _builtins.int
+    INTO_FIELD_NUMBER: _builtins.int
+    key: _builtins.str
+    """The option that names it."""
+    place: _builtins.str
+    """Where it is, the same for the same place, however a configuration writes it: "mysql://db:3306/"."""
+    name: _builtins.str
+    """What is read there: its name, or a pattern of names."""
+    is_pattern: _builtins.bool
+    """The name is a pattern: * and ? stand for what they stand for in names of files, and ** for directories."""
+    into: _builtins.str
+    """Where it goes: the topic, or how the topics of many names are made; with the labels of the workers that may read it."""
+    @_builtins.property
+    def without(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Patterns of names which a pattern does not mean."""
+
+    def __init__(
+        self,
+        *,
+        key: _builtins.str = ...,
+        place: _builtins.str = ...,
+        name: _builtins.str = ...,
+        is_pattern: _builtins.bool = ...,
+        without: _abc.Iterable[_builtins.str] | None = ...,
+        into: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["into", b"into", "is_pattern", b"is_pattern", "key", b"key", "name", b"name", "place", b"place", "without", b"without"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Origin: _TypeAlias = Origin  # noqa: Y015
 
 @_typing.final
 class Targets(_message.Message):

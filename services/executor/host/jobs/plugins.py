@@ -4,7 +4,8 @@ Each answer comes from a process that was made for it: whatever the plugin's cod
 """
 
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from rocketconnect_sdk.configuration import runtime_options
 from rocketconnect_sdk.configuration.connector_options import (
@@ -20,6 +21,7 @@ from rocketconnect_sdk.configuration.connector_options import (
 from rocketconnect_sdk.configuration.runtime_options import CLASS, SOURCE_CLASS
 from rocketconnect_sdk.errors import ConfigError, ConnectorError, PermanentError, Problem, SystemAway
 from rocketconnect_sdk.options import Option
+from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.plugins import loader
 from rocketconnect_sdk.plugins.loader import PluginInfo, PluginType
 from rocketconnect_sdk.record import Position
@@ -27,11 +29,12 @@ from rocketconnect_sdk.source import Plan, Source
 from rocketconnect_sdk.transforms import chain
 from rocketconnect_sdk.wording.counts import counted
 from services.executor.contract import answers
-from services.executor.contract.endpoints import Endpoints
-from services.executor.contract.questions import GivenPosition, Neighbour
+from services.executor.contract.questions import CheckConnector, GivenPosition
 from services.executor.host.jobs.newest import with_topics
 from services.executor.host.jobs.notes import notes
+from services.executor.host.jobs.sources.converting import unwritten
 from services.executor.host.jobs.sources.look import of_topic
+from services.executor.host.jobs.sources.reading_on import reading_on
 from services.executor.runtime.positions.maps import position_of
 from services.executor.secrets.resolving import hide, hide_problem, resolve, resolve_known, unread
 
@@ -39,23 +42,19 @@ TASKS = "tasks"
 """The key under which every task is told how many there are."""
 
 
-def check(config: Mapping[str, str], endpoints: Endpoints, name: str = "", neighbours: Sequence[Neighbour] = ()) -> answers.Checked:
-    """Everything that is wrong with a configuration, also with what is in its topics.
+def check(order: CheckConnector) -> answers.Checked:
+    """Everything that is wrong with a configuration, also with what is in its topics, and what becomes of what was read.
 
     A plugin that fails while it checks is a problem, too.
-
-    Args:
-        config: The configuration.
-        endpoints: Where its topics are.
-        name: The name that the connector has or would get; empty: not known.
-        neighbours: The connectors that there are around its topic.
     """
+    config, endpoints = order.config, order.endpoints
     try:
         found = check_connector(config, resolve_known)
         wrong = {problem.key for problem in found.problems}
         secrets = unread({key: value for key, value in config.items() if key not in wrong})
-        told_of_topic = of_topic(config, [*found.problems, *secrets], endpoints, name, neighbours)
+        told_of_topic = of_topic(config, [*found.problems, *secrets], endpoints, order.name, order.neighbours)
         problems = [*with_topics(config, found.problems, endpoints), *told_of_topic, *secrets]
+        problems += [*unwritten(config, problems), *reading_on(order, problems)]
     except Exception as error:
         traceback.print_exc()
         found = Checked("", None, (), ())
@@ -72,6 +71,14 @@ def check(config: Mapping[str, str], endpoints: Endpoints, name: str = "", neigh
         targets=None if found.targets is None else [(target.key, hide(target.name)) for target in found.targets],
         warnings=[problem for problem in told if problem.is_warning],
         notes=[] if wrong_now else notes(config),
+        origins=None if found.origins is None else list(map(_hidden, found.origins)),
+        is_shared=found.is_shared,
+    )
+
+
+def _hidden(origin: Origin) -> Origin:
+    return replace(
+        origin, place=hide(origin.place), name=hide(origin.name), without=[*map(hide, origin.without)], into=hide(origin.into)
     )
 
 

@@ -12,6 +12,7 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from itertools import islice
 
+from rocketconnect_sdk.columns.rows import is_packed
 from rocketconnect_sdk.configuration.connector_options import check_connector, parse_direct, parse_sink, parse_source
 from rocketconnect_sdk.configuration.runtime_options import CLASS, SOURCE_CLASS
 from rocketconnect_sdk.context import TaskContext
@@ -190,13 +191,17 @@ class _Writer:
         except ConnectorError as error:
             self._away = str(error) if isinstance(error, SystemAway | RetriableError) else ""
             return Seen("message", name, None, str(error))
+        if body is not None and isinstance(self._value, ArrowConverter):
+            # A message has many of them. What people see is what a sink unpacks.
+            value, schema = self._value.decode(body)
+            return Seen("message", name, replace(record, value=value, schema=schema))
         return Seen("message", name, replace(record, value=None if body is None else self._shown(body), schema=None))
 
-    def _shown(self, body: bytes) -> str | bytes:
+    def _shown(self, body: bytes) -> str:
         if self._value.by_topic:
             # With an id before it, which is no text.
             return f"{counted(body, 'byte')}, base64:{base64.b64encode(body).decode()}"
-        return body if isinstance(self._value, ArrowConverter) else text_of(body)
+        return text_of(body)
 
 
 class _Reader:
@@ -227,7 +232,8 @@ class _Reader:
 def _whole(batch: DecodedBatch, index: int) -> Record:
     """A message as it is."""
     properties = decode_properties(batch.raw_properties[index])
-    body = text_of(batch.bodies[index])
+    raw = bytes(batch.bodies[index])
+    body = f"{counted(raw, 'byte')} of packed rows" if is_packed(raw) else text_of(raw)
     return Record(body, None, properties.get("KEYS"), None, batch.queue.topic, batch.store_timestamps_ms[index], properties)
 
 

@@ -243,7 +243,7 @@ class DirectRun:
             if isinstance(value, Rejected | Failure):
                 failure = Failure.of_rejected(value, self._source) if isinstance(value, Rejected) else value
                 try:
-                    self._runtime.policy.check(failure, place_of(batch.partition, offset))
+                    self._runtime.policy.check_source(failure, place_of(batch.partition, offset))
                 except Exception as problem:  # kept: what is before it is written first (invariant 5)
                     error = problem
                     break

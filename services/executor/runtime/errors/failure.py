@@ -35,7 +35,7 @@ class Failure:
         sha256: The hash of the whole, in hexadecimal digits.
         by: The class of what failed at it: a converter, a connector's reader or writer.
         trace: Where in the code it failed, the innermost call first; empty: nothing was raised.
-        advice: What to do about it, as whole sentences; empty: what holds for any record.
+        advice: Of a record of a source, how it is corrected, as whole sentences; empty: as any record is.
     """
 
     stage: Stage

@@ -50,9 +50,38 @@ class ErrorPolicy:
 
     def describe(self, failure: Failure, place: str) -> str:
         """A log line about a record that is left out."""
-        goes = f"it goes to the topic {self.dead_letter_topic}" if self.dead_letter_topic else "it is dropped"
         shown = f": {failure.original[:200]!r}" if self.log_values else ""
-        return f"{place}: {failure.stage.value}: {failure.error}: {failure.message}; {goes}{shown}"
+        return f"{self.tell(failure, place)}{shown}"
+
+    def tell(self, failure: Failure, place: str) -> str:
+        """Where a record stands that is left out, what is wrong with it, and where it goes."""
+        goes = f"it goes to the topic {self.dead_letter_topic}" if self.dead_letter_topic else "it is dropped"
+        return f"{place}: {failure.stage.value}: {failure.error}: {failure.message}; {goes}"
+
+    def check_source(self, failure: Failure, place: str, skipping: str = "") -> None:
+        """Passes when a record of a source may be left out. See check; the text says all ways on at once.
+
+        Raises:
+            RecordFailed: it may not.
+        """
+        if self.tolerant:
+            return
+        kept = self.dead_letter_topic or f"{self.connector}-dlq"
+        settings = "--set errors.tolerance=all"
+        if not self.dead_letter_topic:
+            settings += f" --set errors.deadletterqueue.topic.name={kept}"
+        correcting = "To correct it, correct the record where it is read, or the configuration; then restart the connector."
+        leaving = (
+            f"To leave out all bad records: `rocketconnect connector update {self.connector} {settings}`; the task then goes on, "
+            f"and each of them is kept in {kept} with its reason: `rocketconnect dlq list {self.connector}`."
+        )
+        ways = [failure.advice or correcting, leaving]
+        if skipping:
+            command = f"rocketconnect position set {self.connector} {shlex.quote(skipping)} --restart"
+            ways.append(f"To leave out this record alone: `{command}`")
+        said = " ".join(f"({number}) {way}" for number, way in enumerate(ways, start=1))
+        msg = f"{place}: {failure.stage.value}: {failure.error}: {failure.message}. Ways on: {said}"
+        raise RecordFailed(msg)
 
     def check(self, failure: Failure, place: str, skipping: str = "") -> None:
         """Passes when the record may be left out.
@@ -67,7 +96,7 @@ class ErrorPolicy:
         """
         if self.tolerant:
             return
-        msg = f"{place}: {failure.stage.value}: {failure.error}: {failure.message}. {failure.advice or ADVICE}"
+        msg = f"{place}: {failure.stage.value}: {failure.error}: {failure.message}. {ADVICE}"
         if skipping:
             command = f"rocketconnect position set {self.connector} {shlex.quote(skipping)} --restart"
             msg += f". To leave out this record alone: `{command}`"

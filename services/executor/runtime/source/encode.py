@@ -132,7 +132,7 @@ class Encoder:
         for index in sorted(failures):
             try:
                 partition, offset = batch.partition, batch.offsets[index]
-                self._target.policy.check(failures[index], place_of(partition, offset), beyond(partition, offset))
+                self._target.policy.check_source(failures[index], place_of(partition, offset), beyond(partition, offset))
             except RecordFailed as error:
                 # Invariant 5: nothing behind it moves; what is before it is sent and committed first.
                 for later in [other for other in failures if other >= index]:

@@ -289,7 +289,7 @@ class SourceRun:
             if piece.dead:
                 msg = f"{where}: the dead-letter topic does not take it: {event.error}"
                 raise RecordFailed(msg)  # noqa: TRY301  # one end for all that can't be left out
-            self._policy.check(failure, where, beyond(piece.batch.partition, piece.offsets[0]))
+            self._policy.check_source(failure, where, beyond(piece.batch.partition, piece.offsets[0]))
         except RecordFailed as error:
             self._fail(error)
             self._sender.drop_waiting()

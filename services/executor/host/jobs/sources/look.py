@@ -74,8 +74,8 @@ def _look(plugin: Source, config: Config, endpoints: Endpoints, around: Around) 
 
 
 def _written(plugin: Source, config: Config, converter: Converter) -> Written:
-    transforms = _chain(config)
-    sample = None if transforms is None else _sample(plugin, config)
+    transforms = chain_of(config)
+    sample = None if transforms is None else sample_of(plugin, config)
     try:
         return written_of(config, converter, sample, transforms)
     except ConnectorError:
@@ -83,7 +83,7 @@ def _written(plugin: Source, config: Config, converter: Converter) -> Written:
         return written_of(config, converter, None, None)
 
 
-def _chain(config: Config) -> Chain | None:
+def chain_of(config: Config) -> Chain | None:
     """The transforms, where they can be tried in passing."""
     if chain.problems(config.raw):
         return None
@@ -91,7 +91,8 @@ def _chain(config: Config) -> Chain | None:
     return made if is_simple(made) else None
 
 
-def _sample(plugin: Source, config: Config) -> SourceBatch | None:
+def sample_of(plugin: Source, config: Config) -> SourceBatch | None:
+    """Some of the first records of a source; None: they are not known."""
     try:
         return plugin.sample(config)
     except Exception as error:

@@ -53,7 +53,7 @@ def written_of(config: Config, converter: Converter, sample: SourceBatch | None,
         chain: Its transforms; None: what they make of records is not known.
     """
     said = _said(config)
-    records = [] if sample is None or chain is None else _records(config, sample, chain)
+    records = [] if sample is None or chain is None else records_of(config, sample, chain)
     converter.for_topic(config["topic"])
     bodies: list[bytes] = []
     for record in records:
@@ -87,7 +87,7 @@ def _possible(config: Config) -> frozenset[Form]:
     return _FORMS.get(name, frozenset())
 
 
-def _records(config: Config, sample: SourceBatch, chain: Chain) -> list[Record]:
+def records_of(config: Config, sample: SourceBatch, chain: Chain) -> list[Record]:
     """Those of the sample that go into the topic of the configuration, as its transforms make them; tombstones left out."""
     count = min(len(sample), _TRIED)
     first = sample.slice(0, count)

@@ -16,6 +16,7 @@ from rocketconnect_sdk.schema import Schema, Type, struct
 from rocketmq_remoting import Client, Message
 from services.executor.contract.answers import Checked
 from services.executor.contract.endpoints import Endpoints
+from services.executor.contract.questions import CheckConnector
 from services.executor.host.jobs import newest
 from services.executor.host.jobs.newest import SECONDS
 from services.executor.host.jobs.plugins import check
@@ -46,7 +47,9 @@ def filled(client: Client, topic: str, *bodies: bytes) -> None:
 
 def checked(name_server: str, topics: str, folder: Path, **options: str) -> Checked:
     config = {"connector.class": "file_sink", "topics": topics, "filename": str(folder / "out"), "format": "parquet"}
-    return check(config | {key.replace("_", "."): value for key, value in options.items()}, Endpoints(name_server, ""))
+    return check(
+        CheckConnector(config | {key.replace("_", "."): value for key, value in options.items()}, Endpoints(name_server, ""))
+    )
 
 
 def test_the_options_that_are_proposed_are_right(rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path) -> None:
@@ -109,7 +112,7 @@ def test_a_table_of_one_column_of_text_is_made_by_no_sink_in_silence(
 
     def told(topic: str, **more: str) -> tuple[str, str]:
         options = {key.replace("_", "."): value for key, value in more.items()}
-        (problem,) = check({**placed, "topics": topic, **options}, Endpoints(rocketmq.name_server, "")).problems
+        (problem,) = check(CheckConnector({**placed, "topics": topic, **options}, Endpoints(rocketmq.name_server, ""))).problems
         return problem.key, problem.fix
 
     for more in ({}, {"value_converter": "json"}):
@@ -198,7 +201,7 @@ def test_transforms_are_tried_on_what_the_converter_reads(rocketmq: EmbeddedRock
     def warned(**options: str) -> list[tuple[str, str, str]]:
         config = {"connector.class": "stdout", "topics": "newest-changed"}
         config |= {key.replace("_", "."): value for key, value in {**json, **options}.items()}
-        found = check(config, Endpoints(rocketmq.name_server, ""))
+        found = check(CheckConnector(config, Endpoints(rocketmq.name_server, "")))
         assert found.problems == []
         return [(each.key, each.value, each.reason) for each in found.warnings]
 

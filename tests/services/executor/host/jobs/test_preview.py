@@ -10,6 +10,8 @@ from starlette.responses import Response
 from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.columns.rows import Rows, offsets_of
+from rocketconnect_sdk.converters.arrow import ArrowConverter
+from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.schema import STRING, Schema, Type, struct
 from rocketmq_remoting import Client, Message, encode_batch
 from services.executor.contract.answers import Previewed
@@ -127,6 +129,24 @@ def test_rows_of_packed_messages_are_shown_by_themselves(rocketmq: EmbeddedRocke
     assert [(found[1], found[2]) for found in steps(answer)] == [
         (("read", f'{{"id": {number}, "name": "n"}}'), ("write", f'{{"id": {number}, "name": "n"}}')) for number in range(2)
     ]
+
+
+def test_a_row_that_a_source_would_pack_is_shown_as_a_row_and_a_packed_message_by_its_size(
+    rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path
+) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text("id,name\n1,a\n")
+    config = {"connector.class": "file_source", "filename": str(path), "format": "csv", "topic": "packed-shown"}
+    (row,) = steps(shown(rocketmq, {**config, "columns": "id:int64,name", "value.converter": "arrow"}))
+    assert row == [("read", '{"id": 1, "name": "a"}'), ("message", '{"id": 1, "name": "a"}')]
+    client.create_topic("packed-shown", queues=1)
+    (queue,) = client.queues("packed-shown")
+    body = ArrowConverter(parse((), {}), is_key=False).encode({"id": 1}, struct([("id", Schema(Type.INT64))]))
+    client.send(queue, Message(body))
+    config = {"connector.class": "file_lines", "engine": "native", "topics": "packed-shown", "filename": str(tmp_path / "o")}
+    (read,) = steps(shown(rocketmq, {**config, "value.converter": "arrow"}))
+    assert read[0] == ("message", f"{len(body)} bytes of packed rows")
+    assert read[1] == ("read", '{"id": 1}')
 
 
 def test_of_a_direct_connector_its_source_and_transforms_are_shown(rocketmq: EmbeddedRocketMQ, tmp_path: Path) -> None:

@@ -123,11 +123,30 @@ def test_a_policy_without_tolerance_names_the_command_that_leaves_out_this_recor
     assert str(failed.value).endswith(f". To leave out this record alone: `rocketconnect position set out {written} --restart`")
 
 
-def test_what_the_source_advises_stands_in_the_place_of_the_general_advice() -> None:
-    policy = ErrorPolicy(tolerant=False, dead_letter_topic="", properties=True, log=True, log_values=False)
-    failure = Failure.of_rejected(Rejected("Bad", "it is bad", b"x", 1, "00", advice="Turn it off and on"), object)
-    with pytest.raises(RecordFailed, match=r"^here: poll: Bad: it is bad\. Turn it off and on$"):
-        policy.check(failure, "here")
+def said_of_source(dead_letters: str = "", advice: str = "", skipping: str = "") -> str:
+    policy = ErrorPolicy(
+        tolerant=False, dead_letter_topic=dead_letters, properties=True, log=True, log_values=False, connector="in"
+    )
+    failure = Failure.of_rejected(Rejected("Bad", "it is bad", b"x", 1, "00", advice=advice), object)
+    with pytest.raises(RecordFailed) as failed:
+        policy.check_source(failure, "here", skipping)
+    return str(failed.value)
+
+
+def test_a_source_that_a_bad_record_ends_tells_all_ways_on_once_its_own_first() -> None:
+    said = said_of_source(advice="Turn it off and on.", skipping=beyond("p", (7,)))
+    assert said.startswith("here: poll: Bad: it is bad. Ways on: (1) Turn it off and on. (2) To leave out all bad records: ")
+    settings = "--set errors.tolerance=all --set errors.deadletterqueue.topic.name=in-dlq"
+    assert f"`rocketconnect connector update in {settings}`; the task then goes on" in said
+    assert "each of them is kept in in-dlq with its reason: `rocketconnect dlq list in`. (3) " in said
+    assert said.endswith("(3) To leave out this record alone: `rocketconnect position set in p=7 --restart`")
+
+
+def test_a_dead_letter_topic_that_is_named_already_is_kept_and_what_cannot_be_left_out_alone_is_not_offered() -> None:
+    said = said_of_source(dead_letters="dead")
+    assert "--set errors.tolerance=all`; the task then goes on, and each of them is kept in dead with" in said
+    assert "(1) To correct it, correct the record where it is read" in said
+    assert "(3)" not in said
 
 
 def test_a_record_that_is_left_out_says_where_it_stood_and_where_it_goes() -> None:

@@ -14,7 +14,7 @@ from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.schema import Schema, Type, struct
 from rocketmq_remoting import Client, Message
 from services.executor.contract.endpoints import Endpoints
-from services.executor.contract.questions import Neighbour
+from services.executor.contract.questions import CheckConnector, Neighbour
 from services.executor.host.jobs.newest import SECONDS
 from services.executor.host.jobs.plugins import check
 
@@ -57,7 +57,7 @@ class Checking:
         self.file.write_text(text)
         config = {"connector.class": "file_source", "filename": str(self.file), "topic": topic, "format": "csv"}
         config |= {key.replace("_", "."): value for key, value in options.items()}
-        found = check(config, self.endpoints, "mine", self.neighbours)
+        found = check(CheckConnector(config, self.endpoints, "mine", list(self.neighbours)))
         assert found.problems == []
         return [each for each in found.warnings if each.key == "topic"]
 
