@@ -6,7 +6,8 @@ from itertools import pairwise
 
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem
-from rocketconnect_sdk.letters.dead_letters import EDITION_TAG, STAGES, DeadLetter, Filter, Newest, Spans, join_spans, read_spans
+from rocketconnect_sdk.letters.dead_letters import EDITION_TAG, STAGES, DeadLetter, Filter, Spans, join_spans, read_spans
+from rocketconnect_sdk.letters.newest import Newest
 from rocketconnect_sdk.letters.replay_notes import ReplayNote
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.record import Position, SourceBatch
@@ -129,7 +130,7 @@ class DeadLetterTask(SourceTask):
 
     def _take(self, queue: "_Queue", others: tuple[int, str] | None) -> SourceBatch | None:
         """What of a queue comes before the next letter of the others, and is to be sent; None: nothing of it is."""
-        letters: list[tuple[DeadLetter, bytes]] = []
+        letters: list[tuple[DeadLetter, DeadLetter]] = []
         size = 0
         while queue.read and size < self._context.batch_bytes and len(letters) < self._context.batch_records:
             if others is not None and queue.next_time() > others:
@@ -137,32 +138,32 @@ class DeadLetterTask(SourceTask):
             letter = queue.take()
             if not self._filter.takes(letter):
                 continue
-            body = self._body(queue, letter)
-            if body is None:
+            newest = self._newest_of(queue, letter)
+            if newest is None:
                 continue
             is_sent = not self._is_overtaken(letter)
             if queue.decide(letter, is_sent=is_sent):
-                letters.append((letter, body))
-                size += len(body)
+                letters.append((letter, newest))
+                size += len(newest.message.body)
         if not letters:
             return None
-        batch = _batch(queue.name, letters, size)
+        batch = _batch(queue.name, letters, size, self._context.connector)
         if self._own_topics:
-            batch.topics = [letter.notes.get("topic", "") for letter, _ in letters]
+            batch.topics = [newest.notes.get("topic", "") for _, newest in letters]
         return batch
 
-    def _body(self, queue: "_Queue", letter: DeadLetter) -> bytes | None:
+    def _newest_of(self, queue: "_Queue", letter: DeadLetter) -> DeadLetter | None:
         """What is to be sent; None: nobody has made a message of it yet."""
         edition = queue.edition(letter)
         if edition is not None:
-            return edition.body
+            return DeadLetter.of(edition)
         if letter.is_unmade(self._to, is_own=self._own_topics):
             self._context.log.warning(
-                "dead letter %s is left out: its source never made a message of it; edit it into the form of its topic's messages",
+                "dead letter %s is left out: its source could make no message of it; correct it with `rocketconnect dlq edit`",
                 letter.id,
             )
             return None
-        return None if letter.is_cut else letter.message.body
+        return None if letter.is_cut else letter
 
     def _end(self) -> SourceBatch | None:
         """The last note, when everything else is confirmed."""
@@ -344,13 +345,14 @@ def _spans(queue: str, noted: Sequence[tuple[int, bool]]) -> tuple[Spans, Spans]
     return {queue: sent}, {queue: left_out}
 
 
-def _batch(queue: str, letters: Sequence[tuple[DeadLetter, bytes]], size: int) -> SourceBatch:
+def _batch(queue: str, letters: Sequence[tuple[DeadLetter, DeadLetter]], size: int, replay: str) -> SourceBatch:
+    """The messages of letters; beside each what is sent of it, its newest edition or itself."""
     return SourceBatch(
         queue,
-        [body for _, body in letters],
+        [newest.message.body for _, newest in letters],
         [(letter.message.offset + 1,) for letter, _ in letters],
-        keys=[None if letter.key is None else letter.key[1].encode() for letter, _ in letters],
-        properties=[letter.replayed() for letter, _ in letters],
+        keys=[None if newest.key is None else newest.key[1].encode() for _, newest in letters],
+        properties=[newest.replayed(replay, letter.id) for letter, newest in letters],
         size=size,
     )
 

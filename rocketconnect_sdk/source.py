@@ -100,6 +100,24 @@ class Source(ABC):
         del config
         return None
 
+    def read_again(self, config: Config, partition: str, original: bytes) -> SourceBatch | None:
+        """What it would read where it had given a Rejected, of the bytes with which a person has corrected that.
+
+        Changes nothing. Called in a fresh process, with a time limit and a valid configuration, when somebody edits the dead letter
+        of such a record; what comes of it passes the transforms and the converter. Its offsets say nothing, and what cannot be read
+        still is a Rejected. None, also without an override: it reads no bytes, and a person gives a message as its topic has them.
+
+        Args:
+            config: The configuration.
+            partition: That of the record.
+            original: In the place of the bytes of the record.
+
+        Raises:
+            PermanentError, SystemAway, RetriableError: nobody can tell now how they are to be read.
+        """
+        del config, partition, original
+        return None
+
     def replayable(self, config: Config) -> bool:
         """Whether after a restart from the same position it gives the same records with the same offsets: it does, by default.
 

@@ -22,9 +22,11 @@ from connectors.lakes.sink import LakeSink
 from rocketconnect_sdk.columns.declared import given_columns
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.evolution import Takes
 from rocketconnect_sdk.files.checks import directory_targets, place_problems
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.permissions.roots import Access
+from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import Guarantee
 from rocketconnect_sdk.targets.owned import Target
 
@@ -62,13 +64,30 @@ class DeltaSink(LakeSink):
 
     def check(self, config: Config) -> Iterable[Problem]:
         """See Sink."""
-        return run_checks(config, _path_problems, evolution_problems, _partition_problems, mode_problems)
+        return run_checks(config, _path_problems, evolution_problems, _partition_problems, mode_problems, self.there_problems)
 
     def has_table(self, config: Config) -> bool:
         """See LakeSink."""
         from connectors.delta_sink.table import is_table
 
         return is_table(Path(config["path"]))
+
+    def table_columns(self, config: Config) -> Schema | None:
+        """See LakeSink."""
+        from connectors.delta_sink.log import table_columns
+
+        return table_columns(Path(config["path"]))
+
+    def place(self, config: Config) -> tuple[str, str]:
+        """See LakeSink."""
+        return "path", config["path"]
+
+    def takes(self) -> Takes:
+        """See LakeSink."""
+        from connectors.file_sink.columns import DIRECTORY
+
+        # A column that takes no null keeps that: Delta checks it.
+        return replace(DIRECTORY, nulls=False)
 
     def targets(self, config: Config) -> Iterable[Target]:
         """To a table several connectors may append, each other topics. See Sink."""
@@ -78,15 +97,13 @@ class DeltaSink(LakeSink):
         """See DataFrameSink."""
         from connectors.delta_sink.task import DeltaTask
         from connectors.delta_sink.upserts import UpsertTask
-        from connectors.file_sink.columns import DIRECTORY, Columns
+        from connectors.file_sink.columns import Columns
         from connectors.lakes.upserts import keyed_of
 
         del task
         root = Path(config["path"])
         columns = given_columns(config["columns"])
-        # A column that takes no null keeps that: Delta checks it.
-        takes = replace(DIRECTORY, nulls=False)
-        evolving = Columns(root, policy_of(config), takes, context.log)
+        evolving = Columns(root, policy_of(config), self.takes(), context.log)
         flush = self.flush_policy(config)
         if config["insert.mode"] == INSERT:
             return DeltaTask(root, context, columns, evolving, config["partition.by"], flush)

@@ -59,7 +59,8 @@ class FileSink(DataFrameSink):
         ),
         Option(
             "columns",
-            "Makes rows of JSON objects that have no schema (csv, parquet, orc); fields that are no columns are left out. "
+            "Makes rows of JSON objects that have no schema (csv, parquet, orc); fields that are no columns are left out, and an "
+            "object that has none of the columns is a bad record. "
             f"Values with a schema need no columns. {DOC}",
             default="",
             check=columns_problem,

@@ -1,6 +1,6 @@
 """Whether rows of the topics belong together, and with what is in their directory or file already. Pure but for looks at files."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from connectors.file_sink.columns import named
@@ -31,8 +31,12 @@ def directory_problems(config: Config, rows: Mapping[str, Schema]) -> Iterator[P
         return
     fix = _FIX_PLACE.format("directory")
     for topic, table in tables.items():
-        for name, wanted, other, path in type_problems(root, form, _flat(table)):
-            reason = f"has files with other types: the rows of `{topic}` have the column {name} as {wanted}, and {path} as {other}"
+        clashes = [
+            f"the column {name} as {wanted}, and {path} as {other}"
+            for name, wanted, other, path in type_problems(root, form, _flat(table))
+        ]
+        if clashes:
+            reason = f"has files with other types: the rows of `{topic}` have {_joined(clashes)}"
             yield Problem("filename", config["filename"], reason, fix)
             return
         if (there := names_there(root, form)) and (told := _other_names(there, table)):
@@ -76,8 +80,8 @@ def topics_problems(config: Config, rows: Mapping[str, Schema], place: str) -> I
     shown = ",".join(config["topics"])[:200]
     fix = _FIX_TOPICS.format(place)
     for topic, other in others:
-        if clash := _clash(one, other):
-            reason = f"have rows that are no one table: {clash[0]} is {clash[1]} in `{first}`, and {clash[2]} in `{topic}`"
+        if clashes := [f"{name} is {mine} in `{first}`, and {its} in `{topic}`" for name, mine, its in _clashes(one, other)]:
+            reason = f"have rows that are no one table: {_joined(clashes)}"
             yield Problem("topics", shown, reason, fix, is_warning=is_tolerant)
             return
         if told := _other_names([field.name for field in one.fields], other):
@@ -95,14 +99,18 @@ def _flat(table: Schema) -> Schema:
     return Schema(Type.STRUCT, fields=tuple(field for field in table.fields if field.schema.type not in _NESTED))
 
 
-def _clash(one: Schema, other: Schema) -> tuple[str, str, str] | None:
-    """A column that is there in two types of which neither has the values of the other; and both."""
+def _clashes(one: Schema, other: Schema) -> Iterator[tuple[str, str, str]]:
+    """The columns that are there in two types of which neither has the values of the other; and both."""
     types = {field.name: field.schema for field in _flat(one).fields}
     for field in _flat(other).fields:
         mine = types.get(field.name)
         if mine is not None and not has_all(mine, field.schema) and not has_all(field.schema, mine):
-            return field.name, type_name(mine), type_name(field.schema)
-    return None
+            yield field.name, type_name(mine), type_name(field.schema)
+
+
+def _joined(told: Sequence[str]) -> str:
+    more = f"; and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
+    return "; ".join(told[:_SHOWN]) + more
 
 
 def _other_names(there: list[str], table: Schema) -> str:

@@ -14,7 +14,7 @@ from connectors.file_source.content import is_glob
 from connectors.file_source.documents import document
 from connectors.file_source.doubts import converter_problems, delimiter_problems, name_problems, reading_problems, unended_problems
 from connectors.file_source.encodings import CONVERTED, ENCODINGS, UTF8, UTF16_MARKS, Transcoded, encoding_problem
-from connectors.file_source.identity import wrong_characters
+from connectors.file_source.identity import filename_problem
 from connectors.file_source.missing import meant, missing_problems
 from connectors.file_source.places import last_end, opened, place_problems, read_before
 from connectors.file_source.present import first_line, head, is_readable_file, origin_of, paths, readable_files
@@ -39,12 +39,6 @@ _NO_ROW = "has no whole row from which types could be inferred"
 _NO_ROW_FIX = f"To begin without one, name the types: columns=id:int64,name, or leave {_COLUMNS} out for strings."
 
 
-def _filename_problem(text: str) -> str | None:
-    if wrong_characters(text):
-        return "has characters that cannot be printed"
-    return None if Path(text).is_absolute() else "is a relative path, and a worker has a directory of its own"
-
-
 class FileSource(Source):
     """Reads text lines, JSON lines or CSV from files, and follows them as they grow and are rotated."""
 
@@ -57,7 +51,7 @@ class FileSource(Source):
             "share.",
             required=True,
             access=Access.READ,
-            check=_filename_problem,
+            check=filename_problem,
             fix="Give an absolute path without control characters, such as /var/log/app.log, or a glob such as /var/log/app-*.log.",
         ),
         Option(
@@ -142,6 +136,18 @@ class FileSource(Source):
         """The file, or those that a pattern means. See Source."""
         yield origin_of(config["filename"])
 
+    def read_again(self, config: Config, partition: str, original: bytes) -> SourceBatch | None:
+        """Lines in the place of those that were no record, with the header of their file. See Source."""
+        form = _make_format(config, BYTES, _inferred(config) if config["columns"] == INFER else config["columns"])
+        if form.needs_header:
+            try:
+                form.header(_header_of(config, partition))
+            except (ValueError, OSError) as error:
+                msg = f"the header of its file cannot be read, which names the columns: {error}"
+                raise PermanentError(msg) from error
+        cut = form.cut(original, 0, last=True)
+        return SourceBatch(partition, cut.values, cut.offsets, keys=cut.keys, schema=form.schema, key_schema=form.key_schema)
+
     def check_position(self, config: Config, partition: str, position: Position) -> Iterable[Problem]:
         """The file is there, and a line begins behind the offset. See Source."""
         try:
@@ -224,6 +230,21 @@ def _inferred(config: Config) -> str:
 
 def _found(config: Config) -> Found | None:
     return found_in(sorted(readable_files(config)), config, lambda limit: _make_format(config, limit, ""))
+
+
+def _header_of(config: Config, partition: str) -> bytes:
+    """The header of a file, or of another one of the source where that file is gone.
+
+    Raises:
+        ValueError, OSError, PermanentError: there is none.
+    """
+    with suppress(PermanentError), opened(config, partition, needs_header=True) as content:
+        return content.head(BYTES).partition(b"\n")[0]
+    for path in sorted(readable_files(config)):
+        if (line := first_line(path, config)) is not None:
+            return line
+    msg = f"no file of {config['filename']} with a first line is there any more; put one there that has nothing but the header"
+    raise ValueError(msg)
 
 
 def _needs_header(config: Config) -> bool:

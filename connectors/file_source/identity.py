@@ -8,6 +8,7 @@ written into the same file one after the other. GENERATION counts the times that
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from zlib import crc32
 
 from rocketconnect_sdk.record import Offset
@@ -128,3 +129,10 @@ class Places:
 def wrong_characters(texts: Iterable[str]) -> bool:
     """Whether a name has characters that a partition cannot have."""
     return any(not char.isprintable() for text in texts for char in text)
+
+
+def filename_problem(text: str) -> str | None:
+    """What is wrong with the option filename; None: nothing, as far as its text tells."""
+    if wrong_characters(text):
+        return "has characters that cannot be printed"
+    return None if Path(text).is_absolute() else "is a relative path, and a worker has a directory of its own"

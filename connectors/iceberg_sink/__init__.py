@@ -26,9 +26,11 @@ from connectors.lakes.sink import LakeSink
 from rocketconnect_sdk.columns.declared import given_columns
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.evolution import Takes
 from rocketconnect_sdk.files.checks import directory_targets, place_problems
 from rocketconnect_sdk.options import Config, Option, run_checks
 from rocketconnect_sdk.permissions.roots import Access
+from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import Guarantee
 from rocketconnect_sdk.targets.owned import Target
 
@@ -113,13 +115,31 @@ class IcebergSink(LakeSink):
 
     def check(self, config: Config) -> Iterable[Problem]:
         """See Sink."""
-        return run_checks(config, _place_problems, _catalog_problems, evolution_problems, _partition_problems, mode_problems)
+        return run_checks(
+            config, _place_problems, _catalog_problems, evolution_problems, _partition_problems, mode_problems, self.there_problems
+        )
 
     def has_table(self, config: Config) -> bool:
         """See LakeSink."""
         from connectors.iceberg_sink.catalogs import is_table
 
         return is_table(_root(config))
+
+    def table_columns(self, config: Config) -> Schema | None:
+        """See LakeSink."""
+        from connectors.iceberg_sink.metadata import table_columns
+
+        return table_columns(_root(config))
+
+    def place(self, config: Config) -> tuple[str, str]:
+        """See LakeSink."""
+        return "table", config["table"]
+
+    def takes(self) -> Takes:
+        """See LakeSink."""
+        from connectors.iceberg_sink.columns import TABLE
+
+        return TABLE
 
     def targets(self, config: Config) -> Iterable[Target]:
         """To a table several connectors may append, each other topics. See Sink."""
@@ -129,7 +149,6 @@ class IcebergSink(LakeSink):
         """See DataFrameSink."""
         from connectors.file_sink.columns import Columns
         from connectors.iceberg_sink.catalogs import DatabaseCatalog, DirectoryCatalog
-        from connectors.iceberg_sink.columns import TABLE
         from connectors.iceberg_sink.task import IcebergTask
         from connectors.iceberg_sink.upserts import UpsertTask
         from connectors.lakes.upserts import Upserts, keyed_of
@@ -148,7 +167,7 @@ class IcebergSink(LakeSink):
                 user=config["catalog.user"],
                 password=config["catalog.password"],
             )
-        evolving = Columns(root, policy_of(config), TABLE, context.log)
+        evolving = Columns(root, policy_of(config), self.takes(), context.log)
         flush = self.flush_policy(config)
         partitions = parse_partitions(config["partition.by"])
         columns = given_columns(config["columns"])

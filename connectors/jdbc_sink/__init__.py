@@ -70,8 +70,8 @@ class JdbcSink(DataFrameSink):
         replace(POLICY, default=Policy.FAIL.value),
         Option(
             "columns",
-            "Makes rows of JSON objects that have no schema; fields that are no columns are left out. Values with a schema need no "
-            f"columns. {DOC}",
+            "Makes rows of JSON objects that have no schema; fields that are no columns are left out, and an object that has "
+            f"none of the columns is a bad record. Values with a schema need no columns. {DOC}",
             default="",
             check=columns_problem,
             fix=f"Write {DOC}",
@@ -106,6 +106,12 @@ class JdbcSink(DataFrameSink):
     def check(self, config: Config) -> Iterable[Problem]:
         """See Sink."""
         return run_checks(config, _mode_problems, _columns_problems, _evolution_problems, _database_problems)
+
+    def check_rows(self, config: Config, rows: Mapping[str, Schema]) -> Iterable[Problem]:
+        """Against the tables that are there. See Sink."""
+        from connectors.jdbc_sink.there import rows_problems
+
+        return rows_problems(config, rows)
 
     def tables(self, config: Config) -> "JdbcTables":
         """See Sink."""
@@ -176,8 +182,9 @@ def _columns_problems(config: Config) -> Iterable[Problem]:
 
 def _database_problems(config: Config) -> Iterable[Problem]:
     from connectors.jdbc_sink.look import database_problems
+    from connectors.jdbc_sink.there import there_problems
 
-    return database_problems(config)
+    return database_problems(config, there_problems)
 
 
 def _evolution_problems(config: Config) -> Iterable[Problem]:

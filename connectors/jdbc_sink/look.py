@@ -1,7 +1,7 @@
 """What is wrong with a database for a sink, as far as it can be seen before the sink runs."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -15,19 +15,32 @@ from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.permissions.roots import writing
 from rocketconnect_sdk.schema import Type
 
-_SECONDS = 3
+SECONDS = 3
+"""A check waits no longer for a server."""
 _SHOWN = 300
 
 
-def database_problems(config: Config) -> Iterator[Problem]:
+Held = Callable[[Config, Dialect, str, Table], Iterable[Problem]]
+"""Says what is wrong with a configuration for a table that is there."""
+
+
+def is_known(config: Config) -> bool:
+    """Whether the login is known here: what is still a reference is seen when the sink starts."""
+    return not any(REFERENCE.search(config[key] or "") for key in ("user", "password"))
+
+
+def database_problems(config: Config, held: Held) -> Iterator[Problem]:
     """Connects, and looks. Nothing is changed.
 
-    A password that is still a reference is not known here, and a database that does not answer now may do so later: both are seen
-    when the sink starts.
+    A database that does not answer now may do so later, and the sink waits for it: that is a warning.
+
+    Args:
+        config: The configuration.
+        held: What is asked of each table that is there.
     """
     password = config["password"] or ""
     place = parse_url(config["connection.url"], writes=True)
-    if REFERENCE.fullmatch(password):
+    if not is_known(config):
         return
     if place.kind == "sqlite" and (reason := writing().problem(place.database)):
         yield Problem("connection.url", place.database, reason, writing().fix(place.database))
@@ -37,13 +50,15 @@ def database_problems(config: Config) -> Iterator[Problem]:
         return
     dialect = dialect_of(place)
     try:
-        with closing(dialect.connect(place, config["user"], password, _SECONDS)) as connection:
-            yield from _problems(config, place, dialect, connection)
+        with closing(dialect.connect(place, config["user"], password, SECONDS)) as connection:
+            yield from _problems(config, place, dialect, connection, held)
     except Exception as error:
         fault = dialect.fault(error)
         if fault is None:
             raise
-        yield from _refusals(config, place, fault, " ".join(str(error).split())[:_SHOWN])
+        said = " ".join(str(error).split())[:_SHOWN]
+        # Invariant 6: whatever a driver repeats.
+        yield from _refusals(config, place, fault, said.replace(password, "***") if password else said)
 
 
 def _file_problems(place: Place) -> Iterator[Problem]:
@@ -61,9 +76,12 @@ def _refusals(config: Config, place: Place, fault: Fault, said: str) -> Iterator
     elif fault is Fault.MISSING:
         fix = f"Make it: CREATE DATABASE {place.database}; or name another one."
         yield Problem("connection.url", str(place), f"names what is not there: {said}", fix)
+    elif fault is Fault.AWAY:
+        fix = "Start the database, or correct the address; the sink waits for it."
+        yield Problem("connection.url", str(place), f"does not answer now: {said}", fix, is_warning=True)
 
 
-def _problems(config: Config, place: Place, dialect: Dialect, connection: Connection) -> Iterator[Problem]:
+def _problems(config: Config, place: Place, dialect: Dialect, connection: Connection, held: Held) -> Iterator[Problem]:
     if dialect.is_read_only(connection):
         fix = "Name the server that takes writes: the primary, not a replica."
         yield Problem("connection.url", str(place), "is read-only", fix)
@@ -86,6 +104,7 @@ def _problems(config: Config, place: Place, dialect: Dialect, connection: Connec
             if name != positions:
                 grants += dialect.grants(connection, name, alters)
                 yield from _key_problems(config, dialect, connection, name, table)
+                yield from held(config, dialect, name, table)
         elif name == positions or config["auto.create"]:
             grants += dialect.grants(connection, name, ["CREATE", *needed])
         else:

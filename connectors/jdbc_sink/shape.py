@@ -67,6 +67,12 @@ def _met(column: Schema, field: Schema | None, dialect: Dialect, *, in_key: bool
     return column
 
 
+def widens(dialect: Dialect, table: str, column: Schema, wider: Schema) -> bool:
+    """Whether a column of a table can get a wider type."""
+    kinds = [dialect.column_type(each, 0) for each in (column, wider)]
+    return kinds[0] == kinds[1] or bool(dialect.widen(table, "x", kinds[1]))
+
+
 def name_problem(dialect: Dialect, table: str, columns: Iterable[str] = ()) -> str:
     """Why names of a table, or of columns that it gets, cannot be; empty: they can."""
     parts = [("table", part) for part in table.split(".")] + [("column", name) for name in columns]

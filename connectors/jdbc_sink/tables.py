@@ -7,7 +7,7 @@ from connectors.jdbc import Dialect, Place, Table
 from connectors.jdbc.dialect import Connection
 from connectors.jdbc_sink.look import key_problem
 from connectors.jdbc_sink.merging import Writing, execute
-from connectors.jdbc_sink.shape import Shape, column_kind, create, created, met, name_problem, outgrown, without_length
+from connectors.jdbc_sink.shape import Shape, column_kind, create, created, met, name_problem, outgrown, widens, without_length
 from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.evolution import Kind, Policy, Settled, Takes, settle
 from rocketconnect_sdk.schema import Field, Schema
@@ -117,7 +117,7 @@ class Tables:
                 raise RecordError(msg)
 
     def _settle(self, name: str, columns: Schema, records: Schema) -> Settled:
-        takes = Takes(columns=True, nulls=True, type=lambda column, wider: self._can_widen(name, column, wider))
+        takes = Takes(columns=True, nulls=True, type=lambda column, wider: widens(self._dialect, name, column, wider))
         try:
             settled = settle(columns, records, self._writing.policy, takes)
         except PermanentError as error:
@@ -129,10 +129,6 @@ class Tables:
         if settled.left_out:
             self._log.warning("%s: fields that are no columns are left out: %s", name, ", ".join(settled.left_out))
         return settled
-
-    def _can_widen(self, name: str, column: Schema, wider: Schema) -> bool:
-        kinds = [self._dialect.column_type(each, 0) for each in (column, wider)]
-        return kinds[0] == kinds[1] or bool(self._dialect.widen(name, "x", kinds[1]))
 
     def _alter(self, connection: Connection, name: str, settled: Settled, key: Sequence[str]) -> None:
         self._check_names(name, [each.name for each in settled.changes if each.kind is Kind.NEW and len(each.path) == 1])

@@ -15,7 +15,8 @@ RECORD_KEY = "record_key"
 
 COLUMNS = Option(
     "columns",
-    "Makes rows of JSON objects that have no schema; fields that are no columns are left out. "
+    "Makes rows of JSON objects that have no schema; fields that are no columns are left out, and an object that has "
+    "none of the columns is a bad record. "
     f"Values with a schema need no columns. {DOC}",
     default="",
     check=columns_problem,

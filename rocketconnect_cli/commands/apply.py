@@ -11,6 +11,7 @@ import typer
 from rocketconnect_cli import durations
 from rocketconnect_cli.api import Api, ApiError, Exit, connector_path
 from rocketconnect_cli.commands.connectors.rollback import WANTING
+from rocketconnect_cli.commands.dead_letters.unreplayed import unreplayed
 from rocketconnect_cli.documents import reading as documents
 from rocketconnect_cli.documents.plan import Action, Step, plan
 from rocketconnect_cli.documents.reading import Problem
@@ -131,7 +132,9 @@ def _carry_out(client: Api, step: Step, apply_set: str, reason: str) -> dict[str
     path = connector_path(step.name)
     if step.action is Action.DELETE:
         query = signed(reason, step.stored["etag"])
-        return dict(client.request("DELETE", path, query=query, like=STORED)["connector"])
+        left = unreplayed(client, step.name)
+        connector = dict(client.request("DELETE", path, query=query, like=STORED)["connector"])
+        return {**connector, "unreplayed": f"{left} that nobody has replayed stay in {left.topic}"} if left.count else connector
     if step.action is Action.CREATE:
         wanted = f"WANTED_STATE_{step.wanted_state or 'RUNNING'}"
         body = {"name": step.name, "config": dict(step.config), "wantedState": wanted, "applySet": apply_set, **signed(reason)}
@@ -149,7 +152,8 @@ def _carry_out(client: Api, step: Step, apply_set: str, reason: str) -> dict[str
 
 def _told(step: Step, connector: dict[str, Any]) -> str:
     if step.action is Action.DELETE:
-        return f"{step.name} deleted; {bring_back(step.name, connector['uid'])}"
+        letters = f"; {connector['unreplayed']}" if "unreplayed" in connector else ""
+        return f"{step.name} deleted{letters}; {bring_back(step.name, connector['uid'])}"
     return f"{step.name} {step.action}d: revision {connector['revision']}, wanted {wanted_state(connector)}"
 
 

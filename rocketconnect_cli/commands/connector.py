@@ -214,10 +214,15 @@ app.command()(orders.stop)
 @app.command()
 @with_api
 def delete(
-    names: Names, reason: ReasonOption = "", etag: EtagOption = "", url: UrlOption = URL, output: OutputOption = Output.TABLE
+    names: Names,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, whatever dead letters nobody has replayed.")] = False,
+    reason: ReasonOption = "",
+    etag: EtagOption = "",
+    url: UrlOption = URL,
+    output: OutputOption = Output.TABLE,
 ) -> None:
     """Remove connectors; their revisions and positions stay, and `create --adopt-uid` brings them back."""
-    orders.remove(once(names), signed(reason, etag), url, output)
+    orders.remove(once(names), signed(reason, etag), url, output, is_sure=yes)
 
 
 @app.command()

@@ -13,6 +13,7 @@ import typer
 
 from rocketconnect_cli import moments
 from rocketconnect_cli.api import Api, ApiError, Exit, checked_name
+from rocketconnect_cli.commands.dead_letters.unreplayed import NOT_REPLAYED
 from rocketconnect_cli.documents import configuration
 from rocketconnect_cli.mistyped import Commands
 from rocketconnect_cli.names import completion
@@ -127,14 +128,33 @@ def delete(
     if not yes:
         _confirm(topic)
     with api(url) as client:
-        answer = client.request("DELETE", _path(topic), query={"author": author()}, like={"topic": {"name": ""}})
+        answer = _deleted(client, topic, is_sure=yes)
     queues = answer["topic"].get("queues", [])
     messages = sum(int(queue.get("latest", 0)) - int(queue.get("earliest", 0)) for queue in queues)
     lines = [f"{topic} deleted, with {messages} message{'' if messages == 1 else 's'}"]
+    if letters := int(answer.get("letters", 0)):
+        lines[0] += f", among them {counted(letters, 'dead letter')} that nobody had replayed"
     if names := answer.get("connectors", []):
         verb = "names" if len(names) == 1 else "name"
         lines.append(f"{', '.join(names)} {verb} it. {_REMEMBERED}")
     emit(output, answer, lambda: lines)
+
+
+def _deleted(client: Api, topic: str, *, is_sure: bool) -> dict[str, Any]:
+    """What was deleted; asks once more where dead letters would go that nobody has replayed.
+
+    Raises:
+        ApiError: also, WRONG, when somebody says no.
+    """
+    query = {"author": author(), **({"letters": "true"} if is_sure else {})}
+    try:
+        return client.request("DELETE", _path(topic), query=query, like={"topic": {"name": ""}})
+    except ApiError as error:
+        if error.problem.get("reason") != NOT_REPLAYED:
+            raise
+        if not typer.confirm(f"{str(error).rstrip('.')}. Delete it all the same?", err=True):
+            raise ApiError(Exit.WRONG, {"detail": f"{topic} was not deleted"}) from None
+    return _deleted(client, topic, is_sure=True)
 
 
 def _confirm(topic: str) -> None:

@@ -10,7 +10,9 @@ from math import isfinite
 from typing import Any
 from uuid import UUID
 
+from rocketconnect_sdk.columns.declared import type_name
 from rocketconnect_sdk.columns.floats import float_of
+from rocketconnect_sdk.columns.inference import inferred_type
 from rocketconnect_sdk.schema import DIGITS, WHOLE, Schema, Type, Unit
 
 _CLASSES: dict[Type, type] = {
@@ -116,10 +118,16 @@ def _taking(schema: Schema, value: object) -> str:
     elif isinstance(value, float | Decimal):
         found = "double"
     elif isinstance(value, str):
-        found = "string"
+        found = _text_taking(value)
     else:
         found = "json" if isinstance(value, dict | list) else ""
     return "" if schema.type in _SAME.get(found, ()) else found
+
+
+def _text_taking(text: str) -> str:
+    """A date or a time is more than text."""
+    found = inferred_type([text])
+    return type_name(found) if found.type in (Type.DATE, Type.TIMESTAMP) else "string"
 
 
 def _whole_taking(value: int, kinds: Iterable[Type]) -> str:

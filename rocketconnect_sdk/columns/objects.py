@@ -1,7 +1,8 @@
 """JSON objects and rows of columns, many at once.
 
 From objects without a schema, for sinks of tables that say what the columns are: fields that are no columns are left out; absent
-ones are null, and so are all of a null.
+ones are null, and so are all of a null. An object that has fields, and none that is a column, is of another table and refused: it
+would be a row of nothing but nulls.
 """
 
 import math
@@ -25,6 +26,9 @@ from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import WHOLE, Field, Schema, Type
 
 _decode = msgspec.json.Decoder().decode
+_NAMES = 10
+_NAME = 100
+"""So much of names is told."""
 _EXACT = 15
 """So many digits every number of 64 bits keeps."""
 _BAD = (RecordError, pa.ArrowException, msgspec.MsgspecError, TypeError, ValueError, OverflowError)
@@ -35,7 +39,7 @@ def rows_of_array(values: pa.Array, columns: Schema) -> pa.StructArray:
     """JSON objects, as text or as structs.
 
     Raises:
-        RecordError: a value is no object, or a field does not have the type of its column.
+        RecordError: a value is no object, has none of the columns, or a field does not have the type of its column.
     """
     if pa.types.is_struct(values.type):
         return _selected(values, columns)
@@ -50,9 +54,13 @@ def rows_of_values(values: Sequence[object], columns: Schema) -> pa.StructArray:
     """JSON objects as Python has them, or as text.
 
     Raises:
-        RecordError: a value is no object, or a field does not have the type of its column.
+        RecordError: a value is no object, has none of the columns, or a field does not have the type of its column.
     """
     rows = [_object(value) for value in values]
+    names = {field.name for field in columns.fields}
+    for row in rows:
+        if row and names.isdisjoint(row):
+            raise of_another(list(row), columns)
     arrays = []
     for field in columns.fields:
         found = [None if row is None else row.get(field.name) for row in rows]
@@ -197,6 +205,8 @@ def _of_text(schema: Schema, value: object) -> object:
 def _selected(values: pa.StructArray, columns: Schema) -> pa.StructArray:
     """The columns of structs."""
     there = dict(zip((field.name for field in values.type), values.flatten(), strict=True))
+    if there and there.keys().isdisjoint(field.name for field in columns.fields) and values.null_count < len(values):
+        raise of_another(list(there), columns)
     arrays = []
     for field in columns.fields:
         column = there.get(field.name)
@@ -219,6 +229,18 @@ def _as(column: pa.Array, schema: Schema) -> pa.Array:
     if schema.type in TEXTS and pa.types.is_string(column.type):
         return to_array([None if value is None else read_text(schema, value) for value in values], schema)
     return pa.array(_numbers(values, schema), kind)
+
+
+def of_another(names: Sequence[str], columns: Schema) -> RecordError:
+    """What is said of a record with these fields, of which none is a column."""
+    wanted = [field.name for field in columns.fields]
+    said = f"it has none of the columns {_listed(wanted)}, but {_listed(names) or 'no field at all'}"
+    return RecordError(f"the record is of another table: {said}; name fields that records have in `columns`, or rename them")
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(f"`{name[:_NAME]}`" for name in names[:_NAMES])
+    return f"{shown} and {len(names) - _NAMES} more" if len(names) > _NAMES else shown
 
 
 def _misfit(field: Field, values: Sequence[object], error: Exception) -> RecordError:

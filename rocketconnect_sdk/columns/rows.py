@@ -28,6 +28,7 @@ from rocketconnect_sdk.converters.json.schema import from_json, to_json
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.record import Offset
 from rocketconnect_sdk.schema import OPTIONAL_STRING, Schema, Type
+from rocketconnect_sdk.wording.counts import counted
 
 _OFFSETS = pa.list_(pa.field("item", pa.int64(), nullable=False))
 HEADERS = pa.map_(pa.string(), pa.string())
@@ -39,6 +40,10 @@ _NOT_PACKED = (
     *(ValueError, KeyError, TypeError, OverflowError, MemoryError, RecursionError, struct.error),
 )
 """What reading bytes that are no packed message can raise."""
+
+
+class _OtherRows(ValueError):
+    """Arrow's columns, but not those of a packed message; says which are missing or wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +178,22 @@ def unpack(body: bytes) -> Rows:
         batch = _batch_of(body)
         batch.validate(full=True)
         return _rows_of(batch, len(body))
-    except _NOT_PACKED as error:
-        msg = f"no packed message: {str(error)[:500]}"
+    except _OtherRows as error:
+        msg = f"no packed message: {error}"
         raise RecordError(msg) from None
+    except _NOT_PACKED:
+        msg = f"no packed message: its {counted(body, 'byte')} are {_looks_like(body)} (value.converter=arrow)"
+        raise RecordError(msg) from None
+
+
+def _looks_like(body: bytes) -> str:
+    if may_be_packed(body):
+        return "damaged, or were not written by a source of rows"
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return "not rows that a source has packed"
+    return "text, and not rows that a source has packed"
 
 
 def is_packed(body: bytes) -> bool:
@@ -195,10 +213,10 @@ def _batch_of(body: bytes) -> pa.RecordBatch:
     head, rows = pa.ipc.read_message(stream), pa.ipc.read_message(stream)
     if (head.type, rows.type) != ("schema", "record batch"):
         msg = f"a {head.type} and a {rows.type} instead of a schema and a record batch"
-        raise ValueError(msg)
+        raise _OtherRows(msg)
     if _is_compressed(bytes(rows.metadata)):
         msg = "it is compressed"
-        raise ValueError(msg)
+        raise _OtherRows(msg)
     return pa.ipc.read_record_batch(rows, pa.ipc.read_schema(head))
 
 
@@ -224,19 +242,19 @@ def _rows_of(batch: pa.RecordBatch, length: int) -> Rows:
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
     if not batch.num_rows or not {"value", "offset"} <= columns.keys() or len(columns) < batch.num_columns:
         msg = "there are no rows with values and offsets"
-        raise ValueError(msg)
+        raise _OtherRows(msg)
     wrong = [name for name, column in columns.items() if name != "value" and column.type != _TYPES.get(name)]
     if wrong or columns["offset"].null_count:
         msg = f"unknown columns, or of other types: {', '.join(wrong) or 'offset'}"
-        raise ValueError(msg)
+        raise _OtherRows(msg)
     # Columns may lie on top of each other.
     if batch.nbytes > length or len(columns["offset"].values) > length:
         msg = f"{batch.nbytes} bytes of columns in a message of {length}"
-        raise ValueError(msg)
+        raise _OtherRows(msg)
     schema, values = _schema_of(metadata[_SCHEMA]), columns["value"]
     if to_arrow_type(schema) != values.type:
         msg = "the type of the values is not that of their schema"
-        raise ValueError(msg)
+        raise _OtherRows(msg)
     _check(values, schema)
     optional = (columns.get(name) for name in ("key", "timestamp", "header"))
     return Rows(values, schema, columns["offset"], metadata[_SOURCE].decode(), *optional)

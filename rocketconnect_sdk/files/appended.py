@@ -15,6 +15,7 @@ from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 from rocketconnect_sdk.wording.counts import counted
 
 _COPIED = 1 << 30
+_READ = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class AppendedFile:
                 state = dict(newest.state) if newest is not None and length else {}
                 # Before the cut: where the lock does nothing, an owner that wins this race has counted what would be cut off.
                 claimed = self._manifests.claim(newest, {**state, "length": length, "inode": inode})
-                self._cut(file, claimed)
+                self._cut(file, claimed, "of a batch that was not finished, or that somebody else has appended")
                 os.fsync(file)
             finally:
                 os.close(file)
@@ -87,12 +88,17 @@ class AppendedFile:
             self._log.warning("%s was shortened by somebody else, from %d to %d bytes", self.path, length, found.st_size)
         return min(length, found.st_size)
 
-    def _cut(self, file: int, newest: Manifest) -> int:
-        """The length of what counts; the rest is cut off."""
+    def _cut(self, file: int, newest: Manifest, why: str) -> int:
+        """The length of what counts; the rest is cut off, and told."""
         length, size = self._counted(file, newest), os.fstat(file).st_size
         if size > length:
             self._log.warning(
-                "%s: %s cut off: of a batch that was not finished", self.path, counted(size - length, "byte", "is", "are")
+                "%s: %s cut off, %s from byte %d on: %s; nobody else may write to this file",
+                self.path,
+                counted(size - length, "byte", "is", "are"),
+                counted(_lines(file, length, size), "line"),
+                length,
+                why,
             )
             os.ftruncate(file, length)
         return length
@@ -139,7 +145,8 @@ class AppendedFile:
     ) -> None:
         file = self._open()
         try:
-            begin = self._end_line(file, self._cut(file, mine))
+            # A batch that failed was cut off then.
+            begin = self._end_line(file, self._cut(file, mine, "that somebody else has appended"))
             try:
                 end = begin or write_all(file, first, 0)
                 for piece in pieces:
@@ -185,6 +192,16 @@ def remembered_of(path: Path) -> Mapping[str, Any]:
 
 def _directory_of(path: Path) -> Path:
     return path.parent / f".{path.name}.rocketconnect"
+
+
+def _lines(file: int, begin: int, end: int) -> int:
+    """How many lines there are between two places; the last one may have no end."""
+    count, last = 0, b"\n"
+    while begin < end and (data := os.pread(file, min(_READ, end - begin), begin)):
+        count += data.count(b"\n")
+        last = data[-1:]
+        begin += len(data)
+    return count + (last != b"\n")
 
 
 def _copy(piece: StagedFile, file: int, at: int, roots: Roots) -> int:

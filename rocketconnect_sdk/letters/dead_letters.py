@@ -11,7 +11,7 @@ import json
 import re
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from rocketconnect_sdk.stages import SOURCE, Stage
 from rocketconnect_sdk.topics import Message
@@ -36,8 +36,14 @@ REPLAYS = "connect-replay-count"
 REPLAY_ORIGIN = "connect-replay-origin"
 """On a replayed message: where it was before it failed for the first time, as "topic/broker/queue:offset"."""
 
+REPLAY_OF = "connect-replay-of"
+"""On a replayed message: the replay that sent it and the dead letter that it is of, as "replay/broker:queue:offset"."""
+
 REPLAY_NOTE = "replayed"
 """A note that only messages have that tell what was replayed."""
+
+KEY_PROPERTIES = ("KEYS", "connect-key-base64")
+"""What a message has its key in: as text, or as base64."""
 
 _EDITION_OF = f"{PREFIX}edition.of"
 _EDITION_TAGS = f"{PREFIX}edition.tags"
@@ -155,6 +161,12 @@ class DeadLetter:
         return _number(self.properties.get(REPLAYS, "")) or 0
 
     @property
+    def replay_of(self) -> tuple[str, str] | None:
+        """The replay that it comes back from, and the letter that it was then; None: it was not replayed, or does not say."""
+        by, _, letter = self.properties.get(REPLAY_OF, "").partition("/")
+        return (by, letter) if letter else None
+
+    @property
     def queue_origin(self) -> tuple[str, int] | None:
         """The queue that it failed in first, as "topic/broker/number", and its offset there; None: it does not say."""
         queue, _, offset = self.properties.get(REPLAY_ORIGIN, "").rpartition(":")
@@ -202,7 +214,7 @@ class DeadLetter:
     @property
     def key(self) -> tuple[str, str] | None:
         """What its key is by: the property and its value; None: it has none."""
-        found = ((name, self.properties[name]) for name in ("KEYS", "connect-key-base64") if name in self.properties)
+        found = ((name, self.properties[name]) for name in KEY_PROPERTIES if name in self.properties)
         return next(found, None)
 
     @property
@@ -215,14 +227,23 @@ class DeadLetter:
         """It is no dead letter, but an edition, or tells what was replayed."""
         return self.edition_of is not None or REPLAY_NOTE in self.notes
 
-    def edited(self, body: bytes) -> dict[str, str]:
-        """The properties of the message that is its edition with this body."""
+    def edited(self, body: bytes, properties: Mapping[str, str] | None = None, topic: str = "") -> dict[str, str]:
+        """The properties of the message that is its edition.
+
+        Args:
+            body: That of the edition.
+            properties: What the message has that it is sent as; None: those of the letter.
+            topic: Where its source sends it; empty: where it is said that the record was meant to go.
+        """
+        own = self.properties if properties is None else properties
         noted = {
             f"{PREFIX}{name}": value for name, value in self.notes.items() if not name.startswith("edition.") and name != "cut"
         }
-        tags = self.properties.get("TAGS")
+        if topic:
+            noted[f"{PREFIX}topic"] = topic
+        tags = own.get("TAGS")
         return {
-            **self.properties,
+            **own,
             **noted,
             **({_EDITION_TAGS: tags} if tags else {}),
             _EDITION_OF: str(self.message.offset),
@@ -231,11 +252,17 @@ class DeadLetter:
             "TAGS": EDITION_TAG,
         }
 
-    def replayed(self) -> dict[str, str]:
-        """The properties of the message that is its replay."""
+    def replayed(self, by: str = "", letter: str = "") -> dict[str, str]:
+        """The properties of the message that is its replay.
+
+        Args:
+            by: The replay; empty: it is not to be said.
+            letter: The id of the dead letter, also where this is an edition of it.
+        """
         place = self.queue_origin
         origin = {REPLAY_ORIGIN: f"{place[0]}:{place[1]}"} if place is not None else {}
-        return {**self.properties, **origin, REPLAYS: str(self.replays + 1)}
+        of = {REPLAY_OF: f"{by}/{letter}"} if by else {}
+        return {**self.properties, **origin, **of, REPLAYS: str(self.replays + 1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,43 +383,6 @@ def read_spans(topic: str, formatted: Iterable[str]) -> Spans:
         broker, number, first, until = match.groups()
         spans.setdefault(f"{topic}/{broker}/{number}", []).append((int(first), int(until)))
     return spans
-
-
-@dataclass(slots=True)
-class Newest:
-    """Finds out which records of a key are the newest of their queue.
-
-    Attributes:
-        wanted: By queue, for the keys that matter the offset of the newest record that was seen.
-    """
-
-    wanted: dict[str, dict[tuple[str, str], int]] = field(default_factory=dict)
-
-    def want(self, letter: DeadLetter) -> None:
-        """From now on its key matters."""
-        if letter.key is not None and (place := letter.queue_origin) is not None:
-            queue, offset = place
-            keys = self.wanted.setdefault(queue, {})
-            keys[letter.key] = max(offset, keys.get(letter.key, 0))
-
-    def start(self, queue: str) -> int:
-        """From where the queue has to be read."""
-        return min(self.wanted[queue].values())
-
-    def saw(self, message: Message) -> None:
-        """A message of one of the queues, later than those before."""
-        keys = self.wanted[message.queue]
-        for name in ("KEYS", "connect-key-base64"):
-            key = (name, message.properties.get(name, ""))
-            if key in keys:
-                keys[key] = max(message.offset, keys[key])
-
-    def has_newer(self, letter: DeadLetter) -> bool:
-        """Whether a newer record of its key is there; true also where a letter with a key does not say where it was."""
-        if letter.key is None:
-            return False
-        place = letter.queue_origin
-        return place is None or self.wanted[place[0]][letter.key] > place[1]
 
 
 def _number(text: str) -> int | None:

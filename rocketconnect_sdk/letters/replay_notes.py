@@ -114,16 +114,22 @@ class Done:
 
     Attributes:
         is_all: There is nothing left to do.
+        topic: Where it sends to; empty: nothing is noted yet.
+        since_ms: When the first was noted, milliseconds since 1970.
     """
 
     is_all: bool = False
+    topic: str = ""
+    since_ms: int = 0
 
     _sent: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     _left_out: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
 
-    def add(self, note: ReplayNote) -> None:
-        """One more of its notes."""
+    def add(self, note: ReplayNote, stored_ms: int) -> None:
+        """One more of its notes, and when it was stored."""
         self.is_all |= note.is_last
+        self.since_ms = min(stored_ms, self.since_ms) if self.topic else stored_ms
+        self.topic = note.topic
         for spans, into in ((note.sent, self._sent), (note.left_out, self._left_out)):
             for queue, each in spans.items():
                 into[queue] = join_spans([*into.get(queue, ()), *each])

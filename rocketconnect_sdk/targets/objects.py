@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from rocketconnect_sdk.columns.objects import rows_of_bytes, rows_of_values
+from rocketconnect_sdk.columns.objects import of_another, rows_of_bytes, rows_of_values
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.evolution import nullable
 from rocketconnect_sdk.schema import Field, Schema, Type
@@ -95,7 +95,7 @@ def _rows(objects: list[_Object], table: Schema, reasons: dict[int, str], texts:
     known = {each.name for each in table.fields}
     for index, each in enumerate(objects):
         if each is not None and known.isdisjoint(each):
-            reasons[index], objects[index] = "the value has no schema and no field that is a column of the table", None
+            reasons[index], objects[index] = f"it has no schema, and {of_another(list(each), table)}", None
     named = {name for each in objects if each is not None for name in each}
     # A column that takes no null is there, so that it is told which rows lack it.
     columns = replace(table, fields=tuple(each for each in table.fields if each.name in named or not each.schema.optional))

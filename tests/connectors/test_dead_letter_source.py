@@ -177,3 +177,13 @@ def test_what_a_source_never_made_a_message_of_is_sent_only_when_it_was_edited_o
     ]
     assert sent(task(queues, {}, **options, replay_to="t")) == ["0:3", "mended"]
     assert sent(task(queues, {}, **options, replay_to="aside")) == ["0:0", "0:1", "0:2", "0:3", "mended", "0:5"]
+
+
+def test_a_letter_is_sent_with_the_key_and_to_the_topic_that_its_edition_has() -> None:
+    bad = refused(0, "TASK_POLL")
+    edition = Message("dead/b/0", 1, b"mended", DeadLetter.of(bad).edited(b"mended", {"KEYS": "k"}, "routed"), 100)
+    options = {"replay_letters": "b:0:0-1", "replay_ends": "b:0:0-2", "replay_own_topics": "true", "replay_to": "t"}
+    batch = task({"dead/b/0": [bad, edition]}, {}, **options).poll()
+    assert batch is not None
+    assert (batch.values, batch.topics, batch.keys) == ([b"mended"], ["routed"], [b"k"])
+    assert batch.properties == [{"KEYS": "k", "connect-replay-of": "test/b:0:0", "connect-replay-count": "1"}]

@@ -208,10 +208,10 @@ def test_all_leaves_out_what_was_replayed_before_and_again_sends_it_too(make: Ca
     would = sink.dlq("replay", "--all", "--dry-run")
     assert (would["count"], would["replayed"]) == ("1", "1")
     code, out, _ = sink.rc("dlq", "replay", sink.name, "--all")
-    assert (code, out) == (
-        0,
-        f"sent 1 dead letter to {replay_topic(sink.uid)}; left out 1 that was replayed before (--again sends it, too)\n",
-    )
+    said = f"sent 1 dead letter to {replay_topic(sink.uid)}; left out 1 that was replayed before (--again sends it, too)"
+    told, _, back = out.splitlines()
+    assert (code, told) == (0, f"{said}; it came back: once fails at it again")
+    assert back.split()[:3] == [hopeless, sink.ids()[2], "RecordError"]
     # It has failed again: its successor is what is left.
     sink.until(lambda: len(sink.ids()) == 3)
     successor = sink.ids()[2]
@@ -240,7 +240,8 @@ def test_if_newer_says_what_was_sent_and_what_was_not(make: Callable[[str], Sink
     code, out, _ = sink.rc("dlq", "replay", sink.name, "--all", "--if-newer", "--dry-run")
     assert (code, out.splitlines()[0]) == (0, f"would send up to 2 dead letters to {replay_topic(sink.uid)}")
     code, out, _ = sink.rc("dlq", "replay", sink.name, "--all", "--if-newer")
-    assert (code, out) == (0, f"sent 1 dead letter to {replay_topic(sink.uid)}, left out 1 (a newer record of its key): {old}\n")
+    said = f"sent 1 dead letter to {replay_topic(sink.uid)}, left out 1 (a newer record of its key): {old}"
+    assert (code, out) == (0, f"{said}; newer took it\n")
     done = sink.dlq("replay", "--all", "--if-newer")
     assert (done["sent"], done["leftOut"], done["leftOutIds"], done["replayed"]) == ("0", "1", [old], "1")
     replayed = {letter["id"]: letter["replayedTo"] for letter in sink.dlq("list")["deadLetters"]}

@@ -88,6 +88,35 @@ def test_of_a_packed_message_the_bad_row_alone_is_edited_as_json_and_comes_back_
         assert [json.loads(line)["id"] for line in sink.lines()] == [1, 3, 2]
 
 
+def test_a_corrected_line_of_a_source_of_packed_rows_comes_back_as_a_row(instance: Any) -> None:
+    with Client(instance.ready["nameServer"]) as client:
+        sink = Sink(instance, client, "typed", {"value.converter": "arrow"})
+        client.create_topic("typed-bad", queues=1)
+        (dead,) = client.queues("typed-bad")
+        file = instance.folder / "typed.csv"
+        file.write_text("id,day\n1,2024-02-28\ntwo,2024-02-29\n3,2024-03-01\n")
+        config = {
+            "connector.class": "file_source",
+            "filename": str(file),
+            "format": "csv",
+            "columns": "id:int64,day:date",
+            "topic": "typed",
+            "value.converter": "arrow",
+            "errors.tolerance": "all",
+            "errors.deadletterqueue.topic.name": "typed-bad",
+        }
+        instance.api.request("POST", "/v1/connectors", body={"name": "typed-rows", "config": config})
+        sink.until(lambda: client.max_offset(dead) == 1 and len(sink.lines()) == 2)
+        letter = f"{dead.broker}:0:0"
+        assert sink.rc("dlq", "show", "typed-rows", letter, "--body")[1] == "two,2024-02-29"
+        code, _, err = sink.rc("dlq", "edit", "typed-rows", letter, "-f", "-", given="2,soon")
+        assert (code, "source 'typed-rows' would fail at it as well (poll: InvalidCsv: the column `day` is" in err) == (2, True)
+        assert sink.rc("dlq", "edit", "typed-rows", letter, "-f", "-", given="2,2024-02-29\n")[0] == 0
+        assert sink.rc("dlq", "replay", "typed-rows", letter)[0] == 0
+        sink.until(lambda: len(sink.lines()) == 3)
+        assert [(row["id"], row["day"]) for row in map(json.loads, sink.lines())][2] == (2, "2024-02-29")
+
+
 def test_a_dry_run_says_of_each_letter_what_would_become_of_it(sink: Sink) -> None:
     bad, mended = sink.fail_at("? still bad", "? mended")
     sink.edit(mended, '"mended"')
@@ -121,14 +150,16 @@ def test_a_row_that_a_source_could_not_read_comes_back_only_in_the_form_of_its_t
     name, letter = source(sink)
     before = len(sink.ids())
     sink.until(lambda: len(sink.lines()) == 2)
-    code, _, err = sink.rc("dlq", "edit", name, letter, "-f", "-", given="2,b")
+    code, _, err = sink.rc("dlq", "edit", name, letter, "--body", "-f", "-", given="2,b")
     assert (code, "the value converter of source 'rows' would fail at it" in err) == (2, True)
     would = sink.rc("dlq", "replay", name, "--all", "--dry-run")[1]
     assert "not be sent" in would
-    assert "its source never made a message of it" in would
+    assert "its source could make no message of it" in would
     code, _, err = sink.rc("dlq", "replay", name, letter)
-    assert (code, "never made a message of it" in err) == (2, True)
-    assert sink.rc("dlq", "edit", name, letter, "-f", "-", given='{"id":"2","name":"b"}')[0] == 0
+    assert (code, "could make no message of it" in err) == (2, True)
+    code, _, err = sink.rc("dlq", "edit", name, letter, "-f", "-", given="2,b,c,d")
+    assert (code, "source 'rows' would fail at it as well (poll: InvalidCsv: the row has 4 fields" in err) == (2, True)
+    assert sink.rc("dlq", "edit", name, letter, "-f", "-", given="2,b")[0] == 0
     assert sink.rc("dlq", "replay", name, letter)[0] == 0
     sink.until(lambda: len(sink.lines()) == 3)
     assert len(sink.ids()) == before

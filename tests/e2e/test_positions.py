@@ -284,3 +284,41 @@ def test_a_rollback_with_positions_delivers_again_what_came_since_and_says_who_d
     assert pipeline.instance.api.request("GET", path)["connector"]["config"] == before["config"]
     logs = pipeline.rc("connector", "logs", pipeline.sink)[1]
     assert f"positions restored to the end of revision {before['revision']} by ann" in " ".join(logs.split())
+
+
+def test_a_second_source_of_a_file_is_refused_and_one_under_another_name_goes_on_where_a_deleted_one_was(instance: Any) -> None:
+    pipeline = Pipeline(instance, "twice")
+    pipeline.write("one", "two")
+    given = [word for key, value in pipeline.configs[pipeline.source].items() for word in ("-s", f"{key}={value}")]
+    code, _, err = pipeline.rc("connector", "create", "twice-again", *given)
+    assert code == 2
+    assert "the connector 'twice-in' reads this into the topic twice already: each record would be there twice" in err
+
+    uid = instance.api.request("DELETE", f"/v1/connectors/{pipeline.source}")["connector"]["uid"]
+    code, _, err = pipeline.rc("connector", "create", "twice-again", *given, "--paused")
+    assert code == 0
+    assert f"the connector 'twice-in' (uid {uid}, deleted at " in err
+    assert f"create this one with --adopt-uid {uid}" in err
+    instance.api.request("DELETE", "/v1/connectors/twice-again")
+
+    code, _, err = pipeline.rc("connector", "create", "twice-again", *given, "--adopt-uid", uid)
+    assert (code, err) == (0, "")
+    pipeline.write("three")
+    assert pipeline.lines() == ["one", "two", "three"]
+
+    instance.api.request("DELETE", "/v1/connectors/twice-again")
+    pipeline.file.unlink()
+    pipeline.file.write_text("four\n")
+    code, _, err = pipeline.rc("connector", "create", "twice-new", *given)
+    assert (code, err) == (0, ""), "another file is no work that was done"
+    pipeline.until(lambda: pipeline.lines() == ["one", "two", "three", "four"])
+
+
+def test_before_a_source_gets_another_format_it_is_told_what_is_read_anew(instance: Any) -> None:
+    pipeline = Pipeline(instance, "reread")
+    pipeline.write("id,name", "1,a")
+    change = ["--set", "format=csv", "--set", "value.converter=json"]
+    code, _, err = pipeline.rc("connector", "update", pipeline.source, *change)
+    assert code == 0
+    assert f"its records be sent again: 12 of the 12 bytes of {pipeline.file} (2 lines)" in err
+    pipeline.until(lambda: len(pipeline.lines()) == 3)

@@ -9,6 +9,7 @@ import typer
 from rocketconnect_cli.api import Api, ApiError, Exit, connector_path
 from rocketconnect_cli.chosen import MatchOption, StateOption, chosen
 from rocketconnect_cli.commands.connectors.several import ask_each, once
+from rocketconnect_cli.commands.dead_letters.unreplayed import check_unreplayed
 from rocketconnect_cli.names import completion
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, out, with_api
 from rocketconnect_cli.shown import CONNECTOR, bring_back, wanted_state
@@ -76,13 +77,15 @@ def _order(client: Api, name: str, *, verb: str, body: dict[str, str]) -> dict[s
     return dict(client.request("POST", f"{connector_path(name)}:{verb}", body=body, like=CONNECTOR)["connector"])
 
 
-def remove(names: Sequence[str], body: dict[str, str], url: str, output: Output) -> None:
-    """Remove these connectors, each of them once."""
+def remove(names: Sequence[str], body: dict[str, str], url: str, output: Output, *, is_sure: bool) -> None:
+    """Remove these connectors, each of them once; `is_sure`: whatever dead letters they have."""
     if "etag" in body and len(names) != 1:
         raise ApiError(Exit.WRONG, {"detail": _ONE_ETAG})
     with api(url) as client:
 
         def delete(name: str) -> dict[str, Any]:
+            if not is_sure:
+                check_unreplayed(client, name)
             return dict(client.request("DELETE", connector_path(name), query=body, like=CONNECTOR)["connector"])
 
         if len(names) == 1:

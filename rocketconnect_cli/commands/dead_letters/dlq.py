@@ -87,10 +87,11 @@ def edit(
         typer.Option(
             "--file",
             "-f",
-            help="The new body, or the JSON of packed rows; - is standard input. Without it an editor opens ($VISUAL, $EDITOR).",
+            help="The new text or body, or the JSON of packed rows; - is standard input. Without it an editor opens "
+            "($VISUAL, $EDITOR).",
         ),
     ] = None,
-    whole: Annotated[bool, typer.Option("--body", help="Edit the body byte by byte, also where it has packed rows.")] = False,
+    whole: Annotated[bool, typer.Option("--body", help="Edit the body byte by byte, in the form of the topic's messages.")] = False,
     unchecked: Annotated[
         bool, typer.Option("--unchecked", help="Take the body also when the connector could make no record of it.")
     ] = False,
@@ -99,6 +100,7 @@ def edit(
 ) -> None:
     """Give a dead letter another body, which must become a record. The original stays; `replay` sends the newest.
 
+    What a source could not read is edited as the source reads it, a line of a file as a line, and becomes a message as others do.
     Packed rows (value.converter=arrow) are edited as JSON; their types and keys stay.
     """
     with api(url) as client:
@@ -108,7 +110,8 @@ def edit(
         after = _edited(before, ".json" if is_rows else "") if file is None else _read(file)
         if after.strip() == before.strip() if is_rows else after == before:
             raise ApiError(Exit.WRONG, {"detail": f"{'the rows are' if is_rows else 'the body is'} as before: nothing is stored."})
-        given = {"rows": packed.text_of(after)} if is_rows else {"body": base64.b64encode(after).decode()}
+        name_given = "record" if not whole and _is_unread(found) else "body"
+        given = {"rows": packed.text_of(after)} if is_rows else {name_given: base64.b64encode(after).decode()}
         content = {**given, "author": author(), "unchecked": unchecked}
         path = f"{_letter_path(name, letter_id)}:edit"
         try:
@@ -133,6 +136,13 @@ def _letter_path(name: str, letter_id: str) -> str:
 
 def _get(client: Api, name: str, letter_id: str) -> dict[str, Any]:
     return client.request("GET", _letter_path(name, letter_id), like={"deadLetter": LETTER, "body": "", "trace": ""})
+
+
+def _is_unread(found: dict[str, Any]) -> bool:
+    """Whether a source could not read it, and nobody has corrected it yet."""
+    letter = found["deadLetter"]
+    is_of_source = "source.partition" in found.get("notes", {})
+    return is_of_source and letter["stage"] == "STAGE_POLL" and not letter.get("edition")
 
 
 def _read(file: Path) -> bytes:
@@ -174,9 +184,21 @@ def _table(rows: list[dict[str, Any]], now: datetime, *, more: bool) -> list[Tab
         edited = "yes" if row.get("edition") else "cut" if row.get("cut") else "-"
         replayed = _replayed(row, now)
         said = row["message"].partition("\n")[0]
-        return row["id"], age(row["storeTime"], now), task, stage, row["replays"], edited, replayed, row["error"] or "-", said
+        again = row.get("cameBackFrom") or (f"copy of {row['copyOf']}" if row.get("copyOf") else "-")
+        return (
+            row["id"],
+            age(row["storeTime"], now),
+            task,
+            stage,
+            row["replays"],
+            again,
+            edited,
+            replayed,
+            row["error"] or "-",
+            said,
+        )
 
-    table = table_of(("ID", "AGE", "TASK", "STAGE", "REPLAYS", "EDITED", "REPLAYED", "ERROR", "MESSAGE"), map(cells, rows))
+    table = table_of(("ID", "AGE", "TASK", "STAGE", "REPLAYS", "WAS", "EDITED", "REPLAYED", "ERROR", "MESSAGE"), map(cells, rows))
     return [table, *(["There are more: --limit, or --since, shows others."] if more else [])]
 
 
@@ -193,4 +215,6 @@ def _whole(found: dict[str, Any]) -> list[Table | str]:
     rows += [(f"property {key}", value) for key, value in sorted(found.get("properties", {}).items())]
     rows += [(f"note {key}", value) for key, value in sorted(found.get("notes", {}).items())]
     shown = packed.shown(found) or [base64.b64decode(found["body"]).decode(errors="backslashreplace")]
+    if _is_unread(found):
+        shown = ["What the source could not read:", *shown]
     return [table_of(("WHAT", "IS"), rows), *(["", found["trace"]] if found["trace"] else []), "", *shown]

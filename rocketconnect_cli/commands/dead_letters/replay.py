@@ -5,12 +5,12 @@ import uuid
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any
-from urllib.parse import quote
 
 import typer
 from rich.table import Table
 
-from rocketconnect_cli.api import Api, ApiError, Exit, checked_name, connector_path
+from rocketconnect_cli.api import Api, ApiError, Exit, connector_path
+from rocketconnect_cli.commands.dead_letters.returning import followed, replay_found, returned, told_of_return
 from rocketconnect_cli.letters import Error, Name, Since, Stage, Task, filters
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, err, table_of, with_api, without_prefix
 from rocketconnect_cli.signed import author
@@ -85,9 +85,9 @@ def replay(
             }
             done = client.request("POST", f"{connector_path(name)}/deadLetters:replay", body=body, like=like)
         if done["replay"] and not no_wait:
-            done |= _wait(client, name, done["replay"])
+            done |= followed(client, name, done["replay"], _wait(client, name, done["replay"]))
     told = partial(_told, done, dry_run=dry_run, if_newer=if_newer, every=every, again=again)
-    emit(output, done, lambda: [told(), *_outcomes(done.get("outcomes", []))])
+    emit(output, done, lambda: [told() + told_of_return(name, done), *_outcomes(done.get("outcomes", [])), *returned(done)])
 
 
 def _wait(client: Api, name: str, replay_name: str) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def _wait(client: Api, name: str, replay_name: str) -> dict[str, Any]:
         while True:
             state = _state(client, replay_name)
             if state is None:
-                found = _found(client, name, replay_name)
+                found = replay_found(client, name, replay_name)
                 if found["done"]:
                     return found
                 # The state service hears of a new connector a moment later than the one who made it.
@@ -133,11 +133,6 @@ def _state(client: Api, replay_name: str) -> dict[str, Any] | None:
         return None
 
 
-def _found(client: Api, name: str, replay_name: str) -> dict[str, Any]:
-    path = f"{connector_path(name)}/replays/{quote(checked_name(replay_name), safe='')}"
-    return client.request("GET", path, like={"sent": "", "leftOut": "", "leftOutIds": [""], "done": True})
-
-
 def _gone(replay_name: str, found: dict[str, Any]) -> ApiError:
     sent = f" after it had sent {_letters(found['sent'])}" if int(found["sent"]) else ""
     return ApiError(Exit.NOT_FOUND, {"detail": f"there is no replay {replay_name!r}: somebody has deleted it{sent}."})
@@ -161,8 +156,8 @@ def _told(done: dict[str, Any], *, dry_run: bool, if_newer: bool, every: bool, a
         said += f"; {counted(cut, '', 'is', 'are')} cut and can't be sent before you edit {'it' if cut == 1 else 'them'}"
     if unmade := int(done.get("unmade", 0)):
         it = "it" if unmade == 1 else "them"
-        said += f"; {unmade:,} can't be sent, because the source never made messages of {it}: give {it} the form of the topic's "
-        said += f"messages with `dlq edit`, or send {it} unchanged to another topic with --to TOPIC"
+        said += f"; {unmade:,} can't be sent, because the source could make no messages of {it}: correct {it} with "
+        said += f"`dlq edit`, or send {it} unchanged to another topic with --to TOPIC"
     if before := int(done.get("replayed", 0)):
         it = "it" if before == 1 else "them"
         of_all = f"; left out {counted(before, '', 'that was', 'that were')} replayed before (--again sends {it}, too)"

@@ -150,6 +150,26 @@ class LettersChecked(msgspec.Struct, tag=True, frozen=True):
     trouble: str
 
 
+class MadeAgain(msgspec.Struct, tag=True, frozen=True):
+    """The answer to ReadAgain: a message, or why there is none.
+
+    Attributes:
+        body: Of it.
+        properties: Of it: its key, its time and its headers.
+        topic: Where it is to go.
+        problem: What the source fails at; empty: nothing.
+        trouble: Why nobody can know; empty: it is known.
+        is_read: The source reads bytes. Otherwise nothing else is told.
+    """
+
+    body: bytes = b""
+    properties: dict[str, str] = {}
+    topic: str = ""
+    problem: str = ""
+    trouble: str = ""
+    is_read: bool = True
+
+
 class ReadRow(msgspec.Struct, frozen=True):
     """A row of a packed message; see deadletter/v1 PackedRow."""
 

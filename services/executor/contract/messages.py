@@ -16,6 +16,7 @@ from services.executor.contract.answers import (
     CleanedUp,
     CleanUpFailed,
     LettersChecked,
+    MadeAgain,
     Peeked,
     PlanFailed,
     Planned,
@@ -192,6 +193,7 @@ Event = (
     | Peeked
     | Verified
     | LettersChecked
+    | MadeAgain
     | RowsRead
     | RowsChanged
     | PositionsResolved

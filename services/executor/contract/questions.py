@@ -177,6 +177,20 @@ class CheckLetters(msgspec.Struct, tag=True, frozen=True):
     letters: list[LetterToCheck]
 
 
+class ReadAgain(msgspec.Struct, tag=True, frozen=True):
+    """Make the message of what a source could not read, as it is corrected; answer and end.
+
+    Attributes:
+        config: That of the source.
+        partition: The source partition of the record.
+        original: The bytes in its place.
+    """
+
+    config: dict[str, str]
+    partition: str
+    original: bytes
+
+
 class ReadRows(msgspec.Struct, tag=True, frozen=True):
     """Say what a packed message has, answer and end."""
 
@@ -210,6 +224,7 @@ Question = (
     | PeekTopic
     | VerifyConnector
     | CheckLetters
+    | ReadAgain
     | ReadRows
     | ChangeRows
     | CleanUp

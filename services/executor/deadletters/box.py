@@ -1,7 +1,7 @@
 """The dead letters of one connector, in their topic. Blocking; for one thread."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rocketconnect_sdk.letters.dead_letters import EDITION_TAG, DeadLetter, Filter, Spans
 from rocketconnect_sdk.letters.replay_notes import REPLAYED_TAG, Done, ReplayNote, ReplayNotes
@@ -106,14 +106,52 @@ class Box:
                 chosen.add(found, is_unmade=found.is_unmade(topic, is_own=is_own))
         return chosen.choice(spans, again=again or named)
 
+    def unreplayed(self, connector: str = "", *, unnamed: bool = True) -> tuple[dict[str, int], bool]:
+        """By connector how many letters nobody has replayed, to wherever; and whether there was time to look at all.
+
+        Args:
+            connector: Those of this one alone; empty: of all.
+            unnamed: Those that name no connector count, too, under an empty name.
+        """
+        spans = self.ends()
+        editions = {queue: self._editions(queue, each[0][0]) for queue, each in spans.items()}
+        notes = self._notes(0)
+        found: dict[str, Chosen] = {}
+        is_all = True
+        for message in self._messages(spans, None):
+            if not (is_all := time.monotonic() <= self._until):
+                break
+            letter = DeadLetter.of(message)
+            name = letter.connector
+            if letter.is_other or (connector and name not in ("", connector)) or not (name or unnamed):
+                continue
+            queue, offset = message.queue, message.offset
+            told = Found(letter, editions[queue].get(offset), notes.last(queue, offset))
+            found.setdefault(name, Chosen(named=False)).add(told, is_unmade=False)
+        return {name: each.unreplayed for name, each in found.items() if each.unreplayed}, is_all
+
     def done(self, connector: str, replay: str) -> Done:
         """What a replay of the dead letters of a connector has done so far."""
         done = Done()
         for message in self._noted(0):
             note = ReplayNote.of(message)
             if note is not None and (note.connector, note.replay) == (connector, replay):
-                done.add(note)
+                done.add(note, message.stored_ms)
         return done
+
+    def came_back(self, done: Done, replay: str) -> Iterator[DeadLetter]:
+        """The letters that those of a replay are again, as far as there are any by now."""
+        for queue in self.queues:
+            low, until = self._reader.ends(queue)
+            position = max(low, self._reader.since(queue, max(0, done.since_ms - _CLOCKS_APART_MS)))
+            while position < until and time.monotonic() < self._until:
+                messages, position = self._reader.read(queue, position, until)
+                letters = map(DeadLetter.of, messages)
+                yield from (each for each in letters if not each.is_other and each.replay_of and each.replay_of[0] == replay)
+
+    def ends_of(self, topic: str) -> Mapping[str, int]:
+        """Where the queues of another topic end; none: there is no such topic."""
+        return {queue: self._reader.ends(queue)[1] for queue in self._reader.queues(topic)}
 
     def _messages(self, spans: Spans, after: tuple[str, int] | None) -> Iterator[Message]:
         for queue, each in sorted(spans.items()):
@@ -133,8 +171,13 @@ class Box:
             lowest.setdefault(letter.message.queue, letter.message.offset)
         editions = {queue: self._editions(queue, first) for queue, first in lowest.items()}
         notes = self._notes(min(letter.message.stored_ms for letter in letters)) if letters else ReplayNotes()
-        places = [(letter, letter.message.queue, letter.message.offset) for letter in letters]
-        return [Found(letter, editions[queue].get(offset), notes.last(queue, offset)) for letter, queue, offset in places]
+        found, known = [], dict[bytes, str]()
+        for letter in letters:
+            queue, offset = letter.message.queue, letter.message.offset
+            first = letter.id if letter.identity is None else known.setdefault(letter.identity, letter.id)
+            copy_of = "" if first == letter.id else first
+            found.append(Found(letter, editions[queue].get(offset), notes.last(queue, offset), copy_of))
+        return found
 
     def _notes(self, since_ms: int) -> ReplayNotes:
         """What was replayed, of the letters that were stored at or after this time."""

@@ -9,11 +9,21 @@ from rocketconnect_sdk.topics import Message
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A dead letter, its newest edition, and when it was replayed last."""
+    """A dead letter, its newest edition, and when it was replayed last.
+
+    Attributes:
+        copy_of: The id of the first of those that were looked at with it and are of the same failure; empty: it is none but that.
+    """
 
     letter: DeadLetter
     edition: Message | None
     replayed: Sent | None = None
+    copy_of: str = ""
+
+    @property
+    def newest(self) -> DeadLetter:
+        """What is sent of it: its newest edition, or itself."""
+        return self.letter if self.edition is None else DeadLetter.of(self.edition)
 
     @property
     def body(self) -> bytes:
@@ -114,6 +124,11 @@ class Chosen:
             place, other.queue, other.offset = (other.queue, other.offset), *place
             other.is_cut, other.is_unmade, other.edited_ms = letter.is_cut, letter.is_unmade, edited_ms
         self._left_out.append(place)
+
+    @property
+    def unreplayed(self) -> int:
+        """How many failures there are of which nobody has replayed a letter since it was edited last."""
+        return sum(not each.is_replayed for each in self._letters.values())
 
     def choice(self, spans: Spans, *, again: bool) -> Choice:
         """What is sent of them.

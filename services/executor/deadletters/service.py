@@ -29,7 +29,8 @@ from rocketconnect_kit.serving.caller import caller
 from rocketconnect_kit.serving.interception import ServicerContext
 from rocketconnect_kit.serving.status import remote_errors
 from rocketconnect_sdk.errors import PermanentError, SystemAway
-from rocketconnect_sdk.letters.dead_letters import REPLAY_TOPIC, Spans, parse_ids
+from rocketconnect_sdk.letters.dead_letters import KEY_PROPERTIES, REPLAY_TOPIC, DeadLetter, Spans, parse_ids, replay_topic
+from rocketconnect_sdk.letters.replay_notes import Done
 from rocketconnect_sdk.wording.counts import counted
 from rocketmq_remoting.batch import encode_batch
 from rocketmq_remoting.client import Client
@@ -114,6 +115,12 @@ class DeadletterService(DeadletterServiceServicer):
         next_token = "" if place is None else encode_token(scope, f"{place[0]}:{place[1]}")
         return pb.ListDeadLettersResponse(dead_letters=map(wire.dead_letter, found), next_page_token=next_token)
 
+    async def CountDeadLetters(self, request: pb.CountDeadLettersRequest, context: ServicerContext) -> pb.CountDeadLettersResponse:
+        """See the proto."""
+        topic = _topic(await self._connector(request.connector))
+        counts, is_all = await self._look(context, topic, lambda box: box.unreplayed(request.connector))
+        return pb.CountDeadLettersResponse(unreplayed=sum(counts.values()), complete=is_all, topic=topic)
+
     async def GetDeadLetter(self, request: pb.GetDeadLetterRequest, context: ServicerContext) -> pb.GetDeadLetterResponse:
         """See the proto."""
         topic = _topic(await self._connector(request.connector))
@@ -122,19 +129,26 @@ class DeadletterService(DeadletterServiceServicer):
 
     async def EditDeadLetter(self, request: pb.EditDeadLetterRequest, context: ServicerContext) -> pb.EditDeadLetterResponse:
         """See the proto."""
-        if request.rows and request.body:
-            raise _invalid([FieldProblem("rows", "", "is given beside a body", "give one of them")])
+        given = [name for name in ("body", "rows", "record") if getattr(request, name)]
+        if len(given) > 1:
+            raise _invalid([FieldProblem(given[-1], "", f"is given beside {given[0]}", "give one of them")])
         connector = await self._connector(request.connector)
         found = await self._look(context, _topic(connector), lambda box: _one(box, request.id))
-        letter, body = found.letter, request.body
+        letter, body, message = found.letter, request.body or request.record, found.newest
+        properties, goes_to = message.properties, message.notes.get("topic", "")
+        made = None
+        if request.record and not request.unchecked:
+            made = await self._check.read_again(connector, letter, request.record, context.time_remaining())
+        if made is not None:
+            body, properties, goes_to = made.body, {**_without_key(properties, made.properties), **made.properties}, made.topic
         if request.rows:
             body = await self._packed.changed(found.body, request.rows, context.time_remaining())
-        if not request.unchecked:
+        if not request.unchecked and made is None:
             await self._check.edit(connector, letter, body, context.time_remaining())
 
         def edit(box: Box) -> Found:
             queue = parse(letter.message.queue)
-            batch = encode_batch([body], [encode_properties(letter.edited(body))])
+            batch = encode_batch([body], [encode_properties(letter.edited(body, properties, goes_to))])
             client = self._client.get()
             client.send_batch(queue, batch, _SEND_SECONDS)
             client.barrier(queue.broker, _SEND_SECONDS)
@@ -176,13 +190,23 @@ class DeadletterService(DeadletterServiceServicer):
 
     async def GetReplay(self, request: pb.GetReplayRequest, context: ServicerContext) -> pb.GetReplayResponse:
         """See the proto."""
-        topic = _topic(await self._connector(request.connector))
-        done = await self._look(context, topic, lambda box: box.done(request.connector, request.replay))
+        failed = await self._connector(request.connector)
+
+        def look(box: Box) -> tuple[Done, Sequence[DeadLetter], Mapping[str, int]]:
+            done = box.done(request.connector, request.replay)
+            # Before it is looked what came back: what is taken by then has come back.
+            ends = box.ends_of(done.topic) if done.is_all and done.topic == replay_topic(failed.uid) else {}
+            return done, list(box.came_back(done, request.replay)) if done.topic else (), ends
+
+        done, returned, ends = await self._look(context, _topic(failed), look)
         return pb.GetReplayResponse(
             sent=done.sent,
             left_out=done.left_out,
             left_out_ids=list(islice(done.ids_left_out(), _IDS_TOLD)),
             done=done.is_all,
+            returned=len({each.replay_of for each in returned}),
+            returned_letters=map(wire.returned, returned[:_IDS_TOLD]),
+            ends=ends,
         )
 
     def _find(self, topic: str, *, make: bool) -> None:
@@ -312,11 +336,17 @@ def _place(token: str) -> tuple[str, int]:
 def _unmade(connector: str, topic: str, choice: Choice) -> FailedPrecondition:
     more = f", and {choice.unmade - 1} more of those that were named," if choice.unmade > 1 else ""
     message = (
-        f"dead letter {choice.first_unmade}{more} can't be sent to {topic}: source {connector!r} never made a message of it, so "
-        "its body has passed no converter, and a sink would fail at it; give it the form of the topic's messages with "
+        f"dead letter {choice.first_unmade}{more} can't be sent to {topic}: source {connector!r} could make no message of it, so "
+        "its body has passed no converter, and a sink would fail at it; correct it with "
         f"`rocketconnect dlq edit {connector} {choice.first_unmade}`, or send it as it is to another topic with --to TOPIC"
     )
     return FailedPrecondition("DEAD_LETTER_UNMADE", message, connector=connector, id=choice.first_unmade)
+
+
+def _without_key(properties: Mapping[str, str], made: Mapping[str, str]) -> Mapping[str, str]:
+    """What a letter keeps where the corrected record has a key of its own, which another property may hold."""
+    is_keyed = any(name in made for name in KEY_PROPERTIES)
+    return {name: value for name, value in properties.items() if not is_keyed or name not in KEY_PROPERTIES}
 
 
 def _invalid(problems: list[FieldProblem]) -> InvalidArgument:

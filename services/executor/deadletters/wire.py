@@ -3,7 +3,7 @@
 from google.protobuf.timestamp_pb2 import Timestamp
 from rocketconnect.deadletter.v1 import deadletter_service_pb2 as pb
 
-from rocketconnect_sdk.letters.dead_letters import Filter, letter_id
+from rocketconnect_sdk.letters.dead_letters import DeadLetter, Filter, letter_id
 from rocketconnect_sdk.stages import Stage
 from services.executor.deadletters.choice import Found
 from services.executor.secrets.resolving import hide
@@ -13,7 +13,7 @@ _SHOWN = 2_000
 
 def dead_letter(found: Found) -> pb.DeadLetter:
     """Return what is said of it in a list."""
-    letter = found.letter
+    letter, properties = found.letter, found.newest.properties
     stored = Timestamp()
     stored.FromMilliseconds(letter.message.stored_ms)
     replayed = None
@@ -33,12 +33,14 @@ def dead_letter(found: Found) -> pb.DeadLetter:
         origin=letter.origin,
         replays=letter.replays,
         edition="" if found.edition is None else letter_id(letter.message.queue, found.edition.offset),
-        key=letter.properties.get("KEYS", letter.properties.get("connect-key-base64", "")),
-        tags=letter.properties.get("TAGS", ""),
+        key=properties.get("KEYS", properties.get("connect-key-base64", "")),
+        tags=properties.get("TAGS", ""),
         size=len(found.body),
         cut=found.is_cut,
         replayed_time=replayed,
         replayed_to="" if found.replayed is None else found.replayed.topic,
+        came_back_from="" if letter.replay_of is None else letter.replay_of[1],
+        copy_of=found.copy_of,
     )
 
 
@@ -50,11 +52,18 @@ def whole(found: Found, packed: pb.PackedRows | None) -> pb.GetDeadLetterRespons
         dead_letter=dead_letter(found),
         body=found.body,
         original_body=b"" if found.edition is None else found.letter.message.body,
-        properties={name: hide(value) for name, value in found.letter.properties.items()},
+        properties={name: hide(value) for name, value in found.newest.properties.items()},
         trace=hide(trace),
         notes={name: hide(value) for name, value in notes.items()},
         packed=packed,
     )
+
+
+def returned(letter: DeadLetter) -> pb.ReturnedLetter:
+    """Return what is said of a letter that came back."""
+    came_back_from = "" if letter.replay_of is None else letter.replay_of[1]
+    # Invariant 6.
+    return pb.ReturnedLetter(id=letter.id, came_back_from=came_back_from, error=letter.error, message=hide(letter.text[:_SHOWN]))
 
 
 def wanted(request: pb.ListDeadLettersRequest | pb.ReplayDeadLettersRequest) -> Filter:

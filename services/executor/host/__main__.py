@@ -25,6 +25,7 @@ from services.executor.contract.questions import (
     PlanConnector,
     PreviewConnector,
     Question,
+    ReadAgain,
     ReadRows,
     ResolvePositions,
     VerifyConnector,
@@ -32,8 +33,7 @@ from services.executor.contract.questions import (
 from services.executor.host.jobs import cleanup
 from services.executor.host.jobs import plugins as plugin_jobs
 from services.executor.host.jobs import positions as places
-from services.executor.host.jobs.letters.checking import check_letters
-from services.executor.host.jobs.letters.packed import rows_changed, rows_read
+from services.executor.host.jobs.letters import answering as letters
 from services.executor.host.jobs.peek import peek
 from services.executor.host.jobs.preview import preview
 from services.executor.host.jobs.verification import verify
@@ -102,6 +102,7 @@ def _carry_out(order: Order, line: Line, tasks: Tasks) -> None:
             | PeekTopic()
             | VerifyConnector()
             | CheckLetters()
+            | ReadAgain()
             | ReadRows()
             | ChangeRows()
             | CleanUp()
@@ -127,12 +128,8 @@ def _answer(order: Question, line: Line) -> None:
             line.send(peek(order))
         case VerifyConnector():
             line.send(verify(order))
-        case CheckLetters():
-            line.send(check_letters(order))
-        case ReadRows():
-            line.send(rows_read(order))
-        case ChangeRows():
-            line.send(rows_changed(order))
+        case CheckLetters() | ReadAgain() | ReadRows() | ChangeRows():
+            line.send(letters.answer(order))
         case CleanUp():
             line.send(cleanup.clean_up(order.config, order.connector_uid))
         case FindPlugins():

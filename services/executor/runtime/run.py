@@ -34,6 +34,7 @@ from services.executor.runtime.sink.start import begin as begin_sink
 from services.executor.runtime.source.start import begin as begin_source
 from services.executor.runtime.task.control import TaskControl
 from services.executor.runtime.task.lease import Lease
+from services.executor.runtime.task.log import task_log
 from services.executor.runtime.task.reporter import Reporter
 from services.executor.runtime.task_runtime import TaskRuntime
 from services.executor.secrets.resolving import hide, resolve
@@ -147,6 +148,7 @@ def _run(
         generation=spec.generation,
         epoch=spec.epoch,
         stopping=control.stopping,
+        log=task_log(reporter, f"{spec.connector}/{spec.task}"),
         replan=reporter.ask_for_plan,
     )
     with ExitStack() as held:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, TypeVar
@@ -29,6 +29,7 @@ from rocketconnect_kit.serving.interception import ServicerContext
 from rocketconnect_kit.serving.status import remote_errors
 from rocketconnect_sdk.configuration.nearest import did_you_mean, nearest
 from rocketconnect_sdk.errors import ConnectorError
+from rocketconnect_sdk.permissions.dead_letter_topics import USUAL, may_hold_dead_letters
 from rocketconnect_sdk.wording.counts import counted
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.model import TopicConfig
@@ -36,12 +37,13 @@ from rocketmq_remoting.topics import check_topic_name
 from services.executor.contract.answers import Peeked
 from services.executor.contract.endpoints import Endpoints
 from services.executor.contract.questions import PeekTopic
+from services.executor.deadletters.box import Box
 from services.executor.hosts.fresh import FreshHosts, PluginCrashed, PluginLate
 from services.executor.runtime.rocketmq.internal_topics import is_internal
 from services.executor.runtime.rocketmq.shared_client import SharedClient
 from services.executor.runtime.rocketmq.topic_reader import RocketMQTopics
 from services.executor.topics import wire
-from services.executor.topics.users import users
+from services.executor.topics.users import keeps_letters, users
 
 if TYPE_CHECKING:
     from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceAsyncStub
@@ -53,6 +55,8 @@ _SECONDS = 10.0
 _MARGIN_SECONDS = 0.5
 _OF_PAGE = 0.4
 """The part of its time after which a page of topics ends: brokers are asked for each queue."""
+_OF_LETTERS = 0.6
+"""The part of its time in which it is looked whether dead letters would go with a topic."""
 _OF_PEEK = 0.7
 """The part of its time in which messages are read; the rest is for starting and ending."""
 _USUAL_MESSAGES, _MOST_MESSAGES = 10, 100
@@ -135,26 +139,37 @@ class TopicService(TopicServiceServicer):
         """See the proto."""
         if is_internal(request.name):
             raise _not_ours(request.name)
-        running, waiting = users(request.name, await self._connectors())
+        there = await self._connectors()
+        running, waiting = users(request.name, there)
         if running:
             doing = ", ".join(running[:_NAMED]) + (f" and {len(running) - _NAMED} more" if len(running) > _NAMED else "")
             message = f"topic {request.name!r} is in use: {doing}; pause, stop or delete those first"
             raise FailedPrecondition("TOPIC_IN_USE", message, topic=request.name)
 
-        def delete(client: Client) -> pb.Topic | None:
+        is_of_letters = keeps_letters(request.name, there)
+        until = time.monotonic() + _seconds(context) * _OF_LETTERS
+
+        def delete(client: Client) -> pb.DeleteTopicResponse | None:
             if not client.topic_exists(request.name):
                 return None
             topic = _described(client, request.name)
             if topic.internal:
                 raise _not_ours(request.name)
+            letters: Mapping[str, int] = {}
+            if is_of_letters or may_hold_dead_letters(request.name, USUAL):
+                with closing(RocketMQTopics(client)) as topics:
+                    letters, _ = Box(topics, request.name, until).unreplayed(unnamed=is_of_letters)
+            if letters and not request.letters:
+                raise _has_letters(request.name, letters)
             client.delete_topic(request.name)
-            return topic
+            return pb.DeleteTopicResponse(topic=topic, connectors=waiting, letters=sum(letters.values()))
 
-        topic = await self._ask(delete)
-        if topic is None:
+        answer = await self._ask(delete)
+        if answer is None:
             raise await self._not_found(request.name)
-        _log.info("topic deleted", topic=request.name, author=caller(context).named(request.author))
-        return pb.DeleteTopicResponse(topic=topic, connectors=waiting)
+        gone = {"letters": answer.letters} if answer.letters else {}
+        _log.info("topic deleted", topic=request.name, author=caller(context).named(request.author), **gone)
+        return answer
 
     async def PeekTopic(self, request: pb.PeekTopicRequest, context: ServicerContext) -> pb.PeekTopicResponse:
         """See the proto."""
@@ -263,6 +278,16 @@ def _check(request: pb.EnsureTopicRequest) -> None:
         problems.append(FieldProblem("queues", str(request.queues), f"is not from 1 to {_MOST_QUEUES}", "choose a number of them"))
     if problems:
         raise InvalidArgument("TOPIC_INVALID", ". ".join(map(str, problems)), problems)
+
+
+def _has_letters(name: str, letters: Mapping[str, int]) -> FailedPrecondition:
+    """Return the refusal of a topic with dead letters that nobody has replayed; by connector how many."""
+    count = counted(sum(letters.values()), "dead letter")
+    named = [each for each in sorted(letters) if each][:_NAMED]
+    of = f" of {', '.join(named)}" if named else ""
+    look = f"`rocketconnect dlq list {named[0]}` shows them" if named else "`rocketconnect topic peek` shows them"
+    message = f"topic {name!r} holds {count}{of} that nobody has replayed, and they would go with it; {look}"
+    return FailedPrecondition("DEAD_LETTERS_NOT_REPLAYED", message, topic=name)
 
 
 def _not_ours(name: str) -> InvalidArgument:

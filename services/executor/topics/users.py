@@ -26,6 +26,11 @@ def users(topic: str, there: Iterable[connectors.Connector]) -> tuple[list[str],
     return running, waiting
 
 
+def keeps_letters(topic: str, there: Iterable[connectors.Connector]) -> bool:
+    """Return whether a connector has its dead letters in a topic."""
+    return any(topic in _names(each.config, (_DEAD_LETTERS,)) for each in there)
+
+
 def use(topic: str, config: Mapping[str, str]) -> str:
     """Return what a connector does with a topic: "reads it", "writes it", "has its dead letters there"; empty: nothing."""
     if topic in _names(config, ("topics", "connect.topicnames", "replay.topic")):

@@ -48,6 +48,9 @@ def test_rows_that_nobody_reads_together_with_the_files_of_a_directory_are_refus
     assert (key, is_warning) == ("filename", False)
     there = f"{tmp_path}/out/a.{form} as string"
     assert reason == f"has files with other types: the rows of `orders` have the column id as int64, and {there}"
+    write(tmp_path / "out" / f"a.{form}", {"id": pa.array(["1"]), "total": pa.array(["1"])})
+    ((_, reason, _),) = told(tmp_path / "out", {"orders": "id:int64,total:double"}, format=form)
+    assert reason.endswith(f"id as int64, and {there}; the column total as double, and {there}")
 
 
 def test_what_a_topic_has_written_itself_goes_by_its_policy_alone(tmp_path: Path) -> None:
@@ -76,10 +79,11 @@ def test_topics_of_different_tables_in_one_directory_are_warned_of(tmp_path: Pat
 def test_topics_that_have_a_column_in_clashing_types_are_refused_unless_bad_records_are_left_out(
     tmp_path: Path,
 ) -> None:
-    rows = {"orders": "id:int64", "customers": "id:date"}
+    rows = {"orders": "id:int64,at:date", "customers": "id:date,at"}
     ((key, reason, is_warning),) = told(tmp_path / "out", rows)
     assert (key, is_warning) == ("topics", False)
-    assert reason == "have rows that are no one table: id is int64 in `orders`, and date in `customers`"
+    clashes = "id is int64 in `orders`, and date in `customers`; at is date in `orders`, and string in `customers`"
+    assert reason == f"have rows that are no one table: {clashes}"
     assert [each for _, _, each in told(tmp_path / "out", rows, errors_tolerance="all")] == [True]
 
 

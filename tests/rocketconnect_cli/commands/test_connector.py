@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 
 from rocketconnect_cli import output
 from rocketconnect_cli.api import Api, ApiError, Exit
+from rocketconnect_cli.commands.dead_letters import unreplayed
 from rocketconnect_cli.commands.root import app
 from rocketconnect_cli.shown import age as age_of
 from rocketconnect_cli.shown import local_time
@@ -220,7 +221,7 @@ def test_every_change_says_who_and_why_and_carries_the_etag(rest_factory: Any, v
     assert run(rest.url, "connector", verb, "a", *VERBS[verb], "-m", "why", "--etag", "5").exit_code == 0
     said = {**SIGNED, "etag": "5"}
     if verb == "delete":
-        assert dict(httpx.URL(rest.asked[0].split()[1]).params) == said
+        assert dict(httpx.URL(rest.asked[-1].split()[1]).params) == said
     else:
         assert said.items() <= json.loads(rest.sent[0]).items()
 
@@ -320,6 +321,51 @@ def test_a_uid_that_the_name_never_had_is_not_adopted(rest_factory: Any) -> None
 
 
 BACK = "`rocketconnect connector create a --adopt-uid u` brings it back, with its positions and revisions"
+
+
+COUNT = "/v1/connectors/a/deadLetters:count"
+
+
+def with_letters(rest: Any, count: int, *, complete: bool = True) -> Any:
+    rest.bodies[COUNT] = json.dumps({"unreplayed": str(count), "topic": "dead", "complete": complete}).encode()
+    return rest
+
+
+def test_a_connector_with_dead_letters_that_nobody_has_replayed_is_deleted_by_nobody_who_did_not_say_so(rest_factory: Any) -> None:
+    rest = with_letters(rest_factory(200, {"connector": STORED}), 2)
+    result = run(rest.url, "connector", "delete", "a")
+    assert (result.exit_code, rest.asked) == (2, [f"GET {COUNT}"])
+    has = "a has 2 dead letters that nobody has replayed: without it they stay in dead until RocketMQ removes them"
+    assert has in result.stderr
+    assert "`rocketconnect dlq list a` shows them. Nothing was deleted: say --yes" in result.stderr
+    assert run(rest.url, "connector", "delete", "a", "--yes").stdout == f"a deleted; {BACK}\n"
+    assert rest.asked[1].startswith("DELETE ")
+
+
+@pytest.mark.parametrize(("answer", "code"), [("n", 2), ("y", 0)])
+def test_people_are_asked_before_a_connector_with_letters_is_deleted(
+    rest_factory: Any, monkeypatch: pytest.MonkeyPatch, answer: str, code: int
+) -> None:
+    monkeypatch.setattr(unreplayed, "is_asked", lambda: True)
+    rest = with_letters(rest_factory(200, {"connector": STORED}), 2, complete=False)
+    result = CliRunner().invoke(app, ["connector", "delete", "a", "--url", rest.url], input=f"{answer}\n")
+    assert (result.exit_code, len(rest.asked)) == (code, 2 if code == 0 else 1)
+    assert "a has at least 2 dead letters that nobody has replayed" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "said"), [(400, "NO_DEAD_LETTER_TOPIC", ""), (503, "ROCKETMQ_AWAY", "is not known: no broker")]
+)
+def test_a_connector_without_letters_or_of_which_nobody_knows_is_deleted(
+    rest_factory: Any, status: int, reason: str, said: str
+) -> None:
+    rest = rest_factory(200, {"connector": STORED})
+    rest.statuses[COUNT] = status
+    rest.bodies[COUNT] = json.dumps({"detail": "no broker", "reason": reason, "problems": []}).encode()
+    result = run(rest.url, "connector", "delete", "a")
+    assert result.exit_code == 0
+    assert said in result.stderr
+    assert bool(result.stderr) is bool(said)
 
 
 def test_a_delete_says_how_to_bring_the_connector_back(rest_factory: Any) -> None:

@@ -96,6 +96,36 @@ def test_with_body_the_bytes_are_edited(rest_factory: RestFactory) -> None:
     assert run(rest, "show", "c", "b:0:7", "--body").stdout_bytes == BODY
 
 
+def unread(**more: str) -> dict[str, Any]:
+    """A line that a source could not read."""
+    found = {**LETTER, "stage": "STAGE_POLL", "edition": "", **more}
+    body = base64.b64encode(b"1,a,b").decode()
+    return {"deadLetter": found, "body": body, "trace": "", "notes": {"source.partition": "p"}}
+
+
+def test_what_a_source_could_not_read_is_shown_and_edited_as_its_text(rest_factory: RestFactory) -> None:
+    rest = rest_factory(200, unread())
+    assert run(rest, "show", "c", "b:0:7").stdout.splitlines()[-2:] == ["What the source could not read:", "1,a,b"]
+    assert run(rest, "edit", "c", "b:0:7", "-f", "-", given="1,a").exit_code == 0
+    assert {name: base64.b64decode(text) for name, text in sent(rest).items() if name in ("body", "record")} == {"record": b"1,a"}
+
+
+@pytest.mark.parametrize(
+    ("found", "options"),
+    [
+        (unread(), ["--body"]),
+        (unread(edition="b:0:8"), []),
+        (unread(stage="STAGE_CONVERT"), []),
+        ({**unread(), "notes": {}}, []),
+    ],
+)
+def test_a_message_of_the_topic_is_given_as_a_body(rest_factory: RestFactory, found: dict[str, Any], options: list[str]) -> None:
+    rest = rest_factory(200, found)
+    assert run(rest, "edit", "c", "b:0:7", "-f", "-", *options, given="{}").exit_code == 0
+    assert "record" not in sent(rest)
+    assert base64.b64decode(sent(rest)["body"]) == b"{}"
+
+
 @pytest.mark.parametrize(
     ("found", "told"),
     [

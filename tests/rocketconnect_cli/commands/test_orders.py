@@ -84,7 +84,10 @@ def test_several_connectors_are_deleted_by_their_names(rest: Rest) -> None:
     result = run(rest, "delete", "users", "orders-in", "-m", "gone")
     assert result.exit_code == 0
     asked = [line.partition("?")[0] for line in rest.asked]
-    assert asked == ["DELETE /v1/connectors/users", "DELETE /v1/connectors/orders-in"]
+    assert asked == [
+        *("GET /v1/connectors/users/deadLetters:count", "DELETE /v1/connectors/users"),
+        *("GET /v1/connectors/orders-in/deadLetters:count", "DELETE /v1/connectors/orders-in"),
+    ]
     assert [line.partition(";")[0] for line in result.stdout.splitlines()] == ["users deleted", "orders-in deleted"]
 
 

@@ -147,6 +147,28 @@ def test_people_are_asked_before_a_topic_is_deleted(
     assert "Delete orders with all of its messages, for good?" in result.stderr
 
 
+def test_a_topic_with_dead_letters_that_nobody_has_replayed_is_deleted_only_when_that_is_meant_too(
+    rest_factory: RestFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    detail = "topic 'dead' holds 2 dead letters of orders that nobody has replayed, and they would go with it"
+    rest = rest_factory(409, {"detail": detail, "reason": "DEAD_LETTERS_NOT_REPLAYED", "problems": []})
+    monkeypatch.setattr(topic, "_is_asked", lambda: True)
+    result = CliRunner().invoke(app, ["topic", "delete", "dead", "--url", rest.url], input="y\nn\n")
+    assert (result.exit_code, len(rest.asked)) == (2, 1)
+    assert f"{detail}. Delete it all the same?" in result.stderr
+    result = CliRunner().invoke(app, ["topic", "delete", "dead", "--url", rest.url], input="y\ny\n")
+    assert "letters=true" not in rest.asked[1]
+    assert "letters=true" in rest.asked[2]
+
+
+def test_with_yes_a_topic_goes_with_its_dead_letters_and_it_says_how_many(rest_factory: RestFactory) -> None:
+    queues = [{"queue": "dead/b/0", "earliest": "0", "latest": "3"}]
+    rest = rest_factory(200, {"topic": {"name": "dead", "queues": queues}, "letters": "2"})
+    _, out, _ = run("delete", "dead", "--yes", "--url", rest.url)
+    assert out == "dead deleted, with 3 messages, among them 2 dead letters that nobody had replayed\n"
+    assert "letters=true" in rest.asked[0]
+
+
 def test_who_has_sent_a_message_is_told_by_name_and_with_its_uid_where_all_is_shown(rest_factory: RestFactory) -> None:
     rest = rest_factory(200, _ANSWER)
     named = {"connectors": [{"name": "orders-in", "uid": "uid-1"}], "nextPageToken": ""}

@@ -1,6 +1,7 @@
 """Rows of columns and JSON, many at once: the same as one by one."""
 
 from base64 import b64encode
+from collections.abc import Callable
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -193,3 +194,26 @@ def test_texts_of_structs_are_read_for_the_columns_that_need_it() -> None:
         {"day": date(2024, 2, 29), "j": "[1]", "u": None, "more": None},
         {"day": None, "j": None, "u": None, "more": None},
     ]
+
+
+@pytest.mark.parametrize("make", [lambda rows: rows_of_values(rows, COLUMNS), lambda rows: rows_of_array(pa.array(rows), COLUMNS)])
+def test_a_record_of_another_table_is_refused_with_the_names_that_it_has_and_those_of_the_columns(
+    make: Callable[[list[dict[str, int]]], pa.StructArray],
+) -> None:
+    with pytest.raises(RecordError) as refused:
+        make([{"year": 2024, "carrier": 7}])
+    assert str(refused.value).startswith(
+        "the record is of another table: it has none of the columns `id`, `small`, `name`, `ok`, but `year`, `carrier`; "
+    )
+    assert make([{"id": 1, "carrier": 7}]).field("id").to_pylist() == [1]
+
+
+def test_text_of_another_table_is_refused_among_rows_and_what_has_no_field_at_all_is_a_row_of_nulls() -> None:
+    with pytest.raises(RecordError, match="of another table"):
+        rows_of_array(pa.array(['{"id": 1}', '{"year": 2024}']), COLUMNS)
+    assert rows_of_array(pa.array(["{}", '{"id": 1}', None]), COLUMNS).field("id").to_pylist() == [None, 1, None]
+
+
+def test_of_many_names_the_first_are_told() -> None:
+    with pytest.raises(RecordError, match="`f9` and 90 more"):
+        rows_of_values([{f"f{number}": 1 for number in range(100)}], COLUMNS)

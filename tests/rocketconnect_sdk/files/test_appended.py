@@ -273,3 +273,33 @@ def test_old_manifests_that_can_not_be_removed_cost_no_data(path: Path, monkeypa
         assert next(calls) > 2
     file.append([b"2\n"], batch(2, 3))
     assert path.read_text() == "0\n1\n2\n"
+
+
+@pytest.mark.parametrize(("text", "lines"), [("theirs\nand more\n", "2 lines"), ("theirs\nand", "2 lines"), ("x", "1 line")])
+def test_what_is_cut_off_is_told_with_its_bytes_its_lines_and_its_place(
+    path: Path, caplog: pytest.LogCaptureFixture, text: str, lines: str
+) -> None:
+    file = owned(path)
+    file.start()
+    file.append([b"mine\n"], batch(0, 1))
+    with path.open("a") as other:
+        other.write(text)
+    owned(path, epoch=2).start()
+    (record,) = [each for each in caplog.records if "cut off" in each.getMessage()]
+    count = "1 byte is" if len(text) == 1 else f"{len(text)} bytes are"
+    assert record.levelno == logging.WARNING
+    told = f"{path}: {count} cut off, {lines} from byte 5 on: of a batch that was not finished, or that somebody else has appended"
+    assert record.getMessage().startswith(told)
+    assert "theirs" not in record.getMessage()
+    assert path.read_bytes() == b"mine\n"
+
+
+def test_what_others_append_between_two_batches_is_said_to_be_theirs(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = owned(path)
+    file.start()
+    with path.open("a") as other:
+        other.write("theirs\n")
+    file.append([b"mine\n"], batch(0, 1))
+    (record,) = [each for each in caplog.records if "cut off" in each.getMessage()]
+    assert "7 bytes are cut off, 1 line from byte 0 on: that somebody else has appended" in record.getMessage()
+    assert path.read_bytes() == b"mine\n"

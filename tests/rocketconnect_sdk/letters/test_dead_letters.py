@@ -1,6 +1,7 @@
 import pytest
 
-from rocketconnect_sdk.letters.dead_letters import DeadLetter, Filter, Newest, format_spans, parse_ids, read_spans
+from rocketconnect_sdk.letters.dead_letters import DeadLetter, Filter, format_spans, parse_ids, read_spans
+from rocketconnect_sdk.letters.newest import Newest
 from rocketconnect_sdk.topics import Message
 
 QUEUES = ["dead/a/0", "dead/a/1"]

@@ -28,12 +28,13 @@ def test_the_last_replay_of_a_letter_is_found_in_ranges_of_any_length_and_by_whe
 def test_notes_that_overlap_after_a_restart_count_each_letter_once() -> None:
     done = Done()
     for message in (
-        note({"dead/a/0": [(0, 10)]}, {"dead/a/0": [(10, 12)]}),
-        note({"dead/a/0": [(4, 10)]}, {"dead/a/0": [(11, 12)]}),
+        note({"dead/a/0": [(0, 10)]}, {"dead/a/0": [(10, 12)]}, time_ms=5),
+        note({"dead/a/0": [(4, 10)]}, {"dead/a/0": [(11, 12)]}, time_ms=4),
     ):
         found = ReplayNote.of(message)
         assert found is not None
-        done.add(found)
+        done.add(found, message.stored_ms)
+    assert (done.topic, done.since_ms) == ("t", 4)
     assert (done.sent, done.left_out, list(done.ids_left_out())) == (10, 2, ["a:0:10", "a:0:11"])
 
 

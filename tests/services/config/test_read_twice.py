@@ -91,7 +91,12 @@ def test_of_ten_thousand_sources_of_one_topic_only_those_are_looked_at_that_may_
         connection.execute(tables.connectors.insert(), connectors)
         connection.execute(tables.origins.insert(), places)
     looked_at: list[str | None] = []
-    monkeypatch.setattr(rows, "load", lambda text: looked_at.append(text) or load(text))
+
+    def counted(text: str | None) -> Reads | None:
+        looked_at.append(text)
+        return load(text)
+
+    monkeypatch.setattr(rows, "load", counted)
     assert not store.read_twice(Reads([Origin("filename", "file:", "/new.csv", into="orders")]), "new").problems
     (problem,) = store.read_twice(living[7000], "new").problems
     assert "the connector 'c7000' reads this" in problem.reason

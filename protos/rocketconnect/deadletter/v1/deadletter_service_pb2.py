@@ -26,7 +26,7 @@ from google.api import annotations_pb2 as google_dot_api_dot_annotations__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n4rocketconnect/deadletter/v1/deadletter_service.proto\x12\x1brocketconnect.deadletter.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfb\x02\n\nDeadLetter\x12\n\n\x02id\x18\x01 \x01(\t\x12\r\n\x05topic\x18\x02 \x01(\t\x12.\n\nstore_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tconnector\x18\x04 \x01(\t\x12\x0c\n\x04task\x18\x05 \x01(\x05\x12\x31\n\x05stage\x18\x06 \x01(\x0e\x32\".rocketconnect.deadletter.v1.Stage\x12\r\n\x05\x65rror\x18\x07 \x01(\t\x12\x0f\n\x07message\x18\x08 \x01(\t\x12\x0e\n\x06origin\x18\t \x01(\t\x12\x0f\n\x07replays\x18\n \x01(\x05\x12\x0f\n\x07\x65\x64ition\x18\x0b \x01(\t\x12\x0b\n\x03key\x18\x0c \x01(\t\x12\x0c\n\x04tags\x18\r \x01(\t\x12\x0c\n\x04size\x18\x0e \x01(\x03\x12\x0b\n\x03\x63ut\x18\x0f \x01(\x08\x12\x31\n\rreplayed_time\x18\x10 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x13\n\x0breplayed_to\x18\x11 \x01(\t\"\xdb\x01\n\x16ListDeadLettersRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12)\n\x05since\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\x04task\x18\x05 \x01(\x05H\x00\x88\x01\x01\x12\x31\n\x05stage\x18\x06 \x01(\x0e\x32\".rocketconnect.deadletter.v1.Stage\x12\r\n\x05\x65rror\x18\x07 \x01(\tB\x07\n\x05_task\"q\n\x17ListDeadLettersResponse\x12=\n\x0c\x64\x65\x61\x64_letters\x18\x01 \x03(\x0b\x32\'.rocketconnect.deadletter.v1.DeadLetter\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"5\n\x14GetDeadLetterRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\n\n\x02id\x18\x02 \x01(\t\"\xc9\x03\n\x15GetDeadLetterResponse\x12<\n\x0b\x64\x65\x61\x64_letter\x18\x01 \x01(\x0b\x32\'.rocketconnect.deadletter.v1.DeadLetter\x12\x0c\n\x04\x62ody\x18\x02 \x01(\x0c\x12\x15\n\roriginal_body\x18\x03 \x01(\x0c\x12V\n\nproperties\x18\x04 \x03(\x0b\x32\x42.rocketconnect.deadletter.v1.GetDeadLetterResponse.PropertiesEntry\x12\r\n\x05trace\x18\x05 \x01(\t\x12L\n\x05notes\x18\x06 \x03(\x0b\x32=.rocketconnect.deadletter.v1.GetDeadLetterResponse.NotesEntry\x12\x37\n\x06packed\x18\x07 \x01(\x0b\x32\'.rocketconnect.deadletter.v1.PackedRows\x1a\x31\n\x0fPropertiesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a,\n\nNotesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x9b\x01\n\nPackedRows\x12\x37\n\x07\x63olumns\x18\x01 \x03(\x0b\x32&.rocketconnect.deadletter.v1.RowColumn\x12\x34\n\x04rows\x18\x02 \x03(\x0b\x32&.rocketconnect.deadletter.v1.PackedRow\x12\r\n\x05\x63ount\x18\x03 \x01(\x05\x12\x0f\n\x07problem\x18\x04 \x01(\t\"\'\n\tRowColumn\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\"\xeb\x01\n\tPackedRow\x12\r\n\x05value\x18\x01 \x01(\t\x12\x0f\n\x07problem\x18\x02 \x01(\t\x12\x10\n\x03key\x18\x03 \x01(\tH\x00\x88\x01\x01\x12.\n\nevent_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x44\n\x07headers\x18\x05 \x03(\x0b\x32\x33.rocketconnect.deadletter.v1.PackedRow.HeadersEntry\x1a.\n\x0cHeadersEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x06\n\x04_key\"u\n\x15\x45\x64itDeadLetterRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\n\n\x02id\x18\x02 \x01(\t\x12\x0c\n\x04\x62ody\x18\x03 \x01(\x0c\x12\x0e\n\x06\x61uthor\x18\x04 \x01(\t\x12\x11\n\tunchecked\x18\x05 \x01(\x08\x12\x0c\n\x04rows\x18\x06 \x01(\t\"V\n\x16\x45\x64itDeadLetterResponse\x12<\n\x0b\x64\x65\x61\x64_letter\x18\x01 \x01(\x0b\x32\'.rocketconnect.deadletter.v1.DeadLetter\"\xc8\x02\n\x18ReplayDeadLettersRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\x0b\n\x03ids\x18\x02 \x03(\t\x12\x0b\n\x03\x61ll\x18\x03 \x01(\x08\x12)\n\x05since\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\x04task\x18\x05 \x01(\x05H\x00\x88\x01\x01\x12\x31\n\x05stage\x18\x06 \x01(\x0e\x32\".rocketconnect.deadletter.v1.Stage\x12\r\n\x05\x65rror\x18\x07 \x01(\t\x12\x10\n\x08if_newer\x18\x08 \x01(\x08\x12\n\n\x02to\x18\t \x01(\t\x12\x0f\n\x07\x64ry_run\x18\n \x01(\x08\x12\x12\n\nrequest_id\x18\x0b \x01(\t\x12\r\n\x05\x61gain\x18\x0c \x01(\x08\x12\x14\n\x0c\x63reate_topic\x18\r \x01(\x08\x12\x0e\n\x06\x61uthor\x18\x0e \x01(\tB\x07\n\x05_task\"\xc6\x01\n\x19ReplayDeadLettersResponse\x12\x0e\n\x06replay\x18\x01 \x01(\t\x12\r\n\x05topic\x18\x02 \x01(\t\x12\r\n\x05\x63ount\x18\x03 \x01(\x03\x12\x0b\n\x03\x63ut\x18\x04 \x01(\x03\x12\x10\n\x08replayed\x18\x05 \x01(\x03\x12\x0e\n\x06unmade\x18\x06 \x01(\x03\x12\x0e\n\x06\x63opies\x18\x07 \x01(\x03\x12<\n\x08outcomes\x18\x08 \x03(\x0b\x32*.rocketconnect.deadletter.v1.ReplayOutcome\"b\n\rReplayOutcome\x12\n\n\x02id\x18\x01 \x01(\t\x12\x35\n\x07outcome\x18\x02 \x01(\x0e\x32$.rocketconnect.deadletter.v1.Outcome\x12\x0e\n\x06reason\x18\x03 \x01(\t\"5\n\x10GetReplayRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\x0e\n\x06replay\x18\x02 \x01(\t\"W\n\x11GetReplayResponse\x12\x0c\n\x04sent\x18\x01 \x01(\x03\x12\x10\n\x08left_out\x18\x02 \x01(\x03\x12\x14\n\x0cleft_out_ids\x18\x03 \x03(\t\x12\x0c\n\x04\x64one\x18\x04 \x01(\x08*w\n\x05Stage\x12\x15\n\x11STAGE_UNSPECIFIED\x10\x00\x12\x0e\n\nSTAGE_POLL\x10\x01\x12\x13\n\x0fSTAGE_TRANSFORM\x10\x02\x12\x11\n\rSTAGE_CONVERT\x10\x03\x12\x0e\n\nSTAGE_SEND\x10\x04\x12\x0f\n\x0bSTAGE_WRITE\x10\x05*\x8a\x01\n\x07Outcome\x12\x17\n\x13OUTCOME_UNSPECIFIED\x10\x00\x12\x12\n\x0eOUTCOME_RECORD\x10\x01\x12\x14\n\x10OUTCOME_AS_IT_IS\x10\x02\x12\x13\n\x0fOUTCOME_DROPPED\x10\x03\x12\x11\n\rOUTCOME_FAILS\x10\x04\x12\x14\n\x10OUTCOME_LEFT_OUT\x10\x05\x32\x8a\x07\n\x11\x44\x65\x61\x64letterService\x12\xac\x01\n\x0fListDeadLetters\x12\x33.rocketconnect.deadletter.v1.ListDeadLettersRequest\x1a\x34.rocketconnect.deadletter.v1.ListDeadLettersResponse\".\x82\xd3\xe4\x93\x02(\x12&/v1/connectors/{connector}/deadLetters\x12\xab\x01\n\rGetDeadLetter\x12\x31.rocketconnect.deadletter.v1.GetDeadLetterRequest\x1a\x32.rocketconnect.deadletter.v1.GetDeadLetterResponse\"3\x82\xd3\xe4\x93\x02-\x12+/v1/connectors/{connector}/deadLetters/{id}\x12\xb6\x01\n\x0e\x45\x64itDeadLetter\x12\x32.rocketconnect.deadletter.v1.EditDeadLetterRequest\x1a\x33.rocketconnect.deadletter.v1.EditDeadLetterResponse\";\x82\xd3\xe4\x93\x02\x35\"0/v1/connectors/{connector}/deadLetters/{id}:edit:\x01*\x12\xbc\x01\n\x11ReplayDeadLetters\x12\x35.rocketconnect.deadletter.v1.ReplayDeadLettersRequest\x1a\x36.rocketconnect.deadletter.v1.ReplayDeadLettersResponse\"8\x82\xd3\xe4\x93\x02\x32\"-/v1/connectors/{connector}/deadLetters:replay:\x01*\x12\x9f\x01\n\tGetReplay\x12-.rocketconnect.deadletter.v1.GetReplayRequest\x1a..rocketconnect.deadletter.v1.GetReplayResponse\"3\x82\xd3\xe4\x93\x02-\x12+/v1/connectors/{connector}/replays/{replay}b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n4rocketconnect/deadletter/v1/deadletter_service.proto\x12\x1brocketconnect.deadletter.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa4\x03\n\nDeadLetter\x12\n\n\x02id\x18\x01 \x01(\t\x12\r\n\x05topic\x18\x02 \x01(\t\x12.\n\nstore_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tconnector\x18\x04 \x01(\t\x12\x0c\n\x04task\x18\x05 \x01(\x05\x12\x31\n\x05stage\x18\x06 \x01(\x0e\x32\".rocketconnect.deadletter.v1.Stage\x12\r\n\x05\x65rror\x18\x07 \x01(\t\x12\x0f\n\x07message\x18\x08 \x01(\t\x12\x0e\n\x06origin\x18\t \x01(\t\x12\x0f\n\x07replays\x18\n \x01(\x05\x12\x0f\n\x07\x65\x64ition\x18\x0b \x01(\t\x12\x0b\n\x03key\x18\x0c \x01(\t\x12\x0c\n\x04tags\x18\r \x01(\t\x12\x0c\n\x04size\x18\x0e \x01(\x03\x12\x0b\n\x03\x63ut\x18\x0f \x01(\x08\x12\x31\n\rreplayed_time\x18\x10 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x13\n\x0breplayed_to\x18\x11 \x01(\t\x12\x16\n\x0e\x63\x61me_back_from\x18\x12 \x01(\t\x12\x0f\n\x07\x63opy_of\x18\x13 \x01(\t\"\xdb\x01\n\x16ListDeadLettersRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12)\n\x05since\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\x04task\x18\x05 \x01(\x05H\x00\x88\x01\x01\x12\x31\n\x05stage\x18\x06 \x01(\x0e\x32\".rocketconnect.deadletter.v1.Stage\x12\r\n\x05\x65rror\x18\x07 \x01(\tB\x07\n\x05_task\"q\n\x17ListDeadLettersResponse\x12=\n\x0c\x64\x65\x61\x64_letters\x18\x01 \x03(\x0b\x32\'.rocketconnect.deadletter.v1.DeadLetter\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\",\n\x17\x43ountDeadLettersRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\"O\n\x18\x43ountDeadLettersResponse\x12\x12\n\nunreplayed\x18\x01 \x01(\x03\x12\x10\n\x08\x63omplete\x18\x02 \x01(\x08\x12\r\n\x05topic\x18\x03 \x01(\t\"5\n\x14GetDeadLetterRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\n\n\x02id\x18\x02 \x01(\t\"\xc9\x03\n\x15GetDeadLetterResponse\x12<\n\x0b\x64\x65\x61\x64_letter\x18\x01 \x01(\x0b\x32\'.rocketconnect.deadletter.v1.DeadLetter\x12\x0c\n\x04\x62ody\x18\x02 \x01(\x0c\x12\x15\n\roriginal_body\x18\x03 \x01(\x0c\x12V\n\nproperties\x18\x04 \x03(\x0b\x32\x42.rocketconnect.deadletter.v1.GetDeadLetterResponse.PropertiesEntry\x12\r\n\x05trace\x18\x05 \x01(\t\x12L\n\x05notes\x18\x06 \x03(\x0b\x32=.rocketconnect.deadletter.v1.GetDeadLetterResponse.NotesEntry\x12\x37\n\x06packed\x18\x07 \x01(\x0b\x32\'.rocketconnect.deadletter.v1.PackedRows\x1a\x31\n\x0fPropertiesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a,\n\nNotesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x9b\x01\n\nPackedRows\x12\x37\n\x07\x63olumns\x18\x01 \x03(\x0b\x32&.rocketconnect.deadletter.v1.RowColumn\x12\x34\n\x04rows\x18\x02 \x03(\x0b\x32&.rocketconnect.deadletter.v1.PackedRow\x12\r\n\x05\x63ount\x18\x03 \x01(\x05\x12\x0f\n\x07problem\x18\x04 \x01(\t\"\'\n\tRowColumn\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\"\xeb\x01\n\tPackedRow\x12\r\n\x05value\x18\x01 \x01(\t\x12\x0f\n\x07problem\x18\x02 \x01(\t\x12\x10\n\x03key\x18\x03 \x01(\tH\x00\x88\x01\x01\x12.\n\nevent_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x44\n\x07headers\x18\x05 \x03(\x0b\x32\x33.rocketconnect.deadletter.v1.PackedRow.HeadersEntry\x1a.\n\x0cHeadersEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x06\n\x04_key\"\x85\x01\n\x15\x45\x64itDeadLetterRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\n\n\x02id\x18\x02 \x01(\t\x12\x0c\n\x04\x62ody\x18\x03 \x01(\x0c\x12\x0e\n\x06\x61uthor\x18\x04 \x01(\t\x12\x11\n\tunchecked\x18\x05 \x01(\x08\x12\x0c\n\x04rows\x18\x06 \x01(\t\x12\x0e\n\x06record\x18\x07 \x01(\x0c\"V\n\x16\x45\x64itDeadLetterResponse\x12<\n\x0b\x64\x65\x61\x64_letter\x18\x01 \x01(\x0b\x32\'.rocketconnect.deadletter.v1.DeadLetter\"\xc8\x02\n\x18ReplayDeadLettersRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\x0b\n\x03ids\x18\x02 \x03(\t\x12\x0b\n\x03\x61ll\x18\x03 \x01(\x08\x12)\n\x05since\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\x04task\x18\x05 \x01(\x05H\x00\x88\x01\x01\x12\x31\n\x05stage\x18\x06 \x01(\x0e\x32\".rocketconnect.deadletter.v1.Stage\x12\r\n\x05\x65rror\x18\x07 \x01(\t\x12\x10\n\x08if_newer\x18\x08 \x01(\x08\x12\n\n\x02to\x18\t \x01(\t\x12\x0f\n\x07\x64ry_run\x18\n \x01(\x08\x12\x12\n\nrequest_id\x18\x0b \x01(\t\x12\r\n\x05\x61gain\x18\x0c \x01(\x08\x12\x14\n\x0c\x63reate_topic\x18\r \x01(\x08\x12\x0e\n\x06\x61uthor\x18\x0e \x01(\tB\x07\n\x05_task\"\xc6\x01\n\x19ReplayDeadLettersResponse\x12\x0e\n\x06replay\x18\x01 \x01(\t\x12\r\n\x05topic\x18\x02 \x01(\t\x12\r\n\x05\x63ount\x18\x03 \x01(\x03\x12\x0b\n\x03\x63ut\x18\x04 \x01(\x03\x12\x10\n\x08replayed\x18\x05 \x01(\x03\x12\x0e\n\x06unmade\x18\x06 \x01(\x03\x12\x0e\n\x06\x63opies\x18\x07 \x01(\x03\x12<\n\x08outcomes\x18\x08 \x03(\x0b\x32*.rocketconnect.deadletter.v1.ReplayOutcome\"b\n\rReplayOutcome\x12\n\n\x02id\x18\x01 \x01(\t\x12\x35\n\x07outcome\x18\x02 \x01(\x0e\x32$.rocketconnect.deadletter.v1.Outcome\x12\x0e\n\x06reason\x18\x03 \x01(\t\"5\n\x10GetReplayRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12\x0e\n\x06replay\x18\x02 \x01(\t\"T\n\x0eReturnedLetter\x12\n\n\x02id\x18\x01 \x01(\t\x12\x16\n\x0e\x63\x61me_back_from\x18\x02 \x01(\t\x12\r\n\x05\x65rror\x18\x03 \x01(\t\x12\x0f\n\x07message\x18\x04 \x01(\t\"\xa5\x02\n\x11GetReplayResponse\x12\x0c\n\x04sent\x18\x01 \x01(\x03\x12\x10\n\x08left_out\x18\x02 \x01(\x03\x12\x14\n\x0cleft_out_ids\x18\x03 \x03(\t\x12\x0c\n\x04\x64one\x18\x04 \x01(\x08\x12\x10\n\x08returned\x18\x05 \x01(\x03\x12\x45\n\x10returned_letters\x18\x06 \x03(\x0b\x32+.rocketconnect.deadletter.v1.ReturnedLetter\x12\x46\n\x04\x65nds\x18\x07 \x03(\x0b\x32\x38.rocketconnect.deadletter.v1.GetReplayResponse.EndsEntry\x1a+\n\tEndsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01*w\n\x05Stage\x12\x15\n\x11STAGE_UNSPECIFIED\x10\x00\x12\x0e\n\nSTAGE_POLL\x10\x01\x12\x13\n\x0fSTAGE_TRANSFORM\x10\x02\x12\x11\n\rSTAGE_CONVERT\x10\x03\x12\x0e\n\nSTAGE_SEND\x10\x04\x12\x0f\n\x0bSTAGE_WRITE\x10\x05*\x8a\x01\n\x07Outcome\x12\x17\n\x13OUTCOME_UNSPECIFIED\x10\x00\x12\x12\n\x0eOUTCOME_RECORD\x10\x01\x12\x14\n\x10OUTCOME_AS_IT_IS\x10\x02\x12\x13\n\x0fOUTCOME_DROPPED\x10\x03\x12\x11\n\rOUTCOME_FAILS\x10\x04\x12\x14\n\x10OUTCOME_LEFT_OUT\x10\x05\x32\xc2\x08\n\x11\x44\x65\x61\x64letterService\x12\xac\x01\n\x0fListDeadLetters\x12\x33.rocketconnect.deadletter.v1.ListDeadLettersRequest\x1a\x34.rocketconnect.deadletter.v1.ListDeadLettersResponse\".\x82\xd3\xe4\x93\x02(\x12&/v1/connectors/{connector}/deadLetters\x12\xb5\x01\n\x10\x43ountDeadLetters\x12\x34.rocketconnect.deadletter.v1.CountDeadLettersRequest\x1a\x35.rocketconnect.deadletter.v1.CountDeadLettersResponse\"4\x82\xd3\xe4\x93\x02.\x12,/v1/connectors/{connector}/deadLetters:count\x12\xab\x01\n\rGetDeadLetter\x12\x31.rocketconnect.deadletter.v1.GetDeadLetterRequest\x1a\x32.rocketconnect.deadletter.v1.GetDeadLetterResponse\"3\x82\xd3\xe4\x93\x02-\x12+/v1/connectors/{connector}/deadLetters/{id}\x12\xb6\x01\n\x0e\x45\x64itDeadLetter\x12\x32.rocketconnect.deadletter.v1.EditDeadLetterRequest\x1a\x33.rocketconnect.deadletter.v1.EditDeadLetterResponse\";\x82\xd3\xe4\x93\x02\x35\"0/v1/connectors/{connector}/deadLetters/{id}:edit:\x01*\x12\xbc\x01\n\x11ReplayDeadLetters\x12\x35.rocketconnect.deadletter.v1.ReplayDeadLettersRequest\x1a\x36.rocketconnect.deadletter.v1.ReplayDeadLettersResponse\"8\x82\xd3\xe4\x93\x02\x32\"-/v1/connectors/{connector}/deadLetters:replay:\x01*\x12\x9f\x01\n\tGetReplay\x12-.rocketconnect.deadletter.v1.GetReplayRequest\x1a..rocketconnect.deadletter.v1.GetReplayResponse\"3\x82\xd3\xe4\x93\x02-\x12+/v1/connectors/{connector}/replays/{replay}b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -39,8 +39,12 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GETDEADLETTERRESPONSE_NOTESENTRY']._serialized_options = b'8\001'
   _globals['_PACKEDROW_HEADERSENTRY']._loaded_options = None
   _globals['_PACKEDROW_HEADERSENTRY']._serialized_options = b'8\001'
+  _globals['_GETREPLAYRESPONSE_ENDSENTRY']._loaded_options = None
+  _globals['_GETREPLAYRESPONSE_ENDSENTRY']._serialized_options = b'8\001'
   _globals['_DEADLETTERSERVICE'].methods_by_name['ListDeadLetters']._loaded_options = None
   _globals['_DEADLETTERSERVICE'].methods_by_name['ListDeadLetters']._serialized_options = b'\202\323\344\223\002(\022&/v1/connectors/{connector}/deadLetters'
+  _globals['_DEADLETTERSERVICE'].methods_by_name['CountDeadLetters']._loaded_options = None
+  _globals['_DEADLETTERSERVICE'].methods_by_name['CountDeadLetters']._serialized_options = b'\202\323\344\223\002.\022,/v1/connectors/{connector}/deadLetters:count'
   _globals['_DEADLETTERSERVICE'].methods_by_name['GetDeadLetter']._loaded_options = None
   _globals['_DEADLETTERSERVICE'].methods_by_name['GetDeadLetter']._serialized_options = b'\202\323\344\223\002-\022+/v1/connectors/{connector}/deadLetters/{id}'
   _globals['_DEADLETTERSERVICE'].methods_by_name['EditDeadLetter']._loaded_options = None
@@ -49,46 +53,54 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_DEADLETTERSERVICE'].methods_by_name['ReplayDeadLetters']._serialized_options = b'\202\323\344\223\0022\"-/v1/connectors/{connector}/deadLetters:replay:\001*'
   _globals['_DEADLETTERSERVICE'].methods_by_name['GetReplay']._loaded_options = None
   _globals['_DEADLETTERSERVICE'].methods_by_name['GetReplay']._serialized_options = b'\202\323\344\223\002-\022+/v1/connectors/{connector}/replays/{replay}'
-  _globals['_STAGE']._serialized_start=2802
-  _globals['_STAGE']._serialized_end=2921
-  _globals['_OUTCOME']._serialized_start=2924
-  _globals['_OUTCOME']._serialized_end=3062
+  _globals['_STAGE']._serialized_start=3280
+  _globals['_STAGE']._serialized_end=3399
+  _globals['_OUTCOME']._serialized_start=3402
+  _globals['_OUTCOME']._serialized_end=3540
   _globals['_DEADLETTER']._serialized_start=149
-  _globals['_DEADLETTER']._serialized_end=528
-  _globals['_LISTDEADLETTERSREQUEST']._serialized_start=531
-  _globals['_LISTDEADLETTERSREQUEST']._serialized_end=750
-  _globals['_LISTDEADLETTERSRESPONSE']._serialized_start=752
-  _globals['_LISTDEADLETTERSRESPONSE']._serialized_end=865
-  _globals['_GETDEADLETTERREQUEST']._serialized_start=867
-  _globals['_GETDEADLETTERREQUEST']._serialized_end=920
-  _globals['_GETDEADLETTERRESPONSE']._serialized_start=923
-  _globals['_GETDEADLETTERRESPONSE']._serialized_end=1380
-  _globals['_GETDEADLETTERRESPONSE_PROPERTIESENTRY']._serialized_start=1285
-  _globals['_GETDEADLETTERRESPONSE_PROPERTIESENTRY']._serialized_end=1334
-  _globals['_GETDEADLETTERRESPONSE_NOTESENTRY']._serialized_start=1336
-  _globals['_GETDEADLETTERRESPONSE_NOTESENTRY']._serialized_end=1380
-  _globals['_PACKEDROWS']._serialized_start=1383
-  _globals['_PACKEDROWS']._serialized_end=1538
-  _globals['_ROWCOLUMN']._serialized_start=1540
-  _globals['_ROWCOLUMN']._serialized_end=1579
-  _globals['_PACKEDROW']._serialized_start=1582
-  _globals['_PACKEDROW']._serialized_end=1817
-  _globals['_PACKEDROW_HEADERSENTRY']._serialized_start=1763
-  _globals['_PACKEDROW_HEADERSENTRY']._serialized_end=1809
-  _globals['_EDITDEADLETTERREQUEST']._serialized_start=1819
-  _globals['_EDITDEADLETTERREQUEST']._serialized_end=1936
-  _globals['_EDITDEADLETTERRESPONSE']._serialized_start=1938
-  _globals['_EDITDEADLETTERRESPONSE']._serialized_end=2024
-  _globals['_REPLAYDEADLETTERSREQUEST']._serialized_start=2027
-  _globals['_REPLAYDEADLETTERSREQUEST']._serialized_end=2355
-  _globals['_REPLAYDEADLETTERSRESPONSE']._serialized_start=2358
-  _globals['_REPLAYDEADLETTERSRESPONSE']._serialized_end=2556
-  _globals['_REPLAYOUTCOME']._serialized_start=2558
-  _globals['_REPLAYOUTCOME']._serialized_end=2656
-  _globals['_GETREPLAYREQUEST']._serialized_start=2658
-  _globals['_GETREPLAYREQUEST']._serialized_end=2711
-  _globals['_GETREPLAYRESPONSE']._serialized_start=2713
-  _globals['_GETREPLAYRESPONSE']._serialized_end=2800
-  _globals['_DEADLETTERSERVICE']._serialized_start=3065
-  _globals['_DEADLETTERSERVICE']._serialized_end=3971
+  _globals['_DEADLETTER']._serialized_end=569
+  _globals['_LISTDEADLETTERSREQUEST']._serialized_start=572
+  _globals['_LISTDEADLETTERSREQUEST']._serialized_end=791
+  _globals['_LISTDEADLETTERSRESPONSE']._serialized_start=793
+  _globals['_LISTDEADLETTERSRESPONSE']._serialized_end=906
+  _globals['_COUNTDEADLETTERSREQUEST']._serialized_start=908
+  _globals['_COUNTDEADLETTERSREQUEST']._serialized_end=952
+  _globals['_COUNTDEADLETTERSRESPONSE']._serialized_start=954
+  _globals['_COUNTDEADLETTERSRESPONSE']._serialized_end=1033
+  _globals['_GETDEADLETTERREQUEST']._serialized_start=1035
+  _globals['_GETDEADLETTERREQUEST']._serialized_end=1088
+  _globals['_GETDEADLETTERRESPONSE']._serialized_start=1091
+  _globals['_GETDEADLETTERRESPONSE']._serialized_end=1548
+  _globals['_GETDEADLETTERRESPONSE_PROPERTIESENTRY']._serialized_start=1453
+  _globals['_GETDEADLETTERRESPONSE_PROPERTIESENTRY']._serialized_end=1502
+  _globals['_GETDEADLETTERRESPONSE_NOTESENTRY']._serialized_start=1504
+  _globals['_GETDEADLETTERRESPONSE_NOTESENTRY']._serialized_end=1548
+  _globals['_PACKEDROWS']._serialized_start=1551
+  _globals['_PACKEDROWS']._serialized_end=1706
+  _globals['_ROWCOLUMN']._serialized_start=1708
+  _globals['_ROWCOLUMN']._serialized_end=1747
+  _globals['_PACKEDROW']._serialized_start=1750
+  _globals['_PACKEDROW']._serialized_end=1985
+  _globals['_PACKEDROW_HEADERSENTRY']._serialized_start=1931
+  _globals['_PACKEDROW_HEADERSENTRY']._serialized_end=1977
+  _globals['_EDITDEADLETTERREQUEST']._serialized_start=1988
+  _globals['_EDITDEADLETTERREQUEST']._serialized_end=2121
+  _globals['_EDITDEADLETTERRESPONSE']._serialized_start=2123
+  _globals['_EDITDEADLETTERRESPONSE']._serialized_end=2209
+  _globals['_REPLAYDEADLETTERSREQUEST']._serialized_start=2212
+  _globals['_REPLAYDEADLETTERSREQUEST']._serialized_end=2540
+  _globals['_REPLAYDEADLETTERSRESPONSE']._serialized_start=2543
+  _globals['_REPLAYDEADLETTERSRESPONSE']._serialized_end=2741
+  _globals['_REPLAYOUTCOME']._serialized_start=2743
+  _globals['_REPLAYOUTCOME']._serialized_end=2841
+  _globals['_GETREPLAYREQUEST']._serialized_start=2843
+  _globals['_GETREPLAYREQUEST']._serialized_end=2896
+  _globals['_RETURNEDLETTER']._serialized_start=2898
+  _globals['_RETURNEDLETTER']._serialized_end=2982
+  _globals['_GETREPLAYRESPONSE']._serialized_start=2985
+  _globals['_GETREPLAYRESPONSE']._serialized_end=3278
+  _globals['_GETREPLAYRESPONSE_ENDSENTRY']._serialized_start=3235
+  _globals['_GETREPLAYRESPONSE_ENDSENTRY']._serialized_end=3278
+  _globals['_DEADLETTERSERVICE']._serialized_start=3543
+  _globals['_DEADLETTERSERVICE']._serialized_end=4633
 # @@protoc_insertion_point(module_scope)

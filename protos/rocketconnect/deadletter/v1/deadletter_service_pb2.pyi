@@ -115,6 +115,8 @@ class DeadLetter(_message.Message):
     CUT_FIELD_NUMBER: _builtins.int
     REPLAYED_TIME_FIELD_NUMBER: _builtins.int
     REPLAYED_TO_FIELD_NUMBER: _builtins.int
+    CAME_BACK_FROM_FIELD_NUMBER: _builtins.int
+    COPY_OF_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """"broker:queue:offset", in the dead-letter topic."""
     topic: _builtins.str
@@ -145,6 +147,12 @@ class DeadLetter(_message.Message):
     """The body is only the first part of the original, which was too long for a message; it must be edited before it can be replayed."""
     replayed_to: _builtins.str
     """To which topic. Empty: it was not replayed."""
+    came_back_from: _builtins.str
+    """The id of the letter that it was when it was replayed last, and failed again. Empty: it was not replayed, or does not say."""
+    copy_of: _builtins.str
+    """The id of another letter of the same failure: a task that is killed between a dead letter and its position writes it again. Known
+    among those of one page. Empty: it is none.
+    """
     @_builtins.property
     def store_time(self) -> _timestamp_pb2.Timestamp:
         """When it was put there."""
@@ -173,10 +181,12 @@ class DeadLetter(_message.Message):
         cut: _builtins.bool = ...,
         replayed_time: _timestamp_pb2.Timestamp | None = ...,
         replayed_to: _builtins.str = ...,
+        came_back_from: _builtins.str = ...,
+        copy_of: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["replayed_time", b"replayed_time", "store_time", b"store_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["connector", b"connector", "cut", b"cut", "edition", b"edition", "error", b"error", "id", b"id", "key", b"key", "message", b"message", "origin", b"origin", "replayed_time", b"replayed_time", "replayed_to", b"replayed_to", "replays", b"replays", "size", b"size", "stage", b"stage", "store_time", b"store_time", "tags", b"tags", "task", b"task", "topic", b"topic"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["came_back_from", b"came_back_from", "connector", b"connector", "copy_of", b"copy_of", "cut", b"cut", "edition", b"edition", "error", b"error", "id", b"id", "key", b"key", "message", b"message", "origin", b"origin", "replayed_time", b"replayed_time", "replayed_to", b"replayed_to", "replays", b"replays", "size", b"size", "stage", b"stage", "store_time", b"store_time", "tags", b"tags", "task", b"task", "topic", b"topic"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -259,6 +269,58 @@ class ListDeadLettersResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListDeadLettersResponse: _TypeAlias = ListDeadLettersResponse  # noqa: Y015
+
+@_typing.final
+class CountDeadLettersRequest(_message.Message):
+    """See DeadletterService.CountDeadLetters."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CONNECTOR_FIELD_NUMBER: _builtins.int
+    connector: _builtins.str
+    """The connector."""
+    def __init__(
+        self,
+        *,
+        connector: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["connector", b"connector"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CountDeadLettersRequest: _TypeAlias = CountDeadLettersRequest  # noqa: Y015
+
+@_typing.final
+class CountDeadLettersResponse(_message.Message):
+    """See DeadletterService.CountDeadLetters."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    UNREPLAYED_FIELD_NUMBER: _builtins.int
+    COMPLETE_FIELD_NUMBER: _builtins.int
+    TOPIC_FIELD_NUMBER: _builtins.int
+    unreplayed: _builtins.int
+    """How many of its letters, and of those that name no connector, were not replayed to anywhere, or were edited since. Copies count once."""
+    complete: _builtins.bool
+    """All letters were looked at. Otherwise there was no time for it, and there may be more."""
+    topic: _builtins.str
+    """The dead-letter topic."""
+    def __init__(
+        self,
+        *,
+        unreplayed: _builtins.int = ...,
+        complete: _builtins.bool = ...,
+        topic: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["complete", b"complete", "topic", b"topic", "unreplayed", b"unreplayed"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CountDeadLettersResponse: _TypeAlias = CountDeadLettersResponse  # noqa: Y015
 
 @_typing.final
 class GetDeadLetterRequest(_message.Message):
@@ -351,7 +413,7 @@ class GetDeadLetterResponse(_message.Message):
 
     @_builtins.property
     def properties(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
-        """The properties of the original message: its key, its tags, and what people gave it."""
+        """The properties of the message, as it was edited last: its key, its tags, and what people gave it."""
 
     @_builtins.property
     def notes(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
@@ -520,6 +582,7 @@ class EditDeadLetterRequest(_message.Message):
     AUTHOR_FIELD_NUMBER: _builtins.int
     UNCHECKED_FIELD_NUMBER: _builtins.int
     ROWS_FIELD_NUMBER: _builtins.int
+    RECORD_FIELD_NUMBER: _builtins.int
     connector: _builtins.str
     """The connector."""
     id: _builtins.str
@@ -536,6 +599,11 @@ class EditDeadLetterRequest(_message.Message):
     """In the place of a body, for a packed message: of one row its value as PackedRow has it, of several a JSON array with the values of
     all. Keys, times, headers and the schema stay. Empty: the body is given.
     """
+    record: _builtins.bytes
+    """In the place of a body, for what a source could not read (STAGE_POLL): the same record, corrected, in the form in which the source
+    reads it. It passes the reading, the transforms and the converters of the source, and what they make of it is the body. With
+    unchecked, or of a connector that reads no bytes, it is the body itself. Empty: it is not given.
+    """
     def __init__(
         self,
         *,
@@ -545,10 +613,11 @@ class EditDeadLetterRequest(_message.Message):
         author: _builtins.str = ...,
         unchecked: _builtins.bool = ...,
         rows: _builtins.str = ...,
+        record: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["author", b"author", "body", b"body", "connector", b"connector", "id", b"id", "rows", b"rows", "unchecked", b"unchecked"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["author", b"author", "body", b"body", "connector", b"connector", "id", b"id", "record", b"record", "rows", b"rows", "unchecked", b"unchecked"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -777,24 +846,94 @@ class GetReplayRequest(_message.Message):
 Global___GetReplayRequest: _TypeAlias = GetReplayRequest  # noqa: Y015
 
 @_typing.final
+class ReturnedLetter(_message.Message):
+    """A dead letter that was replayed and is one again."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    CAME_BACK_FROM_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    MESSAGE_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """What it is now."""
+    came_back_from: _builtins.str
+    """What it was."""
+    error: _builtins.str
+    """The class of the error."""
+    message: _builtins.str
+    """What was wrong."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        came_back_from: _builtins.str = ...,
+        error: _builtins.str = ...,
+        message: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["came_back_from", b"came_back_from", "error", b"error", "id", b"id", "message", b"message"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReturnedLetter: _TypeAlias = ReturnedLetter  # noqa: Y015
+
+@_typing.final
 class GetReplayResponse(_message.Message):
     """See DeadletterService.GetReplay."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    @_typing.final
+    class EndsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     SENT_FIELD_NUMBER: _builtins.int
     LEFT_OUT_FIELD_NUMBER: _builtins.int
     LEFT_OUT_IDS_FIELD_NUMBER: _builtins.int
     DONE_FIELD_NUMBER: _builtins.int
+    RETURNED_FIELD_NUMBER: _builtins.int
+    RETURNED_LETTERS_FIELD_NUMBER: _builtins.int
+    ENDS_FIELD_NUMBER: _builtins.int
     sent: _builtins.int
     """How many dead letters it has sent."""
     left_out: _builtins.int
     """How many it has left out, because there was a newer record of their key."""
     done: _builtins.bool
     """It is done."""
+    returned: _builtins.int
+    """How many of them came back so far: the connector failed at them again, and they are new dead letters."""
     @_builtins.property
     def left_out_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The first hundred of those."""
+
+    @_builtins.property
+    def returned_letters(self) -> _containers.RepeatedCompositeFieldContainer[Global___ReturnedLetter]:
+        """The first hundred of those."""
+
+    @_builtins.property
+    def ends(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+        """When it is done, of letters of a sink that went back to it: where the queues ended through which they went. What is to come back has
+        come back when the sink has positions there ("topic/broker/queue" and the offset). Empty: nobody knows who reads them, or it is not
+        done.
+        """
 
     def __init__(
         self,
@@ -803,10 +942,13 @@ class GetReplayResponse(_message.Message):
         left_out: _builtins.int = ...,
         left_out_ids: _abc.Iterable[_builtins.str] | None = ...,
         done: _builtins.bool = ...,
+        returned: _builtins.int = ...,
+        returned_letters: _abc.Iterable[Global___ReturnedLetter] | None = ...,
+        ends: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["done", b"done", "left_out", b"left_out", "left_out_ids", b"left_out_ids", "sent", b"sent"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["done", b"done", "ends", b"ends", "left_out", b"left_out", "left_out_ids", b"left_out_ids", "returned", b"returned", "returned_letters", b"returned_letters", "sent", b"sent"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -46,6 +46,11 @@ class DeadletterServiceStub:
                 request_serializer=rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.ListDeadLettersRequest.SerializeToString,
                 response_deserializer=rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.ListDeadLettersResponse.FromString,
                 _registered_method=True)
+        self.CountDeadLetters = channel.unary_unary(
+                '/rocketconnect.deadletter.v1.DeadletterService/CountDeadLetters',
+                request_serializer=rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.CountDeadLettersRequest.SerializeToString,
+                response_deserializer=rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.CountDeadLettersResponse.FromString,
+                _registered_method=True)
         self.GetDeadLetter = channel.unary_unary(
                 '/rocketconnect.deadletter.v1.DeadletterService/GetDeadLetter',
                 request_serializer=rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.GetDeadLetterRequest.SerializeToString,
@@ -86,6 +91,13 @@ class DeadletterServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CountDeadLetters(self, request, context):
+        """How many dead letters of a connector nobody has replayed. Before it, or its dead-letter topic, is deleted: then nobody can.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetDeadLetter(self, request, context):
         """One dead letter with everything: as it was edited last, with what it was before.
         """
@@ -94,8 +106,8 @@ class DeadletterServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def EditDeadLetter(self, request, context):
-        """Stores another body, or other values of its packed rows, for a dead letter: a new message behind it in its queue. The original
-        stays; a replay sends the newest. What can't become a record is refused.
+        """Stores another body, other values of its packed rows, or what a source makes of the corrected record, for a dead letter: a new
+        message behind it in its queue. The original stays; a replay sends the newest. What can't become a record is refused.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -124,6 +136,11 @@ def add_DeadletterServiceServicer_to_server(servicer, server):
                     servicer.ListDeadLetters,
                     request_deserializer=rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.ListDeadLettersRequest.FromString,
                     response_serializer=rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.ListDeadLettersResponse.SerializeToString,
+            ),
+            'CountDeadLetters': grpc.unary_unary_rpc_method_handler(
+                    servicer.CountDeadLetters,
+                    request_deserializer=rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.CountDeadLettersRequest.FromString,
+                    response_serializer=rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.CountDeadLettersResponse.SerializeToString,
             ),
             'GetDeadLetter': grpc.unary_unary_rpc_method_handler(
                     servicer.GetDeadLetter,
@@ -180,6 +197,33 @@ class DeadletterService:
             '/rocketconnect.deadletter.v1.DeadletterService/ListDeadLetters',
             rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.ListDeadLettersRequest.SerializeToString,
             rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.ListDeadLettersResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CountDeadLetters(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rocketconnect.deadletter.v1.DeadletterService/CountDeadLetters',
+            rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.CountDeadLettersRequest.SerializeToString,
+            rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.CountDeadLettersResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -44,11 +44,13 @@ class DeadletterServiceStub:
     """The dead letters of a connector, queue by queue and in each the oldest first, without their bodies. A page may be empty and
     still not be the last one: so much is looked at for one page.
     """
+    CountDeadLetters: _grpc.UnaryUnaryMultiCallable[_deadletter_service_pb2.CountDeadLettersRequest, _deadletter_service_pb2.CountDeadLettersResponse]
+    """How many dead letters of a connector nobody has replayed. Before it, or its dead-letter topic, is deleted: then nobody can."""
     GetDeadLetter: _grpc.UnaryUnaryMultiCallable[_deadletter_service_pb2.GetDeadLetterRequest, _deadletter_service_pb2.GetDeadLetterResponse]
     """One dead letter with everything: as it was edited last, with what it was before."""
     EditDeadLetter: _grpc.UnaryUnaryMultiCallable[_deadletter_service_pb2.EditDeadLetterRequest, _deadletter_service_pb2.EditDeadLetterResponse]
-    """Stores another body, or other values of its packed rows, for a dead letter: a new message behind it in its queue. The original
-    stays; a replay sends the newest. What can't become a record is refused.
+    """Stores another body, other values of its packed rows, or what a source makes of the corrected record, for a dead letter: a new
+    message behind it in its queue. The original stays; a replay sends the newest. What can't become a record is refused.
     """
     ReplayDeadLetters: _grpc.UnaryUnaryMultiCallable[_deadletter_service_pb2.ReplayDeadLettersRequest, _deadletter_service_pb2.ReplayDeadLettersResponse]
     """Creates a connector that sends dead letters again, once each and in the order of their queue, and then is deleted: to the replay
@@ -74,11 +76,13 @@ class DeadletterServiceAsyncStub(DeadletterServiceStub):
     """The dead letters of a connector, queue by queue and in each the oldest first, without their bodies. A page may be empty and
     still not be the last one: so much is looked at for one page.
     """
+    CountDeadLetters: _aio.UnaryUnaryMultiCallable[_deadletter_service_pb2.CountDeadLettersRequest, _deadletter_service_pb2.CountDeadLettersResponse]  # type: ignore[assignment]
+    """How many dead letters of a connector nobody has replayed. Before it, or its dead-letter topic, is deleted: then nobody can."""
     GetDeadLetter: _aio.UnaryUnaryMultiCallable[_deadletter_service_pb2.GetDeadLetterRequest, _deadletter_service_pb2.GetDeadLetterResponse]  # type: ignore[assignment]
     """One dead letter with everything: as it was edited last, with what it was before."""
     EditDeadLetter: _aio.UnaryUnaryMultiCallable[_deadletter_service_pb2.EditDeadLetterRequest, _deadletter_service_pb2.EditDeadLetterResponse]  # type: ignore[assignment]
-    """Stores another body, or other values of its packed rows, for a dead letter: a new message behind it in its queue. The original
-    stays; a replay sends the newest. What can't become a record is refused.
+    """Stores another body, other values of its packed rows, or what a source makes of the corrected record, for a dead letter: a new
+    message behind it in its queue. The original stays; a replay sends the newest. What can't become a record is refused.
     """
     ReplayDeadLetters: _aio.UnaryUnaryMultiCallable[_deadletter_service_pb2.ReplayDeadLettersRequest, _deadletter_service_pb2.ReplayDeadLettersResponse]  # type: ignore[assignment]
     """Creates a connector that sends dead letters again, once each and in the order of their queue, and then is deleted: to the replay
@@ -109,6 +113,14 @@ class DeadletterServiceServicer(metaclass=_abc_1.ABCMeta):
         """
 
     @_abc_1.abstractmethod
+    def CountDeadLetters(
+        self,
+        request: _deadletter_service_pb2.CountDeadLettersRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_deadletter_service_pb2.CountDeadLettersResponse, _abc.Awaitable[_deadletter_service_pb2.CountDeadLettersResponse]]:
+        """How many dead letters of a connector nobody has replayed. Before it, or its dead-letter topic, is deleted: then nobody can."""
+
+    @_abc_1.abstractmethod
     def GetDeadLetter(
         self,
         request: _deadletter_service_pb2.GetDeadLetterRequest,
@@ -122,8 +134,8 @@ class DeadletterServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _deadletter_service_pb2.EditDeadLetterRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_deadletter_service_pb2.EditDeadLetterResponse, _abc.Awaitable[_deadletter_service_pb2.EditDeadLetterResponse]]:
-        """Stores another body, or other values of its packed rows, for a dead letter: a new message behind it in its queue. The original
-        stays; a replay sends the newest. What can't become a record is refused.
+        """Stores another body, other values of its packed rows, or what a source makes of the corrected record, for a dead letter: a new
+        message behind it in its queue. The original stays; a replay sends the newest. What can't become a record is refused.
         """
 
     @_abc_1.abstractmethod

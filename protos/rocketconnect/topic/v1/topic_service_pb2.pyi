@@ -217,19 +217,23 @@ class DeleteTopicRequest(_message.Message):
 
     NAME_FIELD_NUMBER: _builtins.int
     AUTHOR_FIELD_NUMBER: _builtins.int
+    LETTERS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Its name."""
     author: _builtins.str
     """Who wants it, for the log. Default: the address of the caller."""
+    letters: _builtins.bool
+    """Also when it holds dead letters that nobody has replayed: they go with it."""
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
         author: _builtins.str = ...,
+        letters: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["author", b"author", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["author", b"author", "letters", b"letters", "name", b"name"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -243,6 +247,9 @@ class DeleteTopicResponse(_message.Message):
 
     TOPIC_FIELD_NUMBER: _builtins.int
     CONNECTORS_FIELD_NUMBER: _builtins.int
+    LETTERS_FIELD_NUMBER: _builtins.int
+    letters: _builtins.int
+    """So many dead letters that nobody has replayed went with it."""
     @_builtins.property
     def topic(self) -> Global___Topic:
         """As it was."""
@@ -256,10 +263,11 @@ class DeleteTopicResponse(_message.Message):
         *,
         topic: Global___Topic | None = ...,
         connectors: _abc.Iterable[_builtins.str] | None = ...,
+        letters: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["topic", b"topic"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["connectors", b"connectors", "topic", b"topic"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["connectors", b"connectors", "letters", b"letters", "topic", b"topic"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

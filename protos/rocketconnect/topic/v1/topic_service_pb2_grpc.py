@@ -87,7 +87,8 @@ class TopicServiceServicer:
 
     def DeleteTopic(self, request, context):
         """Deletes a topic with all of its messages, on all brokers. Refused are topics that RocketMQ or RocketConnect made for themselves,
-        and one that a connector which is wanted RUNNING reads, writes or has as its dead-letter topic.
+        and one that a connector which is wanted RUNNING reads, writes or has as its dead-letter topic. So is one with dead letters that
+        nobody has replayed (FAILED_PRECONDITION, DEAD_LETTERS_NOT_REPLAYED), unless the request says that they may go.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -50,7 +50,8 @@ class TopicServiceStub:
     """
     DeleteTopic: _grpc.UnaryUnaryMultiCallable[_topic_service_pb2.DeleteTopicRequest, _topic_service_pb2.DeleteTopicResponse]
     """Deletes a topic with all of its messages, on all brokers. Refused are topics that RocketMQ or RocketConnect made for themselves,
-    and one that a connector which is wanted RUNNING reads, writes or has as its dead-letter topic.
+    and one that a connector which is wanted RUNNING reads, writes or has as its dead-letter topic. So is one with dead letters that
+    nobody has replayed (FAILED_PRECONDITION, DEAD_LETTERS_NOT_REPLAYED), unless the request says that they may go.
     """
     PeekTopic: _grpc.UnaryUnaryMultiCallable[_topic_service_pb2.PeekTopicRequest, _topic_service_pb2.PeekTopicResponse]
     """Messages of a topic, converted in a fresh host process. No position of anybody moves. What is wrong with the converters is a good
@@ -77,7 +78,8 @@ class TopicServiceAsyncStub(TopicServiceStub):
     """
     DeleteTopic: _aio.UnaryUnaryMultiCallable[_topic_service_pb2.DeleteTopicRequest, _topic_service_pb2.DeleteTopicResponse]  # type: ignore[assignment]
     """Deletes a topic with all of its messages, on all brokers. Refused are topics that RocketMQ or RocketConnect made for themselves,
-    and one that a connector which is wanted RUNNING reads, writes or has as its dead-letter topic.
+    and one that a connector which is wanted RUNNING reads, writes or has as its dead-letter topic. So is one with dead letters that
+    nobody has replayed (FAILED_PRECONDITION, DEAD_LETTERS_NOT_REPLAYED), unless the request says that they may go.
     """
     PeekTopic: _aio.UnaryUnaryMultiCallable[_topic_service_pb2.PeekTopicRequest, _topic_service_pb2.PeekTopicResponse]  # type: ignore[assignment]
     """Messages of a topic, converted in a fresh host process. No position of anybody moves. What is wrong with the converters is a good
@@ -119,7 +121,8 @@ class TopicServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_topic_service_pb2.DeleteTopicResponse, _abc.Awaitable[_topic_service_pb2.DeleteTopicResponse]]:
         """Deletes a topic with all of its messages, on all brokers. Refused are topics that RocketMQ or RocketConnect made for themselves,
-        and one that a connector which is wanted RUNNING reads, writes or has as its dead-letter topic.
+        and one that a connector which is wanted RUNNING reads, writes or has as its dead-letter topic. So is one with dead letters that
+        nobody has replayed (FAILED_PRECONDITION, DEAD_LETTERS_NOT_REPLAYED), unless the request says that they may go.
         """
 
     @_abc_1.abstractmethod

@@ -9,10 +9,10 @@ from typing import Any
 import pyarrow as pa
 
 from rocketconnect_sdk.arrow import to_array
+from rocketconnect_sdk.columns.all_misfits import misfits_of_objects, misfits_of_rows
 from rocketconnect_sdk.columns.declared import type_name, write_columns
 from rocketconnect_sdk.columns.inference import inferred_fields
-from rocketconnect_sdk.columns.objects import rows_of_array, rows_of_values
-from rocketconnect_sdk.errors import Problem, RecordError
+from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.schema import Schema, Type, struct
 from rocketconnect_sdk.wording.counts import counted
 from services.executor.host.jobs.forms import CHANGE_KEYS, ENVELOPE_KEYS, Content, Form, content_of
@@ -279,14 +279,12 @@ class _About:
             reason += f"; they have: {', '.join(names)[:_SHOWN]}"
             fix = f"Leave out {_COLUMNS}, as the messages say what theirs are; a column that they lack is null."
             return Problem(_COLUMNS, shown, reason, fix, is_warning=True)
-        try:
-            left = _ROWS
-            for each in reversed(self.messages):
-                rows = each.read.rows[:left]
-                rows_of_array(rows, columns)
-                left -= len(rows)
-        except RecordError as error:
-            reason = f"does not fit {self.said}: {str(error)[:_SHOWN]}"
+        newest, left = [], _ROWS
+        for each in reversed(self.messages):
+            newest.append(each.read.rows[:left])
+            left -= len(newest[-1])
+        if misfits := misfits_of_rows(newest, columns):
+            reason = f"does not fit {self.said}: {'; '.join(misfits)[:_SHOWN]}"
             fix = "Change it or leave it out, as the messages say what their columns are; else errors.tolerance decides."
             return Problem(_COLUMNS, shown, reason, fix, is_warning=True)
         return None
@@ -301,9 +299,7 @@ class _About:
         if not any(field.name in names for field in columns.fields):
             reason = f"names no field of these: {self._found}; their fields: {', '.join(names)[:_SHOWN]}"
             return Problem(_COLUMNS, shown, reason, f"Set {_COLUMNS}={_written(self._proposed())}.", is_warning=True)
-        try:
-            rows_of_values(objects, columns)
-        except RecordError as error:
-            reason = f"does not fit {self.said}: {str(error)[:_SHOWN]}"
+        if misfits := misfits_of_objects(objects, columns):
+            reason = f"does not fit {self.said}: {'; '.join(misfits)[:_SHOWN]}"
             return Problem(_COLUMNS, shown, reason, "Change it, or errors.tolerance decides.", is_warning=True)
         return None

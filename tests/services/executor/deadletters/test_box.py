@@ -11,6 +11,7 @@ from rocketconnect_sdk.letters.replay_notes import ReplayNote
 from rocketconnect_sdk.topics import Message
 from services.executor.deadletters.box import Box
 from services.executor.deadletters.choice import Choice
+from services.executor.deadletters.wire import dead_letter
 from tests.connectors.test_dead_letter_source import Topic
 
 ALL = {"dead/b/0": [(0, 4)]}
@@ -138,3 +139,40 @@ def test_what_a_source_sends_again_on_purpose_is_no_copy_and_what_its_next_owner
 
     assert chosen([of_source(0, 1, 1), of_source(1, 2, 1)]).copies == 1
     assert chosen([of_source(0, 1, 1), of_source(1, 2, 2)]).copies == 0
+
+
+def test_letters_that_come_back_from_a_replay_say_which_they_were_and_those_of_other_replays_are_not_among_them() -> None:
+    was = DeadLetter.of(failed(0, "7"))
+    again, other = was.replayed("replay", was.id), was.replayed("another", was.id)
+    back = [failed(at, "7", more=more) for at, more in ((1, other), (2, again))]
+    made = Box(Topic({"dead/b/0": [failed(0, "7"), *back], "dead/b/1": [note(0, [(0, 1)])]}), "dead", time.monotonic() + 60)
+    done = made.done("sink", "replay")
+    assert [(each.id, each.replay_of) for each in made.came_back(done, "replay")] == [("b:0:2", ("replay", "b:0:0"))]
+    found, _ = made.page({"dead/b/0": [(0, 3)]}, Filter("sink"), 0, 10, None)
+    shown = [dead_letter(each) for each in found]
+    assert [(each.replays, each.came_back_from, each.copy_of) for each in shown] == [
+        (0, "", ""),
+        (1, "b:0:0", ""),
+        *[(1, "b:0:0", "b:0:1")],
+    ]
+
+
+def test_what_a_killed_task_has_written_a_second_time_is_shown_as_a_copy() -> None:
+    messages = [failed(0, "7"), failed(1, "8"), failed(2, "7"), failed(3, "7", more={"connect-replay-count": "1"})]
+    made = Box(Topic({"dead/b/0": messages, "dead/b/1": []}), "dead", time.monotonic() + 60)
+    found, _ = made.page({"dead/b/0": [(0, 4)]}, Filter("sink"), 0, 10, None)
+    assert [dead_letter(each).copy_of for each in found] == ["", "", "b:0:0", ""]
+
+
+def test_what_nobody_has_replayed_is_counted_by_connector_copies_once_and_what_was_edited_since_again() -> None:
+    assert box().unreplayed() == ({"sink": 4}, True)
+    assert box(note(0, [(1, 3)], topic="anywhere")).unreplayed() == ({"sink": 2}, True)
+    assert box(note(0, [(0, 4)])).unreplayed() == ({}, True)
+    assert box(edition(2, stored_ms=200), note(0, [(0, 4)])).unreplayed() == ({"sink": 1}, True)
+    assert box().unreplayed("other") == ({}, True)
+    messages = [failed(0, "7"), failed(1, "7"), Message("dead/b/0", 2, b"x", {}, 30)]
+    made = Box(Topic({"dead/b/0": messages, "dead/b/1": []}), "dead", time.monotonic() + 60)
+    assert made.unreplayed() == ({"sink": 1, "": 1}, True)
+    assert made.unreplayed(unnamed=False) == ({"sink": 1}, True)
+    late = Box(Topic({"dead/b/0": messages, "dead/b/1": []}), "dead", time.monotonic() - 1)
+    assert late.unreplayed() == ({}, False)

@@ -8,6 +8,8 @@ from rocketconnect.connector.v1 import connector_pb2 as connectors
 from rocketconnect.deadletter.v1 import deadletter_service_pb2 as pb
 
 from rocketconnect_kit.errors import InvalidArgument, Unavailable
+from rocketconnect_sdk.columns.declared import parse_columns
+from rocketconnect_sdk.columns.rows import Rows, array_of, offsets_of
 from rocketconnect_sdk.letters.dead_letters import PREFIX, DeadLetter, Filter
 from rocketconnect_sdk.topics import Message
 from services.executor.contract.answers import CheckedLetter, LettersChecked, PlanFailed
@@ -58,6 +60,25 @@ def test_a_letter_must_have_the_columns_of_its_sink() -> None:
     assert [letter.problem for letter in letters] == [
         'convert: RecordError: the column `v` is a number, and `"still"` is not; make it `string`',
         "",
+    ]
+
+
+def test_a_row_with_types_must_fit_the_columns_of_its_sink() -> None:
+    schema = parse_columns("id:int64,v")
+    row, wrong = (
+        Rows(*array_of([{"id": 1, "v": value}], schema), offsets_of([(1,)])).pack() for value in ("2024-02-29", "someday")
+    )
+    config = {
+        "connector.class": "file_sink",
+        "topics": "t",
+        "filename": "/never/written",
+        "format": "csv",
+        "value.converter": "arrow",
+    }
+    letters = checked({**config, "columns": "id:int64,v:date"}, row, wrong).letters
+    assert [letter.problem for letter in letters] == [
+        "",
+        'convert: RecordError: the column `v` is a date such as 2024-02-29, and `"someday"` is not; make it `string`',
     ]
 
 
@@ -169,7 +190,7 @@ def test_a_dry_run_asks_nothing_of_what_a_source_never_made_a_message_of() -> No
     hosts = Hosts(LettersChecked([CheckedLetter("")], ""))
     told = outcomes(hosts, [letter(0, stage="TASK_POLL"), letter(1, b"1,a", b"{}", stage="TASK_POLL")], "t", own_topics=True)
     assert [each[1] for each in told] == [pb.OUTCOME_LEFT_OUT, pb.OUTCOME_RECORD]
-    assert "its source never made a message of it" in told[0][2]
+    assert "its source could make no message of it" in told[0][2]
 
 
 def test_a_dry_run_to_another_topic_knows_nothing_of_its_readers() -> None:

@@ -52,9 +52,10 @@ class Sink:
 
     def noted(self, replay: str) -> Done:
         done = Done()
-        for note in map(ReplayNote.of, self.messages()):
+        for message in self.messages():
+            note = ReplayNote.of(message)
             if note is not None and note.replay == replay:
-                done.add(note)
+                done.add(note, message.stored_ms)
         return done
 
     def messages(self) -> list[Read]:

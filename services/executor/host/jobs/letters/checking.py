@@ -7,8 +7,9 @@ import time
 import traceback
 from contextlib import ExitStack
 
+from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.columns.declared import given_columns
-from rocketconnect_sdk.columns.objects import rows_of_values
+from rocketconnect_sdk.columns.objects import rows_of_array, rows_of_values
 from rocketconnect_sdk.configuration.connector_options import parse_sink, parse_source
 from rocketconnect_sdk.configuration.runtime_options import CLASS
 from rocketconnect_sdk.errors import ConnectorError, RecordError
@@ -76,9 +77,12 @@ def _checked(reader: Decoder, columns: Schema | None, topic: str, letter: questi
     if bad:
         return answers.CheckedLetter(hide(f"{bad[0].stage.value}: {bad[0].error}: {bad[0].message}"))
     for records in (part.records for part in parts):
-        if columns is not None and (records.schema is None or records.schema.type is not Type.STRUCT):
+        if columns is not None:
             try:
-                rows_of_values(records.values, columns)
+                if records.schema is None or records.schema.type is not Type.STRUCT:
+                    rows_of_values(records.values, columns)
+                else:
+                    rows_of_array(to_array(records.values, records.schema), columns)
             except RecordError as error:
                 return answers.CheckedLetter(hide(f"{Stage.CONVERT.value}: {type(error).__name__}: {error}"))
     return answers.CheckedLetter("", is_dropped=not any(len(part.records) for part in parts))

@@ -271,6 +271,7 @@ TITLE = Read(b"{}", {"year": 1999, "title": "1999/01/01"}, ROW)
         ("humidity:double", "names fields that no row has of the newest message of `books` (*): humidity; they have: year, title"),
         ("year:int64,humidity:double", "names fields that no row has of the newest message of `books` (*): humidity; they have: *"),
         ("title:date", "does not fit the newest message of `books` (*): *1999/01/01*"),
+        ("year:boolean,title:date", "does not fit the newest message of `books` (*): the column `year` *; the column `title` *"),
     ],
 )
 def test_columns_that_rows_with_types_do_not_have_are_told(message: Read, columns: str, said: str) -> None:

@@ -1,0 +1,66 @@
+"""Rows, and the option `columns`, held against the tables that are there before the sink runs."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+
+from connectors.jdbc import Dialect, Table, dialect_of, parse_url
+from connectors.jdbc_sink.look import SECONDS, is_known
+from connectors.jdbc_sink.shape import met, widens
+from rocketconnect_sdk.columns.declared import parse_columns
+from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.evolution import POLICY, Policy, Takes
+from rocketconnect_sdk.evolution.held import columns_problem, rows_problem
+from rocketconnect_sdk.options import Config
+from rocketconnect_sdk.schema import Schema
+from rocketconnect_sdk.targets.changes import row_schema
+from rocketconnect_sdk.targets.fitted import keyed
+
+
+def there_problems(config: Config, dialect: Dialect, name: str, table: Table) -> Iterator[Problem]:
+    """What is wrong with the option `columns` for a table that is there."""
+    if config["columns"]:
+        columns = parse_columns(config["columns"])
+        found = columns_problem(f"the table {name}", met(table.columns, columns, (), dialect), columns)
+        yield from () if found is None else (found,)
+
+
+def rows_problems(config: Config, rows: Mapping[str, Schema]) -> Iterator[Problem]:
+    """What is wrong with rows of topics for the tables that are there; see Sink.check_rows.
+
+    That a database lets nobody in is told where it is looked at otherwise.
+    """
+    form = config["table.name.format"]
+    named = {topic: form.replace("${topic}", topic) for topic in rows}
+    named = {topic: name for topic, name in named.items() if "${" not in name}
+    if config["columns"] or not named or not is_known(config):
+        return
+    place = parse_url(config["connection.url"], writes=True)
+    dialect = dialect_of(place)
+    try:
+        with closing(dialect.connect(place, config["user"], config["password"] or "", SECONDS)) as connection:
+            for topic, name in named.items():
+                if (table := dialect.table(connection, name)) is not None:
+                    yield from _row_problems(config, dialect, (topic, name), rows[topic], table)
+    except Exception as error:
+        if dialect.fault(error) is None:
+            raise
+
+
+def _row_problems(
+    config: Config, dialect: Dialect, topic_and_name: tuple[str, str], schema: Schema, table: Table
+) -> Iterator[Problem]:
+    topic, name = topic_and_name
+    if (records := row_schema(schema)) is None:
+        return
+    key = config["pk.fields"] or table.key
+    takes = Takes(columns=True, nulls=True, type=lambda column, wider: widens(dialect, name, column, wider))
+    found = rows_problem(
+        ("table.name.format", name),
+        f"the rows of `{topic}`",
+        met(table.columns, records, key, dialect),
+        keyed(records, key),
+        Policy(config[POLICY.key]),
+        takes,
+        is_tolerant=config["errors.tolerance"] == "all",
+    )
+    yield from () if found is None else (found,)

@@ -1,0 +1,73 @@
+"""Dead letters that nobody has replayed, before what they need is deleted."""
+
+import sys
+from dataclasses import dataclass
+
+import typer
+
+from rocketconnect_cli.api import Api, ApiError, Exit, connector_path
+from rocketconnect_cli.output import err
+from rocketconnect_sdk.wording.counts import counted
+
+NOT_REPLAYED = "DEAD_LETTERS_NOT_REPLAYED"
+_KEEPS_NONE = "NO_DEAD_LETTER_TOPIC"
+
+
+@dataclass(frozen=True, slots=True)
+class Unreplayed:
+    """Letters of a connector that nobody has replayed.
+
+    Attributes:
+        count: How many.
+        topic: Where they are.
+        is_all: There are no more.
+    """
+
+    count: int = 0
+    topic: str = ""
+    is_all: bool = True
+
+    def __str__(self) -> str:
+        """For people."""
+        return f"{'' if self.is_all else 'at least '}{counted(self.count, 'dead letter')}"
+
+
+def unreplayed(client: Api, name: str) -> Unreplayed:
+    """Those of a connector. Nobody is kept from deleting because nobody knows: that is said.
+
+    Raises:
+        ApiError: NOT_FOUND: there is no such connector.
+    """
+    path = f"{connector_path(name)}/deadLetters:count"
+    try:
+        answer = client.request("GET", path)
+    except ApiError as error:
+        if error.exit_code is Exit.NOT_FOUND:
+            raise
+        if error.problem.get("reason") != _KEEPS_NONE:
+            unknown = f"whether {name} has dead letters that nobody has replayed is not known: {error}"
+            err.print(unknown, style="yellow", markup=False)
+        return Unreplayed()
+    return Unreplayed(int(answer.get("unreplayed", 0)), answer.get("topic", ""), answer.get("complete", True))
+
+
+def check_unreplayed(client: Api, name: str) -> None:
+    """Asks before a connector is deleted that has some.
+
+    Raises:
+        ApiError: WRONG: somebody says no, or nobody can be asked; NOT_FOUND.
+    """
+    found = unreplayed(client, name)
+    if not found.count:
+        return
+    has = f"{name} has {found} that nobody has replayed: without it they stay in {found.topic} until RocketMQ removes them"
+    look = f"`rocketconnect dlq list {name}` shows them"
+    if not is_asked():
+        raise ApiError(Exit.WRONG, {"detail": f"{has}; {look}. Nothing was deleted: say --yes where nobody can be asked"})
+    if not typer.confirm(f"{has}. Delete it all the same?", err=True):
+        raise ApiError(Exit.WRONG, {"detail": f"{name} was not deleted; {look}"})
+
+
+def is_asked() -> bool:
+    """Whether somebody is there who could answer."""
+    return sys.stdin.isatty()

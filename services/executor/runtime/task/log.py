@@ -1,0 +1,35 @@
+"""The log of a plugin's task, as people see it: `TaskContext.log`."""
+
+import logging
+
+from services.executor.runtime.task.reporter import Reporter
+
+_PARENT = "rocketconnect.task"
+"""Whose lines the log of the executor has, too."""
+
+
+def task_log(reporter: Reporter, name: str) -> logging.Logger:
+    """A log whose lines at INFO and above are among those of the connector. For one run: it is held by nobody else.
+
+    Args:
+        reporter: Of the task.
+        name: Of the task.
+    """
+    log = logging.Logger(f"{_PARENT}.{name}", logging.INFO)  # noqa: LOG001 - one that is kept for good would hold the run
+    log.parent = logging.getLogger(_PARENT)
+    log.addHandler(_ToPeople(reporter))
+    return log
+
+
+class _ToPeople(logging.Handler):
+    def __init__(self, reporter: Reporter) -> None:
+        super().__init__(logging.INFO)
+        self._reporter = reporter
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Says it. What cannot be formatted is told by logging itself, and ends no task."""
+        level = "ERROR" if record.levelno >= logging.ERROR else "WARNING" if record.levelno >= logging.WARNING else "INFO"
+        try:
+            self._reporter.log(level, self.format(record))
+        except Exception:
+            self.handleError(record)

@@ -1,0 +1,52 @@
+"""A sink held against the tables that are there, and against the server, before it runs."""
+
+from collections.abc import Mapping
+
+from connectors.jdbc_sink import JdbcSink
+from rocketconnect_sdk.columns.declared import parse_columns
+from rocketconnect_sdk.configuration.connector_options import parse_sink
+from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.options import Config, parse
+from rocketconnect_sdk.schema import Schema
+from tests.connectors.jdbc_sink.conftest import Target
+
+
+def of_rows(target: Target, rows: Mapping[str, Schema], **options: str) -> list[Problem]:
+    given = {name.replace("_", "."): value for name, value in options.items()}
+    config = parse_sink(JdbcSink(), {"connector.class": "jdbc_sink", "topics": "a,b", **target.options, **given})
+    return list(JdbcSink().check_rows(config, rows))
+
+
+def test_rows_that_the_table_does_not_take_are_told_with_all_their_columns(target: Target) -> None:
+    target.run("CREATE TABLE a (id INTEGER, name VARCHAR(20))")
+    rows = {"a": parse_columns("id,name:int64,more:double"), "b": parse_columns("id")}
+    (problem,) = of_rows(target, rows)
+    assert (problem.key, problem.value, problem.is_warning) == ("table.name.format", "a", False)
+    assert problem.reason.startswith("does not take the rows of `a` as they are: id is string, and the column is int")
+    assert "name is int64, and the column is string; more (float64) is no column" in problem.reason
+    assert "the task would fail before them" in problem.reason
+    assert "transforms.types.spec=id:int" in problem.fix
+    assert of_rows(target, {"a": parse_columns("id:int32,name")}) == []
+    assert of_rows(target, {"a": parse_columns("id:int32,name,more")}, schema_evolution="evolve") == []
+
+
+def test_columns_that_the_table_does_not_have_are_told_with_those_that_fit(target: Target) -> None:
+    target.run("CREATE TABLE a (id INTEGER, name VARCHAR(20))")
+    options = {"table.name.format": "a", **target.options, "columns": "id:date,name,more"}
+    (problem,) = JdbcSink().check(parse(JdbcSink().options, options))
+    assert (problem.key, problem.is_warning) == ("columns", False)
+    assert "id is date, and the column is int" in problem.reason
+    assert "more (string) is no column" in problem.reason
+    assert problem.fix.startswith("Set columns=id:int")
+    assert problem.fix.endswith(",name, or name another table.")
+
+
+def test_a_server_that_does_not_answer_is_a_warning_without_the_password() -> None:
+    for kind in ("postgresql", "mysql"):
+        given = {"connection.url": f"{kind}://127.0.0.1:1/db", "user": "u"}
+        config = parse(JdbcSink().options, given)
+        (problem,) = JdbcSink().check(Config({**config, "password": "the-secret"}, config.raw))
+        assert (problem.key, problem.is_warning) == ("connection.url", True)
+        assert problem.reason.startswith("does not answer now: ")
+        assert "the-secret" not in str(problem)
+        assert list(JdbcSink().check_rows(config, {})) == []

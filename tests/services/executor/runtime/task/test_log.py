@@ -1,0 +1,60 @@
+"""The log of a plugin's task: its lines are those that people see of the connector."""
+
+import logging
+
+import pytest
+
+from services.executor.contract.metrics import TaskMetrics
+from services.executor.contract.task import State
+from services.executor.runtime.task.log import task_log
+
+
+class Told:
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.metrics = TaskMetrics()
+        self.lines: list[tuple[str, str]] = []
+
+    def state(self, state: State, trace: str = "") -> None: ...
+
+    def progress(self) -> None: ...
+
+    def work(self, has_work: bool) -> None: ...
+
+    def ask_for_plan(self) -> None: ...
+
+    def log(self, level: str, message: str) -> None:
+        self.lines.append((level, message))
+
+
+def test_lines_at_info_and_above_are_told_to_people_with_their_level_and_to_the_executor_too(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    told = Told()
+    log = task_log(told, "orders/0")
+    with caplog.at_level(logging.DEBUG):
+        log.debug("unseen")
+        log.info("reading %s", "/a")
+        log.warning("%d bytes", 7)
+        log.critical("over")
+    assert told.lines == [("INFO", "reading /a"), ("WARNING", "7 bytes"), ("ERROR", "over")]
+    assert [record.getMessage() for record in caplog.records] == ["reading /a", "7 bytes", "over"]
+
+
+def test_an_error_comes_with_its_traceback() -> None:
+    told = Told()
+    log = task_log(told, "orders/0")
+    try:
+        raise ValueError("no")
+    except ValueError:
+        log.exception("it failed")
+    ((level, text),) = told.lines
+    assert (level, text.splitlines()[0], text.splitlines()[-1]) == ("ERROR", "it failed", "ValueError: no")
+
+
+def test_each_run_has_a_log_of_its_own() -> None:
+    first, second = Told(), Told()
+    task_log(first, "orders/0").info("one")
+    task_log(second, "orders/0").info("two")
+    assert (first.lines, second.lines) == ([("INFO", "one")], [("INFO", "two")])
