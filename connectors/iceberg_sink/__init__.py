@@ -1,7 +1,6 @@
 """Topics into an Iceberg table, with Spark."""
 
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from connectors.iceberg_sink.needs import ICEBERG
 from connectors.iceberg_sink.partitions import DOC, parse_partitions, partitions_problem
-from connectors.jdbc.place import parse_url, url_problem
+from connectors.lakes.catalogue_options import JDBC, catalogue_problems, table_options, table_root
 from connectors.lakes.options import (
     CHANGES,
     COLUMNS,
@@ -40,22 +39,6 @@ if TYPE_CHECKING:
     from connectors.iceberg_sink.catalogs import Catalog
     from connectors.iceberg_sink.task import IcebergTask
 
-_HADOOP = "hadoop"
-_JDBC = "jdbc"
-_TABLE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,199}(\.[A-Za-z0-9_][A-Za-z0-9_-]{0,199})+")
-_URL = "postgresql://HOST:5432/DATABASE"
-_PLACES = ("catalog.url", "catalog.user", "catalog.password")
-
-
-def _table_problem(text: str) -> str | None:
-    return None if _TABLE.fullmatch(text) else "is not the name of a table with its namespace"
-
-
-def _url_problem(url: str) -> str | None:
-    if not url or (found := url_problem(url)) is None:
-        return None if not url or parse_url(url).kind == "postgres" else "names no PostgreSQL"
-    return found
-
 
 class IcebergSink(LakeSink):
     """Appends to an Iceberg table, or keeps it as changes say, exactly once."""
@@ -73,33 +56,7 @@ class IcebergSink(LakeSink):
             required=True,
             access=Access.WRITE,
         ),
-        Option(
-            "table",
-            "The table behind its namespace: shop.orders is in the directory shop/orders of the warehouse. One that is not there "
-            "is made.",
-            required=True,
-            check=_table_problem,
-            fix="Write NAMESPACE.TABLE, of letters, digits, _ and -.",
-        ),
-        Option(
-            "catalog",
-            "Where it is kept which state of the table is the newest. hadoop: in the directory of the table. jdbc: in a "
-            "PostgreSQL.",
-            default=_HADOOP,
-            choices=(_HADOOP, _JDBC),
-        ),
-        Option(
-            "catalog.url",
-            f"With jdbc, the database: {_URL}. Its tables of the catalogue are made, if they are not there.",
-            default="",
-            check=_url_problem,
-            fix=f"Write {_URL}.",
-        ),
-        Option("catalog.user", "The user of that database.", default="", references=True),
-        Option("catalog.password", "The password of that user.", secret=True),
-        Option(
-            "catalog.name", "With jdbc, the name of the catalogue: who reads the table gives the same.", default="rocketconnect"
-        ),
+        *table_options("One that is not there is made.", "Its tables of the catalogue are made, if they are not there."),
         COLUMNS,
         evolution("the table gets new columns, and wider types where Iceberg widens them"),
         Option(
@@ -116,20 +73,20 @@ class IcebergSink(LakeSink):
     def check(self, config: Config) -> Iterable[Problem]:
         """See Sink."""
         return run_checks(
-            config, _place_problems, _catalog_problems, evolution_problems, _partition_problems, mode_problems, self.there_problems
+            config, _place_problems, catalogue_problems, evolution_problems, _partition_problems, mode_problems, self.there_problems
         )
 
     def has_table(self, config: Config) -> bool:
         """See LakeSink."""
         from connectors.iceberg_sink.catalogs import is_table
 
-        return is_table(_root(config))
+        return is_table(table_root(config))
 
     def table_columns(self, config: Config) -> Schema | None:
         """See LakeSink."""
         from connectors.iceberg_sink.metadata import table_columns
 
-        return table_columns(_root(config))
+        return table_columns(table_root(config))
 
     def place(self, config: Config) -> tuple[str, str]:
         """See LakeSink."""
@@ -143,7 +100,7 @@ class IcebergSink(LakeSink):
 
     def targets(self, config: Config) -> Iterable[Target]:
         """To a table several connectors may append, each other topics. See Sink."""
-        yield from directory_targets("table", str(_root(config)), config["topics"])
+        yield from directory_targets("table", str(table_root(config)), config["topics"])
 
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "IcebergTask":
         """See DataFrameSink."""
@@ -154,9 +111,9 @@ class IcebergSink(LakeSink):
         from connectors.lakes.upserts import Upserts, keyed_of
 
         del task
-        root = _root(config)
+        root = table_root(config)
         catalog: Callable[[SparkSession], Catalog] = partial(DirectoryCatalog, root, Path(config["warehouse"]), config["table"])
-        if config["catalog"] == _JDBC:
+        if config["catalog"] == JDBC:
             catalog = partial(
                 DatabaseCatalog,
                 root,
@@ -177,10 +134,6 @@ class IcebergSink(LakeSink):
         return UpsertTask(upserts, root, context, columns, evolving, partitions, flush, catalog)
 
 
-def _root(config: Config) -> Path:
-    return Path(config["warehouse"], *config["table"].split("."))
-
-
 def _place_problems(config: Config) -> Iterable[Problem]:
     from connectors.iceberg_sink.catalogs import is_table
 
@@ -191,7 +144,7 @@ def _place_problems(config: Config) -> Iterable[Problem]:
         return
     wrong = [replace(problem, key="warehouse") for problem in place_problems(given)]
     yield from wrong
-    path = _root(config)
+    path = table_root(config)
     if wrong or not Path(given).exists():
         return
     if not Path(given).is_dir():
@@ -203,17 +156,6 @@ def _place_problems(config: Config) -> Iterable[Problem]:
     elif path.exists() and not is_table(path) and any(entry.name != "metadata" for entry in path.iterdir()):
         reason = f"is a directory that has files in it and is no Iceberg table: {path}"
         yield Problem("table", config["table"], reason, "Name another table, or one that is there.")
-
-
-def _catalog_problems(config: Config) -> Iterable[Problem]:
-    if config["catalog"] == _JDBC:
-        if not config["catalog.url"]:
-            reason = "is missing, and catalog=jdbc needs the database of the catalogue"
-            yield Problem("catalog.url", "", reason, f"Set it to {_URL}.")
-        return
-    for key in (key for key in _PLACES if config[key]):
-        given = "" if key == "catalog.password" else config.raw[key]
-        yield Problem(key, given, "means nothing with catalog=hadoop, which is in the warehouse", "Set catalog=jdbc, or remove it.")
 
 
 def _partition_problems(config: Config) -> Iterable[Problem]:

@@ -1,0 +1,1 @@
+"""Tables of lakes as sources read them: commit by commit, without Spark."""
