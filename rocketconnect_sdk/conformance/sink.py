@@ -222,7 +222,7 @@ class SinkSuite:
             task = writer.task
             assert isinstance(task, RecordSinkTask)
             values = [case.value(0, 0), object(), case.value(0, 1)]
-            batch = SinkBatch(QUEUES[0], "orders", values, range(3))
+            batch = SinkBatch(QUEUES[0], "orders", values, range(3), schema=case.schema)
             with pytest.raises(RecordRefused) as refused:
                 task.writer().stage(batch, "refused")
             assert list(refused.value.refused) == [1]

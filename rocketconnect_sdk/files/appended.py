@@ -8,10 +8,11 @@ from logging import Logger
 from pathlib import Path
 from typing import Any
 
-from rocketconnect_sdk.files.manifest import Manifest, ManifestLog, Owner, seen_manifest, sync, write_all
+from rocketconnect_sdk.files.manifest import ManifestLog, seen_manifest, sync, write_all
 from rocketconnect_sdk.files.trouble import understood
 from rocketconnect_sdk.permissions.roots import Roots, writing
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
+from rocketconnect_sdk.targets.manifests import Manifest, Owner
 from rocketconnect_sdk.wording.counts import counted
 
 _COPIED = 1 << 30

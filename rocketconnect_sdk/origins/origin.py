@@ -6,6 +6,8 @@ from fnmatch import fnmatchcase
 
 FILES = "file:"
 """The place of files; their names are their paths."""
+OBJECTS = "objects:"
+"""The place of objects of stores; their names are their URLs."""
 
 _ANY_DEPTH = "**"
 

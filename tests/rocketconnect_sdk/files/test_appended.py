@@ -11,8 +11,8 @@ import pytest
 
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.files import AppendedFile, ManifestLog, Owner, StagedFile
-from rocketconnect_sdk.files.manifest import Manifest, manifest_from_json
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
+from rocketconnect_sdk.targets.manifests import Manifest, manifest_from_json
 
 LOG = logging.getLogger("test")
 QUEUE = "topic/broker/0"

@@ -264,7 +264,9 @@ class Tasks:
         with grpc.insecure_channel(self.position) as channel:
             assert not PositionServiceStub(channel).ConfirmEpochs(request, timeout=60).fenced
 
-    def spawn(self, kind: Kind, config: Mapping[str, str], *, epoch: int) -> "subprocess.Popen[bytes]":
+    def spawn(
+        self, kind: Kind, config: Mapping[str, str], *, epoch: int, task_config: Mapping[str, str] | None = None
+    ) -> "subprocess.Popen[bytes]":
         spec = self.spec(kind, config, epoch, 0, 1, "", 1)
         order = {
             "kind": kind.name,
@@ -275,7 +277,7 @@ class Tasks:
             "epoch": spec.epoch,
             "tasks": spec.tasks,
             "config": spec.config,
-            "task_config": spec.task_config,
+            "task_config": task_config or spec.task_config,
             "name_servers": self.name_servers,
             "position": self.position,
         }

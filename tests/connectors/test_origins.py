@@ -1,5 +1,6 @@
-"""What sources of lakes say that they read."""
+"""What sources of lakes and of objects say that they read."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,14 @@ def iceberg(root: Path) -> dict[str, str]:
     return {"connector.class": "iceberg_source", "warehouse": str(root), "table": "shop.orders"}
 
 
-@pytest.mark.parametrize("config", [delta, iceberg])
-def test_a_table_is_the_same_by_any_link_to_it_and_another_one_is_not(tmp_path: Path, config: object) -> None:
-    assert callable(config)
+def objects(root: Path) -> dict[str, str]:
+    return {"connector.class": "object_store_source", "url": f"file://{root}", "pattern": "*.parquet"}
+
+
+@pytest.mark.parametrize("config", [delta, iceberg, objects])
+def test_what_is_read_is_the_same_by_any_link_to_it_and_another_one_is_not(
+    tmp_path: Path, config: Callable[[Path], dict[str, str]]
+) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
 

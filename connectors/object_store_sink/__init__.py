@@ -1,0 +1,245 @@
+"""Topics into objects of S3, or into files of a folder: Parquet, ORC, JSON lines, CSV."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from connectors.objects.options import SERVER, login_of, login_problems, may_ask, place_of
+from connectors.objects.place import FOLDER, url_problem
+from rocketconnect_sdk.columns.declared import DOC, columns_problem, given_columns, no_rows_problem
+from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROWS, flush_interval
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.options import Config, Kind, Option, run_checks
+from rocketconnect_sdk.permissions.roots import writing
+from rocketconnect_sdk.sink import FlushPolicy, Guarantee, RecordSink
+from rocketconnect_sdk.targets.manifests import Owner
+from rocketconnect_sdk.targets.owned import Target
+
+if TYPE_CHECKING:
+    from connectors.object_store_sink.forms import Form
+    from connectors.object_store_sink.layout import Layout
+    from connectors.object_store_sink.task import ObjectTask
+    from connectors.object_store_sink.task import Target as Written
+
+_FORMATS = ("parquet", "orc", "jsonlines", "csv")
+_TABLES = ("parquet", "orc", "csv")
+
+
+def _layout_problem(path: str) -> str | None:
+    from connectors.object_store_sink.layout import layout_problem
+
+    return layout_problem(path)
+
+
+def _zone_problem(name: str) -> str | None:
+    from connectors.object_store_sink.layout import zone_problem
+
+    return zone_problem(name)
+
+
+def _delimiter_problem(text: str) -> str | None:
+    return None if text == "\\t" or (len(text) == 1 and text.isascii() and text not in '"\r\n') else "is not one character"
+
+
+class ObjectStoreSink(RecordSink):
+    """Writes objects to S3, or files to a folder, exactly once: Parquet, ORC, JSON lines or CSV, partitioned by time and fields."""
+
+    name = "object_store_sink"
+    guarantee = Guarantee.EXACTLY_ONCE
+    options = (
+        Option(
+            "url",
+            "Where the objects go: s3://BUCKET/PREFIX, for any store that speaks S3 and has conditional writes, or file:///FOLDER. "
+            "One connector has it.",
+            required=True,
+            check=url_problem,
+            fix="Write s3://BUCKET/PREFIX, or file:///FOLDER with an absolute path.",
+        ),
+        Option(
+            "format",
+            "parquet and orc: tables. csv: lines of fields. jsonlines: a line of JSON for each value.",
+            default="parquet",
+            choices=_FORMATS,
+        ),
+        Option(
+            "compression",
+            "Of parquet: snappy, zstd, gzip, lz4, none. Of orc: snappy, zstd, lz4, none. Of jsonlines and csv: none, gzip, zstd. "
+            "Default: the first of them.",
+            default="",
+        ),
+        Option(
+            "columns",
+            "Makes rows of JSON objects that have no schema (parquet, orc, csv); fields that are no columns are left out. "
+            f"Values with a schema need no columns. {DOC}",
+            default="",
+            check=columns_problem,
+            fix=f"Write {DOC}",
+        ),
+        Option(
+            "partition.path",
+            "The folders below url that a record goes to. {topic} stands for its topic, {yyyy}, {MM}, {dd}, {HH} and {mm} for "
+            "parts of its time, {field:NAME} for the value of a column. Empty: none.",
+            default="{topic}",
+            check=_layout_problem,
+            fix="Write a path such as {topic}/dt={yyyy}-{MM}-{dd}/hour={HH}.",
+        ),
+        Option(
+            "partition.time.field",
+            "The column, a timestamp or a date, that the time in partition.path is of. Empty: the time of the record.",
+            default="",
+        ),
+        Option(
+            "partition.time.zone",
+            "The time zone of the time in partition.path.",
+            default="UTC",
+            check=_zone_problem,
+            fix="Give a name such as UTC or Europe/Berlin.",
+        ),
+        Option("csv.header", "A CSV object begins with the names of its columns.", Kind.BOOL, "true"),
+        Option(
+            "csv.delimiter",
+            "The character between fields; \\t for a tab.",
+            default=",",
+            check=_delimiter_problem,
+            fix="Give one ASCII character other than a quote and a line break, or \\t for a tab.",
+        ),
+        FLUSH_ROWS,
+        FLUSH_BYTES,
+        flush_interval("60s", "Each queue of the batch becomes an object, or one for each folder of partition.path."),
+        *SERVER,
+    )
+
+    def check(self, config: Config) -> Iterable[Problem]:
+        """See Sink."""
+        return run_checks(config, *_CHECKS)
+
+    def without_rows(self, config: Config) -> Iterable[Problem]:
+        """A table of one column that holds each value whole is hardly meant. See Sink."""
+        if config["format"] in _TABLES and not config["columns"]:
+            yield no_rows_problem(f"format={config['format']}")
+
+    def takes_rows(self, config: Config) -> bool:
+        """Of tables. See Sink."""
+        return config["format"] in _TABLES
+
+    def targets(self, config: Config) -> Iterable[Target]:
+        """The prefix. See Sink."""
+        yield Target("url", place_of(config).name(config["endpoint"]))
+
+    def flush_policy(self, config: Config) -> FlushPolicy:
+        """See Sink."""
+        return FlushPolicy(config["flush.rows"], config["flush.bytes"], config["flush.interval"])
+
+    def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "ObjectTask":
+        """See RecordSink."""
+        from connectors.object_store_sink.task import ObjectTask
+
+        del task
+        owner = Owner(context.connector_uid, context.generation, context.task, context.epoch, context.connector)
+        return ObjectTask(_written(config), owner, self.flush_policy(config), context.log)
+
+    def deleted(self, config: Config, connector_uid: str) -> None:
+        """Gives its last objects their names, and removes what counts for nothing. See Sink."""
+        from connectors.object_store_sink.task import end
+
+        end(_written(config), connector_uid)
+
+
+def _written(config: Config) -> "Written":
+    from connectors.object_store_sink.task import Target as Written
+
+    place = place_of(config)
+    return Written(place, None if place.kind == FOLDER else login_of(config), _form(config), _layout(config))
+
+
+def _form(config: Config) -> "Form":
+    from connectors.object_store_sink.forms import COMPRESSIONS, Form
+
+    delimiter = "\t" if config["csv.delimiter"] == "\\t" else config["csv.delimiter"]
+    packed = config["compression"] or COMPRESSIONS[config["format"]][0]
+    return Form(config["format"], packed, given_columns(config["columns"]), delimiter, config["csv.header"])
+
+
+def _layout(config: Config) -> "Layout":
+    from connectors.object_store_sink.layout import Layout
+
+    return Layout(config["partition.path"], config["partition.time.field"], config["partition.time.zone"])
+
+
+def _form_problems(config: Config) -> Iterable[Problem]:
+    from connectors.object_store_sink.forms import COMPRESSIONS
+
+    form, given = config["format"], config["compression"]
+    if given and given not in COMPRESSIONS[form]:
+        fix = f"Give one of {', '.join(COMPRESSIONS[form])}."
+        yield Problem("compression", given, f"is none of format={form}", fix)
+
+
+def _partition_problems(config: Config) -> Iterable[Problem]:
+    from connectors.object_store_sink.layout import TIMES
+
+    layout, columns = _layout(config), given_columns(config["columns"])
+    has_time = any(each in TIMES for each in layout.placeholders)
+    for key in ("partition.time.field", "partition.time.zone"):
+        if config.raw.get(key) and not has_time:
+            yield Problem(key, config.raw[key], "means nothing without a time in partition.path", "Remove it.")
+    if config["format"] == "jsonlines" or columns is None:
+        return
+    there = [each.name for each in columns.fields]
+    for name in layout.columns:
+        if name not in there:
+            key = "partition.time.field" if name == layout.time else "partition.path"
+            yield Problem(key, name, "is no column of the option columns", f"Name one of {', '.join(there)}.")
+
+
+def _csv_problems(config: Config) -> Iterable[Problem]:
+    form = config["format"]
+    for key in ("csv.header", "csv.delimiter"):
+        if form != "csv" and key in config.raw:
+            yield Problem(key, config.raw[key], f"means nothing with format={form}", "Remove it, or set format=csv.")
+
+
+def _columns_problems(config: Config) -> Iterable[Problem]:
+    if config["format"] == "jsonlines" and config.raw.get("columns"):
+        yield Problem("columns", config.raw["columns"][:200], "means nothing with format=jsonlines", "Remove it.")
+
+
+def _size_problems(config: Config) -> Iterable[Problem]:
+    """What every task has as its limits ends a batch first."""
+    for key, limits in (("flush.rows", ("batch.records",)), ("flush.bytes", ("batch.bytes", "buffer.bytes"))):
+        low = [limit for limit in limits if limit in config and config[limit] < config[key]]
+        if low:
+            fix = f"Set {' and '.join(low)} to {config.raw[key]}, or leave {key} out."
+            yield Problem(key, config.raw[key], f"is more than {' and '.join(low)}, which end a batch before", fix, is_warning=True)
+
+
+def _folder_problems(config: Config) -> Iterable[Problem]:
+    place = place_of(config)
+    if place.kind != FOLDER:
+        return
+    if reason := writing().problem(place.prefix):
+        yield Problem("url", config["url"], reason, writing().fix(place.prefix))
+        return
+    from rocketconnect_sdk.files.checks import kind_problems, place_problems
+
+    found = [*place_problems(place.prefix), *kind_problems(place.prefix, directory=True)]
+    yield from (Problem("url", config["url"], each.reason, each.fix) for each in found)
+
+
+def _store_problems(config: Config) -> Iterable[Problem]:
+    if may_ask(config):
+        from connectors.object_store_sink.look import bucket_problems
+
+        yield from bucket_problems(place_of(config), login_of(config))
+
+
+_CHECKS = (
+    _form_problems,
+    _partition_problems,
+    _csv_problems,
+    _columns_problems,
+    _size_problems,
+    _folder_problems,
+    login_problems,
+    _store_problems,
+)

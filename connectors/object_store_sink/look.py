@@ -1,0 +1,24 @@
+"""What is wrong with a store for a sink, as far as it can be seen before the sink runs."""
+
+from collections.abc import Iterator
+
+from connectors.object_store_sink.bucket import IGNORES, IGNORES_FIX, ignores_conditions
+from connectors.object_store_sink.store import HIDDEN
+from connectors.objects.look import quick, reach_problems
+from connectors.objects.place import Login, Place
+from rocketconnect_sdk.errors import PermanentError, Problem, RetriableError, SystemAway
+
+
+def bucket_problems(place: Place, login: Login) -> Iterator[Problem]:
+    """Asks the store, with short time limits. Nothing is changed."""
+    remote = quick(place, login)
+    if found := list(reach_problems(place, login, remote, HIDDEN)):
+        yield from found
+        return
+    try:
+        if ignores_conditions(remote, place):
+            yield Problem("endpoint", login.endpoint, IGNORES, f"{IGNORES_FIX}.")
+    except (SystemAway, RetriableError):
+        return  # it was there a moment ago
+    except PermanentError as error:
+        yield Problem("access.key.id", login.key, f"cannot write: {error}", "Let it write below the prefix.")

@@ -1,0 +1,179 @@
+"""Objects of S3, or files of a folder, into a topic: Parquet, JSON lines, CSV, text."""
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from connectors.objects.options import SERVER, login_of, login_problems, may_ask, place_of
+from connectors.objects.place import FOLDER, url_problem
+from rocketconnect_sdk.columns.declared import DOC, columns_problem, given_columns
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.options import Config, Kind, Option, run_checks
+from rocketconnect_sdk.origins.origin import OBJECTS, Origin
+from rocketconnect_sdk.permissions.roots import reading
+from rocketconnect_sdk.record import Position, SourceBatch
+from rocketconnect_sdk.source import Edge, Plan, Source
+
+if TYPE_CHECKING:
+    from connectors.file_source.records import Format
+    from connectors.object_store_source.listing import Found, Objects
+    from connectors.object_store_source.readers import Reader
+    from connectors.object_store_source.task import ObjectSourceTask
+
+_NUMBERS = 2
+"""Of an offset: rows or bytes that are done, and 1 behind the object."""
+_SAMPLED = 100
+
+
+def _delimiter_problem(text: str) -> str | None:
+    return None if text == "\\t" or (len(text) == 1 and text not in '"\r\n') else "is not one character"
+
+
+class ObjectStoreSource(Source):
+    """Reads objects of S3, or files of a folder, each once, and new ones as they come: Parquet, JSON lines, CSV or text."""
+
+    name = "object_store_source"
+    options = (
+        Option(
+            "url",
+            "Where the objects are: s3://BUCKET/PREFIX, or file:///FOLDER with files that are there whole.",
+            required=True,
+            check=url_problem,
+            fix="Write s3://BUCKET/PREFIX, or file:///FOLDER with an absolute path.",
+        ),
+        Option(
+            "pattern",
+            "Which objects: a pattern of names behind the prefix, in which * stands for any characters, / too: *.parquet. Names "
+            "with a part that begins with an underscore or a point are left out.",
+            default="*",
+        ),
+        Option(
+            "format",
+            "parquet: rows with their types. jsonlines: each line is JSON. csv. text: each line is a string.",
+            default="parquet",
+            choices=("parquet", "jsonlines", "csv", "text"),
+        ),
+        Option("compression", "Of lines. auto: gzip where the name ends in .gz.", default="auto", choices=("auto", "none", "gzip")),
+        Option("follow", "Looks for new objects. Otherwise it ends when all that are there are read.", Kind.BOOL, "true"),
+        Option("discover.interval", "How often to look for new objects.", Kind.DURATION, "30s", minimum=0.1),
+        Option("key.field", "The column or field that becomes the key of the record.", default=""),
+        Option(
+            "columns",
+            f"Types of CSV columns; all of them, in order, when there is no header. {DOC}",
+            default="",
+            check=columns_problem,
+            fix=f"Write {DOC}",
+        ),
+        Option("csv.header", "The first line of each object names the columns.", Kind.BOOL, "true"),
+        Option(
+            "csv.delimiter",
+            "The character between fields; \\t for a tab.",
+            default=",",
+            check=_delimiter_problem,
+            fix="Give one character other than a quote and a line break, or \\t for a tab.",
+        ),
+        *SERVER,
+    )
+
+    def check(self, config: Config) -> Iterable[Problem]:
+        """See Source."""
+        return run_checks(config, _form_problems, _folder_problems, login_problems, _store_problems)
+
+    def plan(self, config: Config, max_tasks: int, positions: Mapping[str, Position]) -> Plan:
+        """Each task has a share of the names. See Source."""
+        del config, positions
+        return Plan([{"share": f"{number}/{max_tasks}"} for number in range(max_tasks)])
+
+    def sample(self, config: Config) -> SourceBatch | None:
+        """See Source."""
+        task = self.open(config, {"share": "0/1"}, TaskContext(batch_records=_SAMPLED))
+        task.start({})
+        return task.poll()
+
+    def origins(self, config: Config) -> Iterable[Origin]:
+        """The prefix with its pattern, wherever links lead; of prefixes within each other nothing is known. See Source."""
+        yield Origin("url", OBJECTS, f"{place_of(config).name(config['endpoint'])}/{config['pattern']}")
+
+    def check_position(self, config: Config, partition: str, position: Position) -> Iterable[Problem]:
+        """See Source."""
+        offset = position.offset
+        if len(offset) != _NUMBERS or min(offset) < 0 or offset[1] > 1:
+            unit = "rows" if config["format"] == "parquet" else "bytes"
+            yield Problem(
+                partition, str(list(offset)), "is no place in an object", f"Give [{unit} that are done, 0], or [0, 1]: all."
+            )
+
+    def find_position(self, config: Config, partition: str, place: Edge | float) -> Position | None:
+        """The beginning. See Source."""
+        del config, partition
+        return Position((0, 0)) if place is Edge.EARLIEST else None
+
+    def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "ObjectSourceTask":
+        """See Source."""
+        from connectors.object_store_source.listing import objects_of
+        from connectors.object_store_source.task import ObjectSourceTask
+
+        number, _, tasks = task["share"].partition("/")
+        place = place_of(config)
+        objects = objects_of(place, None if place.kind == FOLDER else login_of(config))
+        every = config["discover.interval"] if config["follow"] else None
+        opening = partial(_reader, config, objects, context)
+        return ObjectSourceTask(objects, config["pattern"], (int(number), int(tasks)), opening, every, context)
+
+
+def _reader(config: Config, objects: "Objects", context: TaskContext, found: "Found", begin: int) -> "Reader":
+    from connectors.object_store_source.readers import Lines, Rows
+
+    if config["format"] == "parquet":
+        return Rows(objects, found, begin, config["key.field"], context)
+    packed = config["compression"] == "gzip" or (config["compression"] == "auto" and found.name.endswith(".gz"))
+    return Lines(objects, found, begin, _form(config, context), context, packed=packed)
+
+
+def _form(config: Config, context: TaskContext) -> "Format":
+    from connectors.file_source.records import JsonLines, Text
+    from connectors.file_source.rows import Csv
+
+    limit = context.max_record_bytes
+    if config["format"] == "text":
+        return Text(limit, replace=False)
+    if config["format"] == "jsonlines":
+        return JsonLines(limit, replace=False, key=config["key.field"])
+    return Csv(
+        limit,
+        replace=False,
+        delimiter="\t" if config["csv.delimiter"] == "\\t" else config["csv.delimiter"],
+        columns=given_columns(config["columns"]),
+        header=config["csv.header"],
+        key=config["key.field"],
+        columns_wanted=context.columns,
+    )
+
+
+def _form_problems(config: Config) -> Iterable[Problem]:
+    form = config["format"]
+    for key in ("columns", "csv.header", "csv.delimiter"):
+        if form != "csv" and key in config.raw:
+            yield Problem(key, config.raw[key][:200], f"means nothing with format={form}", "Remove it, or set format=csv.")
+    if form == "text" and config["key.field"]:
+        fix = "Remove it, or set another format."
+        yield Problem("key.field", config["key.field"], "lines of text have no fields", fix)
+    if form == "parquet" and config.raw.get("compression"):
+        yield Problem("compression", config["compression"], "means nothing with format=parquet, which says it itself", "Remove it.")
+    if form == "csv" and not config["csv.header"] and not config["columns"]:
+        yield Problem("columns", "", "is needed where csv.header is false", f"Name all columns: {DOC}")
+
+
+def _folder_problems(config: Config) -> Iterable[Problem]:
+    place = place_of(config)
+    if place.kind == FOLDER and (reason := reading().problem(place.prefix)):
+        yield Problem("url", config["url"], reason, reading().fix(place.prefix))
+
+
+def _store_problems(config: Config) -> Iterable[Problem]:
+    if may_ask(config):
+        from connectors.objects.look import quick, reach_problems
+
+        place, login = place_of(config), login_of(config)
+        yield from reach_problems(place, login, quick(place, login), "")

@@ -1,0 +1,71 @@
+"""What an error of a store means. Pure."""
+
+import re
+from enum import Enum
+from http import HTTPStatus
+
+from rocketconnect_sdk.errors import ConnectorError, PermanentError, RetriableError, SystemAway
+
+_CODE = re.compile(r"<Code>([A-Za-z0-9]{1,64})</Code>")
+_STATUS = re.compile(r"status code: ([0-9]{3})")
+_UNREACHABLE = re.compile(r"error sending request|timed? ?out|dns error|connection (?:refused|reset|closed)", re.IGNORECASE)
+_KEYS = frozenset({"InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "TokenRefreshRequired"})
+_REGION = frozenset({"PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException"})
+_REDIRECT = "redirect without LOCATION"
+
+
+class Fault(Enum):
+    """What is wrong."""
+
+    AWAY = "does not answer"
+    BUSY = "is busy"
+    NO_BUCKET = "has no such bucket"
+    KEYS = "does not know these keys"
+    DENIED = "does not allow it"
+    REGION = "has the bucket in another region"
+    UNABLE = "cannot do it"
+    OTHER = "has refused it"
+
+
+_FIX = {
+    Fault.NO_BUCKET: "Make the bucket, or name another one in url",
+    Fault.KEYS: "Set access.key.id and secret.access.key to a pair that is valid",
+    Fault.DENIED: "Allow s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket on the bucket and the prefix",
+    Fault.REGION: "Set region to that of the bucket",
+    Fault.UNABLE: "Use a store with conditional writes (If-Match and If-None-Match of PutObject)",
+}
+
+
+def fault_of(error: BaseException) -> tuple[Fault, str]:
+    """What an error of obstore means, and what the server said, in a few words without any value of the request."""
+    text = str(error)
+    code, status = _CODE.search(text), _STATUS.search(text)
+    said = " ".join(filter(None, (status and status[1], code and code[1])))
+    name, number = code[1] if code else "", int(status[1]) if status else 0
+    unable = type(error).__name__ in ("NotSupportedError", "NotImplementedError")
+    found = {
+        Fault.NO_BUCKET: name == "NoSuchBucket",
+        Fault.KEYS: name in _KEYS,
+        Fault.REGION: name in _REGION or number == HTTPStatus.MOVED_PERMANENTLY or _REDIRECT in text,
+        Fault.DENIED: number in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN),
+        Fault.UNABLE: unable or number == HTTPStatus.NOT_IMPLEMENTED,
+        Fault.BUSY: number == HTTPStatus.TOO_MANY_REQUESTS or number >= HTTPStatus.INTERNAL_SERVER_ERROR,
+        Fault.AWAY: not number and _UNREACHABLE.search(text) is not None,
+    }
+    fault = next((each for each, holds in found.items() if holds), Fault.OTHER)
+    return fault, said or {Fault.AWAY: "no connection", Fault.REGION: "a redirect"}.get(fault, type(error).__name__)
+
+
+def understood(error: BaseException, place: object) -> ConnectorError:
+    """The error that says what the task does about one of obstore."""
+    fault, said = fault_of(error)
+    if fault in (Fault.AWAY, Fault.BUSY):
+        return SystemAway(f"{place}: the store {fault.value} ({said})")
+    if fault in _FIX:
+        return PermanentError(f"{place}: the store {fault.value} ({said}). {fix_of(fault)}")
+    return RetriableError(f"{place}: the store {fault.value} ({said})")
+
+
+def fix_of(fault: Fault) -> str:
+    """What to do about it, as a sentence without its end; empty: it ends by itself."""
+    return _FIX.get(fault, "")

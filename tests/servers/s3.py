@@ -1,0 +1,109 @@
+"""A server that speaks S3, with its objects in memory: moto's. It knows If-Match and If-None-Match."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+import httpx
+from pyarrow.fs import S3FileSystem
+
+from tests import free_ports
+
+START_SECONDS = 60.0
+KEY, SECRET, REGION = "tester", "the-secret-of-tester", "eu-north-1"
+_SIGNED = f"Credential={KEY}/20260101/{REGION}/s3/aws4_request, SignedHeaders=host, Signature=0"
+_SOMEBODY = {"authorization": f"AWS4-HMAC-SHA256 {_SIGNED}"}
+"""It looks at no signature."""
+
+
+class S3Failed(Exception):
+    """It does not start; the text says why."""
+
+
+@dataclass(frozen=True)
+class S3:
+    """A server that runs.
+
+    Attributes:
+        url: Its URL.
+    """
+
+    url: str
+
+    def options(self) -> dict[str, str]:
+        """The options of a connector for it, but for the URL of the bucket."""
+        return {"endpoint": self.url, "region": REGION, "access.key.id": KEY, "secret.access.key": "${env:S3_SECRET}"}
+
+    def make(self, bucket: str) -> None:
+        """A bucket."""
+        body = f"<CreateBucketConfiguration><LocationConstraint>{REGION}</LocationConstraint></CreateBucketConfiguration>"
+        assert httpx.put(f"{self.url}/{bucket}", content=body, timeout=30).is_success
+
+    def keys(self, bucket: str, prefix: str = "") -> list[str]:
+        """The keys of all objects in a bucket."""
+        answer = httpx.get(f"{self.url}/{bucket}", params={"prefix": prefix}, timeout=30)
+        assert answer.is_success, answer.text
+        listed = ElementTree.fromstring(answer.text)
+        assert listed.findtext("{*}IsTruncated") == "false"
+        return [key for each in listed.iterfind("{*}Contents") if (key := each.findtext("{*}Key"))]
+
+    def objects(self, bucket: str, prefix: str = "") -> dict[str, bytes]:
+        """By key what is in a bucket."""
+        return {key: self.get(bucket, key) for key in self.keys(bucket, prefix)}
+
+    def get(self, bucket: str, key: str) -> bytes:
+        """An object."""
+        answer = httpx.get(f"{self.url}/{bucket}/{quote(key)}", headers=_SOMEBODY, timeout=30)
+        assert answer.is_success, answer.text
+        return answer.content
+
+    def put(self, bucket: str, key: str, data: bytes) -> None:
+        """Makes or replaces an object."""
+        assert httpx.put(f"{self.url}/{bucket}/{quote(key)}", content=data, headers=_SOMEBODY, timeout=30).is_success
+
+    def delete(self, bucket: str, key: str) -> None:
+        """Removes an object."""
+        assert httpx.delete(f"{self.url}/{bucket}/{quote(key)}", headers=_SOMEBODY, timeout=30).is_success
+
+    def files(self) -> S3FileSystem:
+        """Another client of it than the one that is tested."""
+        return S3FileSystem(access_key=KEY, secret_key=SECRET, endpoint_override=self.url, region=REGION)
+
+
+@contextmanager
+def running(environment: Mapping[str, str] | None = None) -> Iterator[S3]:
+    """Run it until the end of the block.
+
+    Raises:
+        S3Failed: see there.
+    """
+    port = free_ports.choose()
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, **(environment or {})}
+    )
+    try:
+        url = f"http://127.0.0.1:{port}"
+        until = time.monotonic() + START_SECONDS
+        while not _answers(url):
+            if process.poll() is not None or time.monotonic() > until:
+                msg = f"{' '.join(command)} does not answer; is moto[s3] installed, with flask and flask-cors?"
+                raise S3Failed(msg)
+            time.sleep(0.05)
+        yield S3(url)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/moto-api/", timeout=5).is_success
+    except httpx.HTTPError:
+        return False
