@@ -12,7 +12,14 @@ from pathlib import Path
 
 from connectors.file_source.content import is_glob
 from connectors.file_source.documents import document
-from connectors.file_source.doubts import converter_problems, delimiter_problems, name_problems, reading_problems, unended_problems
+from connectors.file_source.doubts import (
+    FORM,
+    converter_problems,
+    delimiter_problems,
+    name_problems,
+    reading_problems,
+    unended_problems,
+)
 from connectors.file_source.encodings import CONVERTED, ENCODINGS, UTF8, UTF16_MARKS, Transcoded, encoding_problem
 from connectors.file_source.identity import filename_problem
 from connectors.file_source.missing import meant, missing_problems
@@ -159,6 +166,8 @@ class FileSource(Source):
 
     def reads_on(self, before: Config, now: Config, positions: Mapping[str, Position]) -> Iterable[Problem]:
         """Whether the files that were read are read anew with other options. See Source."""
+        if all(before[key] == now[key] for key in FORM):
+            return ()
         found = list(read_before(before, now, (_needs_header(before), _needs_header(now)), positions))
         return reading_problems(before, now, found)
 

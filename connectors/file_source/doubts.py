@@ -7,7 +7,7 @@ from pathlib import Path
 from shlex import quote
 
 from connectors.file_source.content import is_gzip, open_content
-from connectors.file_source.places import ReadBefore
+from connectors.file_source.places import ReadBefore, lines_before
 from connectors.file_source.present import first_line, readable_files
 from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.files.endings import ending_problems, is_gzip_name
@@ -19,7 +19,7 @@ _CONVERTER = "value.converter"
 _DELIMITERS = {b",": ",", b";": ";", b"\t": "\\t", b"|": "|"}
 _QUOTED = re.compile(rb'"[^"]*"')
 _PASTED = 2000
-_FORM = ("format", "csv.header", "compression", "filename")
+FORM = ("format", "csv.header", "compression", "filename")
 """Options by which it is told which file it is."""
 _NO_LINES = "Write what it holds as CSV or as lines of JSON, and read that: file_source reads lines."
 
@@ -102,11 +102,11 @@ def unended_problems(config: Config) -> Iterable[Problem]:
 
 def reading_problems(before: Config, now: Config, found: Sequence[ReadBefore]) -> Iterable[Problem]:
     """Warnings of what another configuration makes of files that were read: read anew, or gone on with in another form."""
-    changed = [key for key in _FORM if before[key] != now[key]]
+    changed = [key for key in FORM if before[key] != now[key]]
     key = changed[0] if changed else "filename"
     anew, on = [each for each in found if each.anew], [each for each in found if not each.anew]
     if anew:
-        reason = f"lets what was read be read anew, and its records be sent again: {_read(anew)}"
+        reason = f"lets what was read be read anew, and its records be sent again: {_read(anew, before)}"
         place = f"{anew[0].anew}=[{anew[0].offset[0]}]"
         fix = (
             "Name another topic for what it becomes. To go on behind what was read instead: `rocketconnect connector stop NAME`, "
@@ -115,16 +115,18 @@ def reading_problems(before: Config, now: Config, found: Sequence[ReadBefore]) -
         )
         yield Problem(key, str(now[key])[:200], reason, fix, is_warning=True)
     if on and "format" in changed:
-        reason = f"is that of records from now on, and reading goes on where it is: {_read(on)}"
+        reason = f"is that of records from now on, and reading goes on where it is: {_read(on, before)}"
         fix = "To read it anew in this form: name another topic, and then `rocketconnect position reset NAME --restart`."
         yield Problem("format", now["format"], reason, fix, is_warning=True)
 
 
-def _read(found: Sequence[ReadBefore]) -> str:
+def _read(found: Sequence[ReadBefore], before: Config) -> str:
     first, others = found[0], len(found) - 1
-    lines = "" if first.lines is None else f" ({counted(first.lines, 'line')})"
+    count = lines_before(first, before)
+    lines = "" if count is None else f" ({counted(count, 'line')})"
+    whole = "bytes" if first.size is None else f"of the {counted(first.size, 'byte')}"
     more = f", and of {counted(others, 'other file')}" if others else ""
-    return f"{first.offset[0]:,} of the {counted(first.size, 'byte')} of {first.path}{lines}{more}"
+    return f"{first.offset[0]:,} {whole} of {first.path}{lines}{more}"
 
 
 def _is_unended(path: Path) -> bool:

@@ -15,7 +15,7 @@ from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.record import Offset, Position
 
 _PIECE = 1 << 16
-_COUNTED = 1 << 28
+_COUNTED = 1 << 26
 """Lines are counted in so many bytes."""
 
 
@@ -56,15 +56,13 @@ class ReadBefore:
     Attributes:
         path: Where it is.
         offset: Behind what was read.
-        size: Of what it holds.
-        lines: How many lines there are before the offset; None: too many to be counted in passing.
+        size: How many bytes it has; None: it is compressed, and nobody knows.
         anew: The partition under which it is read from its beginning; empty: reading goes on.
     """
 
     path: Path
     offset: Offset
-    size: int
-    lines: int | None
+    size: int | None
     anew: str
 
 
@@ -83,9 +81,8 @@ def read_before(before: Config, now: Config, headers: tuple[bool, bool], positio
             (old, offset), (new, _) = (_known(path, *each, places) for each in zip((before, now), headers, strict=True))
             if old is not None and new is not None and offset[0] > 0:
                 with _opened(path, before) as content:
-                    size = content.stored_size if isinstance(content, Plain) else _read_to_end(content)
-                    lines = _lines(content, offset[0])
-                yield ReadBefore(path, offset, size, lines, "" if places.knows(new) else places.of(new).partition)
+                    size = content.stored_size if isinstance(content, Plain) else None
+                yield ReadBefore(path, offset, size, "" if places.knows(new) else places.of(new).partition)
 
 
 def _known(path: Path, config: Config, header: bool, places: Places) -> tuple[Identity | None, Offset]:
@@ -107,15 +104,18 @@ def _opened(path: Path, config: Config) -> Iterator[Content]:
         content.close()
 
 
-def _lines(content: Content, end: int) -> int | None:
+def lines_before(read: ReadBefore, config: Config) -> int | None:
+    """How many lines stand before an offset; None: too many to be counted in passing, or the file cannot be read now."""
+    end, count, at = read.offset[0], 0, 0
     if end > _COUNTED:
         return None
-    count, at = 0, 0
-    content.seek(0)
-    while at < end and (piece := content.read(min(_PIECE, end - at))):
-        count += piece.count(b"\n")
-        at += len(piece)
-    return count
+    with suppress(OSError, PermanentError), _opened(read.path, config) as content:
+        content.seek(0)
+        while at < end and (piece := content.read(min(_PIECE, end - at))):
+            count += piece.count(b"\n")
+            at += len(piece)
+        return count
+    return None
 
 
 def place_problems(partition: str, offset: Offset, content: Content) -> Iterable[Problem]:

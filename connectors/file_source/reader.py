@@ -45,16 +45,26 @@ class Reader:
         gzip: It is compressed.
         known_only: It is read only if something of it was read before.
         stopping: Ends a long read early.
+        alone: It is the only file of its source, and each that was read before was in its place.
 
     Raises:
         OSError: it cannot be opened.
     """
 
     def __init__(
-        self, path: Path, places: Places, make_format: Callable[[], Format], *, gzip: bool, known_only: bool, stopping: Event
+        self,
+        path: Path,
+        places: Places,
+        make_format: Callable[[], Format],
+        *,
+        gzip: bool,
+        known_only: bool,
+        stopping: Event,
+        alone: bool = False,
     ) -> None:
         self.path = path
         self._known_only = known_only
+        self._is_alone = alone
         self.foreign = False
         """It is none of those that were read before, and so it is not read."""
         self.alike: Mapping[int, Place] = {}
@@ -153,7 +163,8 @@ class Reader:
             return False
         begin = self._at
         self._head = first
-        self.alike = {} if self._places.knows(self._identity) else self._places.alike(self._identity)
+        if self._is_alone and not self._places.knows(self._identity):
+            self.alike = self._places.alike(self._identity)
         place = self._places.anew(self._identity) if self._written_anew else self._places.of(self._identity)
         if place.offset == (0,) or not self._go_to(place.offset):
             if place.offset != (0,):

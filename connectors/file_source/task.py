@@ -294,7 +294,13 @@ class FileSourceTask(SourceTask):
         gzip = is_gzip(path, self._compression)
         try:
             reader = Reader(
-                path, self._places, self._make_format, gzip=gzip, known_only=known_only, stopping=self._context.stopping
+                path,
+                self._places,
+                self._make_format,
+                gzip=gzip,
+                known_only=known_only,
+                stopping=self._context.stopping,
+                alone=not is_glob(self._filename),
             )
         except FileNotFoundError:
             return

@@ -57,9 +57,14 @@ class Plan:
     executors: int
     keep: Path
 
+    @property
+    def has_spark(self) -> bool:
+        """Whether any sink runs on it."""
+        return any(engine != "native" for engine in self.engines)
+
     def wants(self, target: str, fault: str) -> bool:
         """Whether this fault is among the wanted ones."""
-        if target.startswith("spark") and "spark" not in self.engines:
+        if target.startswith("spark") and not self.has_spark:
             return False
         return (not self.targets or target in self.targets.split(",")) and (not self.faults or fault in self.faults.split(","))
 
@@ -78,7 +83,7 @@ def main(
     faults: Annotated[str, typer.Option(help="Only these, separated by commas: kill,pause,failpoint,cut,delay,full")] = "",
     hits: Annotated[int, typer.Option(help="How many faults in a round, soon after each other.")] = 1,
     each: Annotated[bool, typer.Option(help="One after the other instead of by chance.")] = False,
-    engines: Annotated[str, typer.Option(help="Of the sinks.")] = "native,spark",
+    engines: Annotated[str, typer.Option(help="Of the sinks: native, spark; delta, iceberg: into lakes.")] = "native,spark",
     rate: Annotated[int, typer.Option(help="Unkeyed lines a second.")] = 900,
     replicas: Annotated[int, typer.Option(help="Of config, position, state and cluster.")] = 1,
     executors: Annotated[int, typer.Option(help="How many.")] = 2,
@@ -169,7 +174,7 @@ def _deploy(plan: Plan, running: ExitStack, folder: Path) -> tuple[Fleet | Insta
         network = Network([SERVICES, BROKERS], [f"executor-{number}" for number in range(1, plan.executors + 1)])
         running.callback(network.close)
     store = _disk(running, folder / "rocketmq")
-    fleet = Fleet(folder, replicas=plan.replicas, executors=plan.executors, spark="spark" in plan.engines, network=network)
+    fleet = Fleet(folder, replicas=plan.replicas, executors=plan.executors, spark=plan.has_spark, network=network)
     running.callback(fleet.close)
     choices = FLEET | over_database(fleet.database) | on_store_of_broker(store)
     if network is not None and fleet.hosts is not None:

@@ -3,18 +3,17 @@
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from rocketconnect_cli.api import Api, ApiError, Exit
-from tests.chaos.oracle import Line, Reader, Verdict, parse
+from tests.chaos.oracle import Line, Verdict
+from tests.chaos.sinks import INTO_FILES, LAKES, Sink, sink_of
 
 TICK_SECONDS = 0.2
 """In bursts: right after one, all of it is on its way."""
 FILES = 3
 KEYS = 20
-_TAIL_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +25,14 @@ class Pipeline:
         source: Options of the source.
         partitions: In which order holds; each tick feeds to all of them.
         as_json: How lines are written.
-        sinks: By name: the options of each.
+        sinks: By name: the options of each, which writes a file, or one of LAKES.
     """
 
     topic: str
     source: Mapping[str, str]
     partitions: tuple[str, ...]
     as_json: bool
-    sinks: Mapping[str, Mapping[str, str]]
+    sinks: Mapping[str, Mapping[str, str] | str]
 
     def file_of(self, folder: Path, partition: str) -> Path:
         """Where lines of a partition are fed."""
@@ -45,10 +44,10 @@ def pipelines(folder: Path, engines: Iterable[str]) -> list[Pipeline]:
 
     Args:
         folder: Where the sources' files are.
-        engines: "native" and "spark": a sink of unkeyed lines for each; keyed ones have a native one.
+        engines: "native" and "spark": a sink of unkeyed lines for each; keyed ones have a native one, and one into each lake that
+            is named: "delta", "iceberg".
     """
-    plugins = {"native": "file_lines", "spark": "file_sink"}
-    unkeyed = {engine: {"connector.class": plugins[engine], "engine": engine} for engine in engines}
+    unkeyed = {engine: INTO_FILES[engine] for engine in engines if engine not in LAKES}
     return [
         Pipeline(
             "chaos-lines",
@@ -62,39 +61,9 @@ def pipelines(folder: Path, engines: Iterable[str]) -> list[Pipeline]:
             {"filename": str(folder / "keyed.jsonl"), "format": "jsonlines", "key.field": "key"},
             tuple(f"key-{number:02d}" for number in range(KEYS)),
             True,
-            {"keyed": {"connector.class": "file_lines", "engine": "native", "format": "jsonlines"}},
+            {"keyed": INTO_FILES["keyed"], **{engine: engine for engine in engines if engine in LAKES}},
         ),
     ]
-
-
-@dataclass(slots=True)
-class _Sink:
-    path: Path
-    pipeline: Pipeline
-    reader: Reader
-    width: int = 0
-    seen: dict[str, int] = field(default_factory=dict)
-    size: int = 0
-    moved: float = 0.0
-
-    def look(self) -> None:
-        """Takes note of the newest lines."""
-        with suppress(FileNotFoundError), self.path.open("rb") as file:
-            size = file.seek(0, 2)
-            if size != self.size:
-                self.size, self.moved = size, time.monotonic()
-            file.seek(max(0, size - _TAIL_BYTES))
-            lines = file.read().split(b"\n")[1 if size > _TAIL_BYTES else 0 : -1]
-            for text in lines:
-                line = parse(text.decode(errors="replace"))
-                if line is not None:
-                    self.width = len(text) + 1
-                    self.seen[line.partition] = max(line.tick, self.seen.get(line.partition, -1))
-
-    @property
-    def count(self) -> int:
-        """Lines that are there."""
-        return self.size // self.width if self.width else 0
 
 
 class Load:
@@ -110,24 +79,23 @@ class Load:
     def __init__(self, folder: Path, out: Path, fed: Sequence[Pipeline], rate: int) -> None:
         self.pipelines = fed
         self._folder = folder
-        self._out = out
         self._each = max(1, round(rate * TICK_SECONDS / FILES))
         self._fed = {partition: 0 for pipeline in self.pipelines for partition in pipeline.partitions}
         self._tick = 0
         self._lock = threading.Lock()
         self._going = threading.Event()
-        self._sinks = {
-            name: _Sink(out / f"{name}.out", pipeline, Reader(out / f"{name}.out"))
-            for pipeline in self.pipelines
-            for name in pipeline.sinks
-        }
+        self._sinks: dict[str, Sink] = {}
+        self._of: dict[str, Pipeline] = {}
+        for pipeline in self.pipelines:
+            for name, wanted in pipeline.sinks.items():
+                self._sinks[name], self._of[name] = sink_of(wanted, out / f"{name}.out"), pipeline
 
     def start(self, api: Api) -> None:
         """Create the connectors, sinks first, and begin to feed."""
         self._feed_once()
         for pipeline in self.pipelines:
-            for name, options in pipeline.sinks.items():
-                _create(api, name, {**options, "topics": pipeline.topic, "filename": str(self._out / f"{name}.out")})
+            for name in pipeline.sinks:
+                _create(api, name, {**self._sinks[name].options, "topics": pipeline.topic})
             _create(api, f"{pipeline.topic}-source", {"connector.class": "file_source", "topic": pipeline.topic, **pipeline.source})
         self._going.set()
         threading.Thread(target=self._feed, name="feeder", daemon=True).start()
@@ -162,7 +130,7 @@ class Load:
         found = {}
         for name, sink in self._sinks.items():
             sink.look()
-            found[name] = sum(fed[partition] for partition in sink.pipeline.partitions) - sink.count
+            found[name] = sum(fed[partition] for partition in self._of[name].partitions) - sink.count
         return found
 
     def quiet_seconds(self) -> dict[str, float]:
@@ -172,10 +140,10 @@ class Load:
 
     def arrived_after(self, tick: int, *names: str) -> bool:
         """Whether every sink, or each of these, has from every partition a line that was fed after that tick."""
-        sinks = [self._sinks[name] for name in names or self._sinks]
-        for sink in sinks:
-            sink.look()
-        return all(sink.seen.get(partition, -1) > tick for sink in sinks for partition in sink.pipeline.partitions)
+        wanted = names or tuple(self._sinks)
+        for name in wanted:
+            self._sinks[name].look()
+        return all(self._sinks[name].seen.get(partition, -1) > tick for name in wanted for partition in self._of[name].partitions)
 
     def check(self) -> Verdict:
         """Compare everything that is new. Only while paused and drained."""
@@ -183,8 +151,7 @@ class Load:
 
     def check_sink(self, name: str) -> Verdict:
         """Compare what is new in one sink. Only while paused and drained."""
-        sink = self._sinks[name]
-        return sink.reader.check({partition: self._fed[partition] for partition in sink.pipeline.partitions})
+        return self._sinks[name].check({partition: self._fed[partition] for partition in self._of[name].partitions})
 
     def _feed(self) -> None:
         while True:

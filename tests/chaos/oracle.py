@@ -2,6 +2,7 @@
 
 import json
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -92,12 +93,16 @@ class Reader:
 
     def check(self, fed: dict[str, int]) -> Verdict:
         """Compare what came since the last check with the number of records that were fed to each partition."""
-        self._found = Verdict()
         with self.path.open("rb") as file:
             file.seek(self._offset)
             data = file.read()
         self._offset += len(data)
-        for text in data.decode(errors="replace").splitlines():
+        return self.compare(data.decode(errors="replace").splitlines(), fed)
+
+    def compare(self, texts: Iterable[str], fed: dict[str, int]) -> Verdict:
+        """Compare lines that came since the last check with the number of records that were fed to each partition."""
+        self._found = Verdict()
+        for text in texts:
             self._take(text, fed)
         for partition, count in fed.items():
             self._lacks(partition, range(self._next.get(partition, 0), count))

@@ -54,5 +54,11 @@ def test_listing_plugins_imports_no_spark() -> None:
         "'pyspark' in sys.modules, 'pyarrow' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    files, databases = "file_lines file_sink file_source iceberg_sink", "jdbc_sink jdbc_source mysql_cdc_source postgres_cdc_source"
-    assert done.stdout.strip() == f"{f'dead_letter_source delta_sink direct {files} {databases} stdout'.split()} {{}} False False"
+    files, databases = (
+        "file_lines file_sink file_source iceberg_sink iceberg_source",
+        "jdbc_sink jdbc_source mysql_cdc_source postgres_cdc_source",
+    )
+    assert (
+        done.stdout.strip()
+        == f"{f'dead_letter_source delta_sink delta_source direct {files} {databases} stdout'.split()} {{}} False False"
+    )

@@ -435,3 +435,25 @@ def test_a_part_that_is_ahead_of_others_is_not_moved_back(path: Path) -> None:
     assert len(everything) == 6
     assert len(again) == 4
     assert reader.positions == {f"{table} {number}/2": Position((3, 0, 0, 0)) for number in (0, 1)}
+
+
+def test_a_file_outside_of_the_folders_that_may_be_read_is_not_read(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(path, numbered(1))
+    (file,) = path.glob("*.parquet")
+    elsewhere = tmp_path / "elsewhere.parquet"
+    shutil.move(file, elsewhere)
+    file.symlink_to(elsewhere)
+    monkeypatch.setenv("ROCKETCONNECT_READ_ROOTS", str(path))
+    with pytest.raises(PermanentError, match="is not where this executor lets connectors read files"):
+        Reader(path).run()
+
+
+def test_a_time_before_the_log_goes_back_is_refused(path: Path) -> None:
+    for number in range(3):
+        write(path, numbered(number))
+    DeltaTable(str(path)).create_checkpoint()
+    for version in (0, 1):
+        log_of(path, version).unlink()
+    assert "goes back to version 2 only" in problems(path, start="2001-01-01")[0]

@@ -77,4 +77,4 @@ def test_of_compressed_files_what_they_hold_is_counted(tmp_path: Path) -> None:
     path = tmp_path / "in.csv.gz"
     path.write_bytes(gzip.compress(ROWS))
     (warning,) = told(path, {}, {"format": "csv"}, {partition_of(path, ROWS, 1): Position((16,))})
-    assert f"16 of the {len(ROWS)} bytes" in warning.reason
+    assert f"16 bytes of {path} (3 lines)" in warning.reason

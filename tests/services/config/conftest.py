@@ -84,12 +84,14 @@ class StubExecutor(executor_rpc.ExecutorServiceServicer):
     def __init__(self) -> None:
         self.validated: list[str] = []
         self.around: list[tuple[str, bool]] = []
+        self.former: tuple[dict[str, str], dict[str, str]] = {}, {}
         self.reloads = 0
         self.gone: set[str] = set()
         self.fails_with: ServiceError | None = None
 
     async def ValidateConnector(self, request: executor_pb.ValidateConnectorRequest, context: Any) -> Any:
         self.validated.append(request.name)
+        self.former = dict(request.previous), {each.partition: each.offset for each in request.positions}
         self.around = [(each.name, each.reads) for each in request.neighbours]
         if self.fails_with is not None:
             raise self.fails_with

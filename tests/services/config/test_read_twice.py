@@ -67,6 +67,18 @@ async def test_a_deleted_one_refuses_nothing_and_neither_does_the_connector_itse
     await service.stub.DeleteConnector(pb.DeleteConnectorRequest(name="second"))
 
 
+async def test_the_check_of_a_source_that_has_read_is_told_what_it_did_until_now_and_how_far_it_came(service: Any) -> None:
+    made = await service.create("first", {**READING, "topic": "orders"})
+    service.positions.of[made.uid] = {"file 1": "[70]", "~task/0": "[1]", "unread": "[0]"}
+    await service.stub.ValidateConnector(pb.ValidateConnectorRequest(name="first", config=made.config))
+    assert service.executor.former == ({}, {}), "it does not change"
+    changed = {**made.config, "note": "more"}
+    await service.stub.UpdateConnector(pb.UpdateConnectorRequest(name="first", config=changed))
+    assert service.executor.former == (dict(made.config), {"file 1": "[70]"})
+    await service.create("second", {**READING, "topic": "orders", "reads": "/data/b.csv"})
+    assert service.executor.former == ({}, {}), "it is new"
+
+
 def test_of_two_at_once_the_store_takes_the_first_and_adopting_makes_it_findable_again(store: ConfigStore) -> None:
     reads = Reads([Origin("filename", "file:", "/data/in.csv", into="orders")])
     first = _create(store, "first", reads)

@@ -3,13 +3,14 @@
 import logging
 
 from services.executor.runtime.task.reporter import Reporter
+from services.executor.secrets.resolving import hide
 
 _PARENT = "rocketconnect.task"
 """Whose lines the log of the executor has, too."""
 
 
 def task_log(reporter: Reporter, name: str) -> logging.Logger:
-    """A log whose lines at INFO and above are among those of the connector. For one run: it is held by nobody else.
+    """A log whose lines at INFO and above are among those of the connector, without secrets. For one run: nobody else holds it.
 
     Args:
         reporter: Of the task.
@@ -30,6 +31,6 @@ class _ToPeople(logging.Handler):
         """Says it. What cannot be formatted is told by logging itself, and ends no task."""
         level = "ERROR" if record.levelno >= logging.ERROR else "WARNING" if record.levelno >= logging.WARNING else "INFO"
         try:
-            self._reporter.log(level, self.format(record))
+            self._reporter.log(level, hide(self.format(record)))
         except Exception:
             self.handleError(record)

@@ -7,6 +7,7 @@ import pytest
 from services.executor.contract.metrics import TaskMetrics
 from services.executor.contract.task import State
 from services.executor.runtime.task.log import task_log
+from services.executor.secrets.resolving import remember
 
 
 class Told:
@@ -40,6 +41,15 @@ def test_lines_at_info_and_above_are_told_to_people_with_their_level_and_to_the_
         log.critical("over")
     assert told.lines == [("INFO", "reading /a"), ("WARNING", "7 bytes"), ("ERROR", "over")]
     assert [record.getMessage() for record in caplog.records] == ["reading /a", "7 bytes", "over"]
+
+
+def test_no_secret_is_told() -> None:
+    remember("tr0ub4dor")
+    told = Told()
+    task_log(told, "orders/0").error("no login with %s", "tr0ub4dor")
+    ((_, text),) = told.lines
+    assert text.startswith("no login with ")
+    assert "tr0ub4dor" not in text
 
 
 def test_an_error_comes_with_its_traceback() -> None:

@@ -7,6 +7,9 @@ import pytest
 
 from rocketconnect_sdk.configuration.connector_options import check_connector
 from rocketconnect_sdk.errors import Problem
+from services.executor.contract.endpoints import Endpoints
+from services.executor.contract.questions import CheckConnector
+from services.executor.host.jobs.plugins import check
 from services.executor.host.jobs.sources.converting import unwritten
 
 
@@ -28,6 +31,12 @@ def test_numbers_that_a_source_of_text_does_not_give_are_told_with_how_many_reco
     assert (warning.key, warning.value, warning.is_warning) == ("value.converter", "integer", True)
     assert warning.reason == "cannot write 3 of the first 3 records: it writes numbers alone, and text is no integer"
     assert warning.fix.startswith("Leave it out for text, or set it to json, which takes anything; or let transforms make")
+
+
+def test_the_check_of_a_connector_tells_it(lines: Path) -> None:
+    config = {"connector.class": "file_source", "topic": "t", "filename": str(lines), "value.converter": "integer"}
+    found = check(CheckConnector(config, Endpoints("127.0.0.1:1", "")))
+    assert "value.converter" in [each.key for each in found.warnings]
 
 
 def test_what_transforms_make_of_records_is_tried(tmp_path: Path) -> None:
