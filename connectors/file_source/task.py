@@ -11,8 +11,8 @@ from glob import glob  # Path.glob takes no absolute patterns
 from pathlib import Path
 from shlex import quote
 
+from connectors.file_source.checks.doubts import unended_fix
 from connectors.file_source.content import is_glob, is_gzip
-from connectors.file_source.doubts import unended_fix
 from connectors.file_source.identity import Places, share_of
 from connectors.file_source.reader import Reader
 from connectors.file_source.records import Format
