@@ -11,7 +11,6 @@ from rocketconnect_sdk.evolution.held import columns_problem, rows_problem
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import DataFrameSink, FlushPolicy
-from rocketconnect_sdk.targets.changes import row_schema
 
 
 class LakeSink(DataFrameSink):
@@ -48,6 +47,7 @@ class LakeSink(DataFrameSink):
     def check_rows(self, config: Config, rows: Mapping[str, Schema]) -> Iterable[Problem]:
         """One table for all topics, also that which is there. See Sink."""
         from connectors.file_sink.mixing import topics_problems
+        from rocketconnect_sdk.targets.changes import row_schema
         from rocketconnect_sdk.targets.fitted import spared
 
         if config["columns"]:

@@ -183,8 +183,10 @@ def test_a_line_that_is_too_long_for_a_message_goes_to_the_dead_letters(instance
     metrics = json.loads(out)["tasks"][0]["metrics"]
     assert (metrics["recordsOut"], metrics["deadLetters"]) == ("2", "1")
     assert "long: 1 record has become a dead letter" in rc(instance, "connector", "list", "--match", "long")[1]
+    code, _, err = rc(instance, "connector", "delete", "long")
+    assert (code, "long has 1 dead letter that nobody has replayed" in err) == (2, True)
     for name in ("long", "long-dead"):
-        assert rc(instance, "connector", "delete", name)[0] == 0
+        assert rc(instance, "connector", "delete", name, "--yes")[0] == 0
 
 
 @pytest.mark.slow

@@ -54,11 +54,8 @@ def test_listing_plugins_imports_no_spark() -> None:
         "'pyspark' in sys.modules, 'pyarrow' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    files, databases = (
-        "file_lines file_sink file_source iceberg_sink iceberg_source",
-        "jdbc_sink jdbc_source mysql_cdc_source postgres_cdc_source",
-    )
-    assert (
-        done.stdout.strip()
-        == f"{f'dead_letter_source delta_sink delta_source direct {files} {databases} stdout'.split()} {{}} False False"
-    )
+    lakes, files = "delta_sink delta_source direct", "file_lines file_sink file_source iceberg_sink iceberg_source"
+    databases = "jdbc_sink jdbc_source mysql_cdc_source"
+    others = "object_store_sink object_store_source postgres_cdc_source stdout"
+    wanted = f"dead_letter_source {lakes} {files} {databases} {others}".split()
+    assert done.stdout.strip() == f"{wanted} {{}} False False"
