@@ -1,13 +1,17 @@
 """What a topic has: its queues, where they begin and end, and the form of its newest messages."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 
 from pyspark_rocketmq.settings import FIRST, Place, Settings
 from rocketconnect_sdk.columns.rows import is_packed
+from rocketconnect_sdk.configuration.nearest import did_you_mean, nearest
 from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.schema import Schema
+from rocketmq_remoting import Client
 from rocketmq_remoting.batch import DecodedBatch
+from rocketmq_remoting.errors import RocketMQError
+from services.executor.runtime.rocketmq.internal_topics import is_internal
 from services.executor.runtime.rocketmq.topic_reader import RocketMQTopics
 
 _NEWEST = 16
@@ -26,9 +30,17 @@ def opened(settings: Settings) -> Iterator[tuple[RocketMQTopics, Sequence[str]]]
     with settings.connect() as client, closing(RocketMQTopics(client)) as topics:
         found = topics.queues(topic)
         if not found:
-            msg = f"the topic {topic} is not there"
+            msg = missing(client, topic)
             raise PermanentError(msg)
         yield topics, found
+
+
+def missing(client: Client, topic: str) -> str:
+    """For people: that there is no such topic, with the nearest names of those that are there, where they may be asked for."""
+    near: list[str] = []
+    with suppress(RocketMQError):
+        near = nearest(topic, [name for name in client.topics() if not is_internal(name)])
+    return f"the topic {topic or '(no name)'} is not there{'; ' * bool(near)}{did_you_mean(near)}"
 
 
 def ends(topics: RocketMQTopics, queues: Sequence[str]) -> Mapping[str, tuple[int, int]]:

@@ -13,6 +13,7 @@ from pyspark.sql.types import BinaryType, StructField, StructType
 
 from pyspark_rocketmq.form import KEY, VALUE
 from pyspark_rocketmq.settings import Settings
+from pyspark_rocketmq.topic import missing
 from rocketconnect_sdk.columns.arrow_types import recast, to_arrow_type
 from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.converters.arrow import ArrowConverter
@@ -166,10 +167,11 @@ class _Sending:
         if topic not in self._topics:
             try:
                 self._topics[topic] = self._client.queues(topic, writable=True)
-            except TopicNotFound:
-                self._topics[topic] = []
+            except TopicNotFound as error:
+                msg = f"{missing(self._client, topic)}. Make it with `rocketconnect topic create`"
+                raise PermanentError(msg) from error
         if not self._topics[topic]:
-            msg = f"the topic {topic or '(no name)'} is not there, or takes no messages: make it with `rocketconnect topic create`"
+            msg = f"the topic {topic} has no queue that takes messages: give it the permission"
             raise PermanentError(msg)
         return self._topics[topic]
 

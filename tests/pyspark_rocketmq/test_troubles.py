@@ -61,12 +61,15 @@ def test_all_that_is_wrong_with_the_options_is_told_at_once(topic: Topic) -> Non
 
 
 def test_a_topic_that_is_not_there_is_told_and_not_made(topic: Topic) -> None:
-    topic.name = "nobody-made-this"
+    there, topic.name = topic.name, "nobody-made-this"
     with pytest.raises(PySparkException, match=r"the topic nobody-made-this is not there"):
         topic.read()
     with pytest.raises(PySparkException, match=r"the topic nobody-made-this is not there.*rocketconnect topic create"):
         topic.write(topic.spark.sql("select 'a' as value"))
     assert not topic.client.topic_exists("nobody-made-this")
+    topic.name = f"{there}-"
+    with pytest.raises(PySparkException, match=f"is not there; did you mean {there}"):
+        topic.read()
 
 
 def test_an_empty_topic_without_columns_is_text(topic: Topic) -> None:
