@@ -17,6 +17,7 @@ from rocketconnect_cli import output
 from rocketconnect_cli.api import Api, ApiError, Exit
 from rocketconnect_cli.commands.dead_letters import unreplayed
 from rocketconnect_cli.commands.root import app
+from rocketconnect_cli.names import completion
 from rocketconnect_cli.shown import age as age_of
 from rocketconnect_cli.shown import local_time
 from rocketconnect_cli.signed import signed
@@ -69,7 +70,11 @@ def test_whatever_a_name_holds_it_is_one_segment_of_the_one_path_that_is_asked(r
     assert {unquote(path.partition("/")[0].partition(":")[0]) for path in paths} == {name}
 
 
-def test_a_connector_that_is_not_there_is_answered_with_the_nearest_names(rest_factory: Any) -> None:
+def test_a_connector_that_is_not_there_is_answered_with_the_nearest_names(
+    rest_factory: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A second is not long for a machine that does other things.
+    monkeypatch.setattr(completion, "_SECONDS", 60.0)
     rest = rest_factory(404, NOT_FOUND)
     there = {"connectors": [{"name": name} for name in ("books-in", "books-out", "films")], "nextPageToken": ""}
     rest.bodies["/v1/connectors"], rest.statuses["/v1/connectors"] = json.dumps(there).encode(), 200

@@ -15,6 +15,7 @@ from rocketconnect_sdk.schema import Schema, Type, struct
 from rocketmq_remoting import Client, Message
 from services.executor.contract.endpoints import Endpoints
 from services.executor.contract.questions import CheckConnector, Neighbour
+from services.executor.host.jobs import newest
 from services.executor.host.jobs.newest import SECONDS
 from services.executor.host.jobs.plugins import check
 
@@ -42,6 +43,7 @@ def filled(client: Client, topic: str, *bodies: bytes, uid: str = "") -> None:
     for number, body in enumerate(bodies, start=1):
         properties = {"RCPOS": f"{uid}|1|p|1|{number}"} if uid else {}
         client.send(client.queues(topic)[0], Message(body, properties=properties))
+    client.barrier(client.queues(topic)[0].broker)
 
 
 class Checking:
@@ -163,6 +165,7 @@ def test_what_transforms_make_of_records_is_compared(client: Client, checking: C
 def test_brokers_that_are_away_and_a_defect_of_the_plugin_refuse_nothing(
     client: Client, tmp_path: Path, checking: Checking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(newest, "SECONDS", SECONDS)
     began = time.monotonic()
     (warning,) = Checking("127.0.0.1:1", tmp_path).warnings("origins-away", "n\n1\n", value_converter="json")
     assert warning.reason.startswith("cannot be looked at now: ")
