@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
-from deltalake import DeltaTable
+from deltalake import DeltaTable, QueryBuilder
 from pyiceberg.table import StaticTable
 
 from connectors.delta_sink.needs import DELTA
@@ -76,7 +76,11 @@ class Delta(Lake):
 
     def read(self, name: str) -> pa.Table:
         """All of it."""
-        return DeltaTable(str(self._folder / name)).to_pyarrow_table()
+        # DeltaTable.to_pyarrow_table() leaves threads behind, with which this process may abort when it ends.
+        query = QueryBuilder().register("t", DeltaTable(str(self._folder / name))).execute("SELECT * FROM t")
+        rows = pa.table(query.read_all())
+        types = ((field.name, pa.string() if field.type == pa.string_view() else field.type) for field in rows.schema)
+        return rows.cast(pa.schema(types))
 
     def files(self, name: str) -> int:
         """Those of the newest version."""

@@ -2,7 +2,9 @@
 
 import sys
 
-from deltalake import DeltaTable
+import pyarrow as pa
+from deltalake import DeltaTable, QueryBuilder
 
-for row in sorted(DeltaTable(sys.argv[1]).to_pyarrow_table().to_pylist(), key=lambda row: row["id"]):
+rows = QueryBuilder().register("rows", DeltaTable(sys.argv[1])).execute("SELECT * FROM rows ORDER BY id").read_all()
+for row in pa.table(rows).to_pylist():
     sys.stdout.write(" ".join(map(str, row.values())) + "\n")
