@@ -75,7 +75,7 @@ def test_a_topic_is_created_filled_listed_and_looked_at(instance: Any) -> None:
     code, out, err = rc(instance, "delete", "looked-at", "--yes")
     assert (code, err) == (0, "")
     assert out.splitlines()[0] == "looked-at deleted, with 4 messages"
-    assert out.splitlines()[1].startswith("looked-at names it: ")
+    assert out.splitlines()[1].startswith("looked-at names it. ")
     assert rc(instance, "peek", "looked-at")[0] == 3
     assert rc(instance, "delete", "looked-at", "--yes")[0] == 3
     for internal in ("RCREPLAY_x", "rmq_sys_wheel_timer", "SCHEDULE_TOPIC_XXXX"):
