@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
 
 from demo import files, lake
 from demo.pipelines import DemoFailed, console
@@ -11,13 +12,13 @@ from rocketconnect_cli.instance.running import InstanceFailed
 DEMOS = {"files": files.run, "lake": lake.run}
 
 
-def main() -> int:
-    """Runs it; 0 when every row is there once and unchanged."""
+def main(words: Sequence[str]) -> int:
+    """Runs what the words say; 0 when every row is there once and unchanged."""
     parser = argparse.ArgumentParser(
         prog="python -m demo", description="Moves 336,776 real rows through RocketMQ and checks every one."
     )
     parser.add_argument("demo", nargs="?", choices=DEMOS, default="files", help="into files (the default) or into a lake")
-    name = parser.parse_args().demo
+    name = parser.parse_args(words).demo
     try:
         return DEMOS[name]()
     except KeyboardInterrupt:
@@ -29,4 +30,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

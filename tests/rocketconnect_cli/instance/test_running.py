@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from demo import __main__ as demo
-from demo import flights
+from demo import files, flights
 from rocketconnect_cli.instance import running as instance
 
 STARTING = "time.sleep(600)"
@@ -92,10 +92,10 @@ def test_the_demo_says_that_it_was_interrupted(
     up = put_in_place(monkeypatch, tmp_path, code)
     if code is STARTING:
         interrupt_while_waiting(monkeypatch, up)
-    monkeypatch.setattr(demo, "HOME", tmp_path / "demo")
-    monkeypatch.setattr(demo, "_transfer", lambda *_: 1.0)
+    monkeypatch.setattr(files, "HOME", tmp_path / "demo")
+    monkeypatch.setattr(files, "transfer", lambda *_: 1.0)
     monkeypatch.setattr(flights, "extract", lambda table: table.write_text("a,carrier\n1,AA\n"))
-    assert demo.main() == 130
+    assert demo.main([]) == 130
     out, err = capfd.readouterr()
     assert out.endswith("Interrupted; everything is stopped. Run it again at any time.\n")
     assert err == ""
