@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
-from deltalake import DeltaTable, QueryBuilder
+from deltalake import DeltaTable
 from pyiceberg.table import StaticTable
 
 from connectors.delta_sink.needs import DELTA
 from connectors.iceberg_sink.needs import ICEBERG
+from demo.lake import rows_of_delta
 from rocketconnect_kit.java.jars import JarSet, jars_of
 from rocketconnect_sdk.spark.needs import SparkNeeds
 
@@ -76,11 +77,7 @@ class Delta(Lake):
 
     def read(self, name: str) -> pa.Table:
         """All of it."""
-        # DeltaTable.to_pyarrow_table() leaves threads behind, with which this process may abort when it ends.
-        query = QueryBuilder().register("t", DeltaTable(str(self._folder / name))).execute("SELECT * FROM t")
-        rows = pa.table(query.read_all())
-        types = ((field.name, pa.string() if field.type == pa.string_view() else field.type) for field in rows.schema)
-        return rows.cast(pa.schema(types))
+        return rows_of_delta(self._folder / name)
 
     def files(self, name: str) -> int:
         """Those of the newest version."""

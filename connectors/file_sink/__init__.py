@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocketconnect_sdk.columns.declared import DOC, columns_problem, given_columns, no_rows_problem, parse_columns
+from rocketconnect_sdk.configuration.csv_options import WRITTEN_DELIMITER, delimiter_of
 from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROWS, flush_interval
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
@@ -32,10 +33,6 @@ _MEANT = {
     "parquet": "if it is to be a directory of Parquet files",
     "orc": "if it is to be a directory of ORC files",
 }
-
-
-def _delimiter_problem(text: str) -> str | None:
-    return None if text == "\\t" or (len(text) == 1 and text.isascii() and text not in '"\r\n') else "is not one character"
 
 
 class FileSink(DataFrameSink):
@@ -72,13 +69,7 @@ class FileSink(DataFrameSink):
             "for csv, whose first line stays. Not with columns, which are all there are.",
         ),
         Option("csv.header", "A CSV file begins with the names of its columns.", Kind.BOOL, "true"),
-        Option(
-            "csv.delimiter",
-            "The character between fields; \\t for a tab.",
-            default=",",
-            check=_delimiter_problem,
-            fix="Give one ASCII character other than a quote and a line break, or \\t for a tab.",
-        ),
+        WRITTEN_DELIMITER,
         FLUSH_ROWS,
         FLUSH_BYTES,
         flush_interval(None, "Default: 60s for parquet and orc, whose files should not be tiny; 0s for the others."),
@@ -107,7 +98,9 @@ class FileSink(DataFrameSink):
             return ()
         from connectors.file_sink.mixing import directory_problems, file_problems
 
-        return directory_problems(config, rows) if config["format"] in _TABLES else file_problems(config, rows, _delimiter(config))
+        return (
+            directory_problems(config, rows) if config["format"] in _TABLES else file_problems(config, rows, delimiter_of(config))
+        )
 
     def targets(self, config: Config) -> Iterable[Target]:
         """One file. To a directory several connectors may write, each with manifests of its own, and other topics. See Sink."""
@@ -157,7 +150,7 @@ def _header_problems(config: Config) -> Iterable[Problem]:
     columns = given_columns(config["columns"])
     names = None if columns is None else [field.name for field in columns.fields]
     # A first line that is none says nothing of a delimiter; what the sink has noted does.
-    if there := delimiter_problem(Path(config["filename"]), _delimiter(config), names, has_header=config["csv.header"]):
+    if there := delimiter_problem(Path(config["filename"]), delimiter_of(config), names, has_header=config["csv.header"]):
         why, other = there
         written = "\\t" if other == "\t" else other
         fix = f"Set csv.delimiter to `{written}`, or write into another file, or move this one away first."
@@ -165,7 +158,7 @@ def _header_problems(config: Config) -> Iterable[Problem]:
         return
     if names is None or not config["csv.header"]:
         return
-    if reason := header_problem(Path(config["filename"]), _delimiter(config), names):
+    if reason := header_problem(Path(config["filename"]), delimiter_of(config), names):
         fix = "The first line of a CSV file stays: write other columns into another file, or move this one away first."
         yield Problem("columns", config["columns"][:200], reason, fix)
 
@@ -180,10 +173,6 @@ def _type_problems(config: Config) -> Iterable[Problem]:
         kept = "Write" if columns_problem(f"{name}:{there}") else f"Write {name}:{there}, or write"
         fix = f"{kept} into another directory, or move the files away first."
         yield Problem("columns", config["columns"][:200], reason, fix)
-
-
-def _delimiter(config: Config) -> str:
-    return "\t" if config["csv.delimiter"] == "\\t" else str(config["csv.delimiter"])
 
 
 def _evolution_problems(config: Config) -> Iterable[Problem]:
@@ -232,7 +221,7 @@ def _single(config: Config, owner: Owner, context: TaskContext) -> "SingleFileTa
     from connectors.file_sink.single import SingleFileTask
 
     columns = given_columns(config["columns"])
-    form = LineForm(config["format"], columns, _delimiter(config))
+    form = LineForm(config["format"], columns, delimiter_of(config))
     path = Path(config["filename"])
     file = AppendedFile(path, owner, context.log)
     evolving = Columns(path, Policy(config[POLICY.key] or Policy.FAIL), ONE_FILE, context.log)

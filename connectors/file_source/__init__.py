@@ -29,6 +29,7 @@ from connectors.file_source.present import first_line, origin_of, readable_files
 from connectors.file_source.sampling import BYTES, ROWS, first_records
 from connectors.file_source.task import FileSourceTask
 from rocketconnect_sdk.columns.declared import DOC, INFER, columns_problem
+from rocketconnect_sdk.configuration.csv_options import READ_DELIMITER
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
@@ -96,13 +97,7 @@ class FileSource(Source):
             fix=f"Write {DOC} Or infer.",
         ),
         Option("csv.header", "The first line names the columns.", Kind.BOOL, "true"),
-        Option(
-            "csv.delimiter",
-            "The character between fields; \\t for a tab.",
-            default=",",
-            check=lambda text: None if text == "\\t" or (len(text) == 1 and text not in '"\r\n') else "is not one character",
-            fix="Give one character other than a quote and a line break, or \\t for a tab.",
-        ),
+        READ_DELIMITER,
         Option("csv.null", "A field with this text is null. Without it, only an empty field is, in columns that are no strings."),
     )
 

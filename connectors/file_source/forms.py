@@ -6,6 +6,7 @@ from connectors.file_source.records import Format, JsonLines, Text
 from connectors.file_source.rows import Csv
 from connectors.file_source.sampling import Found, found_in
 from rocketconnect_sdk.columns.declared import DOC, INFER, given_columns
+from rocketconnect_sdk.configuration.csv_options import delimiter_of
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.options import Config
 
@@ -23,12 +24,24 @@ def make_format(config: Config, limit: int, columns: str, *, columns_wanted: boo
         columns: Those of CSV, inferred ones too.
         columns_wanted: Records of CSV are made as columns of Arrow.
     """
-    made = _make_utf8_format(config, limit, columns, columns_wanted=columns_wanted)
+    replace = config["encoding.errors"] == "replace"
+    made = utf8_format(config, limit, columns, columns_wanted=columns_wanted, replace=replace, null=config["csv.null"])
     return made if config["encoding"] == UTF8 else Transcoded(made, config["encoding"])
 
 
-def _make_utf8_format(config: Config, limit: int, columns: str, *, columns_wanted: bool) -> Format:
-    replace = config["encoding.errors"] == "replace"
+def utf8_format(
+    config: Config, limit: int, columns: str, *, columns_wanted: bool, replace: bool = False, null: str | None = None
+) -> Format:
+    """What makes records of lines in UTF-8, by the options format, key.field, csv.header and csv.delimiter.
+
+    Args:
+        config: The configuration.
+        limit: So many bytes a record has at most.
+        columns: Those of CSV, inferred ones too.
+        columns_wanted: Records of CSV are made as columns of Arrow.
+        replace: Bytes that are no UTF-8 are replaced; otherwise they make a bad record.
+        null: The text of a field of CSV that is null.
+    """
     if config["format"] == "text":
         return Text(limit, replace=replace)
     if config["format"] == "jsonlines":
@@ -36,10 +49,10 @@ def _make_utf8_format(config: Config, limit: int, columns: str, *, columns_wante
     return Csv(
         limit,
         replace=replace,
-        delimiter="\t" if config["csv.delimiter"] == "\\t" else config["csv.delimiter"],
+        delimiter=delimiter_of(config),
         columns=given_columns(columns),
         header=config["csv.header"],
-        null=config["csv.null"],
+        null=null,
         key=config["key.field"],
         columns_wanted=columns_wanted,
     )

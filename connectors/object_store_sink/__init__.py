@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from connectors.objects.options import SERVER, login_of, login_problems, may_ask, place_of
 from connectors.objects.place import FOLDER, url_problem
 from rocketconnect_sdk.columns.declared import DOC, columns_problem, given_columns, no_rows_problem
+from rocketconnect_sdk.configuration.csv_options import WRITTEN_DELIMITER, delimiter_of
 from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROWS, flush_interval
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
@@ -18,8 +19,7 @@ from rocketconnect_sdk.targets.owned import Target
 if TYPE_CHECKING:
     from connectors.object_store_sink.forms import Form
     from connectors.object_store_sink.layout import Layout
-    from connectors.object_store_sink.task import ObjectTask
-    from connectors.object_store_sink.task import Target as Written
+    from connectors.object_store_sink.task import ObjectTask, Written
 
 _FORMATS = ("parquet", "orc", "jsonlines", "csv")
 _TABLES = ("parquet", "orc", "csv")
@@ -35,10 +35,6 @@ def _zone_problem(name: str) -> str | None:
     from connectors.object_store_sink.layout import zone_problem
 
     return zone_problem(name)
-
-
-def _delimiter_problem(text: str) -> str | None:
-    return None if text == "\\t" or (len(text) == 1 and text.isascii() and text not in '"\r\n') else "is not one character"
 
 
 class ObjectStoreSink(RecordSink):
@@ -96,13 +92,7 @@ class ObjectStoreSink(RecordSink):
             fix="Give a name such as UTC or Europe/Berlin.",
         ),
         Option("csv.header", "A CSV object begins with the names of its columns.", Kind.BOOL, "true"),
-        Option(
-            "csv.delimiter",
-            "The character between fields; \\t for a tab.",
-            default=",",
-            check=_delimiter_problem,
-            fix="Give one ASCII character other than a quote and a line break, or \\t for a tab.",
-        ),
+        WRITTEN_DELIMITER,
         FLUSH_ROWS,
         FLUSH_BYTES,
         flush_interval("60s", "Each queue of the batch becomes an object, or one for each folder of partition.path."),
@@ -146,7 +136,7 @@ class ObjectStoreSink(RecordSink):
 
 
 def _written(config: Config) -> "Written":
-    from connectors.object_store_sink.task import Target as Written
+    from connectors.object_store_sink.task import Written
 
     place = place_of(config)
     return Written(place, None if place.kind == FOLDER else login_of(config), _form(config), _layout(config))
@@ -155,9 +145,8 @@ def _written(config: Config) -> "Written":
 def _form(config: Config) -> "Form":
     from connectors.object_store_sink.forms import COMPRESSIONS, Form
 
-    delimiter = "\t" if config["csv.delimiter"] == "\\t" else config["csv.delimiter"]
     packed = config["compression"] or COMPRESSIONS[config["format"]][0]
-    return Form(config["format"], packed, given_columns(config["columns"]), delimiter, config["csv.header"])
+    return Form(config["format"], packed, given_columns(config["columns"]), delimiter_of(config), config["csv.header"])
 
 
 def _layout(config: Config) -> "Layout":

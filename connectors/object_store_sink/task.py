@@ -25,7 +25,7 @@ _Pairs = Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class Written:
     """What is written, and where. Picklable.
 
     Attributes:
@@ -55,13 +55,13 @@ class ObjectTask(RecordSinkTask):
     """Adds objects to a prefix, exactly once. Several tasks of one connector may.
 
     Args:
-        target: See Target.
+        target: See Written.
         owner: Who writes.
         flush: When batches are closed.
         log: For people.
     """
 
-    def __init__(self, target: Target, owner: Owner, flush: FlushPolicy, log: Logger) -> None:
+    def __init__(self, target: Written, owner: Owner, flush: FlushPolicy, log: Logger) -> None:
         self._target = target
         self._owner = owner
         self._flush = flush
@@ -159,11 +159,11 @@ class ObjectWriter(SinkWriter):
     """Stages objects.
 
     Args:
-        target: See Target.
+        target: See Written.
         owner: Who writes.
     """
 
-    def __init__(self, target: Target, owner: Owner) -> None:
+    def __init__(self, target: Written, owner: Owner) -> None:
         self._target = target
         self._owner = owner
         self._store: Store | None = None
@@ -228,7 +228,7 @@ def names_of(manifest: Manifest) -> Mapping[str, _Pairs]:
     return found
 
 
-def end(target: Target, connector_uid: str) -> None:
+def end(target: Written, connector_uid: str) -> None:
     """Of a connector that is deleted: what counts gets its name, and what is staged besides is removed."""
     store = target.store(Owner(connector_uid, 0, 0, 0))
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from connectors.objects.options import SERVER, login_of, login_problems, may_ask, place_of
 from connectors.objects.place import FOLDER, url_problem
-from rocketconnect_sdk.columns.declared import DOC, columns_problem, given_columns
+from rocketconnect_sdk.columns.declared import DOC, columns_problem
+from rocketconnect_sdk.configuration.csv_options import READ_DELIMITER
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
@@ -16,7 +17,6 @@ from rocketconnect_sdk.record import Position, SourceBatch
 from rocketconnect_sdk.source import Edge, Plan, Source
 
 if TYPE_CHECKING:
-    from connectors.file_source.records import Format
     from connectors.object_store_source.listing import Found, Objects
     from connectors.object_store_source.readers import Reader
     from connectors.object_store_source.task import ObjectSourceTask
@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 _NUMBERS = 2
 """Of an offset: rows or bytes that are done, and 1 behind the object."""
 _SAMPLED = 100
-
-
-def _delimiter_problem(text: str) -> str | None:
-    return None if text == "\\t" or (len(text) == 1 and text not in '"\r\n') else "is not one character"
 
 
 class ObjectStoreSource(Source):
@@ -66,13 +62,7 @@ class ObjectStoreSource(Source):
             fix=f"Write {DOC}",
         ),
         Option("csv.header", "The first line of each object names the columns.", Kind.BOOL, "true"),
-        Option(
-            "csv.delimiter",
-            "The character between fields; \\t for a tab.",
-            default=",",
-            check=_delimiter_problem,
-            fix="Give one character other than a quote and a line break, or \\t for a tab.",
-        ),
+        READ_DELIMITER,
         *SERVER,
     )
 
@@ -123,32 +113,14 @@ class ObjectStoreSource(Source):
 
 
 def _reader(config: Config, objects: "Objects", context: TaskContext, found: "Found", begin: int) -> "Reader":
+    from connectors.file_source.forms import utf8_format
     from connectors.object_store_source.readers import Lines, Rows
 
     if config["format"] == "parquet":
         return Rows(objects, found, begin, config["key.field"], context)
     packed = config["compression"] == "gzip" or (config["compression"] == "auto" and found.name.endswith(".gz"))
-    return Lines(objects, found, begin, _form(config, context), context, packed=packed)
-
-
-def _form(config: Config, context: TaskContext) -> "Format":
-    from connectors.file_source.records import JsonLines, Text
-    from connectors.file_source.rows import Csv
-
-    limit = context.max_record_bytes
-    if config["format"] == "text":
-        return Text(limit, replace=False)
-    if config["format"] == "jsonlines":
-        return JsonLines(limit, replace=False, key=config["key.field"])
-    return Csv(
-        limit,
-        replace=False,
-        delimiter="\t" if config["csv.delimiter"] == "\\t" else config["csv.delimiter"],
-        columns=given_columns(config["columns"]),
-        header=config["csv.header"],
-        key=config["key.field"],
-        columns_wanted=context.columns,
-    )
+    form = utf8_format(config, context.max_record_bytes, config["columns"], columns_wanted=context.columns)
+    return Lines(objects, found, begin, form, context, packed=packed)
 
 
 def _form_problems(config: Config) -> Iterable[Problem]:

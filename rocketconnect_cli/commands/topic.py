@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -13,7 +12,7 @@ import typer
 
 from rocketconnect_cli import moments
 from rocketconnect_cli.api import Api, ApiError, Exit, checked_name
-from rocketconnect_cli.commands.dead_letters.unreplayed import NOT_REPLAYED
+from rocketconnect_cli.commands.dead_letters.unreplayed import NOT_REPLAYED, is_asked
 from rocketconnect_cli.documents import configuration
 from rocketconnect_cli.mistyped import Commands
 from rocketconnect_cli.names import completion
@@ -163,7 +162,7 @@ def _confirm(topic: str) -> None:
     Raises:
         ApiError: WRONG, when nobody can be asked, or says no.
     """
-    if not _is_asked():
+    if not is_asked():
         raise ApiError(
             Exit.WRONG, {"detail": f"{topic} was not deleted: it would be gone for good, and nobody can be asked here; say --yes"}
         )
@@ -230,10 +229,6 @@ def tail(
                 answer = _peek(client, topic, {**asked, "places": answer["next"], "messages": MOST})
         except KeyboardInterrupt:
             raise typer.Exit(int(Exit.OK)) from None
-
-
-def _is_asked() -> bool:
-    return sys.stdin.isatty()
 
 
 def _path(topic: str) -> str:

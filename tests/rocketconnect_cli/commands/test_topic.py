@@ -140,7 +140,7 @@ def test_a_topic_is_deleted_by_nobody_who_did_not_say_so(rest_factory: RestFacto
 def test_people_are_asked_before_a_topic_is_deleted(
     rest_factory: RestFactory, monkeypatch: pytest.MonkeyPatch, answer: str, code: int
 ) -> None:
-    monkeypatch.setattr(topic, "_is_asked", lambda: True)
+    monkeypatch.setattr(topic, "is_asked", lambda: True)
     rest = rest_factory(200, {"topic": {"name": "orders"}})
     result = CliRunner().invoke(app, ["topic", "delete", "orders", "--url", rest.url], input=f"{answer}\n")
     assert (result.exit_code, len(rest.asked)) == (code, 1 if code == 0 else 0)
@@ -152,7 +152,7 @@ def test_a_topic_with_dead_letters_that_nobody_has_replayed_is_deleted_only_when
 ) -> None:
     detail = "topic 'dead' holds 2 dead letters of orders that nobody has replayed, and they would go with it"
     rest = rest_factory(409, {"detail": detail, "reason": "DEAD_LETTERS_NOT_REPLAYED", "problems": []})
-    monkeypatch.setattr(topic, "_is_asked", lambda: True)
+    monkeypatch.setattr(topic, "is_asked", lambda: True)
     result = CliRunner().invoke(app, ["topic", "delete", "dead", "--url", rest.url], input="y\nn\n")
     assert (result.exit_code, len(rest.asked)) == (2, 1)
     assert f"{detail}. Delete it all the same?" in result.stderr
