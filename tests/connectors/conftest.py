@@ -1,15 +1,19 @@
-"""What root sees is not what a worker sees that runs as somebody else."""
+"""What tests of several connectors need."""
 
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.servers import s3
+
+_buckets = count()
 _CALL = """
 import importlib, json, os, pwd, sys
 module, name, path = sys.argv[1:]
@@ -44,3 +48,18 @@ def as_plain_user(tmp_path: Path, pytestconfig: pytest.Config) -> Callable[[Call
         return json.loads(done.stdout)
 
     return call
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[s3.S3]:
+    """One that speaks S3."""
+    with s3.running() as found:
+        yield found
+
+
+@pytest.fixture
+def bucket(server: s3.S3) -> str:
+    """A bucket with nothing in it."""
+    name = f"objects-{next(_buckets)}"
+    server.make(name)
+    return name

@@ -7,11 +7,8 @@ import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 
 from connectors.delta_source import DeltaSource
-from rocketconnect_sdk.configuration.connector_options import parse_source
 from rocketconnect_sdk.conformance import SourceCase
-from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.polled import batches_of
-from rocketconnect_sdk.record import Position
+from tests.connectors.lakes import reader
 
 
 def write(path: Path, rows: list[dict[str, Any]], types: pa.Schema | None = None, **options: Any) -> None:
@@ -35,34 +32,11 @@ def case_of(path: Path, **options: str) -> SourceCase:
     return SourceCase(DeltaSource(), {"path": str(path), **{key.replace("_", "."): value for key, value in options.items()}})
 
 
-class Reader:
-    """A source as the runtime runs it: the plan is made once, positions are kept, and each run is a new task."""
+class Reader(reader.Reader):
+    """A source of such a table."""
 
     def __init__(self, path: Path, *, gaps: str = "fail", **options: str) -> None:
-        case = case_of(path, **options)
-        self.source = case.source
-        self.config = parse_source(case.source, {"connector.class": "delta_source", "topic": "rows", "on.gap": gaps, **case.config})
-        self.positions: dict[str, Position] = {}
-        self.seen: list[Any] = []
-        """All values, also of a run that has failed."""
-        self.plan()
-
-    def plan(self) -> None:
-        (self.share,) = self.source.plan(self.config, 1, self.positions).tasks
-
-    def run(self, *, columns: bool = True) -> list[Any]:
-        """The values that are new."""
-        before = len(self.seen)
-        task = self.source.open(self.config, self.share, TaskContext(columns=columns))
-        try:
-            task.start(dict(self.positions))
-            while batches := batches_of(task.poll()):
-                for batch in batches:
-                    self.positions[batch.partition] = Position(tuple(batch.end or batch.offsets[-1]))
-                    self.seen += batch.values
-        finally:
-            task.close()
-        return self.seen[before:]
+        super().__init__(case_of(path, **options), gaps=gaps)
 
 
 def ids(rows: list[Any]) -> list[int]:

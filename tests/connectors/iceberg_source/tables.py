@@ -9,11 +9,8 @@ import pyarrow as pa
 from pyiceberg.catalog.sql import SqlCatalog
 
 from connectors.iceberg_source import IcebergSource
-from rocketconnect_sdk.configuration.connector_options import parse_source
 from rocketconnect_sdk.conformance import SourceCase
-from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.polled import batches_of
-from rocketconnect_sdk.record import Position
+from tests.connectors.lakes import reader
 
 TYPES = pa.schema([pa.field("id", pa.int64()), pa.field("text", pa.string())])
 
@@ -53,32 +50,11 @@ class Lake:
         return SourceCase(IcebergSource(), {"warehouse": str(self.warehouse), "table": "shop.orders", **given})
 
 
-class Reader:
-    """A source as the runtime runs it: the plan is made once, positions are kept, and each run is a new task."""
+class Reader(reader.Reader):
+    """A source of such a table."""
 
     def __init__(self, lake: Lake, *, gaps: str = "fail", **options: str) -> None:
-        case = lake.case(**options)
-        self.source = case.source
-        given = {"connector.class": "iceberg_source", "topic": "rows", "on.gap": gaps, **case.config}
-        self.config = parse_source(case.source, given)
-        self.positions: dict[str, Position] = {}
-        self.seen: list[Any] = []
-        """All values, also of a run that has failed."""
-        (self.share,) = self.source.plan(self.config, 1, self.positions).tasks
-
-    def run(self, *, columns: bool = True) -> list[Any]:
-        """The values that are new."""
-        before = len(self.seen)
-        task = self.source.open(self.config, self.share, TaskContext(columns=columns))
-        try:
-            task.start(dict(self.positions))
-            while batches := batches_of(task.poll()):
-                for batch in batches:
-                    self.positions[batch.partition] = Position(tuple(batch.end or batch.offsets[-1]))
-                    self.seen += batch.values
-        finally:
-            task.close()
-        return self.seen[before:]
+        super().__init__(lake.case(**options), gaps=gaps)
 
 
 def numbered(*ids: int) -> list[dict[str, Any]]:
