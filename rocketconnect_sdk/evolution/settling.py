@@ -69,9 +69,14 @@ def settle(table: Schema, records: Schema, policy: Policy, takes: Takes) -> Sett
 
     Raises:
         PermanentError: the policy is fail.
-        RecordError: the policy is dead_letter, or a field differs from a column by the case of its letters only.
+        RecordError: the policy is dead_letter; a field differs from a column by the case of its letters only; or no field is a column,
+            where either would leave rows of nothing but nulls behind.
     """
     found = list(differences(table, records))
+    if policy in (Policy.EVOLVE, Policy.IGNORE) and _is_of_another(table, records):
+        names = (", ".join(field.name for field in each.fields[:_SHOWN]) for each in (records, table))
+        msg = "the record is of another table: it has {}, and none of the columns of this one, which are {}".format(*names)
+        raise RecordError(msg)
     if not found or policy is Policy.IGNORE:
         return Settled(table, (), [change.name for change in found if change.kind is Kind.NEW])
     told = "; ".join(map(str, found[:_SHOWN])) + (f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else "")
@@ -85,6 +90,12 @@ def settle(table: Schema, records: Schema, policy: Policy, takes: Takes) -> Sett
     made = _evolved(table, records, (), found, takes, changes)
     done = {change.path for change in changes}
     return Settled(made, changes, [change.name for change in found if change.kind is Kind.NEW and change.path not in done])
+
+
+def _is_of_another(table: Schema, records: Schema) -> bool:
+    """Whether there are columns and fields, and none is both."""
+    columns, fields = ({field.name.casefold() for field in each.fields} for each in (table, records))
+    return bool(columns and fields) and not columns & fields
 
 
 def _evolved(

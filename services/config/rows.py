@@ -20,6 +20,9 @@ from services.config.domain import (
 Row = Mapping[str, Any] | sa.RowMapping
 
 
+_FORMER = 10
+"""So many deleted connectors are looked at, those that were deleted last."""
+
 LIVING = tables.connectors.c.delete_time.is_(None)
 
 
@@ -37,6 +40,27 @@ def taken_targets(connection: sa.Connection, targets: Sequence[Target] | None, n
     rows = connection.execute(sa.select(tables.connectors.c.name, tables.connectors.c.targets).where(known))
     owners = {found: owner for owner, stored in rows for _, found in json.loads(stored)}
     return [checks.taken(target, owners[target.name]) for target in targets if target.name in owners]
+
+
+def former_writers(connection: sa.Connection, targets: Sequence[Target], name: str) -> list[Deleted]:
+    """Deleted connectors of other names that alone might write one of the targets, the one that was deleted last first.
+
+    None where the living connector of this name has one of them already: it writes there, and begins nothing anew.
+    """
+    wanted = {target.name for target in targets}
+    row = None if "\0" in name else find_row(connection, name)
+    if not wanted or (row is not None and wanted & _names(row["targets"])):
+        return []
+    connectors = tables.connectors
+    # The text of the row has what it names, as JSON writes it.
+    having = [connectors.c.targets.contains(json.dumps(each), autoescape=True) for each in sorted(wanted)]
+    query = sa.select(connectors).where(~LIVING, connectors.c.name != name, sa.or_(*having))
+    rows = connection.execute(query.order_by(connectors.c.delete_time.desc()).limit(_FORMER)).mappings()
+    return [deleted_of(each) for each in rows if wanted & _names(each["targets"])]
+
+
+def _names(targets: str | None) -> set[str]:
+    return set() if targets is None else {name for _, name in json.loads(targets)}
 
 
 def find_row(connection: sa.Connection, name: str) -> dict[str, Any] | None:

@@ -43,6 +43,7 @@ from services.config.rows import (
     existing_row,
     find_revision,
     find_row,
+    former_writers,
     last_deleted,
     not_found,
     revision_of,
@@ -189,6 +190,11 @@ class ConfigStore:
         """Return deleted connectors that read some of it, the last first; none where the connector of this name read it already."""
         with reading(self._engine) as connection:
             return origins.former_readers(connection, reads, name)
+
+    def former_writers(self, targets: Sequence[Target], name: str) -> list[Deleted]:
+        """Return deleted connectors of other names that alone might write one of the targets, the last first."""
+        with reading(self._engine) as connection:
+            return former_writers(connection, targets, name)
 
     def of_unknown_targets(self) -> list[Connector]:
         """Return the living connectors that write and of which no executor has said yet what they alone may write."""

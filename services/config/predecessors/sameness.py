@@ -7,6 +7,8 @@ from rocketconnect.connector.v1 import connector_pb2
 from rocketconnect_sdk.configuration.runtime_options import CLASS
 from rocketconnect_sdk.targets.owned import Target
 
+TOPICS = ("topics", "connect.topicnames")
+"""The option of sinks, and its other name."""
 _LIST = "list"
 _ENDS = ("source.", "sink.")
 """How the options of the two ends of a direct connector begin."""
@@ -40,6 +42,15 @@ def same_work(
         return _ends(before) == _ends(now)
     needed = [option for option in plugin.options if option.required and not option.secret and option.key != CLASS.key]
     return bool(needed) and all(_same(option, before, now) for option in needed)
+
+
+def shares_topics(before: Mapping[str, str], now: Mapping[str, str]) -> bool:
+    """Return whether two sinks have a topic in common: what only one of them reads is written once."""
+    return not _topics(before).isdisjoint(_topics(now))
+
+
+def _topics(config: Mapping[str, str]) -> set[str]:
+    return {topic for key in TOPICS if key in config for topic in _entries(config[key])}
 
 
 def _ends(config: Mapping[str, str]) -> dict[str, str]:

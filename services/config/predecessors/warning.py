@@ -17,7 +17,7 @@ from rocketconnect_sdk.configuration.runtime_options import CLASS
 from rocketconnect_sdk.origins.origin import Origin
 from services.config import wire
 from services.config.domain import ConnectorType, Deleted, Worker
-from services.config.predecessors.sameness import same_work
+from services.config.predecessors.sameness import same_work, shares_topics
 from services.config.predecessors.telling import warning_of
 from services.config.store import ConfigStore
 from services.config.validation.executors import Executors, Verdict
@@ -113,6 +113,9 @@ class Predecessors:
         is_known = verdict.reads is not None and before is not None and before.origins is not None
         if before is not None and not is_known and self._is_same(before, config, verdict, workers):
             found.append((before, None))
+        if verdict.targets:
+            former = await asyncio.to_thread(self._store.former_writers, verdict.targets, name)
+            found += [(each, None) for each in former if shares_topics(each.connector.config, config)]
         return sorted(found, key=lambda each: each[0].connector.name != name)
 
     @staticmethod

@@ -16,6 +16,7 @@ from rocketconnect_sdk.targets.owned import Target
 from services.config import wire
 from services.config.domain import Connector, ConnectorType, Worker
 from services.config.origins.reads import Reads
+from services.config.predecessors.sameness import TOPICS
 
 Answer = TypeVar("Answer")
 
@@ -29,7 +30,6 @@ RELOAD_SECONDS = 30.0
 """How long one executor may take to look for its plugins again."""
 
 _TOPIC = ("topic", "connect.topicname")
-_TOPICS = ("topics", "connect.topicnames")
 """The option and its other name, of a source and of a sink."""
 
 
@@ -220,7 +220,7 @@ def _fields(problems: Iterable[connector_pb2.Problem]) -> tuple[FieldProblem, ..
 def _topics(connector: Connector) -> list[str]:
     if connector.type is not ConnectorType.SINK:
         return []
-    return [name.strip() for name in _option(connector.config, _TOPICS).split(",")]
+    return [name.strip() for name in _option(connector.config, TOPICS).split(",")]
 
 
 def _option(config: Mapping[str, str], keys: Iterable[str]) -> str:

@@ -185,3 +185,13 @@ def test_the_page_has_every_kind_of_difference_and_every_policy() -> None:
     lines = [line for line in page.splitlines() if line.startswith("|")]
     assert [cell.strip(" `") for cell in lines[0].split("|")[2:-1]] == [policy.value for policy in Policy]
     assert len(lines) >= 2 + len(Kind)
+
+
+@pytest.mark.parametrize("policy", [Policy.EVOLVE, Policy.IGNORE])
+def test_records_that_share_no_column_with_the_table_are_of_another_table(policy: Policy) -> None:
+    """Neither is the table widened for them, nor are they rows of nothing but nulls."""
+    table = struct([("iata", Schema(Type.STRING)), ("name", Schema(Type.STRING))])
+    records = struct([("date", Schema(Type.DATE)), ("wind", Schema(Type.FLOAT64))])
+    with pytest.raises(RecordError, match="it has date, wind, and none of the columns of this one, which are iata, name"):
+        settle(table, records, policy, Takes(columns=True, nulls=True, type=lambda *_: True))
+    assert settle(struct([]), records, Policy.EVOLVE, Takes(columns=True, nulls=True, type=lambda *_: True)).table.fields
