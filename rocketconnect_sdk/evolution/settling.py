@@ -69,8 +69,8 @@ def settle(table: Schema, records: Schema, policy: Policy, takes: Takes) -> Sett
 
     Raises:
         PermanentError: the policy is fail.
-        RecordError: the policy is dead_letter; a field differs from a column by the case of its letters only; or no field is a column,
-            where either would leave rows of nothing but nulls behind.
+        RecordError: the policy is dead_letter; a field differs from a column by the case of its letters only; or no field is a
+            column, which would leave rows of nothing but nulls behind.
     """
     found = list(differences(table, records))
     if policy in (Policy.EVOLVE, Policy.IGNORE) and _is_of_another(table, records):

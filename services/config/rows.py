@@ -19,7 +19,6 @@ from services.config.domain import (
 
 Row = Mapping[str, Any] | sa.RowMapping
 
-
 _FORMER = 10
 """So many deleted connectors are looked at, those that were deleted last."""
 
@@ -42,21 +41,27 @@ def taken_targets(connection: sa.Connection, targets: Sequence[Target] | None, n
     return [checks.taken(target, owners[target.name]) for target in targets if target.name in owners]
 
 
-def former_writers(connection: sa.Connection, targets: Sequence[Target], name: str) -> list[Deleted]:
+def former_writers(connection: sa.Connection, targets: Sequence[Target], name: str) -> list[tuple[Deleted, Target]]:
     """Deleted connectors of other names that alone might write one of the targets, the one that was deleted last first.
+
+    Each with the first target that it has in common with these.
 
     None where the living connector of this name has one of them already: it writes there, and begins nothing anew.
     """
-    wanted = {target.name for target in targets}
+    wanted = {target.name: target for target in targets}
     row = None if "\0" in name else find_row(connection, name)
-    if not wanted or (row is not None and wanted & _names(row["targets"])):
+    if not wanted or (row is not None and wanted.keys() & _names(row["targets"])):
         return []
     connectors = tables.connectors
     # The text of the row has what it names, as JSON writes it.
     having = [connectors.c.targets.contains(json.dumps(each), autoescape=True) for each in sorted(wanted)]
     query = sa.select(connectors).where(~LIVING, connectors.c.name != name, sa.or_(*having))
     rows = connection.execute(query.order_by(connectors.c.delete_time.desc()).limit(_FORMER)).mappings()
-    return [deleted_of(each) for each in rows if wanted & _names(each["targets"])]
+    return [
+        (deleted_of(row), wanted[common[0]])
+        for row in rows
+        if (common := [each for each in wanted if each in _names(row["targets"])])
+    ]
 
 
 def _names(targets: str | None) -> set[str]:

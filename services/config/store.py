@@ -191,8 +191,8 @@ class ConfigStore:
         with reading(self._engine) as connection:
             return origins.former_readers(connection, reads, name)
 
-    def former_writers(self, targets: Sequence[Target], name: str) -> list[Deleted]:
-        """Return deleted connectors of other names that alone might write one of the targets, the last first."""
+    def former_writers(self, targets: Sequence[Target], name: str) -> list[tuple[Deleted, Target]]:
+        """Return deleted connectors of other names that alone might write one of the targets, the last first, with that."""
         with reading(self._engine) as connection:
             return former_writers(connection, targets, name)
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from rocketconnect_kit.errors import FieldProblem
 from rocketconnect_sdk.origins.origin import FILES, Origin
+from rocketconnect_sdk.targets.owned import Target
 from services.config.domain import Connector, ConnectorType, Deleted
 from services.config.origins.reads import topic_of
 
@@ -13,13 +14,13 @@ _TOLD = 3
 _SHOWN = 200
 
 
-def warning_of(name: str, before: Deleted, common: Origin | None, positions: Mapping[str, str]) -> FieldProblem:
+def warning_of(name: str, before: Deleted, common: Origin | Target | None, positions: Mapping[str, str]) -> FieldProblem:
     """Return that a connector does over again what a deleted one did, and all ways out, the one that most people want first.
 
     Args:
         name: Of the connector.
         before: The deleted one.
-        common: What both read; None: not known, or they are sinks.
+        common: What both read, or alone may write; None: not known.
         positions: How far it came, offsets by partition; none: not known.
     """
     is_sink = before.connector.type is ConnectorType.SINK
@@ -27,12 +28,15 @@ def warning_of(name: str, before: Deleted, common: Origin | None, positions: Map
     one = "a connector of this name" if is_same else f"the connector {before.connector.name!r}"
     when = datetime.fromtimestamp(before.delete_time // 1_000_000, UTC).isoformat(" ").replace("+00:00", "Z")
     one = f"{one} (uid {before.connector.uid}, deleted at {when})"
-    into = f"the topic {topic_of(common)}" if common is not None and not is_same else "the same topic"
+    into = f"the topic {topic_of(common)}" if isinstance(common, Origin) and not is_same else "the same topic"
     done, again = f"read the same into {into}", "sends its records again"
     if is_sink:
         done, again = "wrote to the same target", "writes its records there again"
     reason = f"{one} {done}{_until(positions)}: this one begins anew and {again}"
-    ways = [_adopting(name, before.connector, is_same=is_same), *_others(common, is_sink=is_sink)]
+    ways = [
+        _adopting(name, before.connector, is_same=is_same),
+        *_others(None if isinstance(common, Target) else common, is_sink=is_sink),
+    ]
     fix = " ".join(f"({number}) {way}" for number, way in enumerate(ways, start=1))
     key, value = ("name", "") if is_same or common is None else (common.key, common.name[:_SHOWN])
     return FieldProblem(key, value, reason, fix)

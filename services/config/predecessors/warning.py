@@ -15,6 +15,7 @@ from rocketconnect_kit.serving.status import remote_errors
 from rocketconnect_kit.settings import ServiceSettings
 from rocketconnect_sdk.configuration.runtime_options import CLASS
 from rocketconnect_sdk.origins.origin import Origin
+from rocketconnect_sdk.targets.owned import Target
 from services.config import wire
 from services.config.domain import ConnectorType, Deleted, Worker
 from services.config.predecessors.sameness import same_work, shares_topics
@@ -103,19 +104,19 @@ class Predecessors:
 
     async def _found(
         self, name: str, config: Mapping[str, str], verdict: Verdict, workers: Sequence[Worker]
-    ) -> Sequence[tuple[Deleted, Origin | None]]:
+    ) -> Sequence[tuple[Deleted, Origin | Target | None]]:
         """Return the deleted ones that did the same: of the same name first, then the one that was deleted last."""
-        found: list[tuple[Deleted, Origin | None]] = []
+        found: list[tuple[Deleted, Origin | Target | None]] = []
         if verdict.reads is not None and not verdict.reads.is_shared:
-            former = await asyncio.to_thread(self._store.former_readers, verdict.reads, name)
-            found = [(each.deleted, each.common) for each in former]
+            readers = await asyncio.to_thread(self._store.former_readers, verdict.reads, name)
+            found = [(each.deleted, each.common) for each in readers]
         before = await asyncio.to_thread(self._store.last_deleted, name)
         is_known = verdict.reads is not None and before is not None and before.origins is not None
         if before is not None and not is_known and self._is_same(before, config, verdict, workers):
             found.append((before, None))
         if verdict.targets:
-            former = await asyncio.to_thread(self._store.former_writers, verdict.targets, name)
-            found += [(each, None) for each in former if shares_topics(each.connector.config, config)]
+            writers = await asyncio.to_thread(self._store.former_writers, verdict.targets, name)
+            found += [each for each in writers if shares_topics(each[0].connector.config, config)]
         return sorted(found, key=lambda each: each[0].connector.name != name)
 
     @staticmethod

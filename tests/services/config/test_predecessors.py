@@ -52,6 +52,37 @@ async def test_a_sink_is_told_that_it_writes_to_what_it_alone_may_write_again(se
     assert "writes its records there again" in warning.reason
 
 
+OWNING = {**GOOD, "owned": "/out.csv"}
+
+
+async def test_a_sink_is_told_of_a_deleted_one_of_another_name_that_wrote_there_from_one_of_its_topics(service: Any) -> None:
+    uid = await was_there(service, OWNING, {"b/broker/0": "[5]"})
+    request = pb.CreateConnectorRequest(name="other", config={**OWNING, "topics": "b,d"})
+    (warning,) = (await service.stub.CreateConnector(request)).warnings
+    assert (warning.key, warning.value) == ("owned", "file:///out.csv")
+    assert f"the connector 'c' (uid {uid}, deleted at " in warning.reason
+    assert (
+        "wrote to the same target up to b/broker/0 [5]: this one begins anew and writes its records there again" in warning.reason
+    )
+    assert f"create this one with --adopt-uid {uid}" in warning.fix
+    assert "To begin anew: move away what was written, or name another target." in warning.fix
+
+
+@pytest.mark.parametrize("changed", [{"owned": "/other.csv"}, {"topics": "d"}])
+async def test_a_sink_of_another_name_is_told_nothing_where_target_or_topics_are_others(
+    service: Any, changed: dict[str, str]
+) -> None:
+    await was_there(service, OWNING, {"b/broker/0": "[5]"})
+    assert await validated(service, {**OWNING, **changed}, "other") == []
+
+
+async def test_a_sink_that_writes_there_already_is_told_of_no_one_before(service: Any) -> None:
+    await was_there(service, OWNING, {"b/broker/0": "[5]"})
+    await service.create("other", OWNING)
+    update = pb.UpdateConnectorRequest(name="other", config={**OWNING, "note": "more"})
+    assert not (await service.stub.UpdateConnector(update)).warnings
+
+
 @pytest.mark.parametrize("changed", [{"path": "/data/other.txt"}, {"topics": "d"}])
 async def test_nothing_is_told_where_the_place_or_the_topic_is_another(service: Any, changed: dict[str, str]) -> None:
     await was_there(service, GOOD)
