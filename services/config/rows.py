@@ -1,14 +1,14 @@
 """Rows of connectors and revisions, and what they say."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import sqlalchemy as sa
 
-from rocketconnect_kit.errors import AlreadyExists, FailedPrecondition, FieldProblem, NotFound
+from rocketconnect_kit.errors import AlreadyExists, FailedPrecondition, NotFound
 from rocketconnect_sdk.targets.owned import Target
-from services.config import checks, history, tables
+from services.config import history, tables
 from services.config.domain import (
     Connector,
     ConnectorType,
@@ -19,9 +19,6 @@ from services.config.domain import (
 
 Row = Mapping[str, Any] | sa.RowMapping
 
-_FORMER = 10
-"""So many deleted connectors are looked at, those that were deleted last."""
-
 LIVING = tables.connectors.c.delete_time.is_(None)
 
 
@@ -29,43 +26,6 @@ def not_found(name: str) -> NotFound:
     """What is raised where no living connector has a name."""
     message = f"there is no connector {name[:128]!r}; list the connectors to see their names"
     return NotFound("CONNECTOR_NOT_FOUND", message, connector=name[:128])
-
-
-def taken_targets(connection: sa.Connection, targets: Sequence[Target] | None, name: str) -> list[FieldProblem]:
-    """What is wrong with targets that another living connector has."""
-    if not targets:
-        return []
-    known = LIVING & tables.connectors.c.targets.is_not(None) & (tables.connectors.c.name != name)
-    rows = connection.execute(sa.select(tables.connectors.c.name, tables.connectors.c.targets).where(known))
-    owners = {found: owner for owner, stored in rows for _, found in json.loads(stored)}
-    return [checks.taken(target, owners[target.name]) for target in targets if target.name in owners]
-
-
-def former_writers(connection: sa.Connection, targets: Sequence[Target], name: str) -> list[tuple[Deleted, Target]]:
-    """Deleted connectors of other names that alone might write one of the targets, the one that was deleted last first.
-
-    Each with the first target that it has in common with these.
-
-    None where the living connector of this name has one of them already: it writes there, and begins nothing anew.
-    """
-    wanted = {target.name: target for target in targets}
-    row = None if "\0" in name else find_row(connection, name)
-    if not wanted or (row is not None and wanted.keys() & _names(row["targets"])):
-        return []
-    connectors = tables.connectors
-    # The text of the row has what it names, as JSON writes it.
-    having = [connectors.c.targets.contains(json.dumps(each), autoescape=True) for each in sorted(wanted)]
-    query = sa.select(connectors).where(~LIVING, connectors.c.name != name, sa.or_(*having))
-    rows = connection.execute(query.order_by(connectors.c.delete_time.desc()).limit(_FORMER)).mappings()
-    return [
-        (deleted_of(row), wanted[common[0]])
-        for row in rows
-        if (common := [each for each in wanted if each in _names(row["targets"])])
-    ]
-
-
-def _names(targets: str | None) -> set[str]:
-    return set() if targets is None else {name for _, name in json.loads(targets)}
 
 
 def find_row(connection: sa.Connection, name: str) -> dict[str, Any] | None:
@@ -126,11 +86,6 @@ def find_revision(connection: sa.Connection, connector_uid: str, number: int) ->
 def dump_config(mapping: Mapping[str, str]) -> str:
     """A configuration as it stands in a row."""
     return json.dumps(dict(mapping), sort_keys=True)
-
-
-def dump_targets(targets: Sequence[Target] | None) -> str | None:
-    """Targets as they stand in a row."""
-    return None if targets is None else json.dumps([[target.key, target.name] for target in targets])
 
 
 def etag_of(row: Row) -> str:

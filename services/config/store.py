@@ -39,19 +39,17 @@ from services.config.rows import (
     already_there,
     connector_of,
     dump_config,
-    dump_targets,
     existing_row,
     find_revision,
     find_row,
-    former_writers,
     last_deleted,
     not_found,
     revision_of,
     revisions_with_history,
-    taken_targets,
     write_revision,
 )
 from services.config.signature import Signature
+from services.config.targets import rows as owned
 
 _NOBODY = Signature("")
 _WANTING = {WantedState.RUNNING: Action.RESUME, WantedState.PAUSED: Action.PAUSE, WantedState.STOPPED: Action.STOP}
@@ -126,7 +124,7 @@ class ConfigStore:
                 "create_time": write.now,
                 "update_time": write.now,
                 "apply_set": draft.apply_set,
-                "targets": dump_targets(targets),
+                "targets": owned.dump(targets),
                 "origins": dump(reads),
             }
             if draft.adopt_uid:
@@ -170,7 +168,7 @@ class ConfigStore:
             checks.refuse_same(current, config)
             _refuse_others(write.connection, name, targets, reads)
             row |= {"config": dump_config(config), "type": kind, "revision": current.revision + 1}
-            row |= {"targets": dump_targets(targets), "origins": dump(reads)}
+            row |= {"targets": owned.dump(targets), "origins": dump(reads)}
             origins.keep(write.connection, row["uid"], reads)
             write_revision(write.connection, write.sequence, write.now, row)
             write.note(Action.ROLLBACK if of_revision else Action.UPDATE, row, of_revision)
@@ -179,7 +177,7 @@ class ConfigStore:
     def taken(self, targets: Sequence[Target] | None, name: str) -> list[FieldProblem]:
         """Return the problems of a connector of this name with targets that others have, as far as those are known."""
         with reading(self._engine) as connection:
-            return taken_targets(connection, targets, name)
+            return owned.taken(connection, targets, name)
 
     def read_twice(self, reads: Reads | None, name: str) -> ReadTwice:
         """Return what is to be said of a connector of this name that reads so, as others read the same into the same topic."""
@@ -194,20 +192,18 @@ class ConfigStore:
     def former_writers(self, targets: Sequence[Target], name: str) -> list[tuple[Deleted, Target]]:
         """Return deleted connectors of other names that alone might write one of the targets, the last first, with that."""
         with reading(self._engine) as connection:
-            return former_writers(connection, targets, name)
+            return owned.former_writers(connection, targets, name)
 
     def of_unknown_targets(self) -> list[Connector]:
         """Return the living connectors that write and of which no executor has said yet what they alone may write."""
-        unknown = tables.connectors.c.targets.is_(None) & (tables.connectors.c.type != ConnectorType.SOURCE)
         with reading(self._engine) as connection:
-            rows = connection.execute(sa.select(tables.connectors).where(LIVING, unknown)).mappings()
-            return [connector_of(row) for row in rows]
+            return owned.of_unknown(connection)
 
     def know_targets(self, connector: Connector, targets: Sequence[Target]) -> None:
         """Store what an executor says of a connector as it was read; changes nothing when it has changed since."""
         with self._write(_NOBODY) as write:
             mine = (tables.connectors.c.uid == connector.uid) & (tables.connectors.c.revision == connector.revision)
-            write.connection.execute(tables.connectors.update().where(mine).values(targets=dump_targets(targets)))
+            write.connection.execute(tables.connectors.update().where(mine).values(targets=owned.dump(targets)))
 
     def delete(self, name: str, etag: str, by: Signature = _NOBODY) -> Connector:
         """Remove a connector from the living ones; return it as it was.
@@ -400,4 +396,4 @@ def _save(write: _Write, row: dict[str, Any]) -> Connector:
 
 
 def _refuse_others(connection: sa.Connection, name: str, targets: Sequence[Target] | None, reads: Reads | None) -> None:
-    checks.refuse([*taken_targets(connection, targets, name), *origins.read_twice(connection, reads, name).problems])
+    checks.refuse([*owned.taken(connection, targets, name), *origins.read_twice(connection, reads, name).problems])

@@ -1,0 +1,1 @@
+"""What sinks alone may write, and which other connector writes or wrote there."""
