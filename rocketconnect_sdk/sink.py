@@ -124,11 +124,16 @@ class FlushPolicy:
 
 
 class Sink(ABC):
-    """A kind of sink; stateless. See Source for the class attributes."""
+    """A kind of sink; stateless. See Source for the class attributes.
+
+    Class attributes:
+        defaults: Of options that every sink has, by key, where another value suits this one better: how much is written at once.
+    """
 
     name: ClassVar[str]
     aliases: ClassVar[Sequence[str]] = ()
     options: ClassVar[Sequence[Option]] = ()
+    defaults: ClassVar[Mapping[str, str]] = {}
     guarantee: ClassVar[Guarantee] = Guarantee.AT_LEAST_ONCE
 
     def check(self, config: Config) -> Iterable[Problem]:

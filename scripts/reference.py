@@ -14,8 +14,11 @@ from google.protobuf.json_format import MessageToDict
 from pyspark_rocketmq import settings
 from rocketconnect_cli.commands.plugins import kind_of, told
 from rocketconnect_sdk.configuration import runtime_options
+from rocketconnect_sdk.configuration.connector_options import sink_options
+from rocketconnect_sdk.options import Option
 from rocketconnect_sdk.plugins.installed import OURS
-from rocketconnect_sdk.plugins.loader import plugins
+from rocketconnect_sdk.plugins.loader import PluginInfo, PluginType, find, plugins
+from rocketconnect_sdk.sink import Sink
 from rocketconnect_sdk.transforms import chain
 from services.executor import wire
 from services.executor.host.jobs.plugins import described
@@ -73,7 +76,7 @@ _RUNTIME = (
 def page() -> str:
     """Return what docs/reference.md has to be."""
     infos = [info for info in plugins() if info.package == OURS]
-    found = [_message(described(info, info.options)) for info in infos]
+    found = [_message(described(info, (*info.options, *_suited(info)))) for info in infos]
     parts = [_HEAD, *_index(found), "## Options that plugins have without their doing\n"]
     for title, options in _RUNTIME:
         parts += [f"### {title}\n", _table(_message(described(infos[0], options))["options"])]
@@ -84,6 +87,13 @@ def page() -> str:
     for title, options in (("When it reads", settings.READING), ("When it writes", settings.WRITING)):
         parts += [f"### {title}\n", _table(_message(described(infos[0], options))["options"])]
     return "\n".join(parts)
+
+
+def _suited(info: PluginInfo) -> Iterator[Option]:
+    """Yield the options that every sink has and of which this one has a default of its own."""
+    plugin = find(info.name) if info.type is PluginType.SINK else None
+    if isinstance(plugin, Sink):
+        yield from (option for option in sink_options(plugin) if option.key in plugin.defaults)
 
 
 def _message(plugin: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
+from typing import ClassVar
 
 from connectors.lakes.options import INSERT, policy_of
 from rocketconnect_sdk.columns.declared import no_rows_problem, parse_columns
@@ -14,7 +15,12 @@ from rocketconnect_sdk.sink import DataFrameSink, FlushPolicy
 
 
 class LakeSink(DataFrameSink):
-    """A sink into one table of a lake, with the options COLUMNS, CHANGES and FLUSH (connectors.lakes.options)."""
+    """A sink into one table of a lake, with the options COLUMNS, CHANGES and FLUSH (connectors.lakes.options).
+
+    A commit costs the table a version and Spark a job, whatever it has: it is worth waiting for more rows where there are more.
+    """
+
+    defaults: ClassVar[Mapping[str, str]] = {"batch.bytes": "128MiB", "buffer.bytes": "128MiB"}
 
     @abstractmethod
     def has_table(self, config: Config) -> bool:

@@ -53,11 +53,9 @@ def source_options(source: Source) -> tuple[Option, ...]:
 
 def sink_options(sink: Sink) -> tuple[Option, ...]:
     """All options of a sink connector: its own first. The default engine is the first that the sink can run on."""
-    engines = engines_of(sink)
-    mine = [
-        replace(option, default=engines[0]) if option.key == "engine" and engines else option for option in runtime_options.SINK
-    ]
-    return (*sink.options, *runtime_options.COMMON, *mine, *runtime_options.CONVERTERS)
+    defaults = {"engine": engines[0], **sink.defaults} if (engines := engines_of(sink)) else sink.defaults
+    every = (*runtime_options.COMMON, *runtime_options.SINK, *runtime_options.CONVERTERS)
+    return (*sink.options, *(replace(each, default=defaults.get(each.key, each.default)) for each in every))
 
 
 def direct_options() -> tuple[Option, ...]:
