@@ -1,6 +1,8 @@
 """The client of the REST API."""
 
+import ssl
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Self
 from urllib.parse import quote
@@ -80,6 +82,19 @@ def connector_path(name: str) -> str:
     return f"/v1/connectors/{quote(checked_name(name), safe='')}"
 
 
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How a gateway lets somebody in.
+
+    Attributes:
+        token: What is shown; empty: nothing.
+        context: Whom is trusted, and the own certificate; None: whom the machine trusts.
+    """
+
+    token: str = field(default="", repr=False)
+    context: ssl.SSLContext | None = None
+
+
 class Api:
     """Speaks to one gateway. Not for several threads at once.
 
@@ -89,10 +104,13 @@ class Api:
         ApiError: UNAVAILABLE, when the URL is none.
     """
 
-    def __init__(self, url: str = DEFAULT_URL) -> None:
+    def __init__(self, url: str = DEFAULT_URL, access: Access | None = None) -> None:
         self.url = url.rstrip("/")
+        given = access or Access()
+        headers = {"Accept": "application/json", **({"Authorization": f"Bearer {given.token}"} if given.token else {})}
+        verify = True if given.context is None else given.context
         try:
-            self._client = httpx.Client(base_url=self.url, timeout=TIMEOUT_SECONDS, headers={"Accept": "application/json"})
+            self._client = httpx.Client(base_url=self.url, timeout=TIMEOUT_SECONDS, headers=headers, verify=verify)
         except (httpx.InvalidURL, UnicodeError) as error:
             raise self._no_url(error) from None
         self._taken = 0

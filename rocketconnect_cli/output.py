@@ -12,6 +12,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from rocketconnect_cli.access.profile import current
 from rocketconnect_cli.api import DEFAULT_URL, Api, ApiError
 from rocketconnect_cli.names.completion import CONNECTORS
 from rocketconnect_cli.terminal import Terminal, printable
@@ -153,7 +154,8 @@ def _named(given: Mapping[str, Any]) -> str | None:
 
 def api(url: str) -> Api:
     """The client for a command."""
-    return Api(url)
+    profile = current()
+    return Api(profile.url if profile.url and url == DEFAULT_URL else url, profile.access())
 
 
 def without_prefix(value: Any, prefix: str) -> str:

@@ -82,6 +82,31 @@ def _readable(value: Path) -> None:
         raise ValueError(msg)
 
 
+def _readable_file(value: Path) -> None:
+    if not os.access(value, os.R_OK):
+        msg = "there is no readable file of this name; give the path of a file of text"
+        raise ValueError(msg)
+
+
+def _readable_files(value: str) -> None:
+    if missing := [str(path) for path in paths(value) if not os.access(path, os.R_OK)]:
+        msg = f"there is no readable file {', '.join(missing)}; `rocketconnect token create` makes one"
+        raise ValueError(msg)
+
+
+def paths(value: str) -> tuple[Path, ...]:
+    """Return the paths of a comma list."""
+    return tuple(Path(part.strip()) for part in value.split(",") if part.strip())
+
+
+def is_loopback(host: str) -> bool:
+    """Whether what listens there is reached from this machine alone."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 def pem_file(text: str) -> Any:
     """Return a field for the path of a file that can be read; None when nothing is given."""
     return setting(None, text, check=_readable)
@@ -131,6 +156,15 @@ class ServiceSettings:
     tls_cert: Path | None = pem_file("own certificate chain (PEM); with it the service speaks TLS")
     tls_key: Path | None = pem_file("the key of that certificate (PEM)")
     tls_ca: Path | None = pem_file("who signs the certificates of the others (PEM)")
+    tokens_files: str = setting(
+        "",
+        "files of those who may call, separated by commas, see `rocketconnect token`; none: nobody is asked",
+        check=_readable_files,
+    )
+    token_file: Path | None = setting(None, "a file with the token that it shows the other services", check=_readable_file)
+    insecure: bool = setting(
+        False, "listen beyond this machine though callers are not asked who they are, or what they say can be read on the way"
+    )
     tls_verify_clients: bool = setting(True, "with tls_ca: callers must show a certificate that it signed (mutual TLS)")
     reflection: bool | None = setting(
         None, "gRPC reflection: callers may ask which calls there are; by default where no certificate is asked of them"
@@ -151,6 +185,11 @@ class ServiceSettings:
             raise SettingsError(problems)
 
     @property
+    def speaks_tls(self) -> bool:
+        """Whether what callers say cannot be read on the way."""
+        return self.tls_cert is not None
+
+    @property
     def asks_for_certificates(self) -> bool:
         """Whether callers must show a certificate."""
         return self.tls_cert is not None and self.tls_ca is not None and self.tls_verify_clients
@@ -162,8 +201,23 @@ class ServiceSettings:
 
     def conflicts(self) -> Iterator[str]:
         """What is wrong with settings together, each of which is right by itself; subclasses add to it."""
+        if not (self.insecure or is_loopback(self.host)):
+            yield from self.exposure()
         if (self.tls_cert is None) != (self.tls_key is None):
             yield "tls_cert and tls_key go together; give both or none"
+
+    def exposure(self) -> Iterator[str]:
+        """What is missing where others than this machine can call; a service that tells nothing of anybody has nothing to say."""
+        missing = []
+        if not self.speaks_tls:
+            missing.append("what is said can be read on the way: give --tls-cert and --tls-key")
+        if not self.tokens_files and not self.asks_for_certificates:
+            missing.append("callers are not asked who they are: give --tokens-files, or --tls-ca for certificates")
+        if missing:
+            yield (
+                f"--host {self.host} listens beyond this machine, and {'; and '.join(missing)}. Listen on 127.0.0.1, or say "
+                f"--insecure true where the network lets in nobody else"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

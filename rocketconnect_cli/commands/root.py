@@ -1,9 +1,13 @@
 """The command `rocketconnect` with all its commands."""
 
+import os
 from typing import Annotated, Any
 
 import typer
 
+from rocketconnect_cli.access import tokens
+from rocketconnect_cli.access.profile import CURRENT, Profile, chosen
+from rocketconnect_cli.api import ApiError
 from rocketconnect_cli.commands import cluster, connector, plugins, position, secret, topic, worker
 from rocketconnect_cli.commands.apply import apply
 from rocketconnect_cli.commands.dead_letters import dlq
@@ -13,6 +17,7 @@ from rocketconnect_cli.commands.serve import serve
 from rocketconnect_cli.commands.up import up
 from rocketconnect_cli.commands.verify import verify
 from rocketconnect_cli.mistyped import Commands
+from rocketconnect_cli.output import show_error
 from rocketconnect_sdk.version import __version__
 
 _ORDER = (
@@ -27,6 +32,7 @@ _ORDER = (
     "verify",
     "apply",
     "secret",
+    "token",
     "cluster",
     "worker",
 )
@@ -59,6 +65,7 @@ app.add_typer(plugins.app, name="plugins")
 app.add_typer(secret.app, name="secret")
 app.add_typer(topic.app, name="topic")
 app.add_typer(worker.app, name="worker")
+app.add_typer(tokens.app, name="token")
 app.command(name="apply")(apply)
 app.command(name="preview")(preview)
 app.command(name="verify")(verify)
@@ -81,5 +88,21 @@ def _say_version(asked: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version.")] = False,
+    profile: Annotated[
+        str, typer.Option(envvar="ROCKETCONNECT_PROFILE", help="How the gateway is reached: a table of the file of profiles.")
+    ] = "",
+    token: Annotated[
+        str, typer.Option(help="Shown to the gateway. Others see it on the command line: rather set ROCKETCONNECT_TOKEN.")
+    ] = "",
+    token_file: Annotated[str, typer.Option(help="A file with the token, and nothing else (or ROCKETCONNECT_TOKEN_FILE).")] = "",
+    cacert: Annotated[str, typer.Option(help="Who signed the gateway's certificate, PEM (or ROCKETCONNECT_CACERT).")] = "",
+    cert: Annotated[str, typer.Option(help="The own certificate, PEM (or ROCKETCONNECT_CERT).")] = "",
+    key: Annotated[str, typer.Option(help="The key of that certificate, PEM (or ROCKETCONNECT_KEY).")] = "",
 ) -> None:
     """RocketConnect: data in and out of Apache RocketMQ, from configuration alone."""
+    del version
+    try:
+        CURRENT.set(chosen(Profile("", token, token_file, cacert, cert, key), profile, os.environ))
+    except ApiError as error:
+        show_error(error)
+        raise typer.Exit(int(error.exit_code)) from None

@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,8 +25,11 @@ from rocketconnect_cli.instance import topology
 from rocketconnect_cli.instance.process import Process
 from rocketconnect_cli.instance.supervisor import Supervisor
 from rocketconnect_cli.output import Output, OutputOption, err
+from rocketconnect_kit.access.roles import Role
+from rocketconnect_kit.access.tokens import line, new_token
 from rocketconnect_kit.java.errors import JavaError
 from rocketconnect_kit.java.find import find_java
+from rocketconnect_kit.settings import is_loopback
 from rocketconnect_kit.tethered import tethered
 
 NEEDED = ("grpc", "msgspec", "pyspark", "sqlalchemy", "starlette", "uvicorn")
@@ -61,8 +65,20 @@ def up(
     executors: Annotated[int, typer.Option(help="How many executors.", min=1, max=64)] = 1,
     namesrv: Annotated[str, typer.Option(help="Use this RocketMQ (HOST:PORT, several with ;) instead of an embedded one.")] = "",
     host: Annotated[
-        str, typer.Option(help="Where REST and metrics listen. They ask for no password: keep them on a trusted network.")
+        str,
+        typer.Option(help="Where REST and metrics listen. Beyond this machine with --tokens-file and --tls-cert, or --insecure."),
     ] = "127.0.0.1",
+    tokens_file: Annotated[
+        Path | None,
+        typer.Option(exists=True, dir_okay=False, help="Who may ask REST: see `rocketconnect token`. Without it everybody may."),
+    ] = None,
+    tls_cert: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="REST speaks TLS: its certificate (PEM).")
+    ] = None,
+    tls_key: Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help="The key of that certificate (PEM).")] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Listen beyond this machine though nobody is asked, or it is in the clear.")
+    ] = False,
     log_level: Annotated[str, typer.Option(help="DEBUG, INFO, WARNING or ERROR, for the logs in DATA/logs.")] = "INFO",
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -70,7 +86,11 @@ def up(
     try:
         _check_installation()
         inner = _inner_ports(port or [], executors, embedded=not namesrv)
-        instance = _Instance(data.absolute(), rest_port, metrics_port, inner, executors, namesrv, host, log_level)
+        files = tuple(path.absolute() for path in (tokens_file,) if path is not None)
+        cert, key = (None if path is None else path.absolute() for path in (tls_cert, tls_key))
+        rest = topology.Rest(host, files, cert, key, insecure)
+        _check_exposure(rest)
+        instance = _Instance(data.absolute(), rest_port, metrics_port, inner, executors, namesrv, rest, log_level)
         code = instance.run(output)
     except (StartFailed, EmbeddedRocketMQError, JavaError) as error:
         err.print(f"Error: {error}", style="red", markup=False)
@@ -103,11 +123,12 @@ class _Instance:
         inner: Mapping[str, int],
         executors: int,
         namesrv: str,
-        host: str,
+        rest: topology.Rest,
         log_level: str,
     ) -> None:
         self._inner = inner
-        self._data, self._host, self._log_level, self._namesrv = data, host, log_level, namesrv
+        self._data, self._rest, self._log_level, self._namesrv = data, rest, log_level, namesrv
+        self._token = new_token()
         self._wanted = rest_port, metrics_port, executors
         self._rocketmq: EmbeddedRocketMQ | None = None
 
@@ -137,7 +158,7 @@ class _Instance:
             data=self._data,
             name_server=name_server,
             spark_classes=prepare_spark(err),
-            host=self._host,
+            rest=self._let_in(directory),
             log_level=self._log_level,
         )
         processes += [self._process(service) for service in services]
@@ -155,6 +176,14 @@ class _Instance:
         finally:
             supervisor.stop()
         return int(Exit.OK)
+
+    def _let_in(self, directory: DataDirectory) -> topology.Rest:
+        """What the gateway is told; where callers are asked, this process is one of them."""
+        if not self._rest.tokens_files:
+            return self._rest
+        own = directory.folder("access") / "callers"
+        own.write_text(line("up", Role.READ, self._token), encoding="utf-8")
+        return replace(self._rest, tokens_files=(*self._rest.tokens_files, own))
 
     @property
     def _embedded(self) -> EmbeddedRocketMQ:
@@ -228,7 +257,7 @@ class _Instance:
         return Process(
             service.name,
             lambda: tethered(service.command),
-            {**topology.UNLESS_TOLD, **os.environ, **service.environment},
+            {**topology.UNLESS_TOLD, **_handed_on(os.environ), **service.environment},
             self._log(service.name),
             topology.STAGES[service.kind],
             drain,
@@ -241,7 +270,9 @@ class _Instance:
     def _await_ready(self, supervisor: Supervisor, chosen: topology.Ports) -> bool:
         """True when everything answers, False when the end was asked for before."""
         starts, deadline = 0, 0.0
-        with httpx.Client(base_url=f"http://{self._reachable}:{chosen.rest}", timeout=2.0) as client:
+        url, headers = f"{self._rest.scheme}://{self._rest.reachable}:{chosen.rest}", {"Authorization": f"Bearer {self._token}"}
+        # It asks a process of its own, on this machine, whose certificate is for another name.
+        with httpx.Client(base_url=url, timeout=2.0, headers=headers, verify=False) as client:  # noqa: S501
             while not supervisor.stopping:
                 supervisor.look_after()
                 if starts < (starts := sum(process.starts for process in supervisor.processes)):
@@ -264,14 +295,10 @@ class _Instance:
         tail = log.read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace") if log.exists() else ""
         return f"{broken[0].name} does not stay up. Its log {log} ends:\n{tail}"
 
-    @property
-    def _reachable(self) -> str:
-        return "127.0.0.1" if self._host in ("0.0.0.0", "::") else self._host  # noqa: S104 - compared, not bound
-
     def _say_ready(self, output: Output, chosen: topology.Ports, name_server: str, supervisor: Supervisor) -> None:
         facts: dict[str, Any] = {
-            "rest": f"http://{self._reachable}:{chosen.rest}",
-            "metrics": f"http://{self._reachable}:{chosen.metrics}/metrics",
+            "rest": f"{self._rest.scheme}://{self._rest.reachable}:{chosen.rest}",
+            "metrics": f"http://{self._rest.reachable}:{chosen.metrics}/metrics",
             "nameServer": name_server,
             "data": str(self._data),
             "logs": str(self._data / "logs"),
@@ -293,6 +320,26 @@ class _Instance:
                 f"  Files        {topology.files_said(os.environ)}\nCtrl-C drains and stops everything.\n"
             )
         sys.stdout.flush()
+
+
+def _check_exposure(rest: topology.Rest) -> None:
+    if (rest.tls_cert is None) != (rest.tls_key is None):
+        msg = "--tls-cert and --tls-key go together: give both or none"
+        raise StartFailed(msg)
+    if rest.insecure or is_loopback(rest.host):
+        return
+    missing = [] if rest.tokens_files else ["nobody is asked who it is: give --tokens-file"]
+    missing += [] if rest.tls_cert else ["what is said can be read on the way, tokens too: give --tls-cert and --tls-key"]
+    if missing:
+        why = "; and ".join(missing)
+        msg = f"--host {rest.host} lets in others than this machine, and {why}; or give --insecure on a trusted network"
+        raise StartFailed(msg)
+
+
+def _handed_on(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables of this process that services get."""
+    own = {f"ROCKETCONNECT_{name}" for name in topology.OF_REST}
+    return {name: value for name, value in environment.items() if name not in own}
 
 
 def _ready(client: httpx.Client, executors: int) -> bool:

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rocketconnect_sdk.permissions.dead_letter_topics import DEAD_LETTER_TOPICS
@@ -42,6 +42,48 @@ def files_said(environment: Mapping[str, str]) -> str:
     if read == write == "/":
         return "connectors read and write all that your account may; ROCKETCONNECT_READ_ROOTS and _WRITE_ROOTS narrow it"
     return f"connectors read beneath {read or 'nothing'}, and write beneath {write or 'nothing'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Where REST listens, and whom it lets in. All else listens on 127.0.0.1 and asks nobody.
+
+    Attributes:
+        host: The address; metrics listen there, too.
+        tokens_files: Of those who may ask; none: nobody is asked.
+        tls_cert: Its certificate; None: what is said is in the clear.
+        tls_key: The key of that.
+        insecure: It may be in the clear, or ask nobody, on other addresses than this machine's own.
+    """
+
+    host: str = "127.0.0.1"
+    tokens_files: Sequence[Path] = ()
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    insecure: bool = False
+
+    @property
+    def reachable(self) -> str:
+        """Where this machine reaches it."""
+        return "127.0.0.1" if self.host in ("0.0.0.0", "::") else self.host  # noqa: S104 - compared, not bound
+
+    @property
+    def scheme(self) -> str:
+        """Of its URLs."""
+        return "http" if self.tls_cert is None else "https"
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """What the gateway is told of it."""
+        files = {"ROCKETCONNECT_REST_TLS_CERT": self.tls_cert, "ROCKETCONNECT_REST_TLS_KEY": self.tls_key}
+        told = {name: str(path) for name, path in files.items() if path is not None}
+        if self.tokens_files:
+            told["ROCKETCONNECT_TOKENS_FILES"] = ",".join(map(str, self.tokens_files))
+        return {**told, "ROCKETCONNECT_INSECURE": str(self.insecure).lower()}
+
+
+OF_REST = ("TOKENS_FILES", "TOKEN_FILE", "TOKEN", "TLS_CERT", "TLS_KEY", "TLS_CA", "REST_TLS_CERT", "REST_TLS_KEY", "INSECURE")
+"""Settings that are not handed on to everything, as they are of REST, or of the command line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +150,7 @@ def services(
     data: Path,
     name_server: str,
     spark_classes: Path | None = None,
-    host: str = "127.0.0.1",
+    rest: Rest | None = None,
     log_level: str = "INFO",
     extra: Mapping[str, str] | None = None,
 ) -> list[Service]:
@@ -119,7 +161,7 @@ def services(
         data: The data directory of the instance.
         name_server: RocketMQ's name servers, "host:port" separated by semicolons.
         spark_classes: The folder with which executors start Spark faster; none: they do without.
-        host: Where REST and metrics listen; everything else is on 127.0.0.1.
+        rest: Where REST listens, and whom it lets in.
         log_level: For all of them.
         extra: Further settings for all of them, by environment variable.
     """
@@ -138,13 +180,16 @@ def services(
 
     spark = {"spark_warm": "true", "spark_classes": str(spark_classes or "")}
     drain = str(EXECUTOR_SECONDS)
-    gateway = "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104 - compared, not bound
+    told = rest or Rest()
+    gateway = service("gateway", ports.rest, host=told.host, await_executor="true")
+    # The exporter speaks to all services in one way, and they are in the clear.
+    asked = f"{told.reachable}:{ports.rest}" if told.tls_cert is None else ""
     return [
         *(service(kind, ports.stores[kind]) for kind in STORES),
         *(
             service("executor", port, f"executor-{number}", worker_id=f"worker-{number}", drain_seconds=drain, **spark)
             for number, port in enumerate(ports.executors, 1)
         ),
-        service("gateway", ports.rest, host=host, await_executor="true"),
-        service("exporter", ports.metrics, host=host, gateway_address=f"{gateway}:{ports.rest}"),
+        replace(gateway, environment={**gateway.environment, **told.environment}),
+        service("exporter", ports.metrics, host=told.host, gateway_address=asked),
     ]

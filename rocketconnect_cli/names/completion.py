@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import typer
 
+from rocketconnect_cli.access.profile import current
 from rocketconnect_cli.api import DEFAULT_URL, PAGE, Api, ApiError
 
 _SECONDS = 1.0
@@ -43,7 +44,7 @@ class Listed:
 
     def _asked(self, url: str) -> list[str]:
         try:
-            with Api(url) as client:
+            with Api(url, current().access()) as client:
                 rows = client.request("GET", self.path, query={"pageSize": PAGE}, like={self.field: [{"name": ""}]})[self.field]
         except ApiError:
             # A line that is being typed is no place for errors.

@@ -8,6 +8,7 @@ import grpc
 import grpc.aio
 
 from rocketconnect_kit import tracing
+from rocketconnect_kit.access.tokens import AUTHORIZATION, OwnToken
 from rocketconnect_kit.settings import ServiceSettings, parse_addresses
 
 DEADLINE_SECONDS = 5.0
@@ -68,6 +69,9 @@ def channel(address: str, settings: ServiceSettings, *, service: str = "", retry
         ValueError: when the address is wrong or empty.
     """
     interceptors: list[grpc.aio.ClientInterceptor] = [_DeadlineInterceptor()]
+    if settings.token_file is not None:
+        token = OwnToken(settings.token_file)
+        interceptors += [_TokenOfCalls(token), _TokenOfStreams(token)]
     options = [*_options(address, service), ("grpc.enable_retries", int(retry))]
     credentials = client_credentials(settings)
     if credentials is None:
@@ -83,7 +87,7 @@ def sync_channel(address: str, settings: ServiceSettings, *, service: str = "") 
         plain = grpc.insecure_channel(target(address), options=options)
     else:
         plain = grpc.secure_channel(target(address), credentials, options=options)
-    return grpc.intercept_channel(plain, _SyncDeadlineInterceptor())
+    return grpc.intercept_channel(plain, _SyncDeadlineInterceptor(OwnToken(settings.token_file)))
 
 
 def full_name(service: str) -> str:
@@ -135,21 +139,58 @@ class _DeadlineInterceptor(grpc.aio.UnaryUnaryClientInterceptor):
         return await continuation(changed, request)
 
 
+class _TokenOfCalls(grpc.aio.UnaryUnaryClientInterceptor):
+    def __init__(self, token: OwnToken) -> None:
+        self._token = token
+
+    async def intercept_unary_unary(
+        self,
+        continuation: Callable[[grpc.aio.ClientCallDetails, Any], Any],
+        client_call_details: grpc.aio.ClientCallDetails,
+        request: Any,
+    ) -> Any:
+        return await continuation(_with_token(client_call_details, self._token), request)
+
+
+class _TokenOfStreams(grpc.aio.UnaryStreamClientInterceptor):
+    def __init__(self, token: OwnToken) -> None:
+        self._token = token
+
+    async def intercept_unary_stream(
+        self,
+        continuation: Callable[[grpc.aio.ClientCallDetails, Any], Any],
+        client_call_details: grpc.aio.ClientCallDetails,
+        request: Any,
+    ) -> Any:
+        return await continuation(_with_token(client_call_details, self._token), request)
+
+
+def _with_token(details: grpc.aio.ClientCallDetails, token: OwnToken) -> grpc.aio.ClientCallDetails:
+    header = token.header()
+    shown = () if header is None else ((AUTHORIZATION, header),)
+    metadata = grpc.aio.Metadata(*(details.metadata or ()), *shown)
+    return grpc.aio.ClientCallDetails(details.method, details.timeout, metadata, details.credentials, details.wait_for_ready)
+
+
 class _SyncCallDetails(grpc.ClientCallDetails):
-    def __init__(self, given: grpc.ClientCallDetails) -> None:
+    def __init__(self, given: grpc.ClientCallDetails, header: str | None) -> None:
         self.method = given.method
         self.timeout = DEADLINE_SECONDS if given.timeout is None else given.timeout
-        self.metadata = (*(given.metadata or ()), *tracing.outgoing_metadata())
+        shown = () if header is None else ((AUTHORIZATION, header),)
+        self.metadata = (*(given.metadata or ()), *tracing.outgoing_metadata(), *shown)
         self.credentials = given.credentials
         self.wait_for_ready = given.wait_for_ready
         self.compression = given.compression
 
 
 class _SyncDeadlineInterceptor(grpc.UnaryUnaryClientInterceptor):
+    def __init__(self, token: OwnToken) -> None:
+        self._token = token
+
     def intercept_unary_unary(
         self,
         continuation: Callable[[grpc.ClientCallDetails, Any], Any],
         client_call_details: grpc.ClientCallDetails,
         request: Any,
     ) -> Any:
-        return continuation(_SyncCallDetails(client_call_details), request)
+        return continuation(_SyncCallDetails(client_call_details, self._token.header()), request)

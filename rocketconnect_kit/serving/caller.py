@@ -1,8 +1,9 @@
-"""Who is at the other end of a call, as far as the connection shows it."""
+"""Who is at the other end of a call, as far as it is known."""
 
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+from rocketconnect_kit.access.current import IDENTITY
 from rocketconnect_kit.serving.interception import ServicerContext
 
 
@@ -11,24 +12,28 @@ class Caller:
     """The other end of a call.
 
     Attributes:
-        certificate: the common name in its certificate, or the first name the certificate is for; "" without mutual TLS.
+        proved: the name that its token has in the file of callers; else the common name in its certificate, or the first name that
+            this is for; "" without either.
         address: where it called from, without the port: "10.0.0.7", "unix".
     """
 
-    certificate: str
+    proved: str
     address: str
 
     def named(self, said: str) -> str:
-        """Return who it is, for people: the name in the certificate wins over what it says, which wins over the address."""
-        return self.certificate or said or self.address
+        """Return who it is, for people: the name that it proved wins over what it says, which wins over the address."""
+        return self.proved or said or self.address
 
 
 def caller(context: ServicerContext) -> Caller:
     """Return who calls."""
+    address = _host(unquote(context.peer()))
+    if (known := IDENTITY.get()) is not None:
+        return Caller(known.name, address)
     shown = context.auth_context()
     names = [*shown.get("x509_common_name", ()), *shown.get("x509_subject_alternative_name", ())]
     certificate = names[0].decode(errors="replace") if names else ""
-    return Caller(certificate, _host(unquote(context.peer())))
+    return Caller(certificate, address)
 
 
 def _host(peer: str) -> str:

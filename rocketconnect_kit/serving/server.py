@@ -14,13 +14,15 @@ from grpc_health.v1 import health as grpc_health
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from rocketconnect_kit import logs, metrics, tracing
+from rocketconnect_kit.access.gate import Gate
+from rocketconnect_kit.access.tokens import Tokens
 from rocketconnect_kit.calls.channel import full_name
 from rocketconnect_kit.errors import DeadlineExceeded, ReplicaUnavailable, ServiceError
 from rocketconnect_kit.leader.election import Election, Listener
 from rocketconnect_kit.leader.leader_only import LeaderOnly
 from rocketconnect_kit.serving.interception import AroundCalls, ServicerContext
 from rocketconnect_kit.serving.status import ServiceErrorInterceptor
-from rocketconnect_kit.settings import ServiceSettings
+from rocketconnect_kit.settings import ServiceSettings, paths
 
 Check = Callable[[], Awaitable[None]]
 """A dependency check: returns when the dependency answers, raises when it does not."""
@@ -83,7 +85,8 @@ async def serve(
     try:
         end_tracing = tracing.start(service_name)
         limits = CallLimits(settings.call_seconds)
-        gates = [LeaderOnly(service_name, election)] if election is not None else []
+        gates: list[AroundCalls] = [Gate(Tokens(paths(settings.tokens_files)))] if settings.tokens_files else []
+        gates += [LeaderOnly(service_name, election)] if election is not None else []
         server = make_server(limits, traced=end_tracing is not None, gates=gates)
         add(server)
         port = _listen(server, settings)

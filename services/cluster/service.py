@@ -11,6 +11,7 @@ from rocketconnect.cluster.v1 import cluster_service_pb2 as pb
 from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceServicer
 
 from rocketconnect_kit import pages
+from rocketconnect_kit.access.gate import check_worker
 from rocketconnect_kit.serving.interception import ServicerContext
 from services.cluster import wire
 from services.cluster.coordinator import Coordinator
@@ -34,6 +35,7 @@ class ClusterService(ClusterServiceServicer):
 
     async def RegisterWorker(self, request: pb.RegisterWorkerRequest, context: ServicerContext) -> pb.RegisterWorkerResponse:
         """Give a worker a session."""
+        check_worker(request.worker_id)
         event = wire.register(request)
         checks.check_register(event, self._timing.send_deadline)
         session = await self._coordinator.submit(event)
@@ -42,6 +44,7 @@ class ClusterService(ClusterServiceServicer):
 
     async def OfferPlugins(self, request: pb.OfferPluginsRequest, context: ServicerContext) -> pb.OfferPluginsResponse:
         """Note what a worker offers now."""
+        check_worker(request.worker_id)
         event = wire.offer(request)
         checks.check_offer(event)
         await self._coordinator.submit(event)
@@ -49,11 +52,13 @@ class ClusterService(ClusterServiceServicer):
 
     async def Heartbeat(self, request: pb.HeartbeatRequest, context: ServicerContext) -> pb.HeartbeatResponse:
         """Renew a lease; never waits for the store."""
+        check_worker(request.worker_id)
         self._coordinator.heartbeat(request.worker_id, request.session)
         return pb.HeartbeatResponse(lease=wire.duration(self._timing.lease))
 
     async def DeregisterWorker(self, request: pb.DeregisterWorkerRequest, context: ServicerContext) -> pb.DeregisterWorkerResponse:
         """Let a worker leave."""
+        check_worker(request.worker_id)
         await self._coordinator.submit(Deregister(request.worker_id, request.session))
         return pb.DeregisterWorkerResponse()
 
@@ -81,6 +86,7 @@ class ClusterService(ClusterServiceServicer):
         """Tell a snapshot and then changes; ends with WORKER_FENCED when the session of the worker has ended."""
         worker_id = request.worker_id or None
         if worker_id is not None:
+            check_worker(worker_id)
             self._coordinator.check_session(worker_id, request.session)
             self._breaks.connected(worker_id, request.session)
         subscription = self._coordinator.board.subscribe(worker_id)

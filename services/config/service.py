@@ -257,7 +257,7 @@ class ConfigService(ConfigServiceServicer):
         )
         there = caller(context)
         why = shortened_reason(request.error)
-        by = signature(request.worker_id, why, certificate=there.certificate, address=there.address)
+        by = signature(request.worker_id, why, proved=there.proved, address=there.address)
         outcome = wire.cleanup_outcome(request.outcome)
         when = request.delete_time.ToMicroseconds()
         await asyncio.to_thread(self._store.report_cleanup, request.connector_uid, when, outcome, by)
@@ -334,4 +334,4 @@ def _signature(request: _SignedRequest, context: ServicerContext) -> Signature:
     """
     checks.refuse(signature_problems(request.author, request.reason))
     there = caller(context)
-    return signature(request.author, request.reason, certificate=there.certificate, address=there.address)
+    return signature(request.author, request.reason, proved=there.proved, address=there.address)

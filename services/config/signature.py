@@ -27,10 +27,10 @@ class Signature:
         return f"{self.on_behalf_of} via {self.author}" if self.on_behalf_of else self.author or "somebody"
 
 
-def signature(said: str, reason: str, *, certificate: str, address: str) -> Signature:
-    """Return who signs: the name in the certificate wins over what was said, which wins over the address."""
-    if certificate:
-        return Signature(certificate[:MAXIMUM_AUTHOR], said if said != certificate else "", reason)
+def signature(said: str, reason: str, *, proved: str, address: str) -> Signature:
+    """Return who signs: the name that was proved wins over what was said, which wins over the address."""
+    if proved:
+        return Signature(proved[:MAXIMUM_AUTHOR], said if said != proved else "", reason)
     return Signature(said or address[:MAXIMUM_AUTHOR], "", reason)
 
 

@@ -246,7 +246,15 @@ def _endpoints(settings: ExecutorSettings) -> Endpoints:
     ca, cert, key = map(_text, (settings.tls_ca, settings.tls_cert, settings.tls_key))
     limits = StopLimits.within(settings.drain_seconds)
     return Endpoints(
-        settings.name_server, settings.position_address, ca, cert, key, settings.send_deadline_seconds, rocketmq, limits
+        settings.name_server,
+        settings.position_address,
+        ca,
+        cert,
+        key,
+        _text(settings.token_file),
+        settings.send_deadline_seconds,
+        rocketmq,
+        limits,
     )
 
 

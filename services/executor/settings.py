@@ -12,7 +12,7 @@ from rocketconnect_sdk.permissions.dead_letter_topics import USUAL
 from rocketconnect_sdk.permissions.spark_profiles import read_profiles
 from services.executor.contract.stop_limits import EXECUTOR_SECONDS
 from services.executor.environment import folders
-from services.executor.secrets.keystore_access import CONFIG_ADDRESS, KEYS, NAMES, TLS_CA, TLS_CERT, TLS_KEY
+from services.executor.secrets.keystore_access import CONFIG_ADDRESS, KEYS, NAMES, OWN_TOKEN, TLS_CA, TLS_CERT, TLS_KEY
 from services.executor.secrets.vault_access import ADDRESS, CA, MOUNTS, NAMESPACE, PATHS, TOKEN_FILE, check_address, vault_paths
 from services.executor.secrets.vault_access import conflicts as vault_conflicts
 
@@ -135,11 +135,13 @@ class ExecutorSettings(ServiceSettings):
 
     def told_of_keystore(self) -> dict[str, str]:
         """Return what hosts are told of the keystore, as variables; see services.executor.secrets.keystore_access."""
+        token = {} if self.token_file is None else {OWN_TOKEN: str(self.token_file.absolute())}
         if self.keystore_keys is None:
-            return {}
+            # No connector reads it, whatever else is told.
+            return token
         files = {KEYS: self.keystore_keys, TLS_CA: self.tls_ca, TLS_CERT: self.tls_cert, TLS_KEY: self.tls_key}
         paths = {name: str(path.absolute()) for name, path in files.items() if path is not None}
-        return {NAMES: self.keystore_names, CONFIG_ADDRESS: self.config_address, **paths}
+        return {NAMES: self.keystore_names, CONFIG_ADDRESS: self.config_address, **paths, **token}
 
     def told_of_vault(self) -> dict[str, str]:
         """Return what hosts are told of Vault, as variables; see services.executor.secrets.vault_access."""

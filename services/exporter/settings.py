@@ -15,6 +15,10 @@ class ExporterSettings(ServiceSettings):
     cache_seconds: float = setting(1.0, "scrapes in so short a time get the same answer", ge=0, le=60)
     gateway_address: str = address("the gateway; none: whether it answers is not told")
 
+    def exposure(self) -> Iterator[str]:
+        """Nothing: metrics take no orders and hold nothing of what is moved."""
+        yield from ()
+
     def conflicts(self) -> Iterator[str]:
         """What is wrong with settings together."""
         yield from super().conflicts()

@@ -12,11 +12,13 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from rocketconnect_kit import tracing
+from rocketconnect_kit.access.tokens import AUTHORIZATION
 from rocketconnect_kit.errors import ServiceError
 from rocketconnect_kit.logs import get_logger
 from services.gateway.access import Access
 from services.gateway.answers import problem_answer
 from services.gateway.api.bodies import LIMIT_BYTES
+from services.gateway.callers import Callers
 from services.gateway.opening import Opening
 from services.gateway.problems import RETRY_AFTER_SECONDS, Problem, Refused, malformed, of_service_error
 from services.gateway.routing import Call, Render, RouteTable
@@ -66,8 +68,9 @@ class _Progress:
 class Gateway:
     """The ASGI application over a table of routes. For any number of requests at once."""
 
-    def __init__(self, table: RouteTable, access: Access, opening: Opening) -> None:
+    def __init__(self, table: RouteTable, access: Access, opening: Opening, callers: Callers) -> None:
         self._table = table
+        self._callers = callers
         self._opening = opening
         self._access = access
 
@@ -117,12 +120,14 @@ class Gateway:
         progress.render, progress.route = match.route.render, match.route.template
         if match.route.changes:
             self._access.check_origin(request.headers.get("origin"), request.headers.get("sec-fetch-site"), host)
+        who = None if match.route.is_probe else self._callers.check(match.route, request.headers.get(AUTHORIZATION))
         query = _query(request.scope["query_string"])
         body = await _body(request)
         if not match.route.is_probe:
             await self._opening.check()
         content_type = request.headers.get("content-type", "")
-        author = _text(request, AUTHOR_HEADER) or (request.client.host if request.client else "")
+        said = _text(request, AUTHOR_HEADER) or (request.client.host if request.client else "")
+        author = said if who is None else who.name
         response = await match.route.handle(Call(match.path, query, body, content_type, author, _text(request, REASON_HEADER)))
         if match.route.changes:
             _log.info("changed", method=request.method, route=match.route.template, status=response.status_code, **match.path)

@@ -12,11 +12,13 @@ import uvicorn
 from rocketconnect_kit import logs, metrics, tracing
 from rocketconnect_kit.errors import ServiceError
 from rocketconnect_kit.serving.server import announce
+from rocketconnect_kit.settings import paths
 from services.gateway import health, pages
 from services.gateway.access import Access
 from services.gateway.api import routes as v1
 from services.gateway.app import Gateway
 from services.gateway.backends import Backends
+from services.gateway.callers import Callers
 from services.gateway.compat import routes as compat
 from services.gateway.compat.connectors import Connectors
 from services.gateway.opening import Opening
@@ -66,7 +68,7 @@ def gateway(settings: GatewaySettings, backends: Backends) -> Gateway:
     originals = list(compat.routes(Connectors(backends), status=settings.compat_status, changing_gets=settings.compat_get))
     table = RouteTable([*v1.routes(backends), *health.routes(backends), *originals, *pages.routes(originals)])
     access = Access(settings.host, listed(settings.allowed_hosts), listed(settings.allowed_origins))
-    return Gateway(table, access, Opening(backends, waits=settings.await_executor))
+    return Gateway(table, access, Opening(backends, waits=settings.await_executor), Callers(paths(settings.tokens_files)))
 
 
 class _Server(uvicorn.Server):
@@ -129,8 +131,8 @@ def _configuration(app: Gateway, settings: GatewaySettings) -> uvicorn.Config:
         proxy_headers=False,
         limit_concurrency=_CONNECTIONS,
         timeout_graceful_shutdown=max(1, round(settings.drain_seconds)),
-        ssl_certfile=settings.tls_cert,
-        ssl_keyfile=settings.tls_key,
+        ssl_certfile=settings.rest_tls_cert or settings.tls_cert,
+        ssl_keyfile=settings.rest_tls_key or settings.tls_key,
         ssl_ca_certs=str(settings.tls_ca) if verify else None,
         ssl_cert_reqs=ssl.CERT_REQUIRED if verify else ssl.CERT_NONE,
     )

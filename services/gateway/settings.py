@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
-from rocketconnect_kit.settings import ServiceSettings, setting
+from rocketconnect_kit.settings import ServiceSettings, pem_file, setting
 from services.gateway.backends import SERVICES
 
 
@@ -34,6 +35,8 @@ class GatewaySettings(ServiceSettings):
     await_executor: bool = setting(
         False, "refuse every request with 503 until the first executor has joined, as `rocketconnect up` does"
     )
+    rest_tls_cert: Path | None = pem_file("the certificate chain of REST (PEM), where it is another than tls_cert")
+    rest_tls_key: Path | None = pem_file("the key of that certificate (PEM)")
     allowed_hosts: str = setting(
         "", "names, separated by commas, that requests may be addressed to besides localhost and the own address"
     )
@@ -41,8 +44,15 @@ class GatewaySettings(ServiceSettings):
         "", "origins (https://console.example.org), separated by commas, whose pages may change something", check=_origins
     )
 
+    @property
+    def speaks_tls(self) -> bool:
+        """See ServiceSettings."""
+        return self.rest_tls_cert is not None or super().speaks_tls
+
     def conflicts(self) -> Iterator[str]:
         """What is wrong with settings together."""
         yield from super().conflicts()
+        if (self.rest_tls_cert is None) != (self.rest_tls_key is None):
+            yield "rest_tls_cert and rest_tls_key go together; give both or none"
         if missing := [f"--{name}-address" for name in SERVICES if not getattr(self, f"{name}_address")]:
             yield f"{', '.join(missing)}: missing; the gateway asks these services, give host:port of each"

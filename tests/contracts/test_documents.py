@@ -44,4 +44,5 @@ def test_the_reference_has_every_plugin_and_every_option() -> None:
         assert {f"`{alias}`" for alias in plugin.aliases} <= set(re.findall(r"`[^`]+`", section))
         named = [option.key for option in plugin.options]
         named += [option.key for signal in getattr(plugin, "signals", ()) for option in signal.arguments]
-        assert re.findall(r"^\| `([^`]+)`", section, re.MULTILINE) == named
+        named += list(getattr(loader.find(plugin.name), "defaults", {})) if plugin.type is loader.PluginType.SINK else []
+        assert sorted(re.findall(r"^\| `([^`]+)`", section, re.MULTILINE)) == sorted(named)

@@ -1,11 +1,8 @@
 """The seven services as seven `rocketconnect serve` processes, each of them killed in the middle of a transfer."""
 
-import os
-import subprocess
-import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,56 +11,14 @@ import psutil
 import pytest
 
 from rocketconnect_cli.api import Api, ApiError, Exit
-from rocketconnect_cli.embedded.spark import spark_folder
 from rocketconnect_cli.instance import topology
 from rocketconnect_cli.states import wait_for
-from rocketconnect_kit.tethered import tethered
-from tests import free_ports
 from tests.ended import ended
+from tests.processes import Fleet, wait_until
 
 pytestmark = pytest.mark.e2e
-COMMAND = str(Path(sys.executable).with_name("rocketconnect"))
 PORTION = 30_000
 RATE = 3_000
-
-
-class Fleet:
-    """Seven processes, as seven containers would run them."""
-
-    def __init__(self, folder: Path, name_server: str) -> None:
-        stores = {kind: free_ports.choose() for kind in topology.STORES}
-        chosen = topology.Ports(free_ports.choose(), free_ports.choose(), stores, (free_ports.choose(),))
-        self.services = {
-            service.kind: service
-            for service in topology.services(chosen, data=folder / "data", name_server=name_server, spark_classes=spark_folder())
-        }
-        self.folder = folder
-        self.rest = f"http://127.0.0.1:{chosen.rest}"
-        self.metrics = f"http://127.0.0.1:{chosen.metrics}/metrics"
-        self.processes: dict[str, subprocess.Popen[bytes]] = {}
-        (folder / "data").mkdir()
-
-    def start(self, kind: str) -> None:
-        service = self.services[kind]
-        with (self.folder / f"{kind}.log").open("ab") as log:
-            self.processes[kind] = subprocess.Popen(
-                tethered([COMMAND, "serve", kind]),
-                env={**os.environ, **service.environment},
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-
-    def kill(self, kind: str) -> None:
-        self.processes[kind].kill()
-        self.processes[kind].wait()
-
-    def stop(self) -> dict[str, int]:
-        """Drains all, tasks first; their exit codes."""
-        for kind in sorted(self.processes, key=lambda kind: topology.STAGES[kind]):
-            self.processes[kind].terminate()
-            self.processes[kind].wait(60)
-        return {kind: process.returncode for kind, process in self.processes.items()}
 
 
 @pytest.fixture
@@ -102,13 +57,6 @@ def runs(api: Api, name: str) -> bool:
             raise
         return False
     return True
-
-
-def wait_until(true: Callable[[], bool], seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "did not come true in time"
-        time.sleep(0.1)
 
 
 def lives(process: psutil.Process) -> bool:

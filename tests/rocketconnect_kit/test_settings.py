@@ -147,3 +147,32 @@ def test_calls_are_told_by_reflection_unless_callers_must_show_a_certificate() -
     assert asking(reflection=True).reflects
     assert not asking().reflects
     assert not ServiceSettings(reflection=False).reflects
+
+
+def test_what_listens_beyond_this_machine_asks_who_calls_and_speaks_tls_unless_it_is_told_otherwise(tmp_path: Path) -> None:
+    pem = tmp_path / "x.pem"
+    pem.write_text("")
+    for host in ("127.0.0.1", "::1", "[::1]", "localhost", "127.3.4.5"):
+        assert ServiceSettings(host=host).host == host
+    for host in ("0.0.0.0", "::", "10.0.0.5", "gateway.example.org"):
+        with pytest.raises(SettingsError) as told:
+            ServiceSettings(host=host)
+        (problem,) = told.value.problems
+        assert f"--host {host} listens beyond this machine" in problem
+        assert "give --tls-cert and --tls-key; and callers are not asked who they are: give --tokens-files" in problem
+        assert ServiceSettings(host=host, insecure=True).host == host
+    tls = {"tls_cert": pem, "tls_key": pem}
+    with pytest.raises(SettingsError, match="callers are not asked"):
+        ServiceSettings(host="::", **tls)  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match="can be read on the way"):
+        ServiceSettings(host="::", tokens_files=str(pem))
+    assert ServiceSettings(host="::", tokens_files=str(pem), **tls)  # type: ignore[arg-type]
+    assert ServiceSettings(host="::", tls_ca=pem, **tls)  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match="callers are not asked"):
+        ServiceSettings(host="::", tls_ca=pem, tls_verify_clients=False, **tls)  # type: ignore[arg-type]
+
+
+def test_files_of_callers_that_are_not_there_are_all_told(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("")
+    with pytest.raises(SettingsError, match=r"there is no readable file .*/b, .*/c; `rocketconnect token create` makes one"):
+        ServiceSettings(tokens_files=f"{tmp_path}/a, {tmp_path}/b,{tmp_path}/c")

@@ -10,3 +10,5 @@ CONFIG_ADDRESS = "ROCKETCONNECT_CONFIG_ADDRESS"
 TLS_CA = "ROCKETCONNECT_TLS_CA"
 TLS_CERT = "ROCKETCONNECT_TLS_CERT"
 TLS_KEY = "ROCKETCONNECT_TLS_KEY"
+OWN_TOKEN = "ROCKETCONNECT_TOKEN_FILE"  # noqa: S105 - the name of a variable
+"""The file with the token that the services are shown."""

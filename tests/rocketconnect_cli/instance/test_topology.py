@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rocketconnect_cli.instance.topology import SERVICES, STAGES, Ports, inner_ports, services
+from rocketconnect_cli.instance.topology import SERVICES, STAGES, Ports, Rest, inner_ports, services
 
 PORTS = Ports(rest=1, metrics=2, stores={"config": 3, "position": 4, "state": 5, "cluster": 6}, executors=(7, 8))
 
@@ -25,14 +25,15 @@ def test_everybody_knows_the_stores_and_the_name_server() -> None:
 
 def test_only_rest_and_metrics_listen_on_the_given_address() -> None:
     hosts = {
-        s.name: s.environment["ROCKETCONNECT_HOST"] for s in services(PORTS, data=Path("/d"), name_server="n:1", host="0.0.0.0")
+        s.name: s.environment["ROCKETCONNECT_HOST"]
+        for s in services(PORTS, data=Path("/d"), name_server="n:1", rest=Rest("0.0.0.0"))
     }
     assert {name for name, host in hosts.items() if host == "0.0.0.0"} == {"gateway", "exporter"}
 
 
 def test_the_exporter_asks_the_gateway_where_it_can_be_reached() -> None:
     for host, reached in (("127.0.0.1", "127.0.0.1:1"), ("0.0.0.0", "127.0.0.1:1"), ("10.0.0.5", "10.0.0.5:1")):
-        (exporter,) = (s for s in services(PORTS, data=Path("/d"), name_server="n:1", host=host) if s.kind == "exporter")
+        (exporter,) = (s for s in services(PORTS, data=Path("/d"), name_server="n:1", rest=Rest(host)) if s.kind == "exporter")
         assert exporter.environment["ROCKETCONNECT_GATEWAY_ADDRESS"] == reached
 
 

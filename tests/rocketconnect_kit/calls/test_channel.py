@@ -198,7 +198,7 @@ def certificates(tmp_path: Path) -> Path:
 class SaysWhoCalls(Service):
     async def GetConnector(self, request: pb.GetConnectorRequest, context: Any) -> pb.GetConnectorResponse:
         there = caller(context)
-        return pb.GetConnectorResponse(connector=connector_pb2.Connector(name=there.certificate, uid=there.address))
+        return pb.GetConnectorResponse(connector=connector_pb2.Connector(name=there.proved, uid=there.address))
 
 
 async def test_a_caller_is_known_by_its_certificate_and_its_address(certificates: Path) -> None:

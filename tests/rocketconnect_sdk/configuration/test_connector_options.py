@@ -470,3 +470,11 @@ def test_a_user_of_rocketmq_has_a_name_and_a_secret_that_only_a_reference_may_na
     assert {missing.key, given} == set(user)
     (literal,) = check_connector({**config, **user, "rocketmq.secret.key": "hunter2"}).problems
     assert (literal.key, literal.value) == ("rocketmq.secret.key", "")
+
+
+def test_a_sink_may_have_a_default_of_its_own_for_an_option_that_all_have(tmp_path: Path) -> None:
+    sink, raw = find("delta_sink"), {"connector.class": "delta_sink", "path": str(tmp_path / "t"), "topics": "t"}
+    assert isinstance(sink, Sink)
+    config = parse_sink(sink, raw)
+    assert (config["batch.bytes"], config["engine"]) == (64 << 20, "spark")
+    assert parse_sink(sink, {**raw, "batch.bytes": "1MiB"})["batch.bytes"] == 1 << 20

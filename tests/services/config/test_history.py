@@ -118,11 +118,11 @@ def test_what_never_was_an_etag_is_refused_as_an_old_one_is(store: ConfigStore, 
 
 
 def test_a_certificate_wins_over_what_is_said_and_what_is_said_over_the_address() -> None:
-    assert signature("alice", "r", certificate="gateway", address="10.0.0.1") == Signature("gateway", "alice", "r")
-    assert signature("gateway", "", certificate="gateway", address="10.0.0.1") == Signature("gateway")
-    assert signature("", "", certificate="gateway", address="10.0.0.1") == Signature("gateway")
-    assert signature("alice", "", certificate="", address="10.0.0.1") == Signature("alice")
-    assert signature("", "", certificate="", address="10.0.0.1") == Signature("10.0.0.1")
+    assert signature("alice", "r", proved="gateway", address="10.0.0.1") == Signature("gateway", "alice", "r")
+    assert signature("gateway", "", proved="gateway", address="10.0.0.1") == Signature("gateway")
+    assert signature("", "", proved="gateway", address="10.0.0.1") == Signature("gateway")
+    assert signature("alice", "", proved="", address="10.0.0.1") == Signature("alice")
+    assert signature("", "", proved="", address="10.0.0.1") == Signature("10.0.0.1")
 
 
 async def test_requests_say_who_and_why_and_the_history_is_paged_the_newest_first(service: Any) -> None:

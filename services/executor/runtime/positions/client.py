@@ -70,7 +70,8 @@ class PositionClient:
 
     def __init__(self, endpoints: Endpoints, spec: TaskSpec) -> None:
         ca, cert, key = (Path(path) if path else None for path in (endpoints.tls_ca, endpoints.tls_cert, endpoints.tls_key))
-        settings = ServiceSettings(tls_ca=ca, tls_cert=cert, tls_key=key)
+        token = None if endpoints.token_file is None else Path(endpoints.token_file)
+        settings = ServiceSettings(tls_ca=ca, tls_cert=cert, tls_key=key, token_file=token)
         self._send_deadline = timedelta(seconds=endpoints.send_deadline)
         self._channel = sync_channel(endpoints.position_address, settings, service="position")
         self._stub = PositionServiceStub(self._channel)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from rocketconnect_sdk.configuration.references import FILE, parts
 from services.executor.environment import FOLDERS, folders
-from services.executor.secrets.keystore_access import KEYS
+from services.executor.secrets.keystore_access import KEYS, OWN_TOKEN
 from services.executor.secrets.providers.provider import Unresolved
 from services.executor.secrets.vault_access import TOKEN_FILE
 
@@ -24,7 +24,7 @@ class Files:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._folders = folders(environment.get(FOLDERS, ""))
         # What opens the other places is a secret of the executor's own.
-        keys = [os.path.realpath(environment[name]) for name in (TOKEN_FILE, KEYS) if environment.get(name)]
+        keys = [os.path.realpath(environment[name]) for name in (TOKEN_FILE, OWN_TOKEN, KEYS) if environment.get(name)]
         self._never = (*_NEVER, *keys)
 
     def look_up(self, name: str) -> str:

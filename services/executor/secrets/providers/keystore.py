@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rocketconnect_sdk.errors import SystemAway
 from rocketconnect_sdk.permissions.names import is_named
-from services.executor.secrets.keystore_access import CONFIG_ADDRESS, KEYS, NAMES, TLS_CA, TLS_CERT, TLS_KEY
+from services.executor.secrets.keystore_access import CONFIG_ADDRESS, KEYS, NAMES, OWN_TOKEN, TLS_CA, TLS_CERT, TLS_KEY
 from services.executor.secrets.providers.provider import Unresolved
 
 _SECONDS = 5.0
@@ -66,8 +66,9 @@ class Keystore:
         from rocketconnect_kit.serving.status import decode
         from rocketconnect_kit.settings import ServiceSettings
 
-        ca, cert, key = (Path(path) if (path := self._environment.get(one)) else None for one in (TLS_CA, TLS_CERT, TLS_KEY))
-        settings = ServiceSettings(tls_ca=ca, tls_cert=cert, tls_key=key)
+        files = (TLS_CA, TLS_CERT, TLS_KEY, OWN_TOKEN)
+        ca, cert, key, token = (Path(path) if (path := self._environment.get(one)) else None for one in files)
+        settings = ServiceSettings(tls_ca=ca, tls_cert=cert, tls_key=key, token_file=token)
         try:
             with sync_channel(self._environment.get(CONFIG_ADDRESS, ""), settings, service="config") as channel:
                 request = pb.ReadSealedSecretRequest(name=name)

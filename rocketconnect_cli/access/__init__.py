@@ -1,0 +1,1 @@
+"""How the command line is let in by a gateway, and who else is."""

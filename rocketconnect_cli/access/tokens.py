@@ -1,0 +1,82 @@
+"""The commands `rocketconnect token ...`: the file that says who may call, on this machine; no service is asked."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rocketconnect_cli.api import ApiError, Exit
+from rocketconnect_cli.mistyped import Commands
+from rocketconnect_cli.output import Output, OutputOption, emit, err, table_of, with_api
+from rocketconnect_kit.access.roles import Role
+from rocketconnect_kit.access.tokens import Known, line, new_token, parse
+from rocketconnect_sdk.wording.counts import counted
+
+app = typer.Typer(cls=Commands, no_args_is_help=True, help="Say who may call the gateway and the services, and as what.")
+
+FileOption = Annotated[Path, typer.Option("--file", help="The file that services are given as --tokens-files.")]
+_CALLERS = Path("callers")
+_PRIVATE = 0o600
+
+
+@app.command()
+@with_api
+def create(
+    name: Annotated[str, typer.Argument(help="Who shows it, for the history; of a worker its id, in which * stands for anything.")],
+    role: Annotated[
+        Role, typer.Option(help="read: look at everything. write: order as well. service, worker: RocketConnect's own processes.")
+    ] = Role.READ,
+    file: FileOption = _CALLERS,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Make a token, write its hash into the file, and print it: once, as nothing keeps it.
+
+    Services notice by themselves. To take a token back, delete its line.
+    """
+    token = new_token()
+    try:
+        text = line(name, role, token)
+    except ValueError as error:
+        raise ApiError(Exit.WRONG, {"detail": f"{error}."}) from None
+    there = _read(file)
+    if any(each.name == name for each in (*there.by_digest.values(), *there.by_certificate.values())):
+        err.print(f"{file} has another line for {name}: delete it to take that token back.", style="yellow", markup=False)
+    try:
+        # A file is made for its owner alone, and a line is written at once: services may be reading.
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, _PRIVATE)
+        with os.fdopen(descriptor, "ab") as opened:
+            opened.write((_line_end(file) + text).encode())
+    except OSError as error:
+        raise ApiError(Exit.FAILED, {"detail": f"{file}: {error.strerror}. Give another file with --file."}) from None
+    emit(output, {"name": name, "role": role.value, "token": token, "file": str(file)}, lambda: token)
+
+
+@app.command(name="list")
+@with_api
+def list_tokens(file: FileOption = _CALLERS, output: OutputOption = Output.TABLE) -> None:
+    """List who may call, and as what; and what is wrong with the file."""
+    known = _read(file)
+    rows = [(each.name, each.role.value, "token") for each in known.by_digest.values()]
+    rows += [(each.name, each.role.value, "certificate") for each in known.by_certificate.values()]
+    shown = {"callers": [dict(zip(("name", "role", "shows"), row, strict=True)) for row in rows], "problems": list(known.problems)}
+    emit(output, shown, lambda: table_of(("NAME", "ROLE", "SHOWS"), rows))
+    if known.problems:
+        detail = f"{file}: {counted(known.problems, 'line')} let nobody in: {'; '.join(known.problems)}."
+        raise ApiError(Exit.WRONG, {"detail": detail})
+
+
+def _read(file: Path) -> Known:
+    try:
+        return parse(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return Known({}, {})
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise ApiError(Exit.WRONG, {"detail": f"{file}: {why}. Give the file of callers with --file."}) from None
+
+
+def _line_end(file: Path) -> str:
+    """Return what has to stand before a new line: an end, where the last one has none."""
+    text = file.read_bytes() if file.exists() else b""
+    return "" if not text or text.endswith(b"\n") else "\n"

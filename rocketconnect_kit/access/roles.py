@@ -1,0 +1,133 @@
+"""What a caller may do, and what each gRPC method needs. Pure."""
+
+from enum import Enum
+
+
+class Role(Enum):
+    """What somebody may do.
+
+    READ: look at connectors, states, positions, topics and dead letters. WRITE: that, and everything that users order.
+    SERVICE: all of it, and what services say to each other. WORKER: what an executor says and asks, in its own name alone.
+    """
+
+    READ = "read"
+    WRITE = "write"
+    SERVICE = "service"
+    WORKER = "worker"
+
+
+_READ = frozenset(
+    {
+        "config.v1.ConfigService/GetConnector",
+        "config.v1.ConfigService/ListConnectors",
+        "config.v1.ConfigService/ListRevisions",
+        "config.v1.ConfigService/ListChanges",
+        "config.v1.ConfigService/ListPlugins",
+        "keystore.v1.KeystoreService/ListSecrets",
+        "position.v1.PositionService/ListPositions",
+        "position.v1.PositionService/ListPositionSnapshots",
+        "topic.v1.TopicService/ListTopics",
+        "topic.v1.TopicService/PeekTopic",
+        "state.v1.StateService/GetConnectorState",
+        "state.v1.StateService/ListConnectorStates",
+        "state.v1.StateService/WatchConnectorState",
+        "state.v1.StateService/ListTaskLogs",
+        "cluster.v1.ClusterService/ListWorkers",
+        "cluster.v1.ClusterService/ListAssignments",
+        "deadletter.v1.DeadletterService/ListDeadLetters",
+        "deadletter.v1.DeadletterService/CountDeadLetters",
+        "deadletter.v1.DeadletterService/GetDeadLetter",
+        "deadletter.v1.DeadletterService/GetReplay",
+    }
+)
+_WRITE = frozenset(
+    {
+        "config.v1.ConfigService/CreateConnector",
+        "config.v1.ConfigService/UpdateConnector",
+        "config.v1.ConfigService/DeleteConnector",
+        "config.v1.ConfigService/PauseConnector",
+        "config.v1.ConfigService/ResumeConnector",
+        "config.v1.ConfigService/StopConnector",
+        "config.v1.ConfigService/RestartConnector",
+        "config.v1.ConfigService/RollbackConnector",
+        # A check, a preview and a comparison speak to the systems that a configuration names, with the secrets that it names.
+        "config.v1.ConfigService/ValidateConnector",
+        "config.v1.ConfigService/PreviewConnector",
+        "config.v1.ConfigService/VerifyConnector",
+        "config.v1.ConfigService/ReloadPlugins",
+        "keystore.v1.KeystoreService/SetSecret",
+        "keystore.v1.KeystoreService/DeleteSecret",
+        "position.v1.PositionService/AlterPositions",
+        "position.v1.PositionService/ResetPositions",
+        "position.v1.PositionService/RestorePositions",
+        "position.v1.PositionService/ImportPositions",
+        "topic.v1.TopicService/EnsureTopic",
+        "topic.v1.TopicService/DeleteTopic",
+        "cluster.v1.ClusterService/DrainWorker",
+        "cluster.v1.ClusterService/UndrainWorker",
+        "deadletter.v1.DeadletterService/EditDeadLetter",
+        "deadletter.v1.DeadletterService/ReplayDeadLetters",
+    }
+)
+_WORKER = frozenset(
+    {
+        "config.v1.ConfigService/WatchConnectors",
+        "config.v1.ConfigService/ReportPlugins",
+        "config.v1.ConfigService/TakeCleanup",
+        "config.v1.ConfigService/ReportCleanup",
+        "keystore.v1.KeystoreService/ReadSealedSecret",
+        "position.v1.PositionService/OpenTask",
+        "position.v1.PositionService/CommitPositions",
+        "position.v1.PositionService/ConfirmEpochs",
+        "state.v1.StateService/ReportTasks",
+        "cluster.v1.ClusterService/RegisterWorker",
+        "cluster.v1.ClusterService/OfferPlugins",
+        "cluster.v1.ClusterService/Heartbeat",
+        "cluster.v1.ClusterService/DeregisterWorker",
+        "cluster.v1.ClusterService/WatchAssignments",
+        "cluster.v1.ClusterService/ReleaseAssignment",
+        "cluster.v1.ClusterService/ReportPlan",
+    }
+)
+_SERVICE = frozenset(
+    {
+        "config.v1.ConfigService/RecordPositionsMove",
+        "keystore.v1.KeystoreService/MoveSecrets",
+        "cluster.v1.ClusterService/RequestPlan",
+        "executor.v1.ExecutorService/ValidateConnector",
+        "executor.v1.ExecutorService/PreviewConnector",
+        "executor.v1.ExecutorService/VerifyConnector",
+        "executor.v1.ExecutorService/ListPlugins",
+        "executor.v1.ExecutorService/ReloadPlugins",
+        "executor.v1.ExecutorService/CheckPositions",
+        "executor.v1.ExecutorService/ResolvePositions",
+        "executor.v1.ExecutorService/SignalConnector",
+        "executor.v1.ExecutorService/SignalTask",
+        "executor.v1.ExecutorService/DescribeWorker",
+    }
+)
+_OURS = "/rocketconnect."
+_EVERYBODY = ("/grpc.health.v1.Health/", "/grpc.reflection.")
+"""What tells nothing of what is moved: whether a server takes calls, and, where that is switched on, which there are."""
+KNOWN = _READ | _WRITE | _WORKER | _SERVICE
+"""Every method whose role was thought of, without the first part of its name."""
+
+
+def may_call(role: Role, method: str) -> bool:
+    """Whether somebody of a role may call a gRPC method; one that is not known is for services alone.
+
+    Args:
+        role: What the caller may do.
+        method: "/package.Service/Method".
+    """
+    if role is Role.SERVICE:
+        return True
+    name = method.removeprefix(_OURS)
+    # Executors look things up as readers do.
+    allowed = {Role.READ: _READ, Role.WRITE: _READ | _WRITE, Role.WORKER: _READ | _WORKER}
+    return name in allowed[role]
+
+
+def is_open(method: str) -> bool:
+    """Whether anybody may call a gRPC method ("/package.Service/Method"), as whom nobody asks."""
+    return method.startswith(_EVERYBODY)

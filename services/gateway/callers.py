@@ -1,0 +1,46 @@
+"""Who asks over REST, as the files of callers say."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rocketconnect_kit.access.gate import HOW, NOT_ALLOWED, NOT_KNOWN
+from rocketconnect_kit.access.roles import Role
+from rocketconnect_kit.access.tokens import Identity, Tokens
+from services.gateway.problems import Problem, Refused
+from services.gateway.routing import Route
+
+_ROLES = {False: (Role.READ, Role.WRITE, Role.SERVICE), True: (Role.WRITE, Role.SERVICE)}
+"""By whether a route changes something: who may ask for it."""
+
+
+class Callers:
+    """Lets in who may ask.
+
+    Args:
+        files: Of callers; none: nobody is asked who it is.
+    """
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        self._tokens = Tokens(files) if files else None
+
+    def check(self, route: Route, authorization: str | None) -> Identity | None:
+        """Return who asks; None: nobody is asked.
+
+        Args:
+            route: What is asked for.
+            authorization: What the header of that name says.
+
+        Raises:
+            Refused: 401 NOT_KNOWN, 403 NOT_ALLOWED.
+        """
+        if self._tokens is None:
+            return None
+        who = self._tokens.who(authorization)
+        if who is None:
+            what = "is not known" if authorization is None else "shows a token that is not known"
+            detail = f"who asks {what}; {HOW}"
+            raise Refused(Problem(401, NOT_KNOWN, detail, headers={"WWW-Authenticate": 'Bearer realm="rocketconnect"'}))
+        if who.role not in _ROLES[route.changes]:
+            detail = f"{who.name!r} has the role {who.role.value}, which may not ask for this; use a token with the role write"
+            raise Refused(Problem(403, NOT_ALLOWED, detail, metadata={"name": who.name, "role": who.role.value}))
+        return who

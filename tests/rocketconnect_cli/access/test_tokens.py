@@ -1,0 +1,50 @@
+"""`rocketconnect token ...`."""
+
+import json
+import stat
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from rocketconnect_cli.commands.root import app
+from rocketconnect_kit.access.roles import Role
+from rocketconnect_kit.access.tokens import Identity, Tokens
+
+
+def test_a_token_is_printed_once_and_lets_in_whoever_shows_it(tmp_path: Path) -> None:
+    file = tmp_path / "callers"
+    file.write_text("bob read certificate")
+    made = CliRunner().invoke(app, ["token", "create", "alice", "--role", "write", "--file", str(file)])
+    token = made.stdout.strip()
+    assert (made.exit_code, token.count("\n")) == (0, 0)
+    assert token not in file.read_text()
+    assert Tokens([file]).who(f"Bearer {token}") == Identity("alice", Role.WRITE)
+    listed = CliRunner().invoke(app, ["token", "list", "--file", str(file), "-o", "json"])
+    assert json.loads(listed.stdout) == {
+        "callers": [
+            {"name": "alice", "role": "write", "shows": "token"},
+            {"name": "bob", "role": "read", "shows": "certificate"},
+        ],
+        "problems": [],
+    }
+
+
+def test_a_file_that_is_made_is_read_by_its_owner_alone_and_a_second_token_of_a_name_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "callers"
+    words = ["token", "create", "alice", "--file", str(file)]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    again = CliRunner().invoke(app, words)
+    assert again.exit_code == 0
+    assert "has another line for alice: delete it to take that token back" in again.stderr.replace("\n", " ")
+    assert len(file.read_text().splitlines()) == 2
+
+
+def test_what_is_wrong_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "callers"
+    wrong = CliRunner().invoke(app, ["token", "create", "a b", "--file", str(file)])
+    assert (wrong.exit_code, file.exists()) == (2, False)
+    file.write_text("alice admin sha256:0\n")
+    listed = CliRunner().invoke(app, ["token", "list", "--file", str(file)])
+    assert listed.exit_code == 2
+    assert "'admin' is no role" in listed.stderr.replace("\n", " ")

@@ -1,0 +1,165 @@
+"""Who may call what: the roles, and the gate of a real server."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from google.protobuf import descriptor_pool
+from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
+from rocketconnect.cluster.v1.cluster_service_pb2_grpc import (
+    ClusterServiceServicer,
+    ClusterServiceStub,
+    add_ClusterServiceServicer_to_server,
+)
+
+from rocketconnect_kit.access.current import IDENTITY
+from rocketconnect_kit.access.gate import Gate, check_worker
+from rocketconnect_kit.access.roles import KNOWN, Role, may_call
+from rocketconnect_kit.access.tokens import Tokens, line
+from rocketconnect_kit.calls.channel import channel, sync_channel
+from rocketconnect_kit.errors import ServiceError
+from rocketconnect_kit.serving.server import CallLimits, make_server
+from rocketconnect_kit.serving.status import decode
+from rocketconnect_kit.settings import ServiceSettings
+
+SERVICES = ("config", "executor", "keystore", "position", "topic", "state", "cluster", "deadletter")
+
+
+def methods() -> set[str]:
+    """All methods of all services of this repository, without the first part of their names."""
+    found = set()
+    for name in SERVICES:
+        file = descriptor_pool.Default().FindFileByName(f"rocketconnect/{name}/v1/{name}_service.proto")
+        for service in file.services_by_name.values():
+            found |= {f"{service.full_name.removeprefix('rocketconnect.')}/{method.name}" for method in service.methods}
+    return found
+
+
+def test_the_role_for_every_method_was_thought_of() -> None:
+    for name in SERVICES:
+        __import__(f"rocketconnect.{name}.v1.{name}_service_pb2")
+    assert methods() == KNOWN
+
+
+@pytest.mark.parametrize(
+    ("role", "method", "may"),
+    [
+        (Role.READ, "config.v1.ConfigService/GetConnector", True),
+        (Role.READ, "config.v1.ConfigService/CreateConnector", False),
+        (Role.READ, "config.v1.ConfigService/ValidateConnector", False),
+        (Role.READ, "position.v1.PositionService/CommitPositions", False),
+        (Role.WRITE, "config.v1.ConfigService/GetConnector", True),
+        (Role.WRITE, "position.v1.PositionService/AlterPositions", True),
+        (Role.WRITE, "position.v1.PositionService/OpenTask", False),
+        (Role.WRITE, "keystore.v1.KeystoreService/ReadSealedSecret", False),
+        (Role.WRITE, "executor.v1.ExecutorService/SignalTask", False),
+        (Role.WRITE, "cluster.v1.ClusterService/RegisterWorker", False),
+        (Role.WORKER, "cluster.v1.ClusterService/RegisterWorker", True),
+        (Role.WORKER, "config.v1.ConfigService/CreateConnector", False),
+        (Role.WORKER, "executor.v1.ExecutorService/SignalTask", False),
+        (Role.SERVICE, "executor.v1.ExecutorService/SignalTask", True),
+        (Role.WRITE, "config.v9.ConfigService/New", False),
+    ],
+)
+def test_what_a_role_may_call(role: Role, method: str, may: bool) -> None:
+    assert may_call(role, f"/rocketconnect.{method}") is may
+
+
+class Cluster(ClusterServiceServicer):
+    """Says who called."""
+
+    async def RegisterWorker(self, request: cluster.RegisterWorkerRequest, context: Any) -> cluster.RegisterWorkerResponse:
+        check_worker(request.worker_id)
+        return cluster.RegisterWorkerResponse(session=7)
+
+    async def ListWorkers(self, request: cluster.ListWorkersRequest, context: Any) -> cluster.ListWorkersResponse:
+        who = IDENTITY.get()
+        return cluster.ListWorkersResponse(next_page_token=who.name if who else "")
+
+    async def WatchAssignments(
+        self, request: cluster.WatchAssignmentsRequest, context: Any
+    ) -> AsyncIterator[cluster.WatchAssignmentsResponse]:
+        yield cluster.WatchAssignmentsResponse()
+
+
+@asynccontextmanager
+async def server(file: Path) -> AsyncIterator[str]:
+    limits = CallLimits(30)
+    made = make_server(limits, gates=[Gate(Tokens([file]))])
+    add_ClusterServiceServicer_to_server(Cluster(), made)
+    port = made.add_insecure_port("127.0.0.1:0")
+    await made.start()
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        limits.end_streams()
+        await made.stop(1)
+
+
+def settings(folder: Path, token: str | None) -> ServiceSettings:
+    if token is None:
+        return ServiceSettings()
+    (folder / "token").write_text(token)
+    return ServiceSettings(token_file=folder / "token")
+
+
+async def refusal(call: Any) -> ServiceError:
+    with pytest.raises(grpc.RpcError) as raised:
+        await call
+    return decode(raised.value)
+
+
+async def test_who_shows_no_token_or_a_wrong_one_is_not_let_in(tmp_path: Path) -> None:
+    callers = tmp_path / "callers"
+    callers.write_text(line("alice", Role.READ, "right"))
+    async with server(callers) as address:
+        for shown in (None, "wrong"):
+            async with channel(address, settings(tmp_path, shown)) as opened:
+                said = await refusal(ClusterServiceStub(opened).ListWorkers(cluster.ListWorkersRequest()))
+            assert (said.code, said.reason) == ("UNAUTHENTICATED", "NOT_KNOWN")
+            assert "who calls /rocketconnect.cluster.v1.ClusterService/ListWorkers is not known; show a token" in said.message
+        async with channel(address, settings(tmp_path, "right")) as opened:
+            answer = await ClusterServiceStub(opened).ListWorkers(cluster.ListWorkersRequest())
+        assert answer.next_page_token == "alice"
+        with sync_channel(address, settings(tmp_path, "right")) as blocking:
+            stub = ClusterServiceStub(blocking)
+            assert (await asyncio.to_thread(stub.ListWorkers, cluster.ListWorkersRequest())).next_page_token == "alice"
+
+
+async def test_a_role_calls_what_it_may_and_a_token_that_is_taken_back_nothing(tmp_path: Path) -> None:
+    callers = tmp_path / "callers"
+    callers.write_text(line("alice", Role.WRITE, "a") + line("worker-1", Role.WORKER, "w"))
+    async with server(callers) as address:
+        async with channel(address, settings(tmp_path, "a")) as opened:
+            said = await refusal(ClusterServiceStub(opened).RegisterWorker(cluster.RegisterWorkerRequest(worker_id="worker-1")))
+            assert (said.code, said.reason) == ("PERMISSION_DENIED", "NOT_ALLOWED")
+            assert (
+                "'alice' has the role write, which may not call /rocketconnect.cluster.v1.ClusterService/RegisterWorker"
+                in said.message
+            )
+        async with channel(address, settings(tmp_path, "w")) as opened:
+            stub = ClusterServiceStub(opened)
+            assert (await stub.RegisterWorker(cluster.RegisterWorkerRequest(worker_id="worker-1"))).session == 7
+            assert [answer async for answer in stub.WatchAssignments(cluster.WatchAssignmentsRequest())]
+            callers.write_text(line("alice", Role.WRITE, "a"))
+            assert (await refusal(stub.ListWorkers(cluster.ListWorkersRequest()))).code == "UNAUTHENTICATED"
+
+
+async def test_a_worker_speaks_for_itself_alone(tmp_path: Path) -> None:
+    callers = tmp_path / "callers"
+    callers.write_text(line("spark-*", Role.WORKER, "w") + line("cluster", Role.SERVICE, "s"))
+    async with server(callers) as address:
+        async with channel(address, settings(tmp_path, "w")) as opened:
+            stub = ClusterServiceStub(opened)
+            assert (await stub.RegisterWorker(cluster.RegisterWorkerRequest(worker_id="spark-2"))).session == 7
+            said = await refusal(stub.RegisterWorker(cluster.RegisterWorkerRequest(worker_id="worker-1")))
+            assert (said.code, said.reason) == ("PERMISSION_DENIED", "NOT_ALLOWED")
+            assert "the worker 'spark-*', which may not speak for 'worker-1'" in said.message
+        async with channel(address, settings(tmp_path, "s")) as opened:
+            assert (
+                await ClusterServiceStub(opened).RegisterWorker(cluster.RegisterWorkerRequest(worker_id="worker-1"))
+            ).session == 7

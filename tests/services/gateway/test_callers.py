@@ -1,0 +1,73 @@
+"""Who may ask over REST."""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from rocketconnect_kit.access.roles import Role
+from rocketconnect_kit.access.tokens import line
+from services.gateway.settings import GatewaySettings
+
+Serving = Callable[[GatewaySettings], AbstractAsyncContextManager[httpx.AsyncClient]]
+CONFIG = {"connector.class": "file_source", "filename": "/in.txt", "connect.topicname": "t"}
+TOKENS = {"reader": Role.READ, "alice": Role.WRITE, "worker-1": Role.WORKER, "config": Role.SERVICE}
+
+
+@pytest.fixture
+def callers(tmp_path: Path) -> Path:
+    file = tmp_path / "callers"
+    file.write_text("".join(line(name, role, f"token-of-{name}") for name, role in TOKENS.items()))
+    return file
+
+
+def shows(name: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer token-of-{name}"}
+
+
+async def test_who_is_not_known_gets_no_answer_but_whether_it_lives(system: Any, serving: Serving, callers: Path) -> None:
+    asked = (("GET", "/v1/connectors"), ("POST", "/v1/connectors"), ("GET", "/"), ("GET", "/connectors/x/stop"))
+    async with serving(system.settings(tokens_files=str(callers))) as rest:
+        for headers in ({}, shows("nobody"), {"Authorization": "Basic cmVhZGVyOng="}, {"Authorization": "token-of-alice"}):
+            for method, path in asked:
+                answer = await rest.request(method, path, headers=headers, json={} if method == "POST" else None)
+                assert answer.status_code == 401, (headers, path, answer.text)
+                assert answer.headers["WWW-Authenticate"] == 'Bearer realm="rocketconnect"'
+        document = (await rest.get("/v1/connectors")).json()
+        assert document["reason"] == "NOT_KNOWN"
+        assert document["detail"].startswith("who asks is not known; show a token of the file of callers")
+        assert "token-of-nobody" not in (await rest.get("/v1/connectors", headers=shows("nobody"))).text
+        assert (await rest.get("/healthz")).status_code == 200
+        assert (await rest.get("/readyz")).status_code in (200, 503)
+
+
+@pytest.mark.parametrize(("name", "role"), [("reader", "read"), ("worker-1", "worker")])
+async def test_who_may_not_write_changes_nothing(system: Any, serving: Serving, callers: Path, name: str, role: str) -> None:
+    asked = [
+        ("POST", "/v1/connectors"),
+        ("POST", "/v1/connectors:validate"),
+        ("DELETE", "/v1/connectors/c"),
+        ("POST", "/v1/connectors/c:pause"),
+        # What RocketMQ Connect changes by a GET.
+        ("GET", "/connectors/c/stop"),
+        ("POST", "/connectors/c"),
+    ]
+    async with serving(system.settings(tokens_files=str(callers))) as rest:
+        for method, path in asked:
+            answer = await rest.request(method, path, headers=shows(name), json={} if method == "POST" else None)
+            assert answer.status_code == 403, (path, answer.text)
+            assert f"'{name}' has the role {role}, which may not ask for this; use a token with the role write" in answer.text
+        looked = await rest.get("/v1/connectors", headers=shows(name))
+        assert looked.status_code == (200 if role == "read" else 403)
+
+
+async def test_who_may_write_does_and_is_the_author_whatever_it_says(system: Any, serving: Serving, callers: Path) -> None:
+    async with serving(system.settings(tokens_files=str(callers))) as rest:
+        headers = {**shows("alice"), "X-RocketConnect-Author": "mallory"}
+        answer = await rest.post("/v1/connectors", json={"name": "c", "config": CONFIG}, headers=headers)
+        assert answer.status_code == 200, answer.text
+        changes = (await rest.get("/v1/connectors/c/changes", headers=shows("reader"))).json()["changes"]
+        assert [change["author"] for change in changes] == ["alice"]
