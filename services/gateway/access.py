@@ -5,7 +5,7 @@ are no browsers send neither Origin nor Sec-Fetch-Site, and pass.
 """
 
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
@@ -13,6 +13,9 @@ from urllib.parse import urlsplit
 from services.gateway.problems import Problem, Refused
 
 _SAME_SITE = ("", "same-origin", "none")
+_OF_BROWSERS = ("origin", "referer", "sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest")
+_BROWSERS = ("Mozilla/", "Opera/")
+"""How all browsers begin to say who they are. Those that send no Sec-Fetch-Site in the clear are known by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,21 @@ class Access:
         shown = repr(origin[:100]) if origin is not None else f"another site ({fetch_site})"
         fix = "if it is yours, name it in ROCKETCONNECT_ALLOWED_ORIGINS"
         raise Refused(Problem(403, "ORIGIN_NOT_ALLOWED", f"a page of {shown} may change nothing here; {fix}"))
+
+    def check_program(self, headers: Mapping[str, str]) -> None:
+        """Refuse a change by GET that a browser asks for: a link, an image or a redirect of any page is enough for that.
+
+        Args:
+            headers: Of the request, by name in small letters.
+
+        Raises:
+            Refused: 403 BROWSER_NOT_ALLOWED.
+        """
+        agent = headers.get("user-agent", "")
+        if any(name in headers for name in _OF_BROWSERS) or agent.startswith(_BROWSERS):
+            fix = "use a program, such as curl, or POST to the /v1 paths"
+            detail = f"a browser may change nothing by GET, as a link in any page would be enough; {fix}"
+            raise Refused(Problem(403, "BROWSER_NOT_ALLOWED", detail))
 
     def _ours(self, name: str) -> bool:
         if name in ("localhost", self.bind_host.lower()) or any(fnmatchcase(name, each.lower()) for each in self.hosts):

@@ -120,6 +120,8 @@ class Gateway:
         progress.render, progress.route = match.route.render, match.route.template
         if match.route.changes:
             self._access.check_origin(request.headers.get("origin"), request.headers.get("sec-fetch-site"), host)
+            if request.method == "GET":
+                self._access.check_program(request.headers)
         who = None if match.route.is_probe else self._callers.check(match.route, request.headers.get(AUTHORIZATION))
         query = _query(request.scope["query_string"])
         body = await _body(request)

@@ -65,7 +65,7 @@ async def run(settings: GatewaySettings) -> int:
 
 def gateway(settings: GatewaySettings, backends: Backends) -> Gateway:
     """Return the application with all its routes."""
-    originals = list(compat.routes(Connectors(backends), status=settings.compat_status, changing_gets=settings.compat_get))
+    originals = list(compat.routes(Connectors(backends), status=settings.compat_status, changing_gets=settings.changes_by_get))
     table = RouteTable([*v1.routes(backends), *health.routes(backends), *originals, *pages.routes(originals)])
     access = Access(settings.host, listed(settings.allowed_hosts), listed(settings.allowed_origins))
     return Gateway(table, access, Opening(backends, waits=settings.await_executor), Callers(paths(settings.tokens_files)))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from rocketconnect_kit.settings import ServiceSettings, pem_file, setting
+from rocketconnect_kit.settings import ServiceSettings, is_loopback, pem_file, setting
 from services.gateway.backends import SERVICES
 
 
@@ -31,7 +31,11 @@ class GatewaySettings(ServiceSettings):
     compat_status: Literal["truth", "200"] = setting(
         "truth", "the HTTP status of RocketMQ Connect's paths: truth, or 200 always (the body tells)"
     )
-    compat_get: bool = setting(True, "answer the GET requests of RocketMQ Connect's paths that change something")
+    compat_get: bool | None = setting(
+        None,
+        "answer the GET requests of RocketMQ Connect's paths that change something; by default where it listens on this machine "
+        "alone, or asks who calls",
+    )
     await_executor: bool = setting(
         False, "refuse every request with 503 until the first executor has joined, as `rocketconnect up` does"
     )
@@ -48,6 +52,11 @@ class GatewaySettings(ServiceSettings):
     def speaks_tls(self) -> bool:
         """See ServiceSettings."""
         return self.rest_tls_cert is not None or super().speaks_tls
+
+    @property
+    def changes_by_get(self) -> bool:
+        """Whether GET requests that change something are answered: elsewhere a link in a page is enough to send one."""
+        return is_loopback(self.host) or bool(self.tokens_files) if self.compat_get is None else self.compat_get
 
     def conflicts(self) -> Iterator[str]:
         """What is wrong with settings together."""

@@ -85,7 +85,10 @@ def _get_create(connectors: Connectors) -> Handler:
 
 def _switched_off(allow: str) -> Handler:
     async def handle(call: Call) -> Response:  # noqa: ARG001
-        detail = "GET requests that change something are switched off here (compat_get=false); use POST, or the /v1 paths"
+        detail = (
+            "GET requests that change something are switched off here, as anybody can have a browser send one; use POST or the "
+            "/v1 paths, have callers show tokens, or set ROCKETCONNECT_COMPAT_GET=true"
+        )
         raise Refused(Problem(405, "METHOD_NOT_ALLOWED", detail, headers={"Allow": allow}))
 
     return handle

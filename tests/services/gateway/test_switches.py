@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -38,6 +39,41 @@ async def test_gets_that_change_something_can_be_switched_off(system: Any, servi
             assert "allow" in answer.headers
         assert (await rest.get("/connectors/src", params={"config": "{}"})).headers["allow"] == "POST"
         assert (await rest.get("/connectors/list")).json()["body"]["src"]["info"]["config"] == CONFIG
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Sec-Fetch-Site": "none"},
+        {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "navigate"},
+        {"Referer": "http://127.0.0.1/"},
+        # In the clear, to another address than this machine's, a browser sends nothing else that tells it.
+        {"User-Agent": "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/149.0 Safari/537.36"},
+    ],
+)
+async def test_a_browser_changes_nothing_by_get_and_a_program_does(rest: httpx.AsyncClient, headers: dict[str, str]) -> None:
+    assert (await rest.post("/connectors/src", json=CONFIG)).status_code == 200
+    for path in ("/connectors/src/pause", "/connectors/src/stop", "/connectors/stop/all", "/plugin/reload"):
+        answer = await rest.get(path, headers=headers)
+        assert (answer.status_code, answer.json()["errorCode"]) == (403, 403), path
+        assert "a browser may change nothing by GET" in answer.json()["message"]
+    assert (await rest.get("/connectors/src/config", headers=headers)).status_code == 200
+    assert (await rest.get("/connectors/src/stop", headers={"User-Agent": "curl/8"})).status_code == 200
+
+
+def test_gets_that_change_something_are_answered_by_default_on_this_machine_alone_or_to_who_is_known(tmp_path: Path) -> None:
+    callers = tmp_path / "callers"
+    callers.write_text("")
+    addresses: dict[str, Any] = {f"{name}_address": "127.0.0.1:1" for name in ("config", "position", "state", "cluster")}
+
+    def answers(host: str, **more: Any) -> bool:
+        return GatewaySettings(host=host, insecure=True, **addresses, **more).changes_by_get
+
+    assert answers("127.0.0.1")
+    assert not answers("127.0.0.1", compat_get=False)
+    assert not answers("0.0.0.0")
+    assert answers("0.0.0.0", compat_get=True)
+    assert answers("0.0.0.0", tokens_files=str(callers))
 
 
 async def test_a_gateway_that_awaits_an_executor_refuses_all_but_probes_until_one_has_joined(system: Any, serving: Serving) -> None:
