@@ -24,6 +24,8 @@ from services.gateway.problems import RETRY_AFTER_SECONDS, Problem, Refused, mal
 from services.gateway.routing import Call, Render, RouteTable
 
 BODY_SECONDS = 30.0
+MOST_REQUESTS = 500
+"""So many are answered at a time, probes not counted."""
 AUTHOR_HEADER = "X-RocketConnect-Author"
 REASON_HEADER = "X-RocketConnect-Reason"
 _DISCARDED_BYTES = 16 * LIMIT_BYTES
@@ -73,6 +75,7 @@ class Gateway:
         self._callers = callers
         self._opening = opening
         self._access = access
+        self._under_way = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -126,14 +129,30 @@ class Gateway:
         query = _query(request.scope["query_string"])
         body = await _body(request)
         if not match.route.is_probe:
+            self._check_room()
             await self._opening.check()
         content_type = request.headers.get("content-type", "")
         said = _text(request, AUTHOR_HEADER) or (request.client.host if request.client else "")
         author = said if who is None else who.name
-        response = await match.route.handle(Call(match.path, query, body, content_type, author, _text(request, REASON_HEADER)))
+        call = Call(match.path, query, body, content_type, author, _text(request, REASON_HEADER))
+        self._under_way += 1
+        try:
+            response = await match.route.handle(call)
+        finally:
+            self._under_way -= 1
         if match.route.changes:
             _log.info("changed", method=request.method, route=match.route.template, status=response.status_code, **match.path)
         return response
+
+    def _check_room(self) -> None:
+        """Refuse what comes while too much is under way: it would wait for longer than its caller does.
+
+        Raises:
+            Refused: 503 BUSY.
+        """
+        if self._under_way >= MOST_REQUESTS:
+            detail = f"{MOST_REQUESTS} requests are under way; try again in a moment, or send fewer at a time"
+            raise Refused(Problem(503, "BUSY", detail, headers={"Retry-After": str(RETRY_AFTER_SECONDS)}))
 
 
 def _text(request: Request, header: str) -> str:

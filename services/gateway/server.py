@@ -21,11 +21,11 @@ from services.gateway.backends import Backends
 from services.gateway.callers import Callers
 from services.gateway.compat import routes as compat
 from services.gateway.compat.connectors import Connectors
+from services.gateway.connections import Connection
 from services.gateway.opening import Opening
 from services.gateway.routing import RouteTable
 from services.gateway.settings import GatewaySettings, listed
 
-_CONNECTIONS = 1000
 _log = logs.get_logger(__name__)
 
 
@@ -121,7 +121,7 @@ def _configuration(app: Gateway, settings: GatewaySettings) -> uvicorn.Config:
     verify = settings.tls_ca is not None and settings.tls_verify_clients
     return uvicorn.Config(
         app,
-        http="h11",
+        http=Connection,
         ws="none",
         lifespan="off",
         log_config=None,
@@ -129,7 +129,6 @@ def _configuration(app: Gateway, settings: GatewaySettings) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=_CONNECTIONS,
         timeout_graceful_shutdown=max(1, round(settings.drain_seconds)),
         ssl_certfile=settings.rest_tls_cert or settings.tls_cert,
         ssl_keyfile=settings.rest_tls_key or settings.tls_key,

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from rocketconnect_kit.errors import ResourceExhausted
 from rocketconnect_kit.logs import get_logger
 from services.executor.contract.messages import Event
 from services.executor.contract.questions import Question
@@ -12,6 +13,8 @@ from services.executor.hosts.forks import Forks
 from services.executor.hosts.process import HostProcess
 from services.executor.hosts.scratch import Scratch, remove
 
+MOST_WAITING = 64
+"""So many questions wait at most: each takes about a second, and who asks waits for less than a minute."""
 _log = get_logger(__name__)
 
 
@@ -36,6 +39,7 @@ class FreshHosts:
         self._scratch = scratch
         self._environment = environment
         self._turns = asyncio.Semaphore(at_most)
+        self._waiting = 0
         self._loading = asyncio.Lock()
         self._packages = self._copied()
         self._forks = Forks(self._environment, self._packages)
@@ -90,8 +94,17 @@ class FreshHosts:
         Raises:
             PluginLate: it did not answer in time.
             PluginCrashed: it ended without an answer, or could not be started.
+            ResourceExhausted: TOO_MANY_CHECKS: so many wait for their turn that this one would not have it in time.
         """
-        async with self._turns:
+        if self._waiting >= MOST_WAITING:
+            msg = f"{MOST_WAITING} checks of configurations, previews and comparisons wait for this executor; try again in a moment"
+            raise ResourceExhausted("TOO_MANY_CHECKS", msg)
+        self._waiting += 1
+        try:
+            await self._turns.acquire()
+        finally:
+            self._waiting -= 1
+        try:
             answer: asyncio.Future[Event] = asyncio.get_running_loop().create_future()
             try:
                 host = self.take(_keep(answer), _no_answer(answer))
@@ -114,6 +127,8 @@ class FreshHosts:
                 host.kill("its question is answered")
                 if answer.done() and not answer.cancelled():
                     answer.exception()
+        finally:
+            self._turns.release()
 
     async def close(self) -> None:
         """End all that are left, those that were given out as well."""

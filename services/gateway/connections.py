@@ -1,0 +1,69 @@
+"""Connections of clients: each says what it wants within a time, and those that say nothing make room for those that do."""
+
+import asyncio
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from rocketconnect_kit.logs import get_logger
+
+if TYPE_CHECKING:
+    from uvicorn.server import ServerState
+
+HEAD_SECONDS = 10.0
+"""How long the head of a request may take, from the connection or from the first byte of a further one."""
+MOST = 1000
+"""So many connections are held; beyond them the one that has waited longest for its head is closed, or else the new one."""
+_SILENT: "WeakKeyDictionary[ServerState, OrderedDict[Connection, None]]" = WeakKeyDictionary()
+"""By server those whose heads are awaited, the one that has waited longest first."""
+_log = get_logger(__name__)
+
+
+class Connection(H11Protocol):
+    """A connection; see uvicorn's, which closes one only between requests, and counts those that never say anything."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._awaiting: asyncio.TimerHandle | None = None
+        self._silent = _SILENT.setdefault(self.server_state, OrderedDict())
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take it, if there is room, or room can be made."""
+        super().connection_made(transport)
+        if len(self.connections) > MOST:
+            silent = next(iter(self._silent), None)
+            _log.warning("too many connections: one is closed", connections=len(self.connections), silent=silent is not None)
+            (silent or self).transport.abort()
+        self._look()
+
+    def data_received(self, data: bytes) -> None:
+        """Read on."""
+        super().data_received(data)
+        self._look()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget it."""
+        self._heard()
+        super().connection_lost(exc)
+
+    def _look(self) -> None:
+        """Whether the head of a request is awaited: as long as it is, time runs."""
+        if self.conn.their_state is not h11.IDLE or self.transport.is_closing():
+            self._heard()
+        elif self._awaiting is None:
+            self._silent[self] = None
+            self._awaiting = self.loop.call_later(HEAD_SECONDS, self._end)
+
+    def _heard(self) -> None:
+        self._silent.pop(self, None)
+        if self._awaiting is not None:
+            self._awaiting.cancel()
+            self._awaiting = None
+
+    def _end(self) -> None:
+        self._heard()
+        # Nobody waits for what is not sent: whoever is so slow would read no answer either.
+        self.transport.abort()
