@@ -14,10 +14,11 @@ from pyspark_rocketmq.form import PROBLEM, VALUE
 from pyspark_rocketmq.ranges import Missing, Range
 from pyspark_rocketmq.settings import Settings
 from rocketconnect_sdk.columns.arrow_types import to_arrow_type
+from rocketconnect_sdk.columns.declared import type_name
 from rocketconnect_sdk.columns.rows import is_packed
 from rocketconnect_sdk.errors import PermanentError, RecordError, SystemAway
 from rocketconnect_sdk.evolution.fitting import fit
-from rocketconnect_sdk.evolution.tables import as_table, type_name
+from rocketconnect_sdk.evolution.tables import as_table
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Type
 from rocketconnect_sdk.sink import SourceMark

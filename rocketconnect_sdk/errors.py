@@ -14,6 +14,8 @@ Anything else that leaves a connector is a defect of it: the task fails, is rest
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from rocketconnect_sdk.wording.counts import counted
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -92,6 +94,7 @@ class RecordRefused(RecordError):
     """
 
     def __init__(self, refused: Mapping[int, str], receipt: object) -> None:
-        super().__init__(f"{len(refused)} record(s) refused: {next(iter(refused.values()), '')}")
+        first = next(iter(refused.values()), "")
+        super().__init__(first if len(refused) == 1 else f"{counted(refused, 'record')} refused; the first: {first}")
         self.refused = dict(refused)
         self.receipt = receipt

@@ -7,8 +7,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from rocketconnect_sdk.columns.arrow_types import to_arrow_type
-from rocketconnect_sdk.errors import PermanentError, RecordError
-from rocketconnect_sdk.evolution import Policy, Settled, Takes, as_table, nullable, settle
+from rocketconnect_sdk.errors import RecordError
+from rocketconnect_sdk.evolution import OtherColumns, Policy, Settled, Takes, as_table, nullable, settle
+from rocketconnect_sdk.evolution.tables import told_changes
 from rocketconnect_sdk.schema import OPTIONAL_STRING, Field, Schema, Type
 from rocketconnect_sdk.spark.types import stored_type
 
@@ -54,15 +55,15 @@ class Columns:
             schema: Of the records.
 
         Raises:
-            PermanentError, RecordError: see rocketconnect_sdk.evolution.settle.
+            OtherColumns, RecordError: see rocketconnect_sdk.evolution.settle.
         """
         records = nullable(as_table(schema))
         try:
             settled = Settled(records) if table is None else settle(table, records, self._policy, self._takes)
-        except PermanentError as error:
+        except OtherColumns as error:
             fix = "Give these records another file or directory, or choose another policy"
             msg = f"{self._place}: {error}. {fix}"
-            raise PermanentError(msg) from None
+            raise OtherColumns(msg) from None
         except RecordError as error:
             msg = f"{self._place}: {error}"
             raise RecordError(msg) from None
@@ -73,6 +74,6 @@ class Columns:
 
     def _tell(self, settled: Settled) -> None:
         if settled.changes:
-            self._log.info("%s: the columns follow the records: %s", self._place, "; ".join(map(str, settled.changes)))
+            self._log.info("%s: the table follows the records: %s", self._place, told_changes(settled.changes))
         if settled.left_out:
             self._log.warning("%s: fields that are no columns are left out: %s", self._place, ", ".join(settled.left_out))

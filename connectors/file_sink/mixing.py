@@ -3,13 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from connectors.file_sink.columns import named
+from connectors.file_sink.columns import DIRECTORY, named
 from connectors.file_sink.header import header_problem
 from connectors.file_sink.there import names_there, of_topics, type_problems
+from rocketconnect_sdk.columns.declared import type_name
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import POLICY, Policy, as_table
+from rocketconnect_sdk.evolution.held import rows_problems
 from rocketconnect_sdk.evolution.numbers import has_all
-from rocketconnect_sdk.evolution.tables import Kind, differences, nullable, type_name
+from rocketconnect_sdk.evolution.tables import Kind, differences, nullable
 from rocketconnect_sdk.files.appended import remembered_of
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.schema import Schema, Type
@@ -26,8 +28,13 @@ def directory_problems(config: Config, rows: Mapping[str, Schema]) -> Iterator[P
     tables = {topic: nullable(as_table(schema)) for topic, schema in rows.items()}
     yield from topics_problems(config, rows, "directory")
     root, form = Path(config["filename"]), config["format"]
-    # What its own topics have there, the sink goes on with as schema.evolution says.
     if not of_topics(root).isdisjoint(config["topics"]):
+        # What its own topics have there, the sink goes on with as schema.evolution says.
+        if _policy(config, Policy.EVOLVE) is Policy.EVOLVE and (there := names_there(root, form)):
+            is_tolerant = config["errors.tolerance"] == "all"
+            for topic, table in tables.items():
+                place, said = ("filename", config["filename"]), f"the rows of `{topic}`"
+                yield from rows_problems(place, said, named(there, table), table, Policy.EVOLVE, DIRECTORY, is_tolerant=is_tolerant)
         return
     fix = _FIX_PLACE.format("directory")
     for topic, table in tables.items():
@@ -59,7 +66,11 @@ def file_problems(config: Config, rows: Mapping[str, Schema], delimiter: str) ->
         else:
             new = [change.name for change in differences(named(remembered, table), table) if change.kind is Kind.NEW]
             reason = f"the file has {counted(remembered, 'column')} already, without {_listed(new)}" if new else None
-            is_warning = _policy(config, Policy.FAIL) is not Policy.FAIL
+            policy = _policy(config, Policy.FAIL)
+            is_warning = policy is not Policy.FAIL
+            if policy is Policy.IGNORE and len(new) == len(table.fields):
+                reason = f"{reason}: they are of another table, and all of them would be bad records"
+                is_warning = config["errors.tolerance"] == "all"
         if reason:
             reason = f"does not take the rows of `{topic}`: {reason}"
             yield Problem("filename", config["filename"], reason, _FIX_PLACE.format("file"), is_warning=is_warning)
@@ -86,7 +97,11 @@ def topics_problems(config: Config, rows: Mapping[str, Schema], place: str) -> I
             return
         if told := _other_names([field.name for field in one.fields], other):
             reason = f"have rows of different tables for one {place}: those of `{topic}` are {told}, beside those of `{first}`"
-            yield Problem("topics", shown, reason, fix, is_warning=is_tolerant or policy is not Policy.FAIL)
+            is_warning = is_tolerant or policy is not Policy.FAIL
+            if policy in (Policy.EVOLVE, Policy.IGNORE) and _are_apart(one, other):
+                reason += "; they have no column in common, so whichever come second would be bad records"
+                is_warning = config["errors.tolerance"] == "all"
+            yield Problem("topics", shown, reason, fix, is_warning=is_warning)
             return
 
 
@@ -106,6 +121,11 @@ def _clashes(one: Schema, other: Schema) -> Iterator[tuple[str, str, str]]:
         mine = types.get(field.name)
         if mine is not None and not has_all(mine, field.schema) and not has_all(field.schema, mine):
             yield field.name, type_name(mine), type_name(field.schema)
+
+
+def _are_apart(one: Schema, other: Schema) -> bool:
+    names, others = ({field.name.casefold() for field in each.fields} for each in (one, other))
+    return bool(names and others) and names.isdisjoint(others)
 
 
 def _joined(told: Sequence[str]) -> str:

@@ -42,7 +42,7 @@ def type_problems(directory: Path, form: str, columns: Schema) -> Iterator[tuple
         for field in _columns_of(path, form):
             if field.name in wanted and field.name not in told and _differ(wanted[field.name], field.type, form):
                 told.add(field.name)
-                yield field.name, _name(wanted[field.name]), _name_of(field.type), path
+                yield field.name, type_name(wanted[field.name]), _name_of(field.type), path
 
 
 def names_there(directory: Path, form: str) -> list[str]:
@@ -108,11 +108,4 @@ def _differ(column: Schema, there: pa.DataType, form: str) -> bool:
 
 def _name_of(kind: pa.DataType) -> str:
     schema = from_arrow_type(kind)
-    return "timestamp" if schema.type is Type.TIMESTAMP else _name(schema)
-
-
-def _name(schema: Schema) -> str:
-    try:
-        return type_name(schema)
-    except StopIteration:
-        return str(schema.type.value)
+    return "timestamp" if schema.type is Type.TIMESTAMP else type_name(schema)

@@ -156,7 +156,8 @@ class FileSource(Source):
 
     def reads_on(self, before: Config, now: Config, positions: Mapping[str, Position]) -> Iterable[Problem]:
         """Whether the files that were read are read anew with other options. See Source."""
-        if all(before[key] == now[key] for key in FORM):
+        are_rows = before["format"] == now["format"] == "csv"
+        if all(before[key] == now[key] for key in (*FORM, *(("csv.delimiter",) if are_rows else ()))):
             return ()
         found = list(read_before(before, now, (needs_header(before), needs_header(now)), positions))
         return reading_problems(before, now, found)

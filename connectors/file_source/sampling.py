@@ -9,6 +9,7 @@ from connectors.file_source.content import is_gzip, open_content
 from connectors.file_source.records import Format
 from connectors.file_source.rows import meant, refused_by
 from rocketconnect_sdk.columns.declared import INFER, parse_columns, type_name, write_columns
+from rocketconnect_sdk.columns.floats import rounding_problem
 from rocketconnect_sdk.columns.inference import inferred_columns, inferred_type, null_text
 from rocketconnect_sdk.columns.misfit import misfit_of_column
 from rocketconnect_sdk.errors import Problem
@@ -139,9 +140,10 @@ def misfits_in(paths: Iterable[Path], config: Config, make_format: Callable[[int
         form = make_format(BYTES, given)
         records = first_records(path, config, form)
         bad = {number: record for number, record in enumerate(records, start=1) if isinstance(record, Rejected)}
+        columns = parse_columns(given)
+        named = ",".join(field.name for field in columns.fields) if not config["csv.header"] else ""
+        texts = first_records(path, config, make_format(BYTES, named))
         if bad:
-            named = ",".join(field.name for field in parse_columns(given).fields) if not config["csv.header"] else ""
-            texts = first_records(path, config, make_format(BYTES, named))
             found = list(_wrong_columns(form.schema, texts, config["csv.null"]))
             # Of rows that are none whatever their columns are, the first one of each kind.
             others = {number: record.reason for number, record in bad.items() if isinstance(texts[number - 1], Rejected)}
@@ -152,8 +154,16 @@ def misfits_in(paths: Iterable[Path], config: Config, make_format: Callable[[int
             rows = "the only row" if len(records) == 1 else f"{len(bad)} of the first {counted(records, 'row')}"
             reason = f"does not fit {rows} of {path}: {'; '.join(said)[:_SHOWN]}"
             yield Problem("columns", given[:_VALUE], reason, _fix(given, found), is_warning=True)
+        elif any(field.schema.type is Type.FLOAT32 for field in columns.fields):
+            problem = _rounding(columns, texts, path)
+            yield from () if problem is None else (problem,)
         if records:
             return
+
+
+def _rounding(columns: Schema, texts: Sequence[object], path: Path) -> Problem | None:
+    rows = [row for row in texts if isinstance(row, dict)]
+    return rounding_problem(columns, lambda name: [row.get(name) for row in rows], f"the first {counted(texts, 'row')} of {path}")
 
 
 @dataclass(frozen=True, slots=True)

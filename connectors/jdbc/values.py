@@ -8,6 +8,7 @@ from pyarrow import compute
 
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.columns.arrow_types import to_arrow_type
+from rocketconnect_sdk.columns.declared import type_name
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import Schema, Type
 
@@ -36,7 +37,7 @@ def to_column(values: Sequence[Any], schema: Schema) -> tuple[pa.Array, Mapping[
             parts.append(_read(one, schema))
         except _WRONG as error:
             parts.append(pa.nulls(1, to_arrow_type(schema)))
-            wrong[place] = f"{_shown(one)!r:.200} is no {schema.type.value}: {error}"
+            wrong[place] = f"{_shown(one)!r:.200} is no {type_name(schema)}: {error}"
     return pa.concat_arrays(parts), wrong
 
 

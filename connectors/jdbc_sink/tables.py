@@ -9,7 +9,8 @@ from connectors.jdbc_sink.look import key_problem
 from connectors.jdbc_sink.merging import Writing, execute
 from connectors.jdbc_sink.shape import Shape, column_kind, create, created, met, name_problem, outgrown, widens, without_length
 from rocketconnect_sdk.errors import PermanentError, RecordError
-from rocketconnect_sdk.evolution import Kind, Policy, Settled, Takes, settle
+from rocketconnect_sdk.evolution import Kind, OtherColumns, Policy, Settled, Takes, settle
+from rocketconnect_sdk.evolution.tables import told_changes
 from rocketconnect_sdk.schema import Field, Schema
 from rocketconnect_sdk.targets.fitted import keyed, only
 
@@ -120,9 +121,9 @@ class Tables:
         takes = Takes(columns=True, nulls=True, type=lambda column, wider: widens(self._dialect, name, column, wider))
         try:
             settled = settle(columns, records, self._writing.policy, takes)
-        except PermanentError as error:
+        except OtherColumns as error:
             msg = f"{self._place}: {name}: {error}. Change the table, or choose another policy"
-            raise PermanentError(msg) from None
+            raise OtherColumns(msg) from None
         except RecordError as error:
             msg = f"{name}: {error}"
             raise RecordError(msg) from None
@@ -151,7 +152,7 @@ class Tables:
             execute(connection, statement)
         if statements:
             connection.commit()
-            self._log.info("%s: the table follows the records: %s", name, "; ".join(map(str, settled.changes)))
+            self._log.info("%s: the table follows the records: %s", name, told_changes(settled.changes))
 
     def _widen(self, connection: Connection, name: str, records: Schema, table: Table, key: Sequence[str]) -> Mapping[str, int]:
         """Columns become as wide as the source says that its are, where tables may change."""

@@ -17,6 +17,7 @@ from connectors.jdbc_sink.shape import Shape, fitted
 from connectors.jdbc_sink.store import Store
 from connectors.jdbc_sink.tables import Tables
 from rocketconnect_sdk.errors import PermanentError, RecordError, RetriableError
+from rocketconnect_sdk.evolution import OtherColumns
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import DataFrameSinkTask, FlushPolicy, QueuePosition, SinkCommit
 from rocketconnect_sdk.targets.batch import UNCHANGED, Batch, batch_of
@@ -239,6 +240,8 @@ class JdbcTask(DataFrameSinkTask):
         except RecordError as error:
             self._refuse(indexes, str(error))
             return None
+        except OtherColumns as error:
+            raise OtherColumns(str(error), indexes[0]) from error
         changes.reasons.update(bad)
         if not self._writing.truncate:
             changes.reasons.update(dict.fromkeys(changes.truncates, f"truncates {name}, and truncate.enabled is false"))

@@ -9,7 +9,8 @@ from connectors.jdbc_sink.shape import met, widens
 from rocketconnect_sdk.columns.declared import parse_columns
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import POLICY, Policy, Takes
-from rocketconnect_sdk.evolution.held import columns_problem, rows_problem
+from rocketconnect_sdk.evolution.held import columns_problem
+from rocketconnect_sdk.evolution.held import rows_problems as held
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.targets.changes import row_schema
@@ -54,7 +55,7 @@ def _row_problems(
         return
     key = config["pk.fields"] or table.key
     takes = Takes(columns=True, nulls=True, type=lambda column, wider: widens(dialect, name, column, wider))
-    found = rows_problem(
+    yield from held(
         ("table.name.format", name),
         f"the rows of `{topic}`",
         met(table.columns, records, key, dialect),
@@ -62,5 +63,5 @@ def _row_problems(
         Policy(config[POLICY.key]),
         takes,
         is_tolerant=config["errors.tolerance"] == "all",
+        key=() if config["insert.mode"] == "insert" else key,
     )
-    yield from () if found is None else (found,)

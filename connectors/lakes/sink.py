@@ -8,7 +8,7 @@ from connectors.lakes.options import INSERT, policy_of
 from rocketconnect_sdk.columns.declared import no_rows_problem, parse_columns
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import Takes, as_table, nullable
-from rocketconnect_sdk.evolution.held import columns_problem, rows_problem
+from rocketconnect_sdk.evolution.held import columns_problem, rows_problems
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import DataFrameSink, FlushPolicy
@@ -66,7 +66,7 @@ class LakeSink(DataFrameSink):
             records = as_table(schema) if config["insert.mode"] == INSERT else row_schema(schema)
             if records is None:
                 continue
-            found = rows_problem(
+            yield from rows_problems(
                 self.place(config),
                 f"the rows of `{topic}`",
                 spared(table, [config["pk.fields"]]),
@@ -74,8 +74,8 @@ class LakeSink(DataFrameSink):
                 policy_of(config),
                 self.takes(),
                 is_tolerant=config["errors.tolerance"] == "all",
+                key=config["pk.fields"],
             )
-            yield from () if found is None else (found,)
 
     def flush_policy(self, config: Config) -> FlushPolicy:
         """See Sink."""

@@ -114,13 +114,13 @@ class ObjectStoreSource(Source):
 
 def _reader(config: Config, objects: "Objects", context: TaskContext, found: "Found", begin: int) -> "Reader":
     from connectors.file_source.forms import utf8_format
+    from connectors.object_store_source.doubts import is_packed
     from connectors.object_store_source.readers import Lines, Rows
 
     if config["format"] == "parquet":
         return Rows(objects, found, begin, config["key.field"], context)
-    packed = config["compression"] == "gzip" or (config["compression"] == "auto" and found.name.endswith(".gz"))
     form = utf8_format(config, context.max_record_bytes, config["columns"], columns_wanted=context.columns)
-    return Lines(objects, found, begin, form, context, packed=packed)
+    return Lines(objects, found, begin, form, context, packed=is_packed(config, found.name))
 
 
 def _form_problems(config: Config) -> Iterable[Problem]:
@@ -139,13 +139,26 @@ def _form_problems(config: Config) -> Iterable[Problem]:
 
 def _folder_problems(config: Config) -> Iterable[Problem]:
     place = place_of(config)
-    if place.kind == FOLDER and (reason := reading().problem(place.prefix)):
+    if place.kind != FOLDER:
+        return
+    if reason := reading().problem(place.prefix):
         yield Problem("url", config["url"], reason, reading().fix(place.prefix))
+        return
+    from connectors.object_store_source.doubts import delimiter_problems
+    from connectors.object_store_source.listing import objects_of
+
+    yield from delimiter_problems(config, objects_of(place, None))
 
 
 def _store_problems(config: Config) -> Iterable[Problem]:
     if may_ask(config):
-        from connectors.objects.look import quick, reach_problems
+        from connectors.objects.look import SECONDS, quick, reach_problems
 
         place, login = place_of(config), login_of(config)
-        yield from reach_problems(place, login, quick(place, login), "")
+        found = list(reach_problems(place, login, quick(place, login), ""))
+        yield from found
+        if not found:
+            from connectors.object_store_source.doubts import delimiter_problems
+            from connectors.object_store_source.listing import Bucket
+
+            yield from delimiter_problems(config, Bucket(place, login, seconds=SECONDS, retries=1))

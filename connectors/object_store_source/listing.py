@@ -69,13 +69,15 @@ class Bucket(Objects):
     Args:
         place: The bucket and the prefix.
         login: Its server.
+        seconds: Of one request, at most.
+        retries: How often a request is repeated.
     """
 
-    def __init__(self, place: Place, login: Login) -> None:
+    def __init__(self, place: Place, login: Login, *, seconds: float = 30, retries: int = 3) -> None:
         from connectors.objects.remote import connect
 
         self._place = place
-        self._remote = connect(place, login)
+        self._remote = connect(place, login, seconds=seconds, retries=retries)
 
     def all(self) -> Iterator[Found]:
         """See Objects."""

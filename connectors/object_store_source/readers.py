@@ -16,7 +16,7 @@ from rocketconnect_sdk.columns.arrow_types import from_arrow_type, inside, recas
 from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError
-from rocketconnect_sdk.record import Offset, Rejected, SourceBatch
+from rocketconnect_sdk.record import SourceBatch
 
 _PIECE = 1 << 20
 _LONGEST_RECORD = 64 << 20
@@ -46,19 +46,13 @@ class Reader(ABC):
         """
 
     def _batch(self, batch: SourceBatch, at: int | None) -> SourceBatch:
-        """A batch that says where its values are from.
+        """A batch that says whether it is the last one of its object.
 
         Args:
             batch: The batch.
             at: Where the object ends, if this is its last one.
         """
-        if not isinstance(batch.values, Column) and Rejected in set(map(type, batch.values)):
-            pairs = zip(batch.values, batch.offsets, strict=True)
-            batch.values = [self._located(value, offset) if isinstance(value, Rejected) else value for value, offset in pairs]
         return batch if at is None else replace(batch, end=(at, _ENDED))
-
-    def _located(self, value: Rejected, offset: Offset) -> Rejected:
-        return replace(value, reason=f"{self.found.name}, before {offset[0]}: {value.reason}")
 
 
 class Rows(Reader):

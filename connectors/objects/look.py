@@ -11,13 +11,14 @@ from connectors.objects.place import Login, Place
 from connectors.objects.remote import connect
 from rocketconnect_sdk.errors import Problem
 
-_SECONDS = 3
+SECONDS = 3
+"""Of a request, for people who wait."""
 _OPTION = {Fault.NO_BUCKET: "url", Fault.KEYS: "access.key.id", Fault.DENIED: "access.key.id", Fault.REGION: "region"}
 
 
 def quick(place: Place, login: Login) -> S3Store:
     """The objects below a prefix, with time limits for people who wait."""
-    return connect(place, login, seconds=_SECONDS, retries=1)
+    return connect(place, login, seconds=SECONDS, retries=1)
 
 
 def reach_problems(place: Place, login: Login, remote: S3Store, below: str) -> Iterator[Problem]:

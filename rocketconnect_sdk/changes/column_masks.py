@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from rocketconnect_sdk.changes.masks import Fixed, Hashed, Mask, Starred, TableMasks, Truncated
+from rocketconnect_sdk.columns.declared import type_name
 from rocketconnect_sdk.configuration.patterns import patterns_problem
 from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.options import Config, Kind, Option
@@ -77,7 +78,7 @@ class ColumnMasks:
                 wrong.append(f"{column.name} is taken by {' and '.join(dict.fromkeys(each for each, _ in rules))}: leave one")
             if column.schema.type not in mask.takes:
                 kinds = ", ".join(sorted(kind.value for kind in mask.takes))
-                wrong.append(f"{option} is for columns of {kinds}, and {column.name} is of {column.schema.type.value}")
+                wrong.append(f"{option} is for columns of {kinds}, and {column.name} is of {type_name(column.schema)}")
             if column.name in key and not mask.is_for_keys:
                 wrong.append(f"{column.name} is part of the key, and {option} makes different keys the same: use column.mask.hash")
             if isinstance(mask, Hashed) and not mask.salt:

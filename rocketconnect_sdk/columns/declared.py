@@ -74,11 +74,36 @@ def write_columns(schema: Schema) -> str:
     return ",".join(_written(field.name, type_name(field.schema)) for field in schema.fields if is_writable(field.name))
 
 
-def type_name(schema: Schema) -> str:
-    """The name of a type that this option has."""
-    if schema.type is Type.DECIMAL:
-        return f"decimal({schema.precision},{schema.scale})"
-    return next(name for name, named in TYPES.items() if named == replace(schema, optional=False))
+def type_name(schema: Schema | None) -> str:
+    """A type as people write it: as this option has it; what has parts, which this option has not, by its kind and their types."""
+    match schema:
+        case None:
+            return "nothing"
+        case Schema(type=Type.DECIMAL):
+            return f"decimal({schema.precision},{schema.scale})"
+        case Schema(type=Type.STRUCT):
+            return schema.type.value
+        case Schema(type=Type.ARRAY):
+            return f"array of {type_name(schema.items)}"
+        case Schema(type=Type.MAP):
+            return f"map of {type_name(schema.keys)} to {type_name(schema.items)}"
+        case _:
+            return _NAMES[_of_name(schema)]
+
+
+def _of_name(schema: Schema) -> tuple[Type, Unit | None, bool]:
+    """What of a schema makes it a type of another name."""
+    is_timed = schema.type in (Type.TIME, Type.TIMESTAMP)
+    return schema.type, schema.unit if is_timed else None, is_timed and schema.zone
+
+
+_NAMES = {_of_name(named): name for name, named in list(TYPES.items())[::-1]}
+"""The shortest name of each type."""
+
+
+def is_nameable(schema: Schema) -> bool:
+    """Whether this option has such a type."""
+    return schema.type not in (Type.STRUCT, Type.ARRAY, Type.MAP)
 
 
 def is_writable(name: str) -> bool:

@@ -153,7 +153,7 @@ def _decimal_taking(schema: Schema, value: float | Decimal) -> str:
 def _misfits(schema: Schema, value: Any, path: str) -> Iterator[str]:
     if value is None:
         if not schema.optional and schema.default is None:
-            yield f"{path or _WHOLE} is null, which its type {schema.type.value} does not take"
+            yield f"{path or _WHOLE} is null, which its type {type_name(schema)} does not take"
     elif schema.type is Type.STRUCT:
         if not isinstance(value, dict):
             yield _said(schema, value, path)
@@ -208,4 +208,4 @@ def _has_digits(schema: Schema, value: Decimal) -> bool:
 
 def _said(schema: Schema, value: object, path: str) -> str:
     shown = f"a {type(value).__name__}" if schema.type in _SECRET else repr(str(value)[:_LONGEST])
-    return f"{path or _WHOLE} is {shown}: no {schema.type.value}"
+    return f"{path or _WHOLE} is {shown}: no {type_name(schema)}"

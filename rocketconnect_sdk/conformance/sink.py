@@ -6,7 +6,7 @@
 A case that needs a directory or a server is a fixture named `case`. A sink on Spark gets a session of its own, local[2].
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -15,7 +15,10 @@ import pytest
 from rocketconnect_sdk.conformance.kill import run_and_kill, said_before_death
 from rocketconnect_sdk.conformance.sink_case import QUEUES, SinkCase, Writer, expected, frame, seen, small_disk, writing
 from rocketconnect_sdk.errors import PermanentError, RecordError, RecordRefused, RetriableError, SystemAway
+from rocketconnect_sdk.evolution import POLICY
+from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import SinkBatch
+from rocketconnect_sdk.schema import OPTIONAL_STRING, Field, Schema, Type
 from rocketconnect_sdk.sink import (
     BufferedSink,
     BufferedSinkTask,
@@ -252,6 +255,28 @@ class SinkSuite:
             task.write(frame(good, case.schema, case.settings), replace(commit, rows=len(good)))
         assert seen(case, until)[0] == expected(case, until)[0]
 
+    @pytest.mark.parametrize("policy", ["evolve", "ignore"])
+    def test_rows_of_another_table_are_bad_records(self, case: SinkCase, policy: str) -> None:
+        """Without a column in common each would be a row of nothing but nulls, or the table two tables."""
+        given = {**case.config, POLICY.key: policy}
+        if all(option.key != POLICY.key for option in case.sink.options) or list(case.sink.check(parse(case.sink.options, given))):
+            pytest.skip("its columns do not change so")
+        case = replace(case, config=given)
+        other = Schema(Type.STRUCT, fields=(Field("of_another_table", OPTIONAL_STRING),))
+        with writing(case) as writer:
+            task = writer.start().task
+            assert isinstance(task, DataFrameSinkTask)
+            assert case.schema is not None
+            task.columns_for(case.schema)
+            writer.write(20)
+            rows, commit = [{"of_another_table": "x"}, {"of_another_table": None}], replace(writer.commit(21), rows=2)
+            with pytest.raises(RecordError):
+                _hand_over(case, task, rows, other, commit)
+            self._there(case, 20)
+            task.columns_for(case.schema)
+            writer.write(30)
+        self._there(case, 30)
+
     def test_what_is_put_and_not_durable_before_a_death_is_put_again(self, case: SinkCase) -> None:
         """What durable() says lies within what was put, and is there whoever dies."""
         self._only_buffered(case)
@@ -330,6 +355,12 @@ class SinkSuite:
     def _only_exactly_once(case: SinkCase) -> None:
         if case.sink.guarantee is not Guarantee.EXACTLY_ONCE:
             pytest.skip("the sink stores no positions")
+
+
+def _hand_over(case: SinkCase, task: DataFrameSinkTask, values: Sequence[object], schema: Schema, commit: SinkCommit) -> None:
+    """As the runtime does with a batch of another schema. A task that does not say its columns at once has some as it writes."""
+    if task.columns_for(schema) is None:
+        task.write(frame(values, schema, case.settings), commit)
 
 
 def _run(case: SinkCase, epoch: int, until: int) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, TypeVar
 
+from rocketconnect_sdk.columns.declared import type_name
 from rocketconnect_sdk.converters.background import Background, NotYet
 from rocketconnect_sdk.converters.base import Converter
 from rocketconnect_sdk.converters.remembered import Remembered
@@ -247,7 +248,7 @@ class RegisteredConverter(Converter):
         if self._strategy == "topic":
             return f"{topic}-{'key' if self.is_key else 'value'}"
         if not form.name:
-            msg = f"subject.name.strategy={self._strategy} is for records with a name, and this is a {form.schema.type.value}"
+            msg = f"subject.name.strategy={self._strategy} is for records with a name, and this is a {type_name(form.schema)}"
             raise RecordError(msg)
         return form.name if self._strategy == "record" else f"{topic}-{form.name}"
 

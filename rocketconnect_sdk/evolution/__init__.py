@@ -5,7 +5,21 @@ runtime gives the records these columns, see fitting.fit. docs/types.md has the 
 """
 
 from rocketconnect_sdk.evolution.options import POLICY, policy_problems
-from rocketconnect_sdk.evolution.settling import Policy, Settled, Takes, settle
+from rocketconnect_sdk.evolution.settling import OfAnotherTable, OtherColumns, Policy, Settled, Takes, settle
 from rocketconnect_sdk.evolution.tables import VALUE, Change, Kind, as_table, nullable
 
-__all__ = ["POLICY", "VALUE", "Change", "Kind", "Policy", "Settled", "Takes", "as_table", "nullable", "policy_problems", "settle"]
+__all__ = [
+    "POLICY",
+    "VALUE",
+    "Change",
+    "Kind",
+    "OfAnotherTable",
+    "OtherColumns",
+    "Policy",
+    "Settled",
+    "Takes",
+    "as_table",
+    "nullable",
+    "policy_problems",
+    "settle",
+]

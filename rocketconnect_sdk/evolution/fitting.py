@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.columns.arrow_types import to_arrow_type
+from rocketconnect_sdk.columns.declared import type_name
 from rocketconnect_sdk.evolution.numbers import NUMBERS, has_all
-from rocketconnect_sdk.evolution.tables import VALUE, as_table, nullable, type_name
+from rocketconnect_sdk.evolution.tables import VALUE, as_table, nullable
 from rocketconnect_sdk.schema import WHOLE, Schema, Type, Unit
 from rocketconnect_sdk.spark.types import stored_type, to_spark
 

@@ -1,14 +1,13 @@
 """Rows held against a table that is there before any of them is written. Pure."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Sequence
 
-from rocketconnect_sdk.columns.declared import type_name as declared_name
-from rocketconnect_sdk.columns.declared import write_columns
-from rocketconnect_sdk.errors import PermanentError, Problem, RecordError
+from rocketconnect_sdk.columns.declared import is_nameable, type_name, write_columns
+from rocketconnect_sdk.errors import Problem, RecordError
 from rocketconnect_sdk.evolution.numbers import NUMBERS
-from rocketconnect_sdk.evolution.settling import Policy, Takes, settle
-from rocketconnect_sdk.evolution.tables import Change, Kind, differences, type_name
+from rocketconnect_sdk.evolution.options import POLICY
+from rocketconnect_sdk.evolution.settling import OfAnotherTable, OtherColumns, Policy, Settled, Takes, settle
+from rocketconnect_sdk.evolution.tables import Change, Kind, columns_got, differences
 from rocketconnect_sdk.schema import Field, Schema, Type
 from rocketconnect_sdk.transforms.type_names import read_type
 
@@ -17,10 +16,18 @@ _GIVEN = 200
 _COLUMNS = "columns"
 
 
-def rows_problem(
-    place: tuple[str, str], rows: str, table: Schema, records: Schema, policy: Policy, takes: Takes, *, is_tolerant: bool
-) -> Problem | None:
-    """What is wrong with rows for a table that is there; None: nothing, or the table becomes what they need.
+def rows_problems(
+    place: tuple[str, str],
+    rows: str,
+    table: Schema,
+    records: Schema,
+    policy: Policy,
+    takes: Takes,
+    *,
+    is_tolerant: bool,
+    key: Collection[str] = (),
+) -> Iterator[Problem]:
+    """What is wrong with rows for a table that is there, or else what the table becomes for them.
 
     Args:
         place: The option that names the table, and its value.
@@ -30,26 +37,53 @@ def rows_problem(
         policy: What happens when they differ.
         takes: What the table can become.
         is_tolerant: Bad records are left out.
+        key: The columns of the key, where rows of a key replace each other.
     """
     found = list(differences(table, records))
     is_warning = False
     then = "the task would fail before them"
+    settled: Settled | None = None
     try:
         settled = settle(table, records, policy, takes)
         # What is no column is one then, or is left out as the policy says; a null that a column does not take is a bad record.
         found = [change for change in differences(settled.table, records) if change.kind is Kind.TYPE or change.field is None]
         is_warning = is_tolerant or not any(map(_never, found))
         then = "what does not fit is a bad record"
-    except PermanentError:
+    except OtherColumns:
         pass
+    except OfAnotherTable as error:
+        reason = f"does not take {rows}: {error}; all of them would be bad records"
+        yield Problem(*place, reason, "Give these rows another table, or rename their fields.", is_warning=is_tolerant)
+        return
     except RecordError as error:
         if policy is not Policy.DEAD_LETTER:
-            return Problem(*place, f"does not take {rows}: {error}", "Rename it with a transform.", is_warning=is_tolerant)
+            yield Problem(*place, f"does not take {rows}: {error}", "Rename it with a transform.", is_warning=is_tolerant)
+            return
         is_warning, then = is_tolerant, "all of them would be bad records"
-    if not found:
-        return None
-    reason = f"does not take {rows} as they are: {_told(found)}; {then}"
-    return Problem(*place, reason, _fix_of_rows(found), is_warning=is_warning)
+    if found:
+        reason = f"does not take {rows} as they are: {_told(found)}; {then}"
+        yield Problem(*place, reason, _fix_of_rows(found), is_warning=is_warning)
+    if settled is not None and (is_warning or not found):
+        yield from _of_another_perhaps(place, rows, table, records, settled, key)
+
+
+def _of_another_perhaps(
+    place: tuple[str, str], rows: str, table: Schema, records: Schema, settled: Settled, key: Collection[str]
+) -> Iterator[Problem]:
+    """Rows that are written, and that may be meant for another table."""
+    there, fields = ([field.name for field in each.fields] for each in (table, records))
+    absent = [name for name in there if name not in fields]
+    lacking = f"; these rows have no {_listed(absent)}, null in them" if absent else ""
+    if new := [change for change in settled.changes if change.kind is Kind.NEW]:
+        reason = f"is widened for {rows}: {columns_got(new[:_SHOWN])}{lacking}"
+        fix = (
+            f"If they are of another table, give them one. {POLICY.key}=fail ends the task before such rows, and ignore leaves out "
+            "what is no column."
+        )
+        yield Problem(*place, reason, fix, is_warning=True)
+    elif settled.left_out and key and set(there) & set(fields) <= set(key):
+        reason = f"has nothing of {rows} but its key: {_listed(settled.left_out)} would be left out{lacking}"
+        yield Problem(*place, reason, "Give these rows another table, or rename their fields.", is_warning=True)
 
 
 def columns_problem(place: str, table: Schema, columns: Schema) -> Problem | None:
@@ -69,25 +103,17 @@ def columns_problem(place: str, table: Schema, columns: Schema) -> Problem | Non
     is_warning = all(change.kind is Kind.TYPE and not _never(change) for change in found)
     fitting = _fitting(table, columns)
     fix = f"Set {_COLUMNS}={write_columns(fitting)}, or name another table." if fitting.fields else "Name another table."
-    reason = f"does not fit {place}, which is there: {_told(found, _declared)}"
+    reason = f"does not fit {place}, which is there: {_told(found)}"
     return Problem(_COLUMNS, write_columns(columns)[:_GIVEN], reason, fix, is_warning=is_warning)
 
 
-def _told(found: Sequence[Change], said: Callable[[Change], str] = str) -> str:
+def _told(found: Sequence[Change]) -> str:
     more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    return "; ".join(map(said, found[:_SHOWN])) + more
+    return "; ".join(map(str, found[:_SHOWN])) + more
 
 
-def _declared(change: Change) -> str:
-    """A difference, with types as the option has them."""
-    field, column = (_name(schema) for schema in (change.field, change.column))
-    return f"{change.name} is {field}, and the column is {column}" if change.kind is Kind.TYPE else str(change)
-
-
-def _name(schema: Schema | None) -> str:
-    if schema is None:
-        return type_name(schema)
-    return declared_name(_plain(schema)) if _is_nameable(schema) else type_name(schema)
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
 
 def _never(change: Change) -> bool:
@@ -111,13 +137,7 @@ def _cast_name(schema: Schema | None) -> str:
     """What the transform `cast` calls a type; empty: it makes none of it."""
     if schema is None:
         return ""
-    unit = f"({schema.unit.value})"
-    names = {
-        Type.DECIMAL: f"decimal({schema.precision},{schema.scale})",
-        Type.TIME: f"time{unit}",
-        Type.TIMESTAMP: f"timestamp{unit}" if schema.zone else f"local_timestamp{unit}",
-    }
-    name = names.get(schema.type, str(schema.type.value))
+    name = type_name(schema)
     try:
         read_type(name)
     except ValueError:
@@ -130,22 +150,5 @@ def _fitting(table: Schema, columns: Schema) -> Schema:
     there = {field.name: field.schema for field in table.fields}
     needed = [field.name for field in table.fields if not field.schema.optional and field.schema.default is None]
     names = dict.fromkeys([*(field.name for field in columns.fields if field.name in there), *needed])
-    fields = (Field(name, _plain(there[name])) for name in names if _is_nameable(there[name]))
+    fields = (Field(name, there[name]) for name in names if is_nameable(there[name]))
     return Schema(Type.STRUCT, fields=tuple(fields))
-
-
-def _is_nameable(schema: Schema) -> bool:
-    try:
-        declared_name(_plain(schema))
-    except StopIteration:
-        return False
-    return True
-
-
-def _plain(schema: Schema) -> Schema:
-    """Without its name, its default, its length and what else does not make it another type."""
-    if schema.type is Type.DECIMAL:
-        return Schema(schema.type, precision=schema.precision, scale=schema.scale)
-    if schema.type in (Type.TIME, Type.TIMESTAMP):
-        return Schema(schema.type, unit=schema.unit, zone=schema.zone)
-    return replace(Schema(schema.type), fields=schema.fields, items=schema.items, keys=schema.keys)

@@ -12,6 +12,22 @@ from rocketconnect_sdk.schema import Field, Schema, Type
 _SHOWN = 10
 
 
+class OtherColumns(PermanentError):
+    """Records do not have the columns of the table, and the policy is fail.
+
+    Attributes:
+        first: The number of the first of them in the batch.
+    """
+
+    def __init__(self, message: str, first: int = 0) -> None:
+        super().__init__(message)
+        self.first = first
+
+
+class OfAnotherTable(RecordError):
+    """A record has no field that is a column: its row would be nothing but nulls, or the table two tables."""
+
+
 class Policy(Enum):
     """What happens to records that do not have the columns of the table."""
 
@@ -68,21 +84,21 @@ def settle(table: Schema, records: Schema, policy: Policy, takes: Takes) -> Sett
         takes: What the table can become.
 
     Raises:
-        PermanentError: the policy is fail.
-        RecordError: the policy is dead_letter; a field differs from a column by the case of its letters only; or no field is a
-            column, which would leave rows of nothing but nulls behind.
+        OtherColumns: the policy is fail.
+        OfAnotherTable: no field is a column, and the policy is evolve or ignore.
+        RecordError: the policy is dead_letter; or a field differs from a column by the case of its letters only.
     """
     found = list(differences(table, records))
     if policy in (Policy.EVOLVE, Policy.IGNORE) and _is_of_another(table, records):
         names = (", ".join(field.name for field in each.fields[:_SHOWN]) for each in (records, table))
         msg = "the record is of another table: it has {}, and none of the columns of this one, which are {}".format(*names)
-        raise RecordError(msg)
+        raise OfAnotherTable(msg)
     if not found or policy is Policy.IGNORE:
         return Settled(table, (), [change.name for change in found if change.kind is Kind.NEW])
     told = "; ".join(map(str, found[:_SHOWN])) + (f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else "")
     if policy is Policy.FAIL:
         msg = f"the records do not have the columns of the table, and schema.evolution is fail: {told}"
-        raise PermanentError(msg)
+        raise OtherColumns(msg)
     if policy is Policy.DEAD_LETTER:
         msg = f"the record does not have the columns of the table: {told}"
         raise RecordError(msg)

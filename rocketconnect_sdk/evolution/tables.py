@@ -1,12 +1,13 @@
 """How the columns of a table and the schema of records differ. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
 
-from rocketconnect_sdk.evolution.numbers import has_all
-from rocketconnect_sdk.schema import Field, Schema, Type, Unit
+from rocketconnect_sdk.columns.declared import type_name
+from rocketconnect_sdk.evolution.numbers import has_all, joined
+from rocketconnect_sdk.schema import Field, Schema, Type
 
 VALUE = "value"
 """The column of values that are no structs."""
@@ -53,6 +54,25 @@ class Change:
         return f"{self.name} is {type_name(self.field)}, and the column is {type_name(self.column)}"
 
 
+def told_changes(changes: Iterable[Change]) -> str:
+    """What changes make of a table, for people: "it gets the column total (double), null in the rows that are there"."""
+    changes = list(changes)
+    told = [columns_got(new)] if (new := [change for change in changes if change.kind is Kind.NEW]) else []
+    for change in changes:
+        if change.kind is Kind.NULLS:
+            told.append(f"its column {change.name} takes nulls from now on")
+        elif change.kind is Kind.TYPE and change.column is not None and change.field is not None:
+            wider = joined(change.column, change.field)
+            told.append(f"its column {change.name} was {type_name(change.column)}, and becomes {type_name(wider)}")
+    return "; ".join(told)
+
+
+def columns_got(new: Sequence[Change]) -> str:
+    """What a table gets for fields that are no columns, for people."""
+    names = ", ".join(f"{change.name} ({type_name(change.field)})" for change in new)
+    return f"it gets the {'column' if len(new) == 1 else 'columns'} {names}, null in the rows that are there"
+
+
 def as_table(schema: Schema) -> Schema:
     """The columns of records: of a struct its fields, of anything else one that is called value."""
     return schema if schema.type is Type.STRUCT else Schema(Type.STRUCT, fields=(Field(VALUE, schema),))
@@ -63,24 +83,6 @@ def nullable(schema: Schema) -> Schema:
     """A schema with nulls allowed everywhere, but as keys of maps."""
     fields = tuple(Field(field.name, nullable(field.schema)) for field in schema.fields)
     return replace(schema, optional=True, fields=fields, items=None if schema.items is None else nullable(schema.items))
-
-
-def type_name(schema: Schema | None) -> str:
-    """A type as people write it."""
-    match schema:
-        case None:
-            return "nothing"
-        case Schema(type=Type.DECIMAL):
-            return f"decimal({schema.precision},{schema.scale})"
-        case Schema(type=Type.TIMESTAMP | Type.TIME):
-            zone = " without a zone" if schema.type is Type.TIMESTAMP and not schema.zone else ""
-            return schema.type.value + ("" if schema.unit is Unit.MICROSECONDS else f" in {schema.unit.value}") + zone
-        case Schema(type=Type.ARRAY):
-            return f"array of {type_name(schema.items)}"
-        case Schema(type=Type.MAP):
-            return f"map of {type_name(schema.keys)} to {type_name(schema.items)}"
-        case _:
-            return schema.type.value
 
 
 def differences(table: Schema, records: Schema) -> Iterator[Change]:

@@ -78,17 +78,7 @@ def _type_text(schema: Schema) -> str:
         return f"array({_type_text(schema.items)}){needed}"
     if schema.type is Type.MAP and schema.items is not None and schema.keys is not None:
         return f"map({_type_text(schema.keys)}, {_type_text(schema.items)}){needed}"
-    return f"{type_name(_plain(schema))}{needed}"
-
-
-def _plain(schema: Schema) -> Schema:
-    """Without its name, its default and what else does not make it another type."""
-    if schema.type is Type.DECIMAL:
-        return Schema(schema.type, precision=schema.precision, scale=schema.scale)
-    return Schema(schema.type, unit=schema.unit, zone=schema.zone) if schema.type in _TIMED else Schema(schema.type)
-
-
-_TIMED = (Type.TIME, Type.TIMESTAMP)
+    return f"{type_name(schema)}{needed}"
 
 
 def _json(value: object) -> str:

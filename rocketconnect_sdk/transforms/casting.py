@@ -10,6 +10,7 @@ from decimal import Context, Decimal, Inexact, InvalidOperation
 from typing import Any
 from uuid import UUID
 
+from rocketconnect_sdk.columns.declared import type_name
 from rocketconnect_sdk.schema import WHOLE, Schema, Type
 from rocketconnect_sdk.transforms.moments import MOMENTS, from_iso, in_unit, moment, nanoseconds
 from rocketconnect_sdk.transforms.texts import json_text, text_of, to_float32
@@ -28,7 +29,7 @@ def cast(value: object, source: Schema | None, target: Schema) -> Any:
     """
     change = _CASTS.get(target.type)
     if change is None:
-        msg = f"can't become {target.type.value}"
+        msg = f"can't become {type_name(target)}"
         raise ValueError(msg)
     return change(value, source, target)
 
@@ -92,7 +93,7 @@ def _float(value: object, source: Schema | None, target: Schema) -> float:
     except OverflowError:
         found = math.inf
     if math.isinf(found) and (isinstance(number, int) or math.isfinite(number)):
-        msg = f"is too large for {target.type.value}"
+        msg = f"is too large for {type_name(target)}"
         raise ValueError(msg)
     return to_float32(found) if target.type is Type.FLOAT32 else found
 
@@ -130,7 +131,7 @@ def _moment(value: object, source: Schema | None, target: Schema) -> object:
     if isinstance(value, int) and not isinstance(value, bool):
         step = 86_400 * 10**9 if target.type is Type.DATE else 10**9 // target.unit.in_second
         return moment(value * step, target)
-    msg = f"can't become a {target.type.value}"
+    msg = f"can't become a {type_name(target)}"
     raise ValueError(msg)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from rocketconnect_sdk.columns.declared import type_name
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.options import Option
 from rocketconnect_sdk.schema import Schema, Type
@@ -74,7 +75,7 @@ def schema_at(schema: Schema, path: Path, *, optional: bool = False) -> Schema:
     """
     for depth, name in enumerate(path):
         if schema.type is not Type.STRUCT:
-            raise _no_struct(path[:depth], schema.type.value)
+            raise _no_struct(path[:depth], type_name(schema))
         found = next((field.schema for field in schema.fields if field.name == name), None)
         if found is None:
             raise _missing(path[: depth + 1], [field.name for field in schema.fields])

@@ -70,7 +70,7 @@ def to_float32(value: float) -> float:
     try:
         return float(struct.unpack("<f", struct.pack("<f", value))[0])
     except OverflowError:
-        msg = "is too large for float32"
+        msg = "is too large for float"
         raise ValueError(msg) from None
 
 

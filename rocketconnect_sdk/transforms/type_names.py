@@ -8,12 +8,14 @@ _PLAIN = {
     *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
     *("float32", "float64", "boolean", "string", "bytes", "date", "uuid", "json"),
 }
+_SAME = {"float": "float32", "double": "float64", "timestamp_ntz": "local_timestamp"}
+"""What the option `columns` calls these."""
 _NAME = re.compile(r"([a-z0-9_]+)(?:\(([^()]*)\))?")
 _MOST_DIGITS = 76
 
 TYPES = (
-    "int8 to int64, uint8 to uint64, float32, float64, boolean, string, bytes, decimal(digits,behind the point), date, time, "
-    "time(ms|us|ns), timestamp, timestamp(ms|us|ns), local_timestamp, local_timestamp(ms|us|ns), uuid, json"
+    "int8 to int64, uint8 to uint64, float, double, boolean, string, bytes, decimal(digits,behind the point), date, time, "
+    "time(ms|us|ns), timestamp, timestamp(ms|us|ns), timestamp_ntz, timestamp_ntz(ms|us|ns), uuid, json"
 )
 """The names of types that `read_type` knows, for people."""
 
@@ -26,6 +28,7 @@ def read_type(text: str) -> Schema:
     """
     found = _NAME.fullmatch(text.strip().lower())
     name, of = (found[1], found[2]) if found else ("", None)
+    name = _SAME.get(name, name)
     if of is None and name in _PLAIN:
         return Schema(Type(name))
     if name in ("time", "timestamp", "local_timestamp") and of in (None, *(unit.value for unit in Unit)):

@@ -98,7 +98,7 @@ def test_their_snapshot_rounds_money_and_ours_does_not(both: Both) -> None:
     ("column", "of_theirs", "why"),
     [
         ("nan", [None, None], "after.a is 'NaN'"),
-        ("double_nan", ["NaN", "Infinity", "-Infinity"] * 2, "no float64"),
+        ("double_nan", ["NaN", "Infinity", "-Infinity"] * 2, "no double"),
         ("endless_date", ["-622191234", "-625821272", "-2147472692", "-2147472691"], "infinity'"),
         ("endless_timestamp", ["9223372036825200000", "-9223372036832400000"] * 2, "infinity'"),
         ("endless_timestamptz", ["infinity", "-infinity"] * 2, "infinity'"),

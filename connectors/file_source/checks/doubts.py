@@ -1,5 +1,6 @@
 """What is told of files that can be read, and that may not be read as somebody meant it."""
 
+import csv
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -9,6 +10,7 @@ from shlex import quote
 from connectors.file_source.content import is_gzip, open_content
 from connectors.file_source.places import ReadBefore, lines_before
 from connectors.file_source.present import first_line, readable_files
+from rocketconnect_sdk.configuration.csv_options import delimiter_of
 from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.files.endings import ending_problems, is_gzip_name
 from rocketconnect_sdk.options import Config
@@ -21,6 +23,7 @@ _QUOTED = re.compile(rb'"[^"]*"')
 _PASTED = 2000
 FORM = ("format", "csv.header", "compression", "filename")
 """Options by which it is told which file it is."""
+_DELIMITER = "csv.delimiter"
 _NO_LINES = "Write what it holds as CSV or as lines of JSON, and read that: file_source reads lines."
 
 
@@ -47,18 +50,26 @@ def delimiter_problems(config: Config) -> Iterable[Problem]:
     for path in readable_files(config):
         with suppress(OSError, PermanentError):  # told of the file itself
             if (line := first_line(path, config)) is not None:
-                yield from _delimiter_problems(path, _QUOTED.sub(b"", line), config)
+                yield from one_column_problems(str(path), line, config)
                 return
 
 
-def _delimiter_problems(path: Path, line: bytes, config: Config) -> Iterable[Problem]:
-    given = config["csv.delimiter"]
+def one_column_problems(name: str, line: bytes, config: Config) -> Iterable[Problem]:
+    """A first line of CSV that is one column, and has in it what may well stand between more.
+
+    Args:
+        name: Where it is the first line, for people.
+        line: The line.
+        config: The configuration, with csv.delimiter.
+    """
+    line = _QUOTED.sub(b"", line)
+    given = config[_DELIMITER]
     found = max(_DELIMITERS, key=line.count)
     if (b"\t" if given == "\\t" else given.encode()) not in line and found in line:
         delimiter = _DELIMITERS[found]
-        reason = f"the first line of {path} has one column, and {line.count(found)} times `{delimiter}` in it"
+        reason = f"the first line of {name} has one column, and {line.count(found)} times `{delimiter}` in it"
         fix = f"Set csv.delimiter to `{delimiter}` if that stands between its columns."
-        yield Problem("csv.delimiter", config.raw.get("csv.delimiter", ""), reason, fix, is_warning=True)
+        yield Problem(_DELIMITER, config.raw.get(_DELIMITER, ""), reason, fix, is_warning=True)
 
 
 def converter_problems(config: Config, columns: str) -> Iterable[Problem]:
@@ -102,7 +113,7 @@ def unended_problems(config: Config) -> Iterable[Problem]:
 
 def reading_problems(before: Config, now: Config, found: Sequence[ReadBefore]) -> Iterable[Problem]:
     """Warnings of what another configuration makes of files that were read: read anew, or gone on with in another form."""
-    changed = [key for key in FORM if before[key] != now[key]]
+    changed = [key for key in (*FORM, _DELIMITER) if before[key] != now[key]]
     key = changed[0] if changed else "filename"
     anew, on = [each for each in found if each.anew], [each for each in found if not each.anew]
     if anew:
@@ -118,6 +129,25 @@ def reading_problems(before: Config, now: Config, found: Sequence[ReadBefore]) -
         reason = f"is that of records from now on, and reading goes on where it is: {_read(on, before)}"
         fix = "To read it anew in this form: name another topic, and then `rocketconnect position reset NAME --restart`."
         yield Problem("format", now["format"], reason, fix, is_warning=True)
+    elif on and _DELIMITER in changed:
+        count = _columns_before(on[0].path, before)
+        sent = "" if count is None else f", sent as rows of {counted(count, 'column')}"
+        reason = (
+            f"is that of rows from now on, and reading goes on where it is: {_read(on, before)} stay in the topic as they are{sent}"
+        )
+        fix = (
+            "To read it anew with this delimiter: name another topic, and then `rocketconnect position reset NAME --restart`. A "
+            "sink whose table has the columns of before takes none of the rows from now on."
+        )
+        yield Problem(_DELIMITER, now[_DELIMITER], reason, fix, is_warning=True)
+
+
+def _columns_before(path: Path, before: Config) -> int | None:
+    """How many columns the header of a file has under a configuration; None: it has none, or cannot be read now."""
+    with suppress(OSError, PermanentError, csv.Error, UnicodeDecodeError):
+        if before["csv.header"] and (line := first_line(path, before)):
+            return len(next(csv.reader([line.decode()], delimiter=delimiter_of(before))))
+    return None
 
 
 def _read(found: Sequence[ReadBefore], before: Config) -> str:

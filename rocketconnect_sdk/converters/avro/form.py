@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from rocketconnect_sdk.columns.compact import Column
+from rocketconnect_sdk.columns.declared import type_name
 from rocketconnect_sdk.converters.avro import names
 from rocketconnect_sdk.converters.avro.codec import Codec
 from rocketconnect_sdk.converters.avro.containers import Part, array, enumeration, map_of, mapping, optional, record, union
@@ -375,13 +376,13 @@ def _default(schema: Schema, form: Any) -> Default:
             return value_of(schema, form)
         except _MALFORMED as error:
             # Debezium's dates may lie before the year 1, and there are none of these here.
-            msg = f"the default {str(form)[:60]} is none of a {schema.type.value}: {error}"
+            msg = f"the default {str(form)[:60]} is none of a {type_name(schema)}: {error}"
             raise RecordError(msg) from None
     if isinstance(form, (bool, str)) and type(form) is _JSON_TYPES.get(schema.type):
         return form
     if isinstance(form, int) and not isinstance(form, bool) and schema.type.value.startswith(("int", "uint")):
         return form
-    msg = f"the default {str(form)[:60]} is none of a {schema.type.value}"
+    msg = f"the default {str(form)[:60]} is none of a {type_name(schema)}"
     raise RecordError(msg)
 
 
@@ -394,7 +395,6 @@ _VALUES: Mapping[Type, Callable[[Schema, Any], Default]] = {
     Type.TIME: lambda schema, form: time_of(form, schema.unit),
     Type.TIMESTAMP: lambda schema, form: timestamp_of(form, schema),
     Type.UUID: lambda _, form: UUID(form),
-    Type.FLOAT32: lambda _, form: float(form),
-    Type.FLOAT64: lambda _, form: float(form),
+    **dict.fromkeys((Type.FLOAT32, Type.FLOAT64), lambda _, form: float(form)),
 }
 """The values that stand in a schema in another form."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from rocketconnect_sdk.columns.declared import type_name
 from rocketconnect_sdk.converters.avro import names
 from rocketconnect_sdk.converters.counts import (
     count_of_time,
@@ -137,7 +138,7 @@ def default_form(schema: Schema) -> object:
         msg = f"the default {value} cannot stand in an Avro schema, which is JSON"
         raise RecordError(msg)
     if not isinstance(value, (bool, int, float, str)):
-        msg = f"a {type(value).__name__} is no default of a {schema.type.value}"
+        msg = f"a {type(value).__name__} is no default of a {type_name(schema)}"
         raise RecordError(msg)
     return value
 

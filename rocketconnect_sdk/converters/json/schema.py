@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from rocketconnect_sdk.columns.declared import type_name
 from rocketconnect_sdk.converters.json.types import Names, form_of, schema_of
 from rocketconnect_sdk.converters.json.values import Values
 from rocketconnect_sdk.errors import RecordError
@@ -139,7 +140,7 @@ def _with_default(schema: Schema, default: object) -> Schema:
     if default is None:
         return schema
     if schema.type in (Type.STRUCT, Type.ARRAY, Type.MAP):
-        msg = f"a default cannot stand for a {schema.type.value}"
+        msg = f"a default cannot stand for a {type_name(schema)}"
         raise RecordError(msg)
     try:
         value: Any = _values(schema).decode(_encode(default))

@@ -19,6 +19,7 @@ from uuid import UUID
 
 import msgspec
 
+from rocketconnect_sdk.columns.declared import type_name
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import DIGITS, Schema, Type, Unit
 
@@ -350,7 +351,7 @@ def _count(seconds: int, microseconds: int, unit: Unit) -> int:
 def _nanoseconds(schema: Schema, value: Any) -> int:
     """A number of nanoseconds, which is what Python has for times of these."""
     if schema.unit is not _NS or isinstance(value, bool) or not isinstance(value, int):
-        msg = f"a {type(value).__name__} is no {schema.type.value} of {schema.unit.value}"
+        msg = f"a {type(value).__name__} is no {type_name(schema)}"
         raise RecordError(msg)
     return value
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import jsonschema_rs
 import msgspec
 
+from rocketconnect_sdk.columns.declared import type_name
 from rocketconnect_sdk.converters.json.names import check_twice
 from rocketconnect_sdk.converters.json.values import Values
 from rocketconnect_sdk.errors import RecordError
@@ -188,5 +189,5 @@ def _values(schema: Schema) -> Values:
 
 
 def _shown(fields: Sequence[Field]) -> str:
-    kinds = (field.schema.type.value + (f" {field.schema.name}" if field.schema.name else "") for field in fields)
+    kinds = (type_name(field.schema) + (f" {field.schema.name}" if field.schema.name else "") for field in fields)
     return ", ".join(kinds)[:300]

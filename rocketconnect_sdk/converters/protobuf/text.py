@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import quote
 
+from rocketconnect_sdk.columns.declared import type_name
 from rocketconnect_sdk.converters.json.values import Values
 from rocketconnect_sdk.converters.protobuf import names
 from rocketconnect_sdk.errors import RecordError
@@ -331,12 +332,12 @@ def _said(schema: Schema) -> dict[str, str]:
 
 def _default(schema: Schema) -> str:
     if schema.type in (Type.STRUCT, Type.ARRAY, Type.MAP):
-        msg = f"a {schema.type.value} has a default, which has no form in Protobuf"
+        msg = f"a {type_name(schema)} has a default, which has no form in Protobuf"
         raise RecordError(msg)
     try:
         return Values(replace(schema, default=None, optional=False), decimal_numbers=False).encode(schema.default).decode()
     except RecordError as error:
-        msg = f"the default of a {schema.type.value} cannot be written: {error}"
+        msg = f"the default of a {type_name(schema)} cannot be written: {error}"
         raise RecordError(msg) from None
 
 

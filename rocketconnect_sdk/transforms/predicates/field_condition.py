@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 from rocketconnect_sdk.columns.compact import Column
+from rocketconnect_sdk.columns.declared import type_name
 from rocketconnect_sdk.configuration.patterns import pattern_problem
 from rocketconnect_sdk.errors import Problem, RecordError
 from rocketconnect_sdk.options import Config, Option
@@ -123,7 +124,7 @@ class FieldCondition(Predicate):
         try:
             return [cast(each, STRING, schema) for each in texts]
         except ValueError as error:
-            msg = f"the field {self.config['field']} is {schema.type.value}, and {text[:200]!r} {error}"
+            msg = f"the field {self.config['field']} is {type_name(schema)}, and {text[:200]!r} {error}"
             raise RecordError(msg) from None
 
 

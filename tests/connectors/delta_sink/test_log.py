@@ -96,4 +96,13 @@ def test_columns_and_rows_that_a_table_does_not_take_are_refused_before_the_sink
     (problem,) = DeltaSink().check_rows(config, {"t": parse_columns("id,day")})
     assert (problem.key, problem.is_warning) == ("path", False)
     assert "id is string, and the column is int64; day is string, and the column is date" in problem.reason
-    assert list(DeltaSink().check_rows(config, {"t": parse_columns("id:int64,more")})) == []
+    (problem,) = DeltaSink().check_rows(config, {"t": parse_columns("id:int64,more")})
+    assert problem.is_warning
+    assert problem.reason == (
+        "is widened for the rows of `t`: it gets the column more (string), null in the rows that are there; these rows have no "
+        "day, null in them"
+    )
+    assert "schema.evolution=fail" in problem.fix
+    (problem,) = DeltaSink().check_rows(config, {"t": parse_columns("code,more")})
+    assert not problem.is_warning
+    assert "the record is of another table" in problem.reason

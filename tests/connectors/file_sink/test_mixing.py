@@ -60,7 +60,14 @@ def test_what_a_topic_has_written_itself_goes_by_its_policy_alone(tmp_path: Path
     with log.locked() as newest:
         claimed = log.claim(newest, {})
         log.commit(claimed, COMMIT, {})
-    assert told(tmp_path / "out", {"orders": "id:int64,new"}) == []
+    assert told(tmp_path / "out", {"orders": "id:int64"}) == []
+    ((key, reason, is_warning),) = told(tmp_path / "out", {"orders": "id:int64,new"})
+    assert (key, is_warning) == ("filename", True)
+    assert reason == "is widened for the rows of `orders`: it gets the column new (string), null in the rows that are there"
+    assert told(tmp_path / "out", {"orders": "id:int64,new"}, schema_evolution="ignore") == []
+    ((_, reason, is_warning),) = told(tmp_path / "out", {"orders": "code,new"})
+    assert "the record is of another table" in reason
+    assert not is_warning
     assert len(told(tmp_path / "out", {"customers": "id:int64,new"})) == 1
 
 
@@ -73,6 +80,9 @@ def test_topics_of_different_tables_in_one_directory_are_warned_of(tmp_path: Pat
         "`orders`"
     )
     ((_, _, is_warning),) = told(tmp_path / "out", rows, schema_evolution="fail")
+    assert not is_warning
+    ((_, reason, is_warning),) = told(tmp_path / "out", {"orders": "id:int64", "customers": "name"})
+    assert reason.endswith("; they have no column in common, so whichever come second would be bad records")
     assert not is_warning
 
 
@@ -112,7 +122,12 @@ def test_rows_for_a_csv_file_of_a_sink_are_refused_as_its_policy_says(tmp_path: 
     assert not is_warning
     assert reason == "does not take the rows of `orders`: the file has 2 columns already, without total"
     assert told(path, {"orders": "id:int64"}, format="csv") == []
-    assert [each for _, _, each in told(path, {"orders": "total:int64"}, format="csv", schema_evolution="ignore")] == [True]
+    policy = {"format": "csv", "schema_evolution": "ignore"}
+    assert [each for _, _, each in told(path, {"orders": "id:int64,total:int64"}, **policy)] == [True]
+    for tolerance in ("none", "all"):
+        ((_, reason, is_warning),) = told(path, {"orders": "total:int64"}, errors_tolerance=tolerance, **policy)
+        assert reason.endswith("without total: they are of another table, and all of them would be bad records")
+        assert is_warning is (tolerance == "all")
 
 
 def test_topics_of_different_tables_are_refused_for_one_csv_file(tmp_path: Path) -> None:

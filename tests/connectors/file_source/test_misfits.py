@@ -56,6 +56,19 @@ def test_all_wrong_columns_are_told_at_once_each_with_the_type_that_takes_all_th
     assert told(path, corrected, csv_null="-") == []
 
 
+def test_numbers_that_lose_digits_in_32_bits_are_told_with_what_is_left_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "places.csv"
+    path.write_text("lat,lon,height\n12.5,0.1,7\n12.3456789,-0.25,16777217\n98.7654321,,-\n")
+    (problem,) = told(path, "lat:float,lon:float,height:float", csv_null="-")
+    assert (problem.key, problem.is_warning) == ("columns", True)
+    assert problem.reason == (
+        f"has float, which keeps 7 digits, for more of them in the first 3 rows of {path}: 12.3456789 becomes 12.345679 in lat; "
+        "16777217 becomes 16777216 in height"
+    )
+    assert problem.fix == "Set columns=lat:double,lon:float,height:double to keep them."
+    assert told(path, "lat:double,lon:float,height:double", csv_null="-") == []
+
+
 def test_the_only_row_is_called_so(tmp_path: Path) -> None:
     path = tmp_path / "books.csv"
     path.write_text("year\nlate\n")

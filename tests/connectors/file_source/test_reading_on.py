@@ -62,6 +62,21 @@ def test_another_format_that_goes_on_where_it_is_says_so(tmp_path: Path) -> None
     assert "rocketconnect position reset NAME --restart" in warning.fix
 
 
+def test_another_delimiter_says_what_the_topic_has_under_the_one_before(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    content = b"id;name;day\n1;a;x\n2;b;y\n"
+    path.write_bytes(content)
+    position = {partition_of(path, content, 2): Position((18,))}
+    (warning,) = told(path, {"format": "csv"}, {"format": "csv", "csv.delimiter": ";"}, position)
+    assert (warning.key, warning.value, warning.is_warning) == ("csv.delimiter", ";", True)
+    assert warning.reason == (
+        "is that of rows from now on, and reading goes on where it is: 18 of the 24 bytes of "
+        f"{path} (2 lines) stay in the topic as they are, sent as rows of 1 column"
+    )
+    assert "rocketconnect position reset NAME --restart" in warning.fix
+    assert told(path, {"format": "csv"}, {"format": "csv", "csv.delimiter": ";"}, {}) == []
+
+
 def test_other_options_change_nothing_of_what_was_read(rows: Path) -> None:
     assert told(rows, {"format": "csv"}, {"format": "csv", "csv.null": "-"}, {partition_of(rows, ROWS, 2): Position((16,))}) == []
 

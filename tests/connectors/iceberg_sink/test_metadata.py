@@ -76,4 +76,11 @@ def test_columns_and_rows_that_a_table_does_not_take_are_refused_before_the_sink
     config = parse_sink(IcebergSink(), {**given, "value.converter": "arrow"})
     (problem,) = IcebergSink().check_rows(config, {"t": parse_columns("id,day")})
     assert (problem.key, problem.value, problem.is_warning) == ("table", "shop.orders", False)
-    assert list(IcebergSink().check_rows(config, {"t": parse_columns("id:int32,more")})) == []
+    (problem,) = IcebergSink().check_rows(config, {"t": parse_columns("id:int32,more")})
+    assert problem.is_warning
+    assert problem.reason.startswith(
+        "is widened for the rows of `t`: it gets the column more (string), null in the rows that are there"
+    )
+    (problem,) = IcebergSink().check_rows(config, {"t": parse_columns("code,more")})
+    assert not problem.is_warning
+    assert "the record is of another table" in problem.reason

@@ -23,11 +23,29 @@ def test_rows_that_the_table_does_not_take_are_told_with_all_their_columns(targe
     (problem,) = of_rows(target, rows)
     assert (problem.key, problem.value, problem.is_warning) == ("table.name.format", "a", False)
     assert problem.reason.startswith("does not take the rows of `a` as they are: id is string, and the column is int")
-    assert "name is int64, and the column is string; more (float64) is no column" in problem.reason
+    assert "name is int64, and the column is string; more (double) is no column" in problem.reason
     assert "the task would fail before them" in problem.reason
     assert "transforms.types.spec=id:int" in problem.fix
     assert of_rows(target, {"a": parse_columns("id:int32,name")}) == []
-    assert of_rows(target, {"a": parse_columns("id:int32,name,more")}, schema_evolution="evolve") == []
+    (wider,) = of_rows(target, {"a": parse_columns("id:int32,name,more")}, schema_evolution="evolve")
+    assert wider.is_warning
+    assert wider.reason == "is widened for the rows of `a`: it gets the column more (string), null in the rows that are there"
+
+
+def test_rows_that_share_nothing_or_only_the_key_with_the_table_are_told_before_they_come(target: Target) -> None:
+    target.run("CREATE TABLE a (id INTEGER PRIMARY KEY, name VARCHAR(20))")
+    (other,) = of_rows(target, {"a": parse_columns("code,price")}, schema_evolution="ignore")
+    assert not other.is_warning
+    assert (
+        "the record is of another table: it has code, price, and none of the columns of this one, which are id, name"
+        in other.reason
+    )
+    (left_out,) = of_rows(target, {"a": parse_columns("id:int32,price")}, schema_evolution="ignore", insert_mode="upsert")
+    assert left_out.is_warning
+    assert left_out.reason == (
+        "has nothing of the rows of `a` but its key: price would be left out; these rows have no name, null in them"
+    )
+    assert of_rows(target, {"a": parse_columns("id:int32,price")}, schema_evolution="ignore") == []
 
 
 def test_columns_that_the_table_does_not_have_are_told_with_those_that_fit(target: Target) -> None:

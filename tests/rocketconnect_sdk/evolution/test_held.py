@@ -1,11 +1,13 @@
 """Rows, and the option `columns`, held against a table that is there."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from rocketconnect_sdk.columns.declared import parse_columns
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import Policy, Takes
-from rocketconnect_sdk.evolution.held import columns_problem, rows_problem
+from rocketconnect_sdk.evolution.held import columns_problem, rows_problems
 from rocketconnect_sdk.schema import Schema, Type, struct
 
 TABLE = parse_columns("id:int64,day:date,price:decimal(6,2)")
@@ -13,8 +15,13 @@ STAYS = Takes(columns=False, nulls=False, type=lambda *_: False)
 GROWS = Takes(columns=True, nulls=True, type=lambda *_: True)
 
 
-def rows(columns: str, policy: Policy = Policy.EVOLVE, takes: Takes = STAYS, *, is_tolerant: bool = False) -> Problem | None:
-    return rows_problem(("path", "/t"), "the rows of `t`", TABLE, parse_columns(columns), policy, takes, is_tolerant=is_tolerant)
+def rows(
+    columns: str, policy: Policy = Policy.EVOLVE, takes: Takes = STAYS, *, is_tolerant: bool = False, key: Sequence[str] = ()
+) -> Problem | None:
+    place, records = ("path", "/t"), parse_columns(columns)
+    found = list(rows_problems(place, "the rows of `t`", TABLE, records, policy, takes, is_tolerant=is_tolerant, key=key))
+    assert len(found) < 2
+    return found[0] if found else None
 
 
 def test_all_columns_that_differ_are_told_at_once_with_the_cast_that_makes_them_fit() -> None:
@@ -23,16 +30,48 @@ def test_all_columns_that_differ_are_told_at_once_with_the_cast_that_makes_them_
     assert (found.key, found.value, found.is_warning) == ("path", "/t", False)
     assert found.reason == (
         "does not take the rows of `t` as they are: id is string, and the column is int64; day is string, and the column is date; "
-        "price is float64, and the column is decimal(6,2); what does not fit is a bad record"
+        "price is double, and the column is decimal(6,2); what does not fit is a bad record"
     )
     assert "transforms.types.spec=id:int64,day:date,price:decimal(6,2)." in found.fix
 
 
 def test_rows_that_fit_or_that_the_table_is_changed_for_have_no_problem() -> None:
     assert rows("id:int32,day:date") is None
-    assert rows("id:int64,more:string", takes=GROWS) is None
     assert rows("id:int64,more:string", Policy.IGNORE) is None
     assert rows("id:uint64", takes=GROWS) is None
+
+
+def test_a_table_that_would_be_widened_is_told_with_what_comes_and_what_would_be_null() -> None:
+    found = rows("id:int64,more:double,code", takes=GROWS)
+    assert found is not None
+    assert (found.key, found.is_warning) == ("path", True)
+    assert found.reason == (
+        "is widened for the rows of `t`: it gets the columns more (double), code (string), null in the rows that are there; these "
+        "rows have no day, price, null in them"
+    )
+    assert found.fix.startswith("If they are of another table, give them one. schema.evolution=fail ends the task before such rows")
+
+
+@pytest.mark.parametrize("policy", [Policy.EVOLVE, Policy.IGNORE])
+def test_rows_without_a_column_of_the_table_are_refused_where_bad_records_are(policy: Policy) -> None:
+    found, left_out = (rows("code,more", policy, GROWS, is_tolerant=is_tolerant) for is_tolerant in (False, True))
+    assert found is not None
+    assert left_out is not None
+    assert found.reason == (
+        "does not take the rows of `t`: the record is of another table: it has code, more, and none of the columns of this one, "
+        "which are id, day, price; all of them would be bad records"
+    )
+    assert (found.is_warning, left_out.is_warning) == (False, True)
+
+
+def test_rows_of_which_the_table_would_have_nothing_but_the_key_are_told() -> None:
+    found = rows("id:int64,code", Policy.IGNORE, key=["id"])
+    assert found is not None
+    assert found.is_warning
+    assert found.reason.startswith(
+        "has nothing of the rows of `t` but its key: code would be left out; these rows have no day, price"
+    )
+    assert rows("id:int64,day:date,code", Policy.IGNORE, key=["id"]) is None
 
 
 @pytest.mark.parametrize(

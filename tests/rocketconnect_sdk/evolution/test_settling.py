@@ -8,7 +8,7 @@ import pytest
 from rocketconnect_sdk.errors import ConfigError, PermanentError, RecordError
 from rocketconnect_sdk.evolution import POLICY, Kind, Policy, Takes, as_table, nullable, policy_problems, settle
 from rocketconnect_sdk.evolution.numbers import has_all, joined
-from rocketconnect_sdk.evolution.tables import differences
+from rocketconnect_sdk.evolution.tables import differences, told_changes
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.schema import STRING, Field, Schema, Type, Unit, decimal, struct, timestamp
 
@@ -195,3 +195,13 @@ def test_records_that_share_no_column_with_the_table_are_of_another_table(policy
     with pytest.raises(RecordError, match="it has date, wind, and none of the columns of this one, which are iata, name"):
         settle(table, records, policy, Takes(columns=True, nulls=True, type=lambda *_: True))
     assert settle(struct([]), records, Policy.EVOLVE, Takes(columns=True, nulls=True, type=lambda *_: True)).table.fields
+
+
+def test_what_a_table_becomes_is_told_of_the_table() -> None:
+    before = table(a=INT32, b=STRING)
+    records = table(a=INT64, c=FLOAT64, d=timestamp(Unit.MILLISECONDS, zone=False))
+    settled = settle(before, records, Policy.EVOLVE, ALL)
+    assert told_changes(settled.changes) == (
+        "it gets the columns c (double), d (timestamp_ntz(ms)), null in the rows that are there; its column a was int32, and "
+        "becomes int64; its column b takes nulls from now on"
+    )

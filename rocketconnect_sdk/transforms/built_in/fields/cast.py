@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from rocketconnect_sdk.columns.compact import Column
+from rocketconnect_sdk.columns.declared import type_name
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.schema import WHOLE, Schema, Type
@@ -116,8 +117,8 @@ def _cast(what: str, source: Schema | None, target: Schema, value: object) -> ob
     try:
         return cast(value, source, target)
     except ValueError as error:
-        kind = source.type.value if source is not None else type(value).__name__
-        msg = f"{what} can't be cast from {kind} to {target.type.value}: {shown(value, source)} {error}"
+        kind = type_name(source) if source is not None else type(value).__name__
+        msg = f"{what} can't be cast from {kind} to {type_name(target)}: {shown(value, source)} {error}"
         raise RecordError(msg) from None
 
 

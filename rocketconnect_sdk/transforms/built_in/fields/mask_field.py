@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, ClassVar
 from uuid import UUID
 
+from rocketconnect_sdk.columns.declared import type_name
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.schema import BYTES, STRING, WHOLE, Schema, Type, decimal, timestamp
@@ -112,6 +113,6 @@ class MaskField(FieldsTransform):
         if schema.type in MOMENTS:
             return moment(0, schema)
         if schema.type not in _NOTHING:
-            msg = f"the field {name} can't be masked: it is a {schema.type.value}"
+            msg = f"the field {name} can't be masked: it is a {type_name(schema)}"
             raise RecordError(msg)
         return _NOTHING[schema.type]

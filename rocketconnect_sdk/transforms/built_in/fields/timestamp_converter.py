@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 from typing import ClassVar
 
+from rocketconnect_sdk.columns.declared import type_name
 from rocketconnect_sdk.errors import Problem, RecordError
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.schema import STRING, WHOLE, Schema, Type, Unit, timestamp
@@ -101,7 +102,7 @@ class TimestampConverter(FieldsTransform):
     def _target(self, what: str, source: Schema | None) -> Schema:
         """What it becomes; without a schema what the values are made by."""
         if source is not None and source.type not in {*MOMENTS, *WHOLE, Type.STRING}:
-            msg = f"{what} is no time, text or number since 1970, but {source.type.value}"
+            msg = f"{what} is no time, text or number since 1970, but {type_name(source)}"
             raise RecordError(msg)
         # As fine as what comes in: nothing is cut off that need not be.
         if source is None:

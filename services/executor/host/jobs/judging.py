@@ -1,7 +1,7 @@
 """What the newest messages of a topic say of the configuration of a sink. Pure."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -11,6 +11,7 @@ import pyarrow as pa
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.columns.all_misfits import misfits_of_objects, misfits_of_rows
 from rocketconnect_sdk.columns.declared import type_name, write_columns
+from rocketconnect_sdk.columns.floats import rounding_problem
 from rocketconnect_sdk.columns.inference import inferred_fields
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.schema import Schema, Type, struct
@@ -287,7 +288,7 @@ class _About:
             reason = f"does not fit {self.said}: {'; '.join(misfits)[:_SHOWN]}"
             fix = "Change it or leave it out, as the messages say what their columns are; else errors.tolerance decides."
             return Problem(_COLUMNS, shown, reason, fix, is_warning=True)
-        return None
+        return rounding_problem(columns, lambda name: _column(newest, name), self.said)
 
     def columns_problem(self, columns: Schema) -> Problem | None:
         """What is wrong with the columns that are given."""
@@ -302,4 +303,12 @@ class _About:
         if misfits := misfits_of_objects(objects, columns):
             reason = f"does not fit {self.said}: {'; '.join(misfits)[:_SHOWN]}"
             return Problem(_COLUMNS, shown, reason, "Change it, or errors.tolerance decides.", is_warning=True)
-        return None
+        return rounding_problem(columns, lambda name: [each.get(name) for each in objects], self.said)
+
+
+def _column(rows: Sequence[pa.StructArray], name: str) -> Iterator[object]:
+    """What rows of several schemas have in a column of numbers."""
+    for array in rows:
+        place = array.type.get_field_index(name)
+        if place >= 0 and pa.types.is_float64(array.type.field(place).type):
+            yield from array.field(place).to_pylist()

@@ -77,8 +77,7 @@ class ErrorPolicy:
         )
         ways = [failure.advice or correcting, leaving]
         if skipping:
-            command = f"rocketconnect position set {self.connector} {shlex.quote(skipping)} --restart"
-            ways.append(f"To leave out this record alone: `{command}`")
+            ways.append(self.leaving_out(skipping))
         said = " ".join(f"({number}) {way}" for number, way in enumerate(ways, start=1))
         msg = f"{place}: {failure.stage.value}: {failure.error}: {failure.message}. Ways on: {said}"
         raise RecordFailed(msg)
@@ -89,7 +88,7 @@ class ErrorPolicy:
         Args:
             failure: Why it cannot go on.
             place: Where it stands, for people.
-            skipping: What `position set` is to be told to leave out this record alone, see `beyond`; empty: it can't.
+            skipping: What `position set` is to be told to leave out this message alone, see `beyond`; empty: it can't.
 
         Raises:
             RecordFailed: it may not; the text says what to do.
@@ -98,6 +97,9 @@ class ErrorPolicy:
             return
         msg = f"{place}: {failure.stage.value}: {failure.error}: {failure.message}. {ADVICE}"
         if skipping:
-            command = f"rocketconnect position set {self.connector} {shlex.quote(skipping)} --restart"
-            msg += f". To leave out this record alone: `{command}`"
+            msg += f". {self.leaving_out(skipping, 'message')}"
         raise RecordFailed(msg)
+
+    def leaving_out(self, skipping: str, what: str = "record") -> str:
+        """The command that leaves out one record, or one message; `skipping`: what it is told, see `beyond`."""
+        return f"To leave out this {what} alone: `rocketconnect position set {self.connector} {shlex.quote(skipping)} --restart`"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 
+from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 from rocketmq_remoting.model import MessageQueue
 from services.executor.contract.metrics import OpenBatch, QueueLag
@@ -26,7 +27,7 @@ from services.executor.runtime.sink.positions import commit_of, to_stored
 from services.executor.runtime.sink.queues import SinkQueues
 from services.executor.runtime.sink.read_again import marks_before
 from services.executor.runtime.sink.reader import SinkReader
-from services.executor.runtime.sink.refusals import Refused, Stop, before, first_refused
+from services.executor.runtime.sink.refusals import Refused, Stop, Stopping, before, first_refused
 from services.executor.runtime.task.meter import Meter
 from services.executor.runtime.task_runtime import TaskRuntime
 
@@ -151,6 +152,9 @@ class SinkRun:
         except Refused as refusal:
             # Invariant 5: the task ends at these records, behind all that is before them.
             self._put(before(parts, self._stops(refusal), refusal))
+        except Stopping as stop:
+            msg = f"{stop}. {self._runtime.policy.leaving_out(stop.beyond, 'message')}"
+            raise PermanentError(msg) from stop
 
     def _gate(self, bad: Sequence[BadRecord] = ()) -> Gate:
         return Gate(self._runtime, self._dead_letters, bad, attrgetter("place"), attrgetter("beyond"))

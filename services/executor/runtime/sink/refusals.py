@@ -4,6 +4,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.sink import SourceMark
 from services.executor.runtime.errors.policy import RecordFailed
@@ -20,6 +21,18 @@ class Refused(RecordFailed):
     def __init__(self, message: str, records: Sequence[BadRecord]) -> None:
         super().__init__(message)
         self.records = tuple(records)
+
+
+class Stopping(PermanentError):
+    """The task ends before a record, and with it before all of its message, whatever errors.tolerance says.
+
+    Attributes:
+        beyond: What `position set` is to be told to leave out that message alone.
+    """
+
+    def __init__(self, message: str, beyond: str) -> None:
+        super().__init__(message)
+        self.beyond = beyond
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,7 +168,7 @@ def test_no_number_is_changed_by_being_written(schema: Schema, number: int) -> N
 
 def test_what_is_changed_is_told_with_its_place() -> None:
     row = struct([("in", struct([("n", Schema(Type.FLOAT64))]))])
-    told = r"in: n: 9007199254740993 would be another number in the 64 bits of a float64: make it int64, decimal or string"
+    told = r"in: n: 9007199254740993 would be another number in the 64 bits of a double: make it int64, decimal or string"
     with pytest.raises(RecordError, match=told):
         JsonForm(row).decode(b'{"in":{"n":9007199254740993}}', 0)
 

@@ -112,7 +112,7 @@ def test_a_number_is_what_it_looks_like_and_a_text_a_text(text: str, index: int)
 @pytest.mark.parametrize(
     ("form", "said"),
     [
-        (True, "true is to be of one of several types .string, int64, float64., and fits none of the types"),
+        (True, "true is to be of one of several types .string, int64, double., and fits none of the types"),
         ({"a": 1}, "and fits none of the types"),
     ],
 )

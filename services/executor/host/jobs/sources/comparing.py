@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rocketconnect_sdk.columns.declared import type_name
 from rocketconnect_sdk.columns.inference import inferred_fields
@@ -29,6 +29,8 @@ _WRITING: Mapping[Form, str] = {
     Form.TEXT: "value.converter=string",
 }
 """The options under which a source writes such messages."""
+_AT_FORMS = "reads the one does not read the other"
+_AT_COLUMNS = "takes the one fails at the other, leaves fields out or widens its table for both, as its schema.evolution says"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,8 @@ def compare(topic: str, there: Sequence[There], written: Written, around: Around
     if not said:
         return None
     whose = around.owners(there[place].uid for place in differing)
-    reason = f"has messages with other columns, written by {whose}, than this source writes: {said[:_SHOWN]}{_readers(around)}"
+    reason = f"has messages with other columns, written by {whose}, than this source writes: {said[:_SHOWN]}"
+    reason += _readers(around, _AT_COLUMNS)
     fix = "Set topic to another one, which has sinks of its own, or let the source write the columns that are there."
     return Problem("topic", topic, reason, fix, is_warning=True)
 
@@ -116,16 +119,17 @@ def _of_forms(
     fix = "Set topic to another one, which has sinks of its own"
     most = counts.most_common(1)[0][0]
     fix += f", or {_WRITING[most]}, which writes what is there." if most in _WRITING else "."
-    return Problem("topic", topic, reason + _readers(around), fix, is_warning=True)
+    return Problem("topic", topic, reason + _readers(around, _AT_FORMS), fix, is_warning=True)
 
 
-def _readers(around: Around) -> str:
+def _readers(around: Around, meets: str) -> str:
+    """Who reads the topic, and what a sink does there that meets both kinds of messages."""
     if not around.readers:
-        return "; a sink that reads the one does not read the other"
+        return f"; a sink that {meets}"
     more = "" if len(around.readers) <= _NAMES else f" and {len(around.readers) - _NAMES} more"
     names = ", ".join(around.readers[:_NAMES])
     verb = "reads" if len(around.readers) == 1 else "read"
-    return f"; {names}{more} {verb} this topic, and a sink that takes the one may fail at the other"
+    return f"; {names}{more} {verb} this topic, and a sink that {meets}"
 
 
 def _columns_of(
@@ -146,15 +150,7 @@ def _columns_of(
 def _types(schemas: Iterable[Schema | None]) -> dict[str, str]:
     """By name what the columns of rows are."""
     known = dict.fromkeys(schema for schema in schemas if schema is not None and schema.type is Type.STRUCT)
-    return {field.name: _type(field.schema) for schema in known for field in schema.fields}
-
-
-def _type(schema: Schema) -> str:
-    try:
-        return type_name(replace(schema, optional=False, default=None))
-    except StopIteration:
-        # A nested one, or what another system calls its own.
-        return schema.type.value
+    return {field.name: type_name(field.schema) for schema in known for field in schema.fields}
 
 
 def _fields_of(contents: Sequence[Content], written: Written, reads: Sequence[Read]) -> tuple[Sequence[int], str]:

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 from rocketconnect_sdk.columns.compact import Column, picked
+from rocketconnect_sdk.columns.rows import is_packed
 from rocketconnect_sdk.converters import Converter
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.record import SinkBatch
@@ -31,6 +32,11 @@ from services.executor.runtime.sink.duplicates import behind
 from services.executor.runtime.transforms import failure_of
 
 T = TypeVar("T")
+
+_PACKED = RecordError(
+    "the message holds rows that value.converter=arrow packed, which no other converter reads: set value.converter=arrow here, too"
+)
+"""What a converter says of such bytes itself leads nobody to them."""
 
 
 class Decoder:
@@ -147,7 +153,7 @@ class Decoder:
                 try:
                     value, schema = self._value.decode(body)
                 except RecordError as error:
-                    bad[index] = Failure.of_value(Stage.CONVERT, error, body, self._value)
+                    bad[index] = Failure.of_value(Stage.CONVERT, _PACKED if is_packed(body) else error, body, self._value)
             values.append(value)
             schemas.append(schema)
         return values, schemas

@@ -17,7 +17,8 @@ _RECORD_BYTES = 100
 class BadRecord:
     """A message that could not be converted or written: its queue offset, why, and its encoded properties where they are known.
 
-    Of a packed message one row, by its number; None: the whole message.
+    Of a packed message one row, by its number; None: the whole message. `has_company`: there may be rows in it that are
+    not bad.
     """
 
     queue: str
@@ -25,16 +26,17 @@ class BadRecord:
     failure: Failure
     raw_properties: bytes = b""
     row: int | None = None
+    has_company: bool = True
 
     @property
     def place(self) -> str:
         """Where it stands, for people."""
-        return f"queue {self.queue}, offset {self.offset}" + ("" if self.row is None else f", row {self.row}")
+        return place_in(self.queue, self.offset, self.row)
 
     @property
     def beyond(self) -> str:
-        """What `position set` is to be told to leave out this record alone; empty: there are others in its message."""
-        return beyond(self.queue, (self.offset + 1,)) if self.row is None else ""
+        """What `position set` is to be told to leave out its message; empty: there are others in it."""
+        return "" if self.row is not None and self.has_company else beyond(self.queue, (self.offset + 1,))
 
 
 @dataclass(slots=True)
@@ -100,6 +102,11 @@ class Wanted:
     def may_have_headers(self, properties: bytes) -> bool:
         """Whether the headers that are looked at can be among these encoded properties."""
         return not self.header_names or any(name.encode() in properties for name in self.header_names)
+
+
+def place_in(queue: str, offset: int, row: int | None) -> str:
+    """Where a record of a sink stands, for people; `row`: see BadRecord."""
+    return f"queue {queue}, offset {offset}" + ("" if row is None else f", row {row}")
 
 
 def written_bytes(parts: Sequence[Part], refused: Sequence[BadRecord]) -> int:

@@ -2,7 +2,8 @@
 
 import pickle
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,15 +15,17 @@ import pyarrow as pa
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.columns.arrow_types import readable
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, RecordError, RetriableError, SystemAway
+from rocketconnect_sdk.evolution import OtherColumns
 from rocketconnect_sdk.evolution.fitting import fit
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import DataFrameSinkTask, Receipt, RecordSinkTask, SinkCommit, SinkWriter
 from rocketconnect_sdk.spark.types import to_spark
 from rocketconnect_sdk.stages import Stage
-from services.executor.runtime.errors.failure import Failure, as_bytes
-from services.executor.runtime.sink.decode.part import BadRecord, Part, Wanted
+from services.executor.runtime.errors.failure import Failure, as_bytes, beyond
+from services.executor.runtime.sink.decode.part import BadRecord, Part, Wanted, place_in
 from services.executor.runtime.sink.engines import Ready, stage
+from services.executor.runtime.sink.refusals import Stopping
 from services.executor.runtime.sink.spark.batches import (
     HEADER,
     Staging,
@@ -77,7 +80,21 @@ class DataFrameEngine:
         part.table = columns_of(part, self._columns)
 
     def write(self, parts: Sequence[Part], commit: SinkCommit, ready: Ready) -> Sequence[BadRecord]:
-        """Hands a DataFrame over; when values of it cannot be written, another one without them, for the same ranges."""
+        """Hands a DataFrame over; when values of it cannot be written, another one without them, for the same ranges.
+
+        Raises:
+            Stopping: the columns of its records are not to be written.
+        """
+        try:
+            return self._write(parts, commit, ready)
+        except OtherColumns as error:
+            left = [row for row in range(sum(len(part.records) for part in parts)) if row not in self._refused]
+            records, index = _finder(parts)(left[error.first])
+            place = place_in(records.queue, records.offsets[index], None if records.rows is None else records.rows[index])
+            msg = f"{place}: {error}"
+            raise Stopping(msg, beyond(records.queue, (records.offsets[index] + 1,))) from error
+
+    def _write(self, parts: Sequence[Part], commit: SinkCommit, ready: Ready) -> Sequence[BadRecord]:
         table = self._with_columns(parts, ready) if commit.rows else None
         while True:
             ready(list(self._refused.values()))
@@ -129,15 +146,20 @@ class DataFrameEngine:
         self._refuse(parts, reasons)
 
     def _refuse(self, parts: Sequence[Part], reasons: Mapping[int, str]) -> None:
-        ordered = in_order(parts)
-        ends = list(accumulate(len(part.records) for part in ordered))
+        find = _finder(parts)
         for row, reason in sorted(reasons.items()):
-            number = bisect_right(ends, row)
-            records = ordered[number].records
-            index = row - ends[number] + len(records)
+            records, index = find(row)
             failure = Failure.of_value(Stage.WRITE, RecordError(reason), as_bytes(records.values[index]), self._task)
             in_message = None if records.rows is None else records.rows[index]
             self._refused[row] = BadRecord(records.queue, records.offsets[index], failure, row=in_message)
+        packed = [part.records for part in parts if part.records.rows is not None]
+        if not packed:
+            return
+        rows = Counter((records.queue, offset) for records in packed for offset in records.offsets)
+        bad = Counter((record.queue, record.offset) for record in self._refused.values())
+        for row, record in self._refused.items():
+            place = record.queue, record.offset
+            self._refused[row] = replace(record, has_company=bad[place] < rows[place])
 
     def give_up(self) -> None:
         """Nothing is staged."""
@@ -282,6 +304,19 @@ def _spark_errors() -> Iterator[None]:
     except (Py4JError, PySparkException) as error:
         msg = f"the Spark job failed: {spark_error_text(error)}"
         raise RetriableError(msg) from error
+
+
+def _finder(parts: Sequence[Part]) -> Callable[[int], tuple[SinkBatch, int]]:
+    """Finds the records in which a row of the batch is, and its index there."""
+    ordered = in_order(parts)
+    ends = list(accumulate(len(part.records) for part in ordered))
+
+    def find(row: int) -> tuple[SinkBatch, int]:
+        number = bisect_right(ends, row)
+        records = ordered[number].records
+        return records, row - ends[number] + len(records)
+
+    return find
 
 
 def _without(table: pa.Table, rows: Collection[int]) -> pa.Table:

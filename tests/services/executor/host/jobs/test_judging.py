@@ -286,3 +286,19 @@ def test_columns_that_rows_with_types_have_are_not_told() -> None:
         assert judge({"books": [TITLES, TITLE]}, Given({}, "arrow", parse_columns(columns))) == []
     change = struct([(name, nullable(ROW)) for name in ("before", "after", "op")])
     assert judge({"books": [Read(b"{}", {}, change)]}, Given({}, "json", parse_columns("year:int64"))) == []
+
+
+def test_numbers_that_a_column_of_32_bits_rounds_are_told() -> None:
+    body = b'{"lat":12.3456789,"lon":0.1}'
+    given = replace(TEXTS, columns=parse_columns("lat:float,lon:float"))
+    found = one(given, read(body))
+    assert found.is_warning
+    assert found.reason == (
+        "has float, which keeps 7 digits, for more of them in the newest message of `books` (JSON objects without a schema): "
+        "12.3456789 becomes 12.345679 in lat"
+    )
+    assert found.fix == "Set columns=lat:double,lon:float to keep them."
+    row = struct([("lat", Schema(Type.FLOAT64))])
+    typed = Read(b"x", {"lat": 98.7654321}, row)
+    assert "98.7654321 becomes 98.765434 in lat" in one(replace(TEXTS, columns=parse_columns("lat:float")), [typed]).reason
+    assert judge({"books": [typed]}, replace(TEXTS, columns=parse_columns("lat:double"))) == []

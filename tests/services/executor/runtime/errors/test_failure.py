@@ -120,7 +120,7 @@ def test_a_policy_without_tolerance_names_the_command_that_leaves_out_this_recor
     failure = Failure.of_value(Stage.CONVERT, ValueError("not text"), b"\xff", object)
     with pytest.raises(RecordFailed) as failed:
         policy.check(failure, "here", beyond(partition, offset))
-    assert str(failed.value).endswith(f". To leave out this record alone: `rocketconnect position set out {written} --restart`")
+    assert str(failed.value).endswith(f". To leave out this message alone: `rocketconnect position set out {written} --restart`")
 
 
 def said_of_source(dead_letters: str = "", advice: str = "", skipping: str = "") -> str:

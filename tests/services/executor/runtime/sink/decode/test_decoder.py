@@ -5,9 +5,10 @@ import pytest
 
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.columns.declared import parse_columns
+from rocketconnect_sdk.columns.rows import Rows, array_of, offsets_of
 from rocketconnect_sdk.converters import Converter, converter
 from rocketconnect_sdk.errors import RecordError
-from rocketconnect_sdk.schema import BYTES, STRING, Schema
+from rocketconnect_sdk.schema import BYTES, STRING, Schema, Type, struct
 from rocketconnect_sdk.sink import SourceMark
 from rocketconnect_sdk.stages import Stage
 from rocketconnect_sdk.transforms.chain import Chain
@@ -67,6 +68,18 @@ def test_doubles_are_left_out_and_the_range_is_whole() -> None:
     assert (part.queue, part.start, part.until, part.read, part.duplicates) == ("t/b/3", 100, 103, 3, 1)
     assert (part.records.values, part.records.offsets) == (["a", "c"], [100, 102])
     assert part.marks == MARKS
+
+
+@pytest.mark.parametrize("name", ["string", "json"])
+def test_packed_rows_before_another_converter_are_told_with_the_one_that_reads_them(name: str) -> None:
+    packed = Rows(*array_of([{"n": 1}], struct([("n", Schema(Type.INT64))])), offsets_of([(1,)])).pack()
+    (part,) = decode(pulled([packed, b'{"schema":null,"payload":7}']), value=converter(name, {}, is_key=False))
+    (bad,) = part.bad
+    assert bad.failure.message == (
+        "the message holds rows that value.converter=arrow packed, which no other converter reads: set value.converter=arrow here, "
+        "too"
+    )
+    assert len(part.records) == 1
 
 
 def test_a_range_of_doubles_alone_still_moves_the_position() -> None:
