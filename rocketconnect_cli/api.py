@@ -1,7 +1,8 @@
 """The client of the REST API."""
 
 import ssl
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Self
@@ -13,6 +14,11 @@ from rocketconnect_sdk.wording.counts import counted
 
 DEFAULT_URL = "http://127.0.0.1:8082"
 TIMEOUT_SECONDS = 60.0
+STARTING = "STARTING"
+"""Why a request was refused, and nothing done, by an instance whose executors are only just starting."""
+STARTING_SECONDS = 20.0
+"""How long one is waited for that has ended: `rocketconnect up` starts it again."""
+_STARTING_PAUSE = 0.5
 PAGE = 500
 SHOWN = 200
 
@@ -100,12 +106,18 @@ class Api:
 
     Ctrl-C within its `with` block becomes an ApiError that says what has become of the orders, the requests that change something.
 
+    Args:
+        url: Where it is.
+        access: How it lets somebody in; None: it asks nobody.
+        tell: Called with a line for people when something is waited for.
+
     Raises:
         ApiError: UNAVAILABLE, when the URL is none.
     """
 
-    def __init__(self, url: str = DEFAULT_URL, access: Access | None = None) -> None:
+    def __init__(self, url: str = DEFAULT_URL, access: Access | None = None, tell: Callable[[str], None] = lambda _: None) -> None:
         self.url = url.rstrip("/")
+        self._tell = tell
         given = access or Access()
         headers = {"Accept": "application/json", **({"Authorization": f"Bearer {given.token}"} if given.token else {})}
         verify = True if given.context is None else given.context
@@ -146,7 +158,7 @@ class Api:
         query: Mapping[str, str | int] | None = None,
         like: Mapping[str, object] | None = None,
     ) -> dict[str, Any]:
-        """One request; the answer's JSON object.
+        """One request; the answer's JSON object. It is made again for a while where executors are only just starting.
 
         Args:
             method: The HTTP method.
@@ -158,6 +170,26 @@ class Api:
         Raises:
             ApiError: with the exit code and what to do.
         """
+        until, told = time.monotonic() + STARTING_SECONDS, False
+        while True:
+            try:
+                return self._asked(method, path, body, query, like)
+            except ApiError as error:
+                if error.problem.get("reason") != STARTING or time.monotonic() > until:
+                    raise
+            if not told:
+                self._tell("no executor answers yet; waiting for one that is starting ...")
+                told = True
+            time.sleep(_STARTING_PAUSE)
+
+    def _asked(
+        self,
+        method: str,
+        path: str,
+        body: object,
+        query: Mapping[str, str | int] | None,
+        like: Mapping[str, object] | None,
+    ) -> dict[str, Any]:
         self._ordering = _is_order(method, path, body)
         try:
             answer = self._client.request(method, path, json=body, params=query)

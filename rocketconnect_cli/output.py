@@ -155,7 +155,8 @@ def _named(given: Mapping[str, Any]) -> str | None:
 def api(url: str) -> Api:
     """The client for a command."""
     profile = current()
-    return Api(profile.url if profile.url and url == DEFAULT_URL else url, profile.access())
+    reached = profile.url if profile.url and url == DEFAULT_URL else url
+    return Api(reached, profile.access(), lambda text: err.print(text, markup=False, style="dim"))
 
 
 def without_prefix(value: Any, prefix: str) -> str:

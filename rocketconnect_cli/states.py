@@ -119,7 +119,7 @@ def wait_for(
     name: str,
     wanted: Collection[str],
     timeout: float,
-    seen: Callable[[dict[str, Any]], None] = lambda _: None,
+    seen: Callable[[dict[str, Any]], object] = lambda _: False,
     revision: int = 0,
     altogether: float | None = None,
 ) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def wait_for(
         name: The connector.
         wanted: State names.
         timeout: Seconds.
-        seen: Called with each state that was read.
+        seen: Called with each state that was read; whether people know by it why the connector is in it.
         revision: What its tasks run must be this revision or a later one.
         altogether: The time of which this timeout is the rest, for people.
 
@@ -140,7 +140,7 @@ def wait_for(
     deadline = time.monotonic() + timeout
     while True:
         state = get_state(api, name)
-        seen(state)
+        is_told = seen(state)
         now = state_name(state)
         if now in wanted and int(state.get("revision") or 0) >= revision:
             return state
@@ -150,7 +150,7 @@ def wait_for(
         if time.monotonic() > deadline:
             text = (
                 f"{name} is {now} after {timeout if altogether is None else altogether:g} s, not {' or '.join(sorted(wanted))}"
-                + (f": {trace}" if trace else "")
+                + (f": {trace}" if trace and not is_told else "")
             )
             raise ApiError(Exit.TIMEOUT, {"detail": text})
         time.sleep(POLL_SECONDS)

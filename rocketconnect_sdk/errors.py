@@ -27,6 +27,7 @@ class Problem:
         reason: What is wrong with it.
         fix: What to do.
         is_warning: It is told, and refuses nothing: what follows from the configuration may not be what was meant.
+        is_note: Of a warning: nothing is wrong with it, and it is told as what is to be expected.
     """
 
     key: str
@@ -34,6 +35,7 @@ class Problem:
     reason: str
     fix: str
     is_warning: bool = False
+    is_note: bool = False
 
     def __str__(self) -> str:
         """One line for people."""

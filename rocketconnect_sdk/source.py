@@ -270,6 +270,14 @@ class SourceTask(ABC):
         return False
 
     @property
+    def held_back(self) -> str:
+        """What it sees and gives no record of before something else happens, why, and what people do about it; empty: nothing.
+
+        Told as the reason why the task is IDLE. Not counted by remaining(). Asked after each poll, so it must be cheap.
+        """
+        return ""
+
+    @property
     def keep_alive_seconds(self) -> float:
         """For how long the source may go without a poll before keep_alive is called; infinite, as by default: for ever."""
         return math.inf

@@ -63,6 +63,11 @@ class Found:
         return f"{shown} ({rows} of {self.path})"
 
     @property
+    def is_whole(self) -> bool:
+        """Whether nothing that the rows have is left without a column, or a type, for a reason that people can take away."""
+        return bool(self.text) and not self.null
+
+    @property
     def advice(self) -> str:
         """What people can do with it."""
         text = self.text

@@ -146,8 +146,16 @@ class FileSourceTask(SourceTask):
         return not self._follow and self._ever and not (self._readers or self._waiting or self._ready)
 
     def remaining(self) -> int | None:
-        """Bytes on disk."""
-        return sum(reader.remaining for reader in self._readers.values())
+        """Bytes on disk, without those of last lines that wait for their ends."""
+        return sum(reader.remaining for key, reader in self._readers.items() if key not in self._told)
+
+    @property
+    def held_back(self) -> str:
+        """Last lines without an end that nobody has come back to. See SourceTask."""
+        if not self._told:
+            return ""
+        first, *others = (reader for key, reader in self._readers.items() if key in self._told)
+        return _unended(first, len(others))
 
     def close(self) -> None:
         """See SourceTask."""
@@ -182,18 +190,15 @@ class FileSourceTask(SourceTask):
             raise RetriableError(msg) from error
         if reader.alike:
             self._tell_replaced(reader)
-        if batch is not None:
+        if batch is not None or not reader.remaining:
             self._told.discard(key)
         elif not last and quiet >= _UNENDED_SECONDS and reader.remaining and key not in self._told:
             self._told.add(key)
-            self._tell_unended(reader)
+            # It is shown with the state for as long as it is so.
+            self._context.log.info("%s", _unended(reader))
         if batch is None and (not self._follow or over or reader.foreign) and not self._context.stopping.is_set():
             self._close(key)
         return batch
-
-    def _tell_unended(self, reader: Reader) -> None:
-        said = "the last line of %s has no newline: %s not sent before one follows. %s"
-        self._context.log.warning(said, reader.path, counted(reader.remaining, "byte", "is", "are"), unended_fix(reader.path))
 
     def _tell_replaced(self, reader: Reader) -> None:
         """A file that took the place of one that was read, and begins alike, may be that one with changes."""
@@ -340,6 +345,12 @@ def _trouble(path: Path, what: str, error: OSError) -> PermanentError | SystemAw
     if error.errno in (errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR):
         return PermanentError(msg)
     return SystemAway(msg)
+
+
+def _unended(reader: Reader, others: int = 0) -> str:
+    more = f" (and of {counted(others, 'other file')})" if others else ""
+    waiting = counted(reader.remaining, "byte", "is", "are")
+    return f"the last line of {reader.path}{more} has no newline: {waiting} not sent before one follows. {unended_fix(reader.path)}"
 
 
 def _size(path: Path) -> int | None:

@@ -15,7 +15,7 @@ from rocketconnect_cli.commands.dead_letters.unreplayed import unreplayed
 from rocketconnect_cli.documents import reading as documents
 from rocketconnect_cli.documents.plan import Action, Step, plan
 from rocketconnect_cli.documents.reading import Problem
-from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, err, out, show_warnings, with_api
+from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, err, out, show_notes, show_warnings, with_api
 from rocketconnect_cli.shown import STORED, bring_back, wanted_state
 from rocketconnect_cli.signed import ReasonOption, signed
 from rocketconnect_cli.states import DONE, State, wait_for
@@ -58,12 +58,12 @@ def apply(
     if exit_code and not dry_run:
         raise ApiError(Exit.WRONG, {"detail": f"--exit-code goes with --dry-run. {_NOTHING_DONE}"})
     wanted, problems = documents.read(files)
-    warnings: list[Problem] = []
+    told: dict[str, list[Any]] = {"warnings": [], "notes": []}
     try:
         with api(url) as client:
             try:
                 steps, refusals = plan(wanted, list(client.pages("/v1/connectors", "connectors", LISTED)), apply_set, prune=prune)
-                problems += refusals + _checked(client, [step for step in steps if step.place and step.changes], warnings)
+                problems += refusals + _checked(client, [step for step in steps if step.place and step.changes], told)
             except ApiError:
                 # What is wrong with the files is told even when nobody answers.
                 if not problems:
@@ -79,20 +79,22 @@ def apply(
             emit(output, {"applied": not dry_run, "steps": [step.document() for step in steps]}, str)
     finally:
         # Behind the plan and what was done, before what went wrong.
-        show_warnings({"warnings": warnings})
+        show_warnings(told)
+        show_notes(told)
     if exit_code and any(step.action is not Action.UNCHANGED for step in steps):
         raise typer.Exit(int(Exit.CHANGES))
 
 
-def _checked(client: Api, steps: Sequence[Step], warnings: list[Problem]) -> list[Problem]:
-    """What an executor says of every configuration that would be written, all files together; warnings are added to these."""
+def _checked(client: Api, steps: Sequence[Step], told: dict[str, list[Any]]) -> list[Problem]:
+    """What an executor says of every configuration that would be written, all files together; warnings and notes go into `told`."""
     problems = []
     for number, step in enumerate(steps, 1):
         if err.is_terminal:
             err.print(f"checking {number} of {len(steps)}: {step.name}", markup=False, style="dim")
         body = {"name": step.name, "config": dict(step.config)}
         answer = client.request("POST", "/v1/connectors:validate", body=body, like={"problems": [{}]})
-        warnings += [{**each, "key": _where(step, each)} for each in answer.get("warnings", [])]
+        told["warnings"] += [{**each, "key": _where(step, each)} for each in answer.get("warnings", [])]
+        told["notes"] += [f"{_where(step, {})}: {note}" for note in answer.get("notes", [])]
         problems += [{**problem, "key": _where(step, problem)} for problem in answer["problems"]]
     return problems
 

@@ -160,7 +160,8 @@ def list_connectors(
     seen = {row["name"]: row.pop("seen") for row in found}
     for row in found:
         tasks = seen[row["name"]].get("tasks", [])
-        row |= {"errors": whole(tasks, "errors"), "deadLetters": whole(tasks, "deadLetters")}
+        row |= {"errors": whole(tasks, "errors")}
+        row |= {"deadLetters": whole(tasks, "deadLetters"), "dropped": whole(tasks, "recordsSkipped")}
     emit(output, {"connectors": found}, lambda: tables.connectors(found, seen))
 
 
@@ -296,11 +297,15 @@ def wait(
     goal = states or DONE
     told: dict[str, str] = {}
 
-    def tell(name: str, state: dict[str, Any]) -> None:
+    def tell(name: str, state: dict[str, Any]) -> bool:
         line = f"{name} is {state_name(state)}" + (f": {why}" if (why := state.get("trace", "")) else "")
-        if state_name(state) not in goal and told.get(name) != line:
+        # The one that ends the wait is told as its end.
+        is_end = state_name(state) in goal or (state_name(state) == State.FAILED and State.STOPPED not in goal)
+        if not is_end and told.get(name) != line:
             told[name] = line
             err.print(line, markup=False, style="dim")
+        # Scripts get the reason where it ends.
+        return not is_end and output is Output.TABLE
 
     with api(url) as client:
 
@@ -315,7 +320,8 @@ def wait(
 
 
 def _reached(name: str, state: dict[str, Any]) -> str:
-    return "\n".join([f"{name} is {state_name(state)}", *tables.open_batches(state.get("tasks", []), datetime.now(UTC))])
+    why = f": {trace}" if (trace := state.get("trace", "")) else ""
+    return "\n".join([f"{name} is {state_name(state)}{why}", *tables.open_batches(state.get("tasks", []), datetime.now(UTC))])
 
 
 @app.command()

@@ -13,12 +13,15 @@ from rocketconnect_cli.api import ApiError, Exit
 from rocketconnect_cli.commands.connector import Pairs
 from rocketconnect_cli.documents import configuration
 from rocketconnect_cli.documents import reading as documents
-from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, show_warnings, with_api
+from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, show_notes, show_warnings, with_api
 from rocketconnect_cli.terminal import printable
 from rocketconnect_sdk.wording.counts import counted
 
 _YAML = (".yaml", ".yml")
 _SHOWN = 400
+_READ = ("topics", "connect.topicnames")
+_SENT = ("topic", "connect.topicname")
+"""Options of a sink and of a source, and their other names."""
 _ABOUT = ("topic", "key", "time", "headers")
 
 
@@ -35,21 +38,24 @@ def preview(
 ) -> None:
     """Run a configuration on a few live records, and show what each step makes of them.
 
-    They are the first of a source, or the last of a sink's topics. Nothing is written, and no position moves. Exit code 2 when
+    They are the first of a source, or the last of a sink's topics; where these have none, what the source of the same file would
+    send. Nothing is written, and no position moves. Exit code 2 when
     something is wrong with a configuration.
     """
     answers = []
     with api(url) as client:
-        for name, config in _configurations(file, pairs or []):
-            body = {"name": name, "config": config, "records": records}
+        configurations = _configurations(file, pairs or [])
+        for name, config in configurations:
+            body = {"name": name, "config": config, "records": records, **_source_of(config, configurations)}
             like = {"problems": [{}], "records": [{"steps": [{}]}]}
             answers.append({"name": name, **client.request("POST", "/v1/connectors:preview", body=body, like=like)})
-    warned = {"warnings": [warning for answer in answers for warning in answer.get("warnings", [])]}
+    warned = {kind: [each for answer in answers for each in answer.get(kind, [])] for kind in ("warnings", "notes")}
     if problems := [problem for answer in answers for problem in answer["problems"]]:
         show_warnings(warned)
         raise ApiError(Exit.WRONG, {"detail": "nothing can be shown: the configuration is wrong", "problems": problems})
     emit(output, answers[0] if len(answers) == 1 else answers, lambda: [part for answer in answers for part in _shown(answer)])
     show_warnings(warned)
+    show_notes(warned)
 
 
 def _configurations(file: Path | None, pairs: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
@@ -59,6 +65,15 @@ def _configurations(file: Path | None, pairs: Sequence[str]) -> list[tuple[str, 
     if problems:
         raise ApiError(Exit.WRONG, {"detail": "the file can't be read", "problems": problems})
     return [(each.name, {**each.config, **(configuration.read(None, pairs) if pairs else {})}) for each in found]
+
+
+def _source_of(config: Mapping[str, str], others: Sequence[tuple[str, Mapping[str, str]]]) -> dict[str, Mapping[str, str]]:
+    """The first source of the file that is to send to a topic of this sink, whose topics may have nothing yet."""
+    topics = {each.strip() for key in _READ for each in config.get(key, "").split(",")} - {""}
+    for _, other in others:
+        if any(other.get(key, "").strip() in topics for key in _SENT):
+            return {"source": other}
+    return {}
 
 
 def _shown(answer: Mapping[str, Any]) -> Iterator[Table | str]:

@@ -79,7 +79,7 @@ def list_topics(
     url: UrlOption = URL,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """List topics with their queues and how many messages they hold."""
+    """List topics with their queues and how many messages they hold. A packed message is one, however many rows are in it."""
     query = {"internal": "true"} if every else {}
     with api(url) as client:
         rows = list(client.pages("/v1/topics", "topics", {"name": ""}, query=query))
@@ -174,7 +174,9 @@ def _confirm(topic: str) -> None:
 @with_api
 def peek(
     topic: Topic,
-    messages: Annotated[int, typer.Option("--messages", "-n", help="So many messages.", min=1, max=MOST)] = 10,
+    messages: Annotated[
+        int, typer.Option("--messages", "-n", help="So many messages, and so many rows of each packed one.", min=1, max=MOST)
+    ] = 10,
     converter: ConverterOption = "",
     key_converter: KeyConverterOption = "",
     pairs: PairsOption = None,
@@ -190,7 +192,7 @@ def peek(
     with api(url) as client:
         answer = _peek(client, topic, asked)
         Senders(client).name(answer["records"])
-    emit(output, answer, lambda: list(_lines(answer["records"], all_properties=properties)) or ["There are no messages to show."])
+    emit(output, answer, lambda: _peeked(answer["records"], all_properties=properties))
     _check_trouble(answer)
 
 
@@ -264,6 +266,19 @@ def _peek(client: Api, topic: str, body: Mapping[str, Any]) -> dict[str, Any]:
 def _check_trouble(answer: Mapping[str, Any]) -> None:
     if answer.get("trouble"):
         raise ApiError(Exit.FAILED, {"detail": f"there are no more: {answer['trouble']}"})
+
+
+def _peeked(records: Sequence[Mapping[str, Any]], *, all_properties: bool) -> list[str]:
+    """All of it, and below it how many messages it is where some of them hold rows."""
+    if not records:
+        return ["There are no messages to show."]
+    rows = {(each["queue"], each["offset"]): held for each in records if (held := int(each.get("rows", 0)))}
+    found = list(_lines(records, all_properties=all_properties))
+    if rows:
+        shown = sum((each["queue"], each["offset"]) in rows for each in records)
+        all_rows, messages = counted(sum(rows.values()), "row"), counted(rows, "packed message")
+        found.append(f"Shown: {shown:,} of the {all_rows} of {messages}.")
+    return found
 
 
 def _print(records: Sequence[Mapping[str, Any]], output: Output, *, all_properties: bool) -> None:

@@ -51,6 +51,11 @@ def _parse_pairs(pairs: Sequence[str], problems: list[dict[str, str]]) -> dict[s
         key, separator, value = pair.partition("=")
         if not separator or not key.strip():
             problems.append({"key": pair, "reason": "is not of the form KEY=VALUE", "fix": "Write --set max.tasks=2."})
+        elif key.strip() in config:
+            # Not with the values: one may be a secret.
+            problems.append(
+                {"key": key.strip(), "reason": "is set twice", "fix": "Give each key once: one of the values would be lost."}
+            )
         config[key.strip()] = value
     return config
 

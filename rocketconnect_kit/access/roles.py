@@ -65,6 +65,7 @@ _WRITE = frozenset(
         "topic.v1.TopicService/DeleteTopic",
         "cluster.v1.ClusterService/DrainWorker",
         "cluster.v1.ClusterService/UndrainWorker",
+        "deadletter.v1.DeadletterService/DiscardDeadLetters",
         "deadletter.v1.DeadletterService/EditDeadLetter",
         "deadletter.v1.DeadletterService/ReplayDeadLetters",
     }

@@ -20,6 +20,7 @@ from rocketconnect_sdk.transforms import chain
 
 _SOURCE_PREFIXES = ("key.converter.", "value.converter.", "transforms.", "predicates.")
 _USER = ("rocketmq.access.key", "rocketmq.secret.key")
+_TOLERANCE, _KEPT_IN = "errors.tolerance", "errors.deadletterqueue.topic.name"
 _SINK_PREFIXES = (*_SOURCE_PREFIXES, "spark.")
 
 
@@ -117,7 +118,7 @@ def check_connector(raw: Mapping[str, str], resolve: Callable[[Config], Config] 
     else:
         plugin_type, options, (config, problems) = PluginType.SINK, sink_options(plugin), _read_sink(plugin, raw)
     problems += [*run_checks(resolve(config), plugin.check), *run_checks(config, partial(_engine_problems, plugin))]
-    problems += [*chain.problems(raw), *_whole_problems(plugin, raw), *_converter_problems(raw)]
+    problems += [*chain.problems(raw), *_whole_problems(plugin, raw), *_converter_problems(raw), *_dropping_problems(raw)]
     if isinstance(plugin, Sink) and not _may_be_rows(config):
         problems += run_checks(config, plugin.without_rows)
     secrets, targets = _all_secrets(options, raw), _targets(plugin, config)
@@ -215,7 +216,11 @@ def _check_direct(raw: Mapping[str, str], resolve: Callable[[Config], Config]) -
     _, source, sink, problems = _read_direct(raw)
     halves = [half for half in (source, sink) if half]
     problems += [problem for half in halves for problem in half.check(resolve)]
-    problems += [*chain.problems(raw), *(problem for half in halves for problem in _whole_problems(half.plugin, raw))]
+    problems += [
+        *chain.problems(raw),
+        *_dropping_problems(raw),
+        *(problem for half in halves for problem in _whole_problems(half.plugin, raw)),
+    ]
     targets = _targets(sink.plugin, sink.config) if sink else None
     mine = None if sink is None or targets is None else [replace(target, key=sink.prefix + target.key) for target in targets]
     return Checked(DIRECT, PluginType.DIRECT, problems, _direct_secrets(halves, raw), mine)
@@ -259,6 +264,17 @@ def _whole_problems(plugin: Source | Sink, raw: Mapping[str, str]) -> Iterable[P
     if given and isinstance(plugin, Source) and plugin.whole_messages:
         msg = f"cannot change what {plugin.name} sends: whole messages, with the keys, times and headers that they have"
         yield Problem("transforms", given, msg, "Leave it out; transforms of a sink can change what it reads of the topic.")
+
+
+def _dropping_problems(raw: Mapping[str, str]) -> Iterable[Problem]:
+    """Bad records that nobody will see again."""
+    if raw.get(_TOLERANCE, "").strip() == "all" and not raw.get(_KEPT_IN, "").strip():
+        reason = (
+            "drops every record that cannot be read, changed, converted or written, those that other warnings here tell of too, "
+            "and keeps none of them: `connector status` tells how many, and the last one alone"
+        )
+        fix = f"Set {_KEPT_IN} to keep them, such as orders-dlq: `rocketconnect dlq` shows, mends and sends again what is there."
+        yield Problem(_TOLERANCE, "all", reason, fix, is_warning=True)
 
 
 def _converter_keys(raw: Mapping[str, str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""What was replayed, as messages in the dead-letter topic itself: they last as long as the dead letters do. Pure.
+"""What was replayed or given up, as messages in the dead-letter topic itself: they last as long as the dead letters do. Pure.
 
 A replay writes a note when the letters that it tells of are confirmed and the position behind them is stored: what a note says is
 true. Notes have a tag of their own, so that a broker can find them, and may stand in any queue of the topic.
@@ -26,6 +26,7 @@ class ReplayNote:
         sent: What was sent.
         left_out: What was not, because there was a newer record of its key.
         is_last: The replay is done.
+        is_discard: Nothing was sent: somebody has given these letters up, and no replay did anything.
     """
 
     connector: str
@@ -34,6 +35,7 @@ class ReplayNote:
     sent: Spans
     left_out: Spans
     is_last: bool = False
+    is_discard: bool = False
 
     def body(self) -> bytes:
         """What the message holds."""
@@ -43,6 +45,7 @@ class ReplayNote:
             "sent": format_spans(self.sent),
             "left_out": format_spans(self.left_out),
             "last": self.is_last,
+            **({"discard": True} if self.is_discard else {}),
         }
         return json.dumps(told).encode()
 
@@ -60,24 +63,27 @@ class ReplayNote:
             told = json.loads(message.body)
             sent, left_out = (read_spans(topic, told[name]) for name in ("sent", "left_out"))
             connector = message.properties.get(f"{PREFIX}connector.name", "")
-            return cls(connector, str(told["replay"]), str(told["topic"]), sent, left_out, is_last=told["last"] is True)
+            replay, to, is_last, is_discard = told["replay"], told["topic"], told["last"], told.get("discard")
+            return cls(connector, str(replay), str(to), sent, left_out, is_last=is_last is True, is_discard=is_discard is True)
         except (ValueError, KeyError, TypeError):
             return None
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """That a letter was replayed.
+    """That a letter was replayed, or given up.
 
     Attributes:
         time_ms: When it was noted, milliseconds since 1970.
         topic: Where it was sent to.
         replay: By which replay.
+        is_discard: It was given up, and sent nowhere.
     """
 
     time_ms: int
     topic: str
     replay: str
+    is_discard: bool = False
 
 
 @dataclass(slots=True)
@@ -91,15 +97,15 @@ class ReplayNotes:
         note = ReplayNote.of(message)
         if note is None:
             return
-        sent = Sent(message.stored_ms, note.topic, note.replay)
+        sent = Sent(message.stored_ms, note.topic, note.replay, note.is_discard)
         for queue, spans in note.sent.items():
             for first, until in spans:
                 for block in range(first // _BLOCK, (until - 1) // _BLOCK + 1):
                     self._found.setdefault((queue, block), []).append((first, until, sent))
 
     def last(self, queue: str, offset: int, topic: str = "") -> Sent | None:
-        """When a letter was replayed last; to this topic, if one is given. None: it was not."""
-        found = (sent for sent in self._of(queue, offset) if topic in ("", sent.topic))
+        """When a letter was replayed last, to this topic if one is given, or given up. None: neither was done."""
+        found = (sent for sent in self._of(queue, offset) if topic in ("", sent.topic) or sent.is_discard)
         return max(found, key=lambda sent: sent.time_ms, default=None)
 
     def _of(self, queue: str, offset: int) -> Iterator[Sent]:

@@ -11,13 +11,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from rocketmq_remoting.connections.clock import boot_seconds
 from rocketmq_remoting.connections.pending import Pending
-from rocketmq_remoting.errors import (
-    ConnectionLost,
-    DeadlinePassed,
-    NotSent,
-    ProtocolError,
-)
-from rocketmq_remoting.protocol.codes import ResponseCode
+from rocketmq_remoting.errors import DeadlinePassed, NotSent, ProtocolError
+from rocketmq_remoting.protocol.codes import ASKING, ResponseCode
 from rocketmq_remoting.protocol.frame import (
     PREFIX_BYTES,
     Frame,
@@ -106,7 +101,7 @@ class Connection:
             if self._credentials is not None:
                 fields = sign(self._credentials, fields, request.body)
             buffers += (encode_head(request.code, opaque, fields, len(request.body)), request.body)
-            under_way[opaque] = Pending(read, deadline, what_where)
+            under_way[opaque] = Pending(read, deadline, what_where, asks=request.code in ASKING)
         with self._write_lock:
             if self._fault is not None:
                 message = f"{what}: the connection to {self.address} is closed ({self._fault})"
@@ -204,9 +199,4 @@ class Connection:
                 _, pending = self._pending.popitem()
             except KeyError:
                 return
-            pending.fail(
-                ConnectionLost(
-                    f"{pending.what}: the connection was lost before the answer ({fault}); the request may or may not "
-                    "have taken effect"
-                )
-            )
+            pending.fail(pending.lost(fault))

@@ -7,7 +7,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from rocketmq_remoting.errors import RequestTimeout
+from rocketmq_remoting.errors import ConnectionLost, RequestTimeout
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,11 +29,13 @@ class Pending(Generic[T_co]):
     Safe for concurrent use. The answer is decoded in the thread that asks for it first, not in the connection's.
     """
 
-    __slots__ = ("_callbacks", "_error", "_gate", "_read", "_value", "deadline", "frame", "what")
+    __slots__ = ("_callbacks", "_error", "_gate", "_read", "_value", "asks", "deadline", "frame", "what")
 
-    def __init__(self, read: Callable[[Frame], T_co], deadline: float, what: str) -> None:
+    def __init__(self, read: Callable[[Frame], T_co], deadline: float, what: str, *, asks: bool = False) -> None:
         self.deadline = deadline
         self.what = what
+        self.asks = asks
+        """It changes nothing, whether it was answered or not."""
         self.frame: Frame | None = None
         self._read: Callable[[Frame], T_co] | None = read
         self._value: T_co | None = None
@@ -78,7 +80,12 @@ class Pending(Generic[T_co]):
 
     def late(self) -> RequestTimeout:
         """The failure of a request whose deadline has passed."""
-        return RequestTimeout(f"{self.what}: no answer in time; it may or may not have taken effect")
+        return RequestTimeout(f"{self.what}: no answer in time{'' if self.asks else '; it may or may not have taken effect'}")
+
+    def lost(self, fault: str) -> ConnectionLost:
+        """The failure of a request whose connection has ended."""
+        effect = "" if self.asks else "; the request may or may not have taken effect"
+        return ConnectionLost(f"{self.what}: the connection was lost before the answer ({fault}){effect}")
 
     def add_done_callback(self, callback: Callable[[Pending[T_co]], None]) -> None:
         """Call `callback(self)` when the answer is there: at once, or in the connection's thread, so it must be short."""

@@ -180,14 +180,19 @@ class ConfigService(ConfigServiceServicer):
         if verdict.problems:
             return pb.PreviewConnectorResponse(problems=map(wire.problem, verdict.problems), plugin=verdict.plugin)
         workers = [worker for worker in await self._verdicts.workers() if worker.plugin(config[CLASS.key]) is not None]
+        if source_class := request.source.get(CLASS.key, ""):
+            # One that lacks the source can say so.
+            workers.sort(key=lambda worker: worker.plugin(source_class) is None)
         records = request.records or checks.PREVIEW_RECORDS
-        shown = await preview_in_turn(self._executors, workers, request.name, config, records)
+        order = executor_pb2.PreviewConnectorRequest(name=request.name, config=config, records=records, source=request.source)
+        shown = await preview_in_turn(self._executors, workers, order)
         return pb.PreviewConnectorResponse(
             problems=shown.problems,
             plugin=shown.plugin,
             records=shown.records,
             trouble=shown.trouble,
             warnings=map(wire.problem, verdict.warnings),
+            notes=verdict.notes,
         )
 
     async def VerifyConnector(self, request: pb.VerifyConnectorRequest, context: ServicerContext) -> pb.VerifyConnectorResponse:

@@ -94,7 +94,8 @@ class ExecutorService(ExecutorServiceServicer):
         """Show what becomes of a few records, in a fresh process, which ends with the answer, the time limit or the caller."""
         seconds = self._seconds(context)
         # The preview ends by itself before its process is ended: what it has until then is shown.
-        order = PreviewConnector(request.name, dict(request.config), request.records, seconds * _OF_PREVIEW, self._endpoints)
+        config, source = dict(request.config), dict(request.source)
+        order = PreviewConnector(request.name, config, request.records, seconds * _OF_PREVIEW, self._endpoints, source)
         try:
             answer = await self._fresh.ask(order, seconds, f"{request.name} (preview)")
         except (PluginLate, PluginCrashed) as error:

@@ -105,7 +105,7 @@ class Gateway:
         except Refused as refused:
             return progress.render(refused.problem)
         except ServiceError as error:
-            return progress.render(of_service_error(error))
+            return progress.render(self._opening.told(of_service_error(error)))
         except ClientDisconnect:
             raise
         except Exception:

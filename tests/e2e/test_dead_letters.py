@@ -88,6 +88,12 @@ class Sink:
     def ids(self, *words: str) -> list[str]:
         return [letter["id"] for letter in self.dlq("list", *words)["deadLetters"]]
 
+    def ids_in_topic(self) -> int:
+        """How many dead letters are in the topic, whoever asks."""
+        begin, end = self.client.min_offset(self.dead_queue), self.client.max_offset(self.dead_queue)
+        found = self.client.pull(self.dead_queue, begin, max_messages=end - begin)
+        return sum(body.startswith(b"?") for body in found.batch.bodies)
+
     def edit(self, letter: str, body: str) -> None:
         file = self.instance.folder / "correction"
         file.write_text(body)
@@ -226,6 +232,35 @@ def test_all_leaves_out_what_was_replayed_before_and_again_sends_it_too(make: Ca
     sink.edit(mended, '"mended once more"')
     assert sink.dlq("replay", "--all", "--dry-run")["count"] == "2"
     sink.until(lambda: sink.lines() == ["mended"])
+
+
+def test_letters_that_are_given_up_are_asked_about_no_more_stay_where_they_are_and_are_sent_by_their_ids(
+    make: Callable[[str], Sink],
+) -> None:
+    sink = make("given-up")
+    first, second, third = sink.fail_at("? one", "? two", "? three")
+    count = f"/v1/connectors/{sink.name}/deadLetters:count"
+    assert sink.instance.api.request("GET", count)["unreplayed"] == "3"
+    assert sink.rc("dlq", "discard", sink.name, first)[0] == 2
+    who = {"ROCKETCONNECT_AUTHOR": "alice"}
+    code, out, _ = sink.rc("dlq", "discard", sink.name, first, "--yes", env=who)
+    assert (code, out) == (0, f"1 dead letter discarded; they stay in {sink.dead} until RocketMQ removes them\n")
+    assert sink.instance.api.request("GET", count)["unreplayed"] == "2"
+    assert [bool(letter.get("discardedTime")) for letter in sink.dlq("list")["deadLetters"]] == [True, False, False]
+    would = sink.dlq("replay", "--all", "--dry-run")
+    assert (would["count"], would["replayed"], would["discarded"]) == ("2", "0", "1")
+    # Those that were given up before are left as they are.
+    assert sink.dlq("discard", first, second, "--yes")["count"] == "1"
+    assert sink.dlq("discard", "--all", "--yes")["count"] == "1"
+    sink.edit(third, '"mended"')
+    assert sink.instance.api.request("GET", count)["unreplayed"] == "1"
+    assert sink.dlq("replay", third)["sent"] == "1"
+    assert "dead-letter service: 1 dead letter discarded by alice: " + first in sink.rc("connector", "logs", sink.name)[1]
+    sink.until(lambda: sink.lines() == ["mended"])
+    # Nothing is left to be asked about.
+    code, _, err = sink.rc("connector", "delete", sink.name)
+    assert (code, err) == (0, "")
+    assert sink.ids_in_topic() == 3
 
 
 @pytest.mark.slow

@@ -199,6 +199,30 @@ def test_two_executors_share_the_tasks_of_a_connector(tmp_path: Path, start: Sta
     assert up.end(signal.SIGINT)[:2] == (0, [])
 
 
+@pytest.mark.slow
+def test_who_needs_an_executor_that_was_killed_waits_until_it_is_there_again(
+    tmp_path: Path, start: Start, rocketmq: EmbeddedRocketMQ
+) -> None:
+    up = start(tmp_path / "data", "--rest-port", "0", "--namesrv", rocketmq.name_server)
+    url = up.ready()["rest"]
+    (tmp_path / "in.txt").write_text("one\n")
+    pairs = {"connector.class": "file_source", "filename": str(tmp_path / "in.txt"), "topic": "killed-executor"}
+    words = [word for key, value in pairs.items() for word in ("-s", f"{key}={value}")]
+    (executor,) = (child for child in up.below() if child.cmdline()[-2:] == ["-m", "services.executor"])
+    # Nothing is started again before somebody waits for it.
+    up.process.send_signal(signal.SIGSTOP)
+    executor.kill()
+    command = [COMMAND, "connector", "create", "killed", *words, "--url", url]
+    with subprocess.Popen(tethered(command), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as waiting:
+        assert waiting.stderr is not None
+        assert waiting.stderr.readline() == "no executor answers yet; waiting for one that is starting ...\n"
+        up.process.send_signal(signal.SIGCONT)
+        waiting.communicate(timeout=120)
+    # On a machine that is busy it may take longer than anybody waits.
+    wait_until(lambda: waiting.returncode == 0 or subprocess.run(command, capture_output=True, check=False).returncode == 0)
+    assert up.end(signal.SIGINT)[:2] == (0, [])
+
+
 def test_a_port_in_use_is_said_in_one_sentence(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -108,7 +108,7 @@ def inference_problems(config: Config) -> Iterable[Problem]:
         return
     with suppress(OSError, PermanentError, ValueError):  # told by file_problems, content_problems and header_problems
         if found := found_columns(config):
-            yield Problem("columns", INFER, f"finds {found}", found.advice, is_warning=True)
+            yield Problem("columns", INFER, f"finds {found}", found.advice, is_warning=True, is_note=found.is_whole)
         elif config["follow"]:
             fix = f"The connector waits for the first one, and infers then. {NO_ROW_FIX}"
             yield Problem("columns", INFER, f"finds nothing now: {config['filename']} {NO_ROW}", fix, is_warning=True)

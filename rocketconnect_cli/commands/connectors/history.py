@@ -69,10 +69,14 @@ def last_config(client: Api, name: str, uid: str) -> dict[str, str]:
     Raises:
         ApiError: NOT_FOUND, when there is none.
     """
-    for row in client.pages(f"{connector_path(name)}/revisions", "revisions", {"connectorUid": ""}):
+    for row in _ever(client, name):
         if row["connectorUid"] == uid:
             return dict(row.get("config", {}))
-    detail = f"no connector {name!r} had the uid {uid!r}: `rocketconnect connector revisions {name}` shows the uids there were"
+    detail = (
+        f"no connector {name!r} had the uid {uid!r}, and the configuration of a deleted one comes back only under the name that it "
+        "had: use that name (`rocketconnect connector revisions NAME` shows the uids that a name had), or give a configuration for "
+        "this one with -f or -s"
+    )
     raise ApiError(Exit.NOT_FOUND, {"detail": detail})
 
 
@@ -82,9 +86,18 @@ def last_uid(client: Api, name: str) -> str:
     Raises:
         ApiError: NOT_FOUND, when there never was one.
     """
-    for row in client.pages(f"{connector_path(name)}/revisions", "revisions", {"connectorUid": ""}):
+    for row in _ever(client, name):
         return str(row["connectorUid"])
     raise ApiError(Exit.NOT_FOUND, {"detail": f"there never was a connector {name!r} that could be adopted"})
+
+
+def _ever(client: Api, name: str) -> Iterator[Row]:
+    """What a name has and had, the newest first; nothing where there never was a connector of this name."""
+    try:
+        yield from client.pages(f"{connector_path(name)}/revisions", "revisions", {"connectorUid": ""})
+    except ApiError as error:
+        if error.exit_code is not Exit.NOT_FOUND:
+            raise
 
 
 def _revisions(client: Api, name: str) -> list[Row]:

@@ -23,10 +23,10 @@ def kind(row: Row) -> str:
 
 
 def connectors(rows: Sequence[Row], states: dict[str, Row]) -> list[Table | str]:
-    """The table of connectors, and below it why some do not run, and which have dead letters.
+    """The table of connectors, and below it why some do not run, and which have dead letters, or dropped bad records.
 
     Args:
-        rows: The connectors, each with its state, errors and deadLetters.
+        rows: The connectors, each with its state, errors, deadLetters and dropped.
         states: By name what the state service says.
     """
 
@@ -41,7 +41,8 @@ def connectors(rows: Sequence[Row], states: dict[str, Row]) -> list[Table | str]
     table = table_of(("NAME", "TYPE", "STATE", "WANTED", "TASKS", "LAG", "ERRORS", "REVISION"), map(cells, rows))
     traces = {row["name"]: states.get(row["name"], {}).get("trace", "").partition("\n")[0] for row in rows}
     why = [f"{name}: {trace}" for name, trace in traces.items() if trace]
-    return [table, *why, *(_letters(row["name"], row["deadLetters"]) for row in rows if row["deadLetters"])]
+    left = [_left(row["name"], row["deadLetters"], row["dropped"]) for row in rows]
+    return [table, *why, *(line for each in left for line in each)]
 
 
 def state(state: Row, now: datetime) -> list[Table | str]:
@@ -59,7 +60,13 @@ def state(state: Row, now: datetime) -> list[Table | str]:
     # Who planned it does not run it; while it is being planned, the trace says by whom.
     first = ("*", state_name(state), *[""] * (len(columns) - 2))
     rows = [first, *map(cells, tasks)]
-    return [table_of(columns, rows), *open_batches(tasks, now), *left_out(state), *_reasons(state.get("trace", ""), tasks)]
+    return [
+        table_of(columns, rows),
+        *open_batches(tasks, now),
+        *left_out(state),
+        *warned(tasks, now),
+        *_reasons(state.get("trace", ""), tasks),
+    ]
 
 
 def open_batches(tasks: Sequence[Row], now: datetime) -> Iterator[str]:
@@ -94,6 +101,13 @@ def left_out(state: Row) -> Iterator[str]:
         yield f"{_of([task.get('task', 0)])}: {count} left out since it was started, {where}. The last: {last}"
 
 
+def warned(tasks: Sequence[Row], now: datetime) -> Iterator[str]:
+    """What tasks have warned of since they were started."""
+    for task in tasks:
+        for one in task.get("metrics", {}).get("warnings", []):
+            yield f"{_of([task.get('task', 0)])} warned {age(one.get('time', ''), now)} ago: {one.get('message', '')}"
+
+
 def _reasons(whole: str, tasks: Sequence[Row]) -> Iterator[str]:
     """Why, each reason once: that of the connector is mostly the first of its tasks', which may all have the same."""
     of: dict[str, list[int]] = {}
@@ -115,6 +129,11 @@ def _of(numbers: Sequence[int]) -> str:
     return f"task{'s' if len(numbers) > 1 else ''} {named}{f' and {more} more' if more > 0 else ''}"
 
 
-def _letters(name: str, count: int) -> str:
-    what = counted(count, "record", "has become a dead letter", "have become dead letters")
-    return f"{name}: {what} since its tasks were started; `rocketconnect dlq list {shlex.quote(name)}` shows what is there"
+def _left(name: str, letters: int, dropped: int) -> Iterator[str]:
+    if letters:
+        what = counted(letters, "record", "has become a dead letter", "have become dead letters")
+        yield f"{name}: {what} since its tasks were started; `rocketconnect dlq list {shlex.quote(name)}` shows what is there"
+    if dropped:
+        what = counted(dropped, "bad record", "was", "were")
+        status = f"`rocketconnect connector status {shlex.quote(name)}` shows the last one"
+        yield f"{name}: {what} dropped since its tasks were started, and kept nowhere; {status}"

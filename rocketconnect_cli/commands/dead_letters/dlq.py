@@ -17,6 +17,7 @@ from rich.table import Table
 
 from rocketconnect_cli.api import Api, ApiError, Exit, checked_name, connector_path
 from rocketconnect_cli.commands.dead_letters import packed
+from rocketconnect_cli.commands.dead_letters.discard import discard
 from rocketconnect_cli.commands.dead_letters.replay import replay
 from rocketconnect_cli.letters import Error, Name, Since, Stage, Task, filters
 from rocketconnect_cli.mistyped import Commands
@@ -25,7 +26,7 @@ from rocketconnect_cli.shown import age
 from rocketconnect_cli.signed import author
 from rocketconnect_sdk.letters.dead_letters import REPLAY_TOPIC
 
-app = typer.Typer(cls=Commands, no_args_is_help=True, help="Look at dead letters, correct them, and send them again.")
+app = typer.Typer(cls=Commands, no_args_is_help=True, help="Look at dead letters, correct them, send them again, or give them up.")
 
 Id = Annotated[str, typer.Argument(metavar="LETTER", help="The dead letter: broker:queue:offset, as `dlq list` shows it.")]
 LETTER = {"id": "", "storeTime": "", "task": 0, "stage": "", "error": "", "message": "", "replays": 0}
@@ -128,6 +129,7 @@ def edit(
 
 
 app.command()(replay)
+app.command()(discard)
 
 
 def _letter_path(name: str, letter_id: str) -> str:
@@ -203,6 +205,8 @@ def _table(rows: list[dict[str, Any]], now: datetime, *, more: bool) -> list[Tab
 
 
 def _replayed(row: dict[str, Any], now: datetime) -> str:
+    if row.get("discardedTime"):
+        return f"discarded {age(row['discardedTime'], now)}"
     if not row.get("replayedTime"):
         return "-"
     to = row["replayedTo"]

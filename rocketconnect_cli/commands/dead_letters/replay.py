@@ -36,9 +36,12 @@ def replay(
         list[str] | None, typer.Argument(metavar="LETTER", help="Which: broker:queue:offset or broker:queue:first-last.")
     ] = None,
     every: Annotated[
-        bool, typer.Option("--all", help="All that there are now and were not replayed yet, without copies; the filters choose.")
+        bool,
+        typer.Option(
+            "--all", help="All that there are now and were not replayed or discarded yet, without copies; the filters choose."
+        ),
     ] = False,
-    again: Annotated[bool, typer.Option("--again", help="Of --all, also those that were replayed before.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Of --all, also those that were replayed or discarded before.")] = False,
     since: Since = "",
     task: Task = None,
     stage: Stage = "",
@@ -81,6 +84,7 @@ def replay(
                 "replayed": "",
                 "unmade": "",
                 "copies": "",
+                "discarded": "",
                 "outcomes": [OUTCOME],
             }
             done = client.request("POST", f"{connector_path(name)}/deadLetters:replay", body=body, like=like)
@@ -162,6 +166,10 @@ def _told(done: dict[str, Any], *, dry_run: bool, if_newer: bool, every: bool, a
         it = "it" if before == 1 else "them"
         of_all = f"; left out {counted(before, '', 'that was', 'that were')} replayed before (--again sends {it}, too)"
         said += of_all if every and not again else f"; {counted(before, '', 'of them was', 'of them were')} replayed before"
+    if given_up := int(done.get("discarded", 0)):
+        it = "it" if given_up == 1 else "them"
+        of_all = f"; left out {counted(given_up, '', 'that was', 'that were')} discarded (--again sends {it}, too)"
+        said += of_all if every and not again else f"; {counted(given_up, '', 'of them was', 'of them were')} discarded before"
     if copies := int(done.get("copies", 0)):
         left_out = f"; left out {counted(copies, '', 'that is a copy of another', 'that are copies of others')}"
         said += left_out if every else f"; {counted(copies, '', 'of them is a copy of another', 'of them are copies of others')}"

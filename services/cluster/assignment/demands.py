@@ -34,7 +34,7 @@ def why_nobody(demand: Demand, workers: Sequence[Candidate], drained: Sequence[C
         )
     known = [*workers, *drained]
     if not known:
-        return "no executor is registered: start one"
+        return "no executor is registered: start one; `rocketconnect up` starts again by itself what has ended"
     if not any(demand.plugin in worker.plugins for worker in known):
         return (
             f"no executor offers plugin {demand.plugin}: start one that has it installed, or correct {CLASS.key} "

@@ -87,7 +87,7 @@ class Executors(Protocol):
     ) -> Verdict:
         """Check a configuration; `around`: the connectors that there are; `former`: what the connector does until now."""
 
-    async def preview(self, address: str, name: str, config: dict[str, str], records: int) -> pb.PreviewConnectorResponse:
+    async def preview(self, address: str, request: pb.PreviewConnectorRequest) -> pb.PreviewConnectorResponse:
         """Run a configuration on a few records."""
 
     async def verify(self, address: str, request: pb.VerifyConnectorRequest) -> pb.VerifyConnectorResponse:
@@ -124,9 +124,8 @@ class GrpcExecutors:
         reads = wire.reads(answer.origins) if answer.HasField("origins") else None
         return Verdict(problems, answer.plugin, kind, secrets, targets, warnings, tuple(answer.notes), reads)
 
-    async def preview(self, address: str, name: str, config: dict[str, str], records: int) -> pb.PreviewConnectorResponse:
+    async def preview(self, address: str, request: pb.PreviewConnectorRequest) -> pb.PreviewConnectorResponse:
         """Run a configuration on a few records (see `Executors`)."""
-        request = pb.PreviewConnectorRequest(name=name, config=config, records=records)
         with remote_errors():
             return await (await self._stub(address)).PreviewConnector(request, timeout=VALIDATE_SECONDS)
 
@@ -171,10 +170,10 @@ async def validate_in_turn(
 
 
 async def preview_in_turn(
-    executors: Executors, workers: Sequence[Worker], name: str, config: dict[str, str], records: int
+    executors: Executors, workers: Sequence[Worker], request: pb.PreviewConnectorRequest
 ) -> pb.PreviewConnectorResponse:
     """Return what the first of the workers that answers shows. Raises as validate_in_turn."""
-    return await _in_turn(workers, lambda address: executors.preview(address, name, config, records))
+    return await _in_turn(workers, lambda address: executors.preview(address, request))
 
 
 async def verify_in_turn(

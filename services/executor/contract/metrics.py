@@ -31,6 +31,14 @@ class OpenBatch:
     due: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """What a task has warned of; see state/v1 TaskWarning. The time is seconds since 1970."""
+
+    time: float
+    message: str
+
+
 BATCH_BOUNDS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 """Upper bounds in seconds of TaskMetrics.batch_buckets."""
 
@@ -70,4 +78,5 @@ class TaskMetrics:
     late_skipped: int = 0
     gap_messages: int = 0
     last_left_out: str = ""
+    warnings: tuple[Warned, ...] = ()
     open_batch: OpenBatch | None = None

@@ -82,13 +82,23 @@ class ResolvePositions(msgspec.Struct, tag=True, frozen=True):
 
 
 class PreviewConnector(msgspec.Struct, tag=True, frozen=True):
-    """Show what becomes of a few records, answer and end."""
+    """Show what becomes of a few records, answer and end.
+
+    Attributes:
+        connector: Its name.
+        config: Its configuration.
+        records: How many at most.
+        seconds: How long to look.
+        endpoints: Where topics are.
+        source: The configuration of a source whose first messages are shown where the topics of a sink have none; empty: of none.
+    """
 
     connector: str
     config: dict[str, str]
     records: int
     seconds: float
     endpoints: Endpoints
+    source: dict[str, str] = {}
 
 
 class PeekTopic(msgspec.Struct, tag=True, frozen=True):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rocketconnect_sdk.letters.dead_letters import EDITION_TAG, DeadLetter, Filter, Spans
 from rocketconnect_sdk.letters.replay_notes import REPLAYED_TAG, Done, ReplayNote, ReplayNotes
 from rocketconnect_sdk.topics import Message, TopicReader
-from services.executor.deadletters.choice import Choice, Chosen, Found
+from services.executor.deadletters.choice import Choice, Chosen, Found, Open
 
 _SCANNED = 20_000
 _SCANNED_BYTES = 32 << 20
@@ -106,8 +106,25 @@ class Box:
                 chosen.add(found, is_unmade=found.is_unmade(topic, is_own=is_own))
         return chosen.choice(spans, again=again or named)
 
+    def open(self, spans: Spans, wanted: Filter) -> tuple[int, Spans]:
+        """How many of these letters nobody has replayed, or given up, since they were edited last; and exactly where they are.
+
+        Raises:
+            TooMany: there was no time to look at all of them.
+        """
+        editions = {queue: self._editions(queue, each[0][0]) for queue, each in spans.items()}
+        notes = self._notes(0)
+        found = Open()
+        for message in self._messages(spans, None):
+            if time.monotonic() > self._until:
+                raise TooMany
+            queue, offset, letter = message.queue, message.offset, DeadLetter.of(message)
+            if wanted.takes(letter):
+                found.add(Found(letter, editions[queue].get(offset), notes.last(queue, offset)))
+        return found.letters()
+
     def unreplayed(self, connector: str = "", *, unnamed: bool = True) -> tuple[dict[str, int], bool]:
-        """By connector how many letters nobody has replayed, to wherever; and whether there was time to look at all.
+        """By connector how many letters nobody has replayed, to wherever, or given up; and whether there was time to look at all.
 
         Args:
             connector: Those of this one alone; empty: of all.

@@ -1,6 +1,6 @@
 """What of the dead letters that a replay was asked for it sends. Pure."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rocketconnect_sdk.letters.dead_letters import DeadLetter, Spans, join_spans, letter_id, without_spans
 from rocketconnect_sdk.letters.replay_notes import Sent
@@ -9,7 +9,7 @@ from rocketconnect_sdk.topics import Message
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A dead letter, its newest edition, and when it was replayed last.
+    """A dead letter, its newest edition, and when it was replayed last, or given up.
 
     Attributes:
         copy_of: The id of the first of those that were looked at with it and are of the same failure; empty: it is none but that.
@@ -52,6 +52,7 @@ class Choice:
         unmade: How many more were asked for that are of no message yet: see DeadLetter.is_unmade.
         first_unmade: The id of the first of those.
         copies: How many were asked for that are copies of others.
+        discarded: How many were asked for that had been given up.
     """
 
     letters: int
@@ -61,6 +62,7 @@ class Choice:
     unmade: int = 0
     first_unmade: str = ""
     copies: int = 0
+    discarded: int = 0
 
 
 @dataclass(slots=True)
@@ -73,7 +75,8 @@ class _Letter:
         is_cut: See Choice.
         is_unmade: See Choice.
         edited_ms: When it was edited last; -1: it was not.
-        replayed_ms: When a copy was replayed last; -1: none was.
+        replayed_ms: When a copy was replayed last, or given up; -1: none was.
+        is_discarded: It was given up then.
     """
 
     queue: str
@@ -82,11 +85,47 @@ class _Letter:
     is_unmade: bool
     edited_ms: int
     replayed_ms: int
+    is_discarded: bool
 
     @property
     def is_replayed(self) -> bool:
-        """It was replayed, and no copy was edited since."""
+        """It was replayed or given up, and no copy was edited since."""
         return self.replayed_ms >= max(0, self.edited_ms)
+
+
+@dataclass(slots=True)
+class _Failure:
+    """The letters of one failure, and when one of them was edited, and replayed or given up, last; -1: none was."""
+
+    letters: list[tuple[str, int]] = field(default_factory=list)
+    edited_ms: int = -1
+    replayed_ms: int = -1
+
+
+class Open:
+    """Sees letters, and tells those that nobody has replayed, or given up, since they were edited last. Copies are one."""
+
+    def __init__(self) -> None:
+        self._failures: dict[bytes | tuple[str, int], _Failure] = {}
+
+    def add(self, found: Found) -> None:
+        """One more of them."""
+        place = found.letter.message.queue, found.letter.message.offset
+        failure = self._failures.setdefault(found.letter.identity or place, _Failure())
+        failure.letters.append(place)
+        if found.edition is not None:
+            failure.edited_ms = max(failure.edited_ms, found.edition.stored_ms)
+        if found.replayed is not None:
+            failure.replayed_ms = max(failure.replayed_ms, found.replayed.time_ms)
+
+    def letters(self) -> tuple[int, Spans]:
+        """How many they are, and exactly where they and their copies are."""
+        left = [failure for failure in self._failures.values() if failure.replayed_ms < max(0, failure.edited_ms)]
+        queues: dict[str, list[tuple[int, int]]] = {}
+        for failure in left:
+            for queue, offset in failure.letters:
+                queues.setdefault(queue, []).append((offset, offset + 1))
+        return len(left), {queue: join_spans(spans) for queue, spans in sorted(queues.items())}
 
 
 class Chosen:
@@ -110,7 +149,8 @@ class Chosen:
         message = found.letter.message
         edited_ms = -1 if found.edition is None else found.edition.stored_ms
         replayed_ms = -1 if found.replayed is None else found.replayed.time_ms
-        letter = _Letter(message.queue, message.offset, found.is_cut, is_unmade, edited_ms, replayed_ms)
+        is_discarded = found.replayed is not None and found.replayed.is_discard
+        letter = _Letter(message.queue, message.offset, found.is_cut, is_unmade, edited_ms, replayed_ms, is_discarded)
         identity = found.letter.identity
         if identity is not None:
             self._copies += identity in self._known
@@ -119,7 +159,8 @@ class Chosen:
         other = self._letters.setdefault(place if identity is None or self._named else identity, letter)
         if other is letter:
             return
-        other.replayed_ms = max(other.replayed_ms, replayed_ms)
+        if replayed_ms > other.replayed_ms:
+            other.replayed_ms, other.is_discarded = replayed_ms, is_discarded
         if edited_ms > other.edited_ms:
             place, other.queue, other.offset = (other.queue, other.offset), *place
             other.is_cut, other.is_unmade, other.edited_ms = letter.is_cut, letter.is_unmade, edited_ms
@@ -127,7 +168,7 @@ class Chosen:
 
     @property
     def unreplayed(self) -> int:
-        """How many failures there are of which nobody has replayed a letter since it was edited last."""
+        """How many failures there are of which nobody has replayed a letter, or given it up, since it was edited last."""
         return sum(not each.is_replayed for each in self._letters.values())
 
     def choice(self, spans: Spans, *, again: bool) -> Choice:
@@ -148,12 +189,14 @@ class Chosen:
             queue: without_spans(each, join_spans((offset, offset + 1) for offset in out[queue])) if queue in out else each
             for queue, each in spans.items()
         }
+        discarded = sum(each.is_discarded for each in replayed)
         return Choice(
             len(sent),
             sum(each.is_cut for each in sent),
-            len(replayed),
+            len(replayed) - discarded,
             {queue: each for queue, each in left.items() if each},
             len(unmade),
             letter_id(unmade[0].queue, unmade[0].offset) if unmade else "",
             self._copies,
+            discarded,
         )

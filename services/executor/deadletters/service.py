@@ -20,8 +20,6 @@ from rocketconnect_kit.errors import (
     DeadlineExceeded,
     FailedPrecondition,
     FieldProblem,
-    InvalidArgument,
-    NotFound,
     Unavailable,
 )
 from rocketconnect_kit.pages import decode_token, encode_token, page_size
@@ -29,7 +27,7 @@ from rocketconnect_kit.serving.caller import caller
 from rocketconnect_kit.serving.interception import ServicerContext
 from rocketconnect_kit.serving.status import remote_errors
 from rocketconnect_sdk.errors import PermanentError, SystemAway
-from rocketconnect_sdk.letters.dead_letters import KEY_PROPERTIES, REPLAY_TOPIC, DeadLetter, Spans, parse_ids, replay_topic
+from rocketconnect_sdk.letters.dead_letters import KEY_PROPERTIES, REPLAY_TOPIC, DeadLetter, Spans, replay_topic
 from rocketconnect_sdk.letters.replay_notes import Done
 from rocketconnect_sdk.wording.counts import counted
 from rocketmq_remoting.batch import encode_batch
@@ -39,7 +37,9 @@ from services.executor.deadletters import wire
 from services.executor.deadletters.box import Box, TooMany
 from services.executor.deadletters.check import LetterCheck
 from services.executor.deadletters.choice import Choice, Found
+from services.executor.deadletters.discard import ids_of, notes_of
 from services.executor.deadletters.journal import Journal
+from services.executor.deadletters.named import check_named, invalid, named, one
 from services.executor.deadletters.packed import PackedLetters
 from services.executor.deadletters.replay import Replay, name_of, target
 from services.executor.runtime.rocketmq.queue_names import parse
@@ -62,7 +62,6 @@ _MOST_SPANS_BYTES = 60_000
 _THREADS = 2
 _IDS_TOLD = 100
 _OUTCOMES_TOLD = 100
-_TAKE_IDS = "take ids as `rocketconnect dlq list` shows them"
 
 
 class DeadletterService(DeadletterServiceServicer):
@@ -124,16 +123,16 @@ class DeadletterService(DeadletterServiceServicer):
     async def GetDeadLetter(self, request: pb.GetDeadLetterRequest, context: ServicerContext) -> pb.GetDeadLetterResponse:
         """See the proto."""
         topic = _topic(await self._connector(request.connector))
-        found = await self._look(context, topic, lambda box: _one(box, request.id))
+        found = await self._look(context, topic, lambda box: one(box, request.id))
         return wire.whole(found, await self._packed.read(found.body, context.time_remaining()))
 
     async def EditDeadLetter(self, request: pb.EditDeadLetterRequest, context: ServicerContext) -> pb.EditDeadLetterResponse:
         """See the proto."""
         given = [name for name in ("body", "rows", "record") if getattr(request, name)]
         if len(given) > 1:
-            raise _invalid([FieldProblem(given[-1], "", f"is given beside {given[0]}", "give one of them")])
+            raise invalid([FieldProblem(given[-1], "", f"is given beside {given[0]}", "give one of them")])
         connector = await self._connector(request.connector)
-        found = await self._look(context, _topic(connector), lambda box: _one(box, request.id))
+        found = await self._look(context, _topic(connector), lambda box: one(box, request.id))
         letter, body, message = found.letter, request.body or request.record, found.newest
         properties, goes_to = message.properties, message.notes.get("topic", "")
         made = None
@@ -152,7 +151,7 @@ class DeadletterService(DeadletterServiceServicer):
             client = self._client.get()
             client.send_batch(queue, batch, _SEND_SECONDS)
             client.barrier(queue.broker, _SEND_SECONDS)
-            return _one(box, request.id)
+            return one(box, request.id)
 
         edited = wire.dead_letter(await self._look(context, _topic(connector), edit))
         await self._journal.tell(
@@ -164,9 +163,7 @@ class DeadletterService(DeadletterServiceServicer):
         self, request: pb.ReplayDeadLettersRequest, context: ServicerContext
     ) -> pb.ReplayDeadLettersResponse:
         """See the proto."""
-        if request.all == bool(request.ids):
-            fix = "name dead letters by their ids, or ask for all of them"
-            raise _invalid([FieldProblem("ids", "", "either ids or all is needed, and not both", fix)])
+        check_named(request)
         failed = await self._connector(request.connector)
         topic = target(failed, request.to, self._allowed)
 
@@ -178,7 +175,7 @@ class DeadletterService(DeadletterServiceServicer):
 
         replay, choice, first = await self._look(context, _topic(failed), choose)
         answer = pb.ReplayDeadLettersResponse(topic=topic, count=choice.letters, cut=choice.cut, replayed=choice.replayed)
-        answer.unmade, answer.copies = choice.unmade, choice.copies
+        answer.unmade, answer.copies, answer.discarded = choice.unmade, choice.copies, choice.discarded
         answer.outcomes.extend(await self._check.outcomes(failed, replay, first, context.time_remaining()))
         if not request.dry_run and choice.letters:
             answer.replay = name_of(failed.name, request.request_id or uuid.uuid4().hex)
@@ -187,6 +184,31 @@ class DeadletterService(DeadletterServiceServicer):
             letters = counted(choice.letters, "dead letter")
             await self._journal.tell(failed.uid, [f"replay of {letters} to {topic} by {by}: {answer.replay}"])
         return answer
+
+    async def DiscardDeadLetters(
+        self, request: pb.DiscardDeadLettersRequest, context: ServicerContext
+    ) -> pb.DiscardDeadLettersResponse:
+        """See the proto."""
+        check_named(request)
+        failed = await self._connector(request.connector)
+        topic = _topic(failed)
+
+        def discard(box: Box) -> tuple[int, Spans]:
+            count, letters = box.open(named(box, request, box.ends()), wire.wanted(request))
+            if letters and not request.dry_run:
+                queue = parse(next(iter(letters)))
+                client = self._client.get()
+                for note in notes_of(request.connector, letters):
+                    batch = encode_batch([note.body()], [encode_properties(note.properties())])
+                    client.send_batch(queue, batch, _SEND_SECONDS)
+                client.barrier(queue.broker, _SEND_SECONDS)
+            return count, letters
+
+        count, letters = await self._look(context, topic, discard)
+        if count and not request.dry_run:
+            by, which = caller(context).named(request.author), ids_of(letters)
+            await self._journal.tell(failed.uid, [f"{counted(count, 'dead letter')} discarded by {by}: {which}"])
+        return pb.DiscardDeadLettersResponse(count=count, topic=topic)
 
     async def GetReplay(self, request: pb.GetReplayRequest, context: ServicerContext) -> pb.GetReplayResponse:
         """See the proto."""
@@ -258,7 +280,7 @@ class DeadletterService(DeadletterServiceServicer):
             message = f"there was no time to look at all dead letters in {topic}; {fix}"
             raise DeadlineExceeded("TOO_MANY_DEAD_LETTERS", message, topic=topic) from None
         except rocketmq.MessageTooLarge as error:
-            raise _invalid([FieldProblem("body", "", str(error), "shorten it")]) from error
+            raise invalid([FieldProblem("body", "", str(error), "shorten it")]) from error
         except (SystemAway, rocketmq.RetriableError) as error:
             raise Unavailable("ROCKETMQ_AWAY", f"RocketMQ does not answer: {error}; try again in a moment", topic=topic) from error
         except (PermanentError, rocketmq.RocketMQError) as error:
@@ -267,13 +289,7 @@ class DeadletterService(DeadletterServiceServicer):
 
 def _chosen(box: Box, failed: connectors.Connector, topic: str, request: pb.ReplayDeadLettersRequest) -> tuple[Replay, Choice]:
     ends = box.ends()
-    letters, wrong = (ends, []) if request.all else parse_ids(request.ids, box.queues)
-    wrong += [problem for given in request.ids for problem in _beyond(given, box.queues, ends)]
-    if wrong:
-        raise _invalid([FieldProblem("ids", given, reason, _TAKE_IDS) for given, reason in wrong])
-    if request.HasField("since"):
-        letters = {queue: box.since(queue, spans, wire.since_ms(request)) for queue, spans in letters.items()}
-        letters = {queue: spans for queue, spans in letters.items() if spans}
+    letters = named(box, request, ends)
     own = failed.type == connectors.CONNECTOR_TYPE_SOURCE and not request.to
     wanted = wire.wanted(request)
     choice = box.choose(letters, wanted, topic, again=request.again, named=not request.all, is_own=own)
@@ -290,34 +306,8 @@ def _chosen(box: Box, failed: connectors.Connector, topic: str, request: pb.Repl
         create_topic=request.create_topic,
     )
     if len(replay.config({})["replay.letters"]) > _MOST_SPANS_BYTES:
-        raise _invalid([FieldProblem("ids", "", "are too many", "name ranges (broker:queue:first-last), or several replays")])
+        raise invalid([FieldProblem("ids", "", "are too many", "name ranges (broker:queue:first-last), or several replays")])
     return replay, choice
-
-
-def _beyond(given: str, queues: Sequence[str], ends: Spans) -> list[tuple[str, str]]:
-    """What is wrong with an id that may be well formed: its queue ends before it."""
-    spans, _ = parse_ids([given], queues)
-    found = []
-    for queue, each in spans.items():
-        end = ends.get(queue, [(0, 0)])[-1][1]
-        if each[-1][1] > end:
-            broker, number = queue.rsplit("/", 2)[1:]
-            found.append((given[:200], f"the last of {broker}:{number} is {end - 1}" if end else f"{broker}:{number} is empty"))
-    return found
-
-
-def _one(box: Box, given: str) -> Found:
-    spans, wrong = parse_ids([given], box.queues)
-    for _, reason in wrong:
-        raise _invalid([FieldProblem("id", given[:200], reason, "take an id as `rocketconnect dlq list` shows it")])
-    ((queue, ((offset, until),)),) = spans.items()
-    if until != offset + 1:
-        raise _invalid([FieldProblem("id", given[:200], "is a range", "name one dead letter")])
-    found = box.get(queue, offset)
-    if found is None:
-        message = f"there is no dead letter {given}: it is an edition or a note, retention has removed it, or it never was"
-        raise NotFound("DEAD_LETTER_NOT_FOUND", message, id=given)
-    return found
 
 
 def _topic(connector: connectors.Connector) -> str:
@@ -347,7 +337,3 @@ def _without_key(properties: Mapping[str, str], made: Mapping[str, str]) -> Mapp
     """What a letter keeps where the corrected record has a key of its own, which another property may hold."""
     is_keyed = any(name in made for name in KEY_PROPERTIES)
     return {name: value for name, value in properties.items() if not is_keyed or name not in KEY_PROPERTIES}
-
-
-def _invalid(problems: list[FieldProblem]) -> InvalidArgument:
-    return InvalidArgument("DEAD_LETTERS_INVALID", "; ".join(map(str, problems)), problems)

@@ -14,16 +14,12 @@ _SHOWN = 2_000
 def dead_letter(found: Found) -> pb.DeadLetter:
     """Return what is said of it in a list."""
     letter, properties = found.letter, found.newest.properties
-    stored = Timestamp()
-    stored.FromMilliseconds(letter.message.stored_ms)
-    replayed = None
-    if found.replayed is not None:
-        replayed = Timestamp()
-        replayed.FromMilliseconds(found.replayed.time_ms)
+    noted = None if found.replayed is None else _time(found.replayed.time_ms)
+    is_discarded = found.replayed is not None and found.replayed.is_discard
     return pb.DeadLetter(
         id=letter.id,
         topic=letter.message.queue.rsplit("/", 2)[0],
-        store_time=stored,
+        store_time=_time(letter.message.stored_ms),
         connector=letter.connector,
         task=-1 if letter.task is None else letter.task,
         stage=_stage(letter.stage),
@@ -37,10 +33,11 @@ def dead_letter(found: Found) -> pb.DeadLetter:
         tags=properties.get("TAGS", ""),
         size=len(found.body),
         cut=found.is_cut,
-        replayed_time=replayed,
+        replayed_time=None if is_discarded else noted,
         replayed_to="" if found.replayed is None else found.replayed.topic,
         came_back_from="" if letter.replay_of is None else letter.replay_of[1],
         copy_of=found.copy_of,
+        discarded_time=noted if is_discarded else None,
     )
 
 
@@ -66,16 +63,22 @@ def returned(letter: DeadLetter) -> pb.ReturnedLetter:
     return pb.ReturnedLetter(id=letter.id, came_back_from=came_back_from, error=letter.error, message=hide(letter.text[:_SHOWN]))
 
 
-def wanted(request: pb.ListDeadLettersRequest | pb.ReplayDeadLettersRequest) -> Filter:
+def wanted(request: pb.ListDeadLettersRequest | pb.ReplayDeadLettersRequest | pb.DiscardDeadLettersRequest) -> Filter:
     """Return which dead letters a request is about."""
     task = request.task if request.HasField("task") else None
     stage = pb.Stage.Name(request.stage).removeprefix("STAGE_").lower() if request.stage else ""
     return Filter(request.connector, task, stage, request.error)
 
 
-def since_ms(request: pb.ListDeadLettersRequest | pb.ReplayDeadLettersRequest) -> int:
+def since_ms(request: pb.ListDeadLettersRequest | pb.ReplayDeadLettersRequest | pb.DiscardDeadLettersRequest) -> int:
     """Return from which time on, in milliseconds."""
     return request.since.ToMilliseconds() if request.HasField("since") else 0
+
+
+def _time(milliseconds: int) -> Timestamp:
+    time = Timestamp()
+    time.FromMilliseconds(milliseconds)
+    return time
 
 
 def _stage(stage: Stage | None) -> pb.Stage.ValueType:

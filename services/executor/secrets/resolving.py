@@ -134,7 +134,7 @@ def resolve_known(config: Config, environment: Mapping[str, str] = os.environ) -
 def unread(raw: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> list[Problem]:
     """The references in unparsed values that stand for nothing here, or can't be told now, under the options that hold them.
 
-    Warnings: a check need not run where the task will.
+    Warnings, since a check need not run where the task will; but not where what should hold the secret was read, and does not.
     """
     problems = []
     find = _finder(environment)
@@ -148,7 +148,7 @@ def unread(raw: Mapping[str, str], environment: Mapping[str, str] = os.environ) 
                     find(kind, name)
                     continue
             except Unresolved as error:
-                problems.append(Problem(key, reference[0][:_SHOWN], error.reason, error.fix, is_warning=True))
+                problems.append(Problem(key, reference[0][:_SHOWN], error.reason, error.fix, is_warning=not error.is_sure))
                 continue
             except SystemAway as error:
                 away[kind] = error

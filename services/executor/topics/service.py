@@ -285,7 +285,9 @@ def _has_letters(name: str, letters: Mapping[str, int]) -> FailedPrecondition:
     count = counted(sum(letters.values()), "dead letter")
     named = [each for each in sorted(letters) if each][:_NAMED]
     of = f" of {', '.join(named)}" if named else ""
-    look = f"`rocketconnect dlq list {named[0]}` shows them" if named else "`rocketconnect topic peek` shows them"
+    look = "`rocketconnect topic peek` shows them"
+    if named:
+        look = f"`rocketconnect dlq list {named[0]}` shows them, and `dlq discard {named[0]} --all` gives them up"
     message = f"topic {name!r} holds {count}{of} that nobody has replayed, and they would go with it; {look}"
     return FailedPrecondition("DEAD_LETTERS_NOT_REPLAYED", message, topic=name)
 

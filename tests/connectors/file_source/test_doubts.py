@@ -75,26 +75,45 @@ class Following:
 @pytest.mark.parametrize(
     ("form", "content"), [("text", "one\nthe rest"), ("text", "the rest"), ("csv", "a\n1\nthe rest"), ("csv", "a\nthe rest")]
 )
-def test_a_line_that_waits_for_its_newline_is_in_the_lag_and_is_told_once_until_it_comes(
+def test_a_line_that_waits_for_its_newline_is_in_the_lag_at_first_and_then_told_with_the_state_until_it_comes(
     tmp_path: Path, form: str, content: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "a"
     path.write_text(content)
     following = Following(path, format=form)
+    caplog.set_level("INFO")
     following.read(0)
     following.read(29)
-    assert caplog.messages == []
+    assert not any("no newline" in message for message in caplog.messages)
+    assert (following.task.remaining() or 0) >= len("the rest")
+    assert following.task.held_back == ""
     following.read(2)
     following.read(1000)
-    (message,) = caplog.messages
+    (message,) = (message for message in caplog.messages if "no newline" in message)
     assert message.startswith(f"the last line of {path} has no newline: ")
     assert f"echo >> {path}" in message
-    assert (following.task.remaining() or 0) >= len("the rest")
+    assert (following.task.remaining(), following.task.held_back) == (0, message)
     with path.open("a") as file:
         file.write("\nmore")
     assert len(following.read(1)) == 1
+    assert (following.task.remaining(), following.task.held_back) == (4, "")
     following.read(31)
-    assert len(caplog.messages) == 2
+    assert "4 bytes are not sent" in following.task.held_back
+    path.write_text("")
+    following.read(1)
+    assert following.task.held_back == ""
+    following.task.close()
+
+
+def test_of_several_lines_that_wait_for_their_newlines_one_is_told_and_how_many_more_there_are(tmp_path: Path) -> None:
+    for name in "abc":
+        (tmp_path / name).write_text(name)
+    following = Following(tmp_path / "*")
+    following.read(0)
+    following.read(31)
+    assert following.task.held_back.startswith(
+        f"the last line of {tmp_path}/a (and of 2 other files) has no newline: 1 byte is not"
+    )
     following.task.close()
 
 

@@ -88,7 +88,7 @@ def test_validation_says_what_is_found_and_how_to_keep_it(tmp_path: Path) -> Non
     path = tmp_path / "a.csv"
     path.write_text(BOOKS)
     (told,) = problems(path)
-    assert (told.key, told.value, told.is_warning) == ("columns", "infer", True)
+    assert (told.key, told.value, told.is_warning, told.is_note) == ("columns", "infer", True, True)
     named = "year int64, title string, price double, lent boolean, added date, code string"
     assert told.reason == f"finds {named} (the first 2 rows of {path})"
     assert f"columns={FOUND}." in told.fix
@@ -100,6 +100,7 @@ def test_a_text_that_keeps_a_column_from_having_a_type_is_named(tmp_path: Path) 
     path.write_text("delay,name\n1,x\nNA,y\n")
     (told,) = problems(path)
     assert "With csv.null=NA there would be types for delay" in told.fix
+    assert not told.is_note
     assert planned(path, csv_null="NA") == ["delay:int64,name"]
 
 

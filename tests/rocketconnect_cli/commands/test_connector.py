@@ -322,7 +322,39 @@ def test_a_uid_that_the_name_never_had_is_not_adopted(rest_factory: Any) -> None
     rest = rest_factory(200, {"revisions": REVISIONS, "nextPageToken": ""})
     result = run(rest.url, "connector", "create", "a", "--adopt-uid", "x")
     assert (result.exit_code, len(rest.asked)) == (3, 1)
-    assert "`rocketconnect connector revisions a`" in result.stderr
+    assert (
+        "no connector 'a' had the uid 'x', and the configuration of a deleted one comes back only under the name" in result.stderr
+    )
+
+
+def test_the_uid_of_another_name_is_told_to_be_that_and_not_that_there_is_no_such_connector(rest_factory: Any) -> None:
+    rest = rest_factory(404, NOT_FOUND)
+    result = run(rest.url, "connector", "create", "new", "--adopt-uid", "u")
+    assert result.exit_code == 3
+    assert "comes back only under the name that it had: use that name" in result.stderr
+    assert "or give a configuration for this one with -f or -s" in result.stderr
+    assert "there never was a connector 'new'" in run(rest.url, "connector", "create", "new", "--adopt").stderr
+    assert not any(asked.startswith("POST") for asked in rest.asked)
+
+
+def test_a_reason_that_was_told_while_it_was_waited_for_is_not_told_again_at_the_end(rest_factory: Any) -> None:
+    waiting = {"state": "STATE_WAITING", "trace": "task 0: the broker is away", "tasks": []}
+    rest = rest_factory(200, {"state": waiting})
+    result = run(rest.url, "connector", "wait", "a", "--timeout", "0")
+    assert result.stderr.splitlines() == [
+        "a is WAITING: task 0: the broker is away",
+        "Error: a is WAITING after 0 s, not IDLE or RUNNING",
+    ]
+    scripts = run(rest.url, "connector", "wait", "a", "--timeout", "0", "-o", "json")
+    assert json.loads(scripts.stdout)["error"]["detail"].endswith("not IDLE or RUNNING: task 0: the broker is away")
+    rest = rest_factory(200, {"state": {**waiting, "state": "STATE_FAILED"}})
+    assert run(rest.url, "connector", "wait", "a").stderr == "Error: a is FAILED: task 0: the broker is away\n"
+
+
+def test_a_connector_that_rests_with_a_reason_is_told_with_it(rest_factory: Any) -> None:
+    held = "task 0: the last line of /a has no newline"
+    rest = rest_factory(200, {"state": {"state": "STATE_IDLE", "trace": held, "tasks": []}})
+    assert run(rest.url, "connector", "wait", "a").stdout == f"a is IDLE: {held}\n"
 
 
 BACK = "`rocketconnect connector create a --adopt-uid u` brings it back, with its positions and revisions"
@@ -342,7 +374,9 @@ def test_a_connector_with_dead_letters_that_nobody_has_replayed_is_deleted_by_no
     assert (result.exit_code, rest.asked) == (2, [f"GET {COUNT}"])
     has = "a has 2 dead letters that nobody has replayed: without it they stay in dead until RocketMQ removes them"
     assert has in result.stderr
-    assert "`rocketconnect dlq list a` shows them. Nothing was deleted: say --yes" in result.stderr
+    assert (
+        "`rocketconnect dlq list a` shows them, and `dlq discard a --all` gives them up. Nothing was deleted: say" in result.stderr
+    )
     assert run(rest.url, "connector", "delete", "a", "--yes").stdout == f"a deleted; {BACK}\n"
     assert rest.asked[1].startswith("DELETE ")
 
@@ -615,7 +649,17 @@ def test_a_list_shows_the_errors_of_each_connector_and_where_its_dead_letters_ar
         "c: 1 record has become a dead letter since its tasks were started; `rocketconnect dlq list c` shows what is there",
     ]
     listed = json.loads(run(rest.url, "connector", "list", "-o", "json").stdout)["connectors"]
-    assert [(row["errors"], row["deadLetters"]) for row in listed] == [(6, 2), (0, 0), (3, 1)]
+    assert [(row["errors"], row["deadLetters"], row["dropped"]) for row in listed] == [(6, 2, 0), (0, 0, 0), (3, 1, 0)]
+
+
+def test_a_list_says_how_many_records_were_dropped(rest_factory: Any) -> None:
+    task = {"state": "STATE_RUNNING", "metrics": {"recordsSkipped": "7"}}
+    found = {"connector": "a b", "name": "a b", "state": "STATE_RUNNING", "tasks": [task, task]}
+    rest = rest_factory(200, {"states": [found], "connectors": [found], "nextPageToken": ""})
+    assert run(rest.url, "connector", "list").stdout.splitlines()[2] == (
+        "a b: 14 bad records were dropped since its tasks were started, and kept nowhere; "
+        "`rocketconnect connector status 'a b'` shows the last one"
+    )
 
 
 def failed(number: int, trace: str = TRACE) -> dict[str, object]:
@@ -677,6 +721,35 @@ def test_what_was_left_out_is_told_with_the_last_one_and_where_it_is_kept(rest_f
     assert "1 bad record was left out" in dropped
     assert "kept nowhere: errors.deadletterqueue.topic.name names a topic that keeps them. The last: p: bad" in dropped
     assert told() == told(lastLeftOut=last) == []
+
+
+def test_an_executor_that_is_only_just_starting_is_waited_for_and_that_is_told(
+    rest_factory: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starting = {"detail": "no executor answers now; try again in a moment", "reason": "STARTING", "problems": []}
+    rest = rest_factory(503, starting)
+
+    def comes_back(_seconds: float) -> None:
+        rest.status, rest.body = 200, json.dumps({"connector": {"name": "a", "uid": "1", "wantedState": ""}}).encode()
+
+    monkeypatch.setattr("rocketconnect_cli.api.time.sleep", comes_back)
+    made = run(rest.url, "connector", "create", "a", *CONFIG)
+    assert (made.exit_code, made.stderr) == (0, "no executor answers yet; waiting for one that is starting ...\n")
+    assert rest.asked == ["POST /v1/connectors"] * 2
+
+    monkeypatch.setattr("rocketconnect_cli.api.time.sleep", lambda _seconds: None)
+    monkeypatch.setattr("rocketconnect_cli.api.STARTING_SECONDS", 0.05)
+    rest.status, rest.body = 503, json.dumps(starting).encode()
+    given_up = run(rest.url, "connector", "create", "a", *CONFIG)
+    assert given_up.exit_code == 5
+    assert given_up.stderr.endswith("Error: no executor answers now; try again in a moment\n")
+
+
+def test_what_a_task_has_warned_of_is_told_with_how_long_ago(rest_factory: Any) -> None:
+    replaced = "/in.csv is another file than the one of which 16 bytes were read"
+    task = {"task": 1, "state": "STATE_RUNNING", "metrics": {"warnings": [{"time": ago(seconds=200), "message": replaced}]}}
+    rest = rest_factory(200, {"state": {"state": "STATE_RUNNING", "tasks": [task]}})
+    assert run(rest.url, "connector", "status", "in").stdout.splitlines()[3:] == [f"task 1 warned 3m ago: {replaced}"]
 
 
 def test_the_row_of_the_connector_names_no_worker_for_who_planned_it_does_not_run_it(rest_factory: Any) -> None:

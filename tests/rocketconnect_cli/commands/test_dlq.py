@@ -2,12 +2,14 @@
 
 import base64
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
+from rocketconnect_cli.commands.dead_letters import discard
 from rocketconnect_cli.commands.root import app
 from tests.rocketconnect_cli.conftest import Rest, RestFactory
 
@@ -146,3 +148,32 @@ def test_rows_that_are_no_text_are_refused_before_anything_is_sent(rest_factory:
     rest = rest_factory(200, letter({"id": 1}))
     result = run(rest, "edit", "c", "b:0:7", "-f", "-", given=b"\xff\xff\xff\xff packed")
     assert (result.exit_code, "JSON in UTF-8" in result.stderr, len(rest.asked)) == (2, True, 1)
+
+
+def test_letters_are_given_up_when_somebody_says_so(rest_factory: RestFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    rest = rest_factory(200, {"count": "2", "topic": "dead"})
+    nobody = run(rest, "discard", "c", "b:0:7-8")
+    assert nobody.exit_code == 2
+    assert "2 dead letters of c would be given up, and nobody can be asked here: say --yes" in nobody.stderr
+    assert [json.loads(each).get("dryRun") for each in rest.sent] == [True]
+    monkeypatch.setattr(discard, "is_asked", lambda: True)
+    assert (run(rest, "discard", "c", "b:0:7-8", given="n\n").exit_code, len(rest.sent)) == (2, 2)
+    done = run(rest, "discard", "c", "b:0:7-8", given="y\n")
+    assert "2 dead letters discarded; they stay in dead until RocketMQ removes them\n" in done.stdout
+    assert rest.asked[-1] == "POST /v1/connectors/c/deadLetters:discard"
+    assert {**sent(rest), "author": ""} == {"ids": ["b:0:7-8"], "all": False, "author": ""}
+
+
+def test_all_letters_that_the_filters_choose_are_given_up_and_nothing_is_asked_with_yes(rest_factory: RestFactory) -> None:
+    rest = rest_factory(200, {"count": "0", "topic": "dead"})
+    done = run(rest, "discard", "c", "--all", "--stage", "convert", "--yes")
+    assert done.stdout.startswith("there is nothing to discard")
+    assert len(rest.sent) == 1
+    assert {**sent(rest), "author": ""} == {"ids": [], "all": True, "stage": "STAGE_CONVERT", "author": ""}
+    assert run(rest, "discard", "c").exit_code == run(rest, "discard", "c", "b:0:1", "--all").exit_code == 2
+
+
+def test_a_letter_that_was_given_up_is_listed_as_that(rest_factory: RestFactory) -> None:
+    row = {**LETTER, "discardedTime": "2026-01-01T10:00:00Z"}
+    rest = rest_factory(200, {"deadLetters": [row], "nextPageToken": ""})
+    assert re.search(r" discarded \d+d ", run(rest, "list", "c").stdout)

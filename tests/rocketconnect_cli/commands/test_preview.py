@@ -109,3 +109,23 @@ def test_what_is_wrong_is_told_and_the_exit_code_says_so(rest_factory: RestFacto
     broken = tmp_path / "broken.yaml"
     broken.write_text("name: [\n")
     assert run("-f", str(broken), "--url", rest.url)[0] == 2
+
+
+def test_a_sink_is_previewed_with_the_source_of_the_file_that_is_to_send_to_its_topic(
+    rest_factory: RestFactory, tmp_path: Path
+) -> None:
+    file = tmp_path / "three.yaml"
+    file.write_text(
+        "name: in\nconfig: {connector.class: x, topic: t}\n---\n"
+        "name: out\nconfig: {connector.class: y, topics: 'u, t'}\n---\n"
+        "name: other\nconfig: {connector.class: y, connect.topicnames: v}\n"
+    )
+    rest = rest_factory(200, {"plugin": "x", "problems": [], "records": []})
+    assert run("-f", str(file), "--url", rest.url)[0] == 0
+    sources = {each["name"]: each.get("source") for each in map(json.loads, rest.sent)}
+    assert sources == {"in": None, "out": {"connector.class": "x", "topic": "t"}, "other": None}
+
+
+def test_what_is_to_be_expected_is_told_as_a_note(rest_factory: RestFactory) -> None:
+    rest = rest_factory(200, {**_ANSWER, "notes": ["columns: finds id int64. They are kept."]})
+    assert run("-s", "connector.class=x", "--url", rest.url)[2] == "Note: columns: finds id int64. They are kept.\n"

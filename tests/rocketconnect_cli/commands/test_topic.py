@@ -193,3 +193,12 @@ def test_names_are_asked_for_once_and_only_for_messages_of_connectors(rest_facto
     rest = rest_factory(200, {**_ANSWER, "records": [_BAD]})
     run("peek", "orders", "--url", rest.url)
     assert not any(asked.startswith("GET /v1/connectors") for asked in rest.asked)
+
+
+def test_rows_are_told_from_the_messages_that_hold_them(rest_factory: RestFactory) -> None:
+    packed = [{**_PACKED, "row": 0}, {**_PACKED, "row": 1}, {**_PACKED, "offset": "6", "row": 0, "rows": 3_000}]
+    rest = rest_factory(200, {**_ANSWER, "records": [_RECORD, *packed]})
+    _, out, _ = run("peek", "orders", "--url", rest.url)
+    assert out.splitlines()[-1] == "Shown: 3 of the 3,009 rows of 2 packed messages."
+    rest = rest_factory(200, {**_ANSWER, "records": [_RECORD]})
+    assert "Shown" not in run("peek", "orders", "--url", rest.url)[1]

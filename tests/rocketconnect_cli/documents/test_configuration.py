@@ -41,6 +41,18 @@ def test_a_key_can_be_unset_only_when_it_is_there_and_not_set_at_once() -> None:
     ]
 
 
+def test_a_key_that_is_set_twice_is_refused_without_its_values(tmp_path: Path) -> None:
+    file = tmp_path / "a.properties"
+    file.write_text("a=1\n")
+    twice = ["a=secret", "b=2", " a=other"]
+    with pytest.raises(ApiError) as wrong:
+        read(file, twice)
+    assert [(each["key"], each["reason"]) for each in wrong.value.problems] == [("a", "is set twice")]
+    assert "secret" not in str(wrong.value.problem)
+    with pytest.raises(ApiError, match="can't be read"):
+        changed({}, twice, [])
+
+
 def test_pairs_win_over_the_file(tmp_path: Path) -> None:
     file = tmp_path / "c.json"
     file.write_text('{"a": "1", "b": "2"}')

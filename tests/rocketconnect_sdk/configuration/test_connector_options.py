@@ -478,3 +478,22 @@ def test_a_sink_may_have_a_default_of_its_own_for_an_option_that_all_have(tmp_pa
     config = parse_sink(sink, raw)
     assert (config["batch.bytes"], config["engine"]) == (64 << 20, "spark")
     assert parse_sink(sink, {**raw, "batch.bytes": "1MiB"})["batch.bytes"] == 1 << 20
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"connector.class": "stdout", "topics": "t"},
+        {"connector.class": "file_source", "filename": "/a", "topic": "t"},
+        {"connector.class": "direct", "source.connector.class": "file_source", "sink.connector.class": "stdout"},
+    ],
+)
+def test_records_that_will_be_dropped_are_warned_of_where_they_are_kept_nowhere(config: dict[str, str]) -> None:
+    def told(**more: str) -> list[str]:
+        given = {**config, **{key.replace("_", "."): value for key, value in more.items()}}
+        return [each.reason for each in check_connector(given).problems if each.is_warning and each.key == "errors.tolerance"]
+
+    assert told() == told(errors_tolerance="none") == []
+    (reason,) = told(errors_tolerance="all")
+    assert reason.startswith("drops every record that cannot be read")
+    assert told(errors_tolerance="all", errors_deadletterqueue_topic_name="t-dlq") == []

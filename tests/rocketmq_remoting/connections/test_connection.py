@@ -122,7 +122,14 @@ def test_answers_that_arrive_byte_by_byte_are_read_whole(network: Network, serve
 def test_a_lost_connection_leaves_the_outcome_unknown(network: Network, serve: Callable[[Peer], str]) -> None:
     address = serve(lambda sock: (_receive(sock), None)[1])
     with pytest.raises(ConnectionLost, match="may or may not have taken effect"):
-        network.call(address, REQUEST, lambda frame: frame, timeout=5, what="test")
+        network.call(address, Request(RequestCode.SEND_MESSAGE_V2, {}), lambda frame: frame, timeout=5, what="test")
+
+
+def test_of_what_only_asks_no_effect_is_in_doubt(network: Network, serve: Callable[[Peer], str]) -> None:
+    address = serve(lambda sock: (_receive(sock), None)[1])
+    with pytest.raises(ConnectionLost) as lost:
+        network.call(address, Request(RequestCode.PULL_MESSAGE, {}), lambda frame: frame, timeout=5, what="pull")
+    assert str(lost.value) == f"pull at {address}: the connection was lost before the answer (the server closed the connection)"
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,12 @@ def test_without_a_limit_of_its_own_a_wait_ends_as_the_request_does(monkeypatch:
         Pending(lambda frame: frame, time.monotonic() - 1, "send").result()
 
 
+def test_what_changes_nothing_leaves_nobody_in_doubt() -> None:
+    pull = Pending(lambda frame: frame, time.monotonic() - 1, "pull from t/b/0", asks=True)
+    assert str(pull.late()) == "pull from t/b/0: no answer in time"
+    assert str(pull.lost("reset")) == "pull from t/b/0: the connection was lost before the answer (reset)"
+
+
 def test_a_limit_of_the_one_who_waits_leaves_the_request_under_way() -> None:
     pending = Pending(lambda frame: frame, time.monotonic() + 60, "send")
     with pytest.raises(TimeoutError, match="still under way"):

@@ -177,7 +177,7 @@ async def test_who_watches_all_sees_what_nobody_holds_and_why(client: Client, co
     assert answer.snapshot
     [one] = answer.assignments
     assert (one.worker_id, one.unowned_state) == ("", connector_pb2.STATE_UNASSIGNED)
-    assert one.reason == "no executor is registered: start one"
+    assert one.reason == "no executor is registered: start one; `rocketconnect up` starts again by itself what has ended"
 
 
 async def test_assignments_are_listed_by_connector_and_task_a_page_at_a_time(

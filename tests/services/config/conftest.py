@@ -128,7 +128,8 @@ class StubExecutor(executor_rpc.ExecutorServiceServicer):
 
     async def PreviewConnector(self, request: executor_pb.PreviewConnectorRequest, context: Any) -> Any:
         answer = executor_pb.PreviewConnectorResponse(plugin="file_source", trouble=f"{request.records} were asked for")
-        answer.records.add(position=f"{request.name} {dict(request.config)['path']}").steps.add(name="read")
+        of = f" of {dict(request.source)['path']}" if request.source else ""
+        answer.records.add(position=f"{request.name} {dict(request.config)['path']}{of}").steps.add(name="read")
         return answer
 
     async def VerifyConnector(self, request: executor_pb.VerifyConnectorRequest, context: Any) -> Any:

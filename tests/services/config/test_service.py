@@ -437,3 +437,9 @@ async def test_what_is_to_be_expected_of_a_connector_is_told_by_its_check_and_it
     assert list((await service.stub.ValidateConnector(pb.ValidateConnectorRequest(config=config))).notes) == ["slow", "large"]
     made = await service.stub.CreateConnector(pb.CreateConnectorRequest(name="c", config=config))
     assert (made.connector.name, list(made.notes)) == ("c", ["slow", "large"])
+
+
+async def test_a_preview_of_a_sink_passes_its_source_on(service: Any) -> None:
+    source = {**GOOD, "path": "/data/other.txt"}
+    shown = await service.stub.PreviewConnector(pb.PreviewConnectorRequest(name="c", config=GOOD, source=source))
+    assert [record.position for record in shown.records] == ["c /data/in.txt of /data/other.txt"]

@@ -159,6 +159,12 @@ class System:
     secrets: SecretStore
     url: str = ""
 
+    async def nobody_checks(self) -> None:
+        """From now on the one executor that offers plugins does not answer, as after a kill."""
+        async with channel(self.addresses["config_address"], ServiceSettings()) as opened:
+            report = config.ReportPluginsRequest(worker_id="worker-1", address="127.0.0.1:1", plugins=plugins())
+            await ConfigServiceStub(opened).ReportPlugins(report, timeout=60)
+
     def settings(self, **flags: Any) -> GatewaySettings:
         return GatewaySettings(**{"port": 0, "drain_seconds": 1, **self.addresses, **flags})
 

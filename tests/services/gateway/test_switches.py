@@ -93,6 +93,22 @@ async def test_a_gateway_that_awaits_an_executor_refuses_all_but_probes_until_on
         assert list((await rest.get("/connectors/list")).json()["body"]) == ["src"]
 
 
+async def test_an_executor_that_is_away_is_told_to_come_back_where_it_was_started_together_with_the_gateway(
+    system: Any, serving: Serving
+) -> None:
+    async with serving(system.settings(await_executor=True)) as rest:
+        assert (await rest.get("/v1/plugins")).status_code == 200
+        await system.nobody_checks()
+        answer = await rest.post("/v1/connectors", json={"name": "src", "config": CONFIG})
+        assert (answer.status_code, answer.json()["reason"], answer.headers["retry-after"]) == (503, "STARTING", "1")
+        assert "`rocketconnect up` starts one that has ended again" in answer.json()["detail"]
+        assert "none of those that offer this plugin answers" in answer.json()["detail"]
+    async with serving(system.settings()) as rest:
+        answer = await rest.post("/v1/connectors", json={"name": "src", "config": CONFIG})
+        assert (answer.status_code, answer.json()["reason"]) == (503, "NO_CAPABLE_EXECUTOR")
+        assert "start an executor" in answer.json()["detail"]
+
+
 async def test_head_changes_nothing(rest: httpx.AsyncClient) -> None:
     await rest.post("/connectors/src", json=CONFIG)
     assert (await rest.head("/connectors/src/stop")).status_code == 405

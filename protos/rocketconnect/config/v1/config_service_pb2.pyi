@@ -942,9 +942,30 @@ class PreviewConnectorRequest(_message.Message):
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
+    @_typing.final
+    class SourceEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     CONFIG_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     RECORDS_FIELD_NUMBER: _builtins.int
+    SOURCE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The name that it would get; checked when it is given."""
     records: _builtins.int
@@ -953,16 +974,23 @@ class PreviewConnectorRequest(_message.Message):
     def config(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """The configuration."""
 
+    @_builtins.property
+    def source(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """Of a sink: the configuration of a source that is to send to its topics. Where these have no messages yet, its first ones are shown.
+        Empty: none is meant.
+        """
+
     def __init__(
         self,
         *,
         config: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         name: _builtins.str = ...,
         records: _builtins.int = ...,
+        source: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "name", b"name", "records", b"records"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "name", b"name", "records", b"records", "source", b"source"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -979,6 +1007,7 @@ class PreviewConnectorResponse(_message.Message):
     RECORDS_FIELD_NUMBER: _builtins.int
     TROUBLE_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
+    NOTES_FIELD_NUMBER: _builtins.int
     plugin: _builtins.str
     """The plugin that it names."""
     trouble: _builtins.str
@@ -995,6 +1024,10 @@ class PreviewConnectorResponse(_message.Message):
     def warnings(self) -> _containers.RepeatedCompositeFieldContainer[_connector_pb2.Problem]:
         """What is told of the configuration and keeps nothing from being shown."""
 
+    @_builtins.property
+    def notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What is to be expected of the connector, for people."""
+
     def __init__(
         self,
         *,
@@ -1003,10 +1036,11 @@ class PreviewConnectorResponse(_message.Message):
         records: _abc.Iterable[_record_pb2.PreviewedRecord] | None = ...,
         trouble: _builtins.str = ...,
         warnings: _abc.Iterable[_connector_pb2.Problem] | None = ...,
+        notes: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["plugin", b"plugin", "problems", b"problems", "records", b"records", "trouble", b"trouble", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["notes", b"notes", "plugin", b"plugin", "problems", b"problems", "records", b"records", "trouble", b"trouble", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

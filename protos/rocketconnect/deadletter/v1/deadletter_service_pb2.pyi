@@ -117,6 +117,7 @@ class DeadLetter(_message.Message):
     REPLAYED_TO_FIELD_NUMBER: _builtins.int
     CAME_BACK_FROM_FIELD_NUMBER: _builtins.int
     COPY_OF_FIELD_NUMBER: _builtins.int
+    DISCARDED_TIME_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """"broker:queue:offset", in the dead-letter topic."""
     topic: _builtins.str
@@ -161,6 +162,10 @@ class DeadLetter(_message.Message):
     def replayed_time(self) -> _timestamp_pb2.Timestamp:
         """When it was replayed last. Not given: it was not."""
 
+    @_builtins.property
+    def discarded_time(self) -> _timestamp_pb2.Timestamp:
+        """When it was given up. Not given: it was not, or it was replayed since."""
+
     def __init__(
         self,
         *,
@@ -183,10 +188,11 @@ class DeadLetter(_message.Message):
         replayed_to: _builtins.str = ...,
         came_back_from: _builtins.str = ...,
         copy_of: _builtins.str = ...,
+        discarded_time: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["replayed_time", b"replayed_time", "store_time", b"store_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["discarded_time", b"discarded_time", "replayed_time", b"replayed_time", "store_time", b"store_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["came_back_from", b"came_back_from", "connector", b"connector", "copy_of", b"copy_of", "cut", b"cut", "edition", b"edition", "error", b"error", "id", b"id", "key", b"key", "message", b"message", "origin", b"origin", "replayed_time", b"replayed_time", "replayed_to", b"replayed_to", "replays", b"replays", "size", b"size", "stage", b"stage", "store_time", b"store_time", "tags", b"tags", "task", b"task", "topic", b"topic"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["came_back_from", b"came_back_from", "connector", b"connector", "copy_of", b"copy_of", "cut", b"cut", "discarded_time", b"discarded_time", "edition", b"edition", "error", b"error", "id", b"id", "key", b"key", "message", b"message", "origin", b"origin", "replayed_time", b"replayed_time", "replayed_to", b"replayed_to", "replays", b"replays", "size", b"size", "stage", b"stage", "store_time", b"store_time", "tags", b"tags", "task", b"task", "topic", b"topic"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -302,7 +308,9 @@ class CountDeadLettersResponse(_message.Message):
     COMPLETE_FIELD_NUMBER: _builtins.int
     TOPIC_FIELD_NUMBER: _builtins.int
     unreplayed: _builtins.int
-    """How many of its letters, and of those that name no connector, were not replayed to anywhere, or were edited since. Copies count once."""
+    """How many of its letters, and of those that name no connector, were neither replayed to anywhere nor given up, or were edited since.
+    Copies count once.
+    """
     complete: _builtins.bool
     """All letters were looked at. Otherwise there was no time for it, and there may be more."""
     topic: _builtins.str
@@ -670,8 +678,8 @@ class ReplayDeadLettersRequest(_message.Message):
     connector: _builtins.str
     """The connector."""
     all: _builtins.bool
-    """All that there are now, one of each that was written more than once, without those that were replayed to where these go, and
-    not edited since.
+    """All that there are now, one of each that was written more than once, without those that were replayed to where these go, or given
+    up, and not edited since.
     """
     task: _builtins.int
     """Of those, only the ones of this task. Not given: of all."""
@@ -688,7 +696,7 @@ class ReplayDeadLettersRequest(_message.Message):
     request_id: _builtins.str
     """Chosen by the caller. Empty: none."""
     again: _builtins.bool
-    """Of all, also those that were replayed before."""
+    """Of all, also those that were replayed or given up before."""
     create_topic: _builtins.bool
     """Make the topic when there is none of this name."""
     author: _builtins.str
@@ -743,6 +751,7 @@ class ReplayDeadLettersResponse(_message.Message):
     UNMADE_FIELD_NUMBER: _builtins.int
     COPIES_FIELD_NUMBER: _builtins.int
     OUTCOMES_FIELD_NUMBER: _builtins.int
+    DISCARDED_FIELD_NUMBER: _builtins.int
     replay: _builtins.str
     """The connector that does it. Empty after a dry run."""
     topic: _builtins.str
@@ -763,6 +772,8 @@ class ReplayDeadLettersResponse(_message.Message):
     """How many of those that were asked for are copies of others: a task that was killed between a dead letter and its position writes
     it again. Where all were asked for, one of each goes, and these are left out; what is named by its id goes.
     """
+    discarded: _builtins.int
+    """How many more of those that were asked for were given up, and not edited since. They are left out as those that were replayed."""
     @_builtins.property
     def outcomes(self) -> _containers.RepeatedCompositeFieldContainer[Global___ReplayOutcome]:
         """After a dry run: what would become of the first of them, 100 at most, and 4 MiB of bodies. Those that were replayed before and
@@ -780,14 +791,101 @@ class ReplayDeadLettersResponse(_message.Message):
         unmade: _builtins.int = ...,
         copies: _builtins.int = ...,
         outcomes: _abc.Iterable[Global___ReplayOutcome] | None = ...,
+        discarded: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["copies", b"copies", "count", b"count", "cut", b"cut", "outcomes", b"outcomes", "replay", b"replay", "replayed", b"replayed", "topic", b"topic", "unmade", b"unmade"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["copies", b"copies", "count", b"count", "cut", b"cut", "discarded", b"discarded", "outcomes", b"outcomes", "replay", b"replay", "replayed", b"replayed", "topic", b"topic", "unmade", b"unmade"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ReplayDeadLettersResponse: _TypeAlias = ReplayDeadLettersResponse  # noqa: Y015
+
+@_typing.final
+class DiscardDeadLettersRequest(_message.Message):
+    """See DeadletterService.DiscardDeadLetters."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CONNECTOR_FIELD_NUMBER: _builtins.int
+    IDS_FIELD_NUMBER: _builtins.int
+    ALL_FIELD_NUMBER: _builtins.int
+    SINCE_FIELD_NUMBER: _builtins.int
+    TASK_FIELD_NUMBER: _builtins.int
+    STAGE_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    DRY_RUN_FIELD_NUMBER: _builtins.int
+    AUTHOR_FIELD_NUMBER: _builtins.int
+    connector: _builtins.str
+    """The connector."""
+    all: _builtins.bool
+    """All that there are now."""
+    task: _builtins.int
+    """Of those, only the ones of this task. Not given: of all."""
+    stage: Global___Stage.ValueType
+    """Of those, only the ones of this stage. Not given: of all."""
+    error: _builtins.str
+    """Of those, only the ones of this class of error. Empty: of all."""
+    dry_run: _builtins.bool
+    """Only say how many."""
+    author: _builtins.str
+    """Who asks, for the log of the connector. Empty: the caller's address."""
+    @_builtins.property
+    def ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Which: as in ReplayDeadLettersRequest."""
+
+    @_builtins.property
+    def since(self) -> _timestamp_pb2.Timestamp:
+        """Of those, only the ones that were stored at or after this time."""
+
+    def __init__(
+        self,
+        *,
+        connector: _builtins.str = ...,
+        ids: _abc.Iterable[_builtins.str] | None = ...,
+        all: _builtins.bool = ...,
+        since: _timestamp_pb2.Timestamp | None = ...,
+        task: _builtins.int | None = ...,
+        stage: Global___Stage.ValueType = ...,
+        error: _builtins.str = ...,
+        dry_run: _builtins.bool = ...,
+        author: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_task", b"_task", "since", b"since", "task", b"task"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_task", b"_task", "all", b"all", "author", b"author", "connector", b"connector", "dry_run", b"dry_run", "error", b"error", "ids", b"ids", "since", b"since", "stage", b"stage", "task", b"task"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__task: _TypeAlias = _typing.Literal["task"]  # noqa: Y015
+    _WhichOneofArgType__task: _TypeAlias = _typing.Literal["_task", b"_task"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__task) -> _WhichOneofReturnType__task | None: ...
+
+Global___DiscardDeadLettersRequest: _TypeAlias = DiscardDeadLettersRequest  # noqa: Y015
+
+@_typing.final
+class DiscardDeadLettersResponse(_message.Message):
+    """See DeadletterService.DiscardDeadLetters."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COUNT_FIELD_NUMBER: _builtins.int
+    TOPIC_FIELD_NUMBER: _builtins.int
+    count: _builtins.int
+    """How many were given up: of those that were asked for, the ones that were neither replayed nor given up, or were edited since."""
+    topic: _builtins.str
+    """The dead-letter topic."""
+    def __init__(
+        self,
+        *,
+        count: _builtins.int = ...,
+        topic: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["count", b"count", "topic", b"topic"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DiscardDeadLettersResponse: _TypeAlias = DiscardDeadLettersResponse  # noqa: Y015
 
 @_typing.final
 class ReplayOutcome(_message.Message):

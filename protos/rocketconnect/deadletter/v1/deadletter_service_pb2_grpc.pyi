@@ -57,6 +57,11 @@ class DeadletterServiceStub:
     topic of a sink connector, which only that connector reads, or to the topic that a record of a source was meant for. What it has
     sent it notes in the dead-letter topic. The same request id again is the same replay. Deleting that connector ends it.
     """
+    DiscardDeadLetters: _grpc.UnaryUnaryMultiCallable[_deadletter_service_pb2.DiscardDeadLettersRequest, _deadletter_service_pb2.DiscardDeadLettersResponse]
+    """Gives dead letters up: nobody is asked about them any more, as if they had been replayed. No message is deleted: what was given up
+    is noted in the dead-letter topic, and goes with it. Those that were replayed, or given up, before are left as they are, and so are
+    letters of other connectors; who edits one, or replays it by its id, takes it up again.
+    """
     GetReplay: _grpc.UnaryUnaryMultiCallable[_deadletter_service_pb2.GetReplayRequest, _deadletter_service_pb2.GetReplayResponse]
     """What a replay has sent so far, also when its connector is no longer there: as it is noted in the dead-letter topic."""
 
@@ -88,6 +93,11 @@ class DeadletterServiceAsyncStub(DeadletterServiceStub):
     """Creates a connector that sends dead letters again, once each and in the order of their queue, and then is deleted: to the replay
     topic of a sink connector, which only that connector reads, or to the topic that a record of a source was meant for. What it has
     sent it notes in the dead-letter topic. The same request id again is the same replay. Deleting that connector ends it.
+    """
+    DiscardDeadLetters: _aio.UnaryUnaryMultiCallable[_deadletter_service_pb2.DiscardDeadLettersRequest, _deadletter_service_pb2.DiscardDeadLettersResponse]  # type: ignore[assignment]
+    """Gives dead letters up: nobody is asked about them any more, as if they had been replayed. No message is deleted: what was given up
+    is noted in the dead-letter topic, and goes with it. Those that were replayed, or given up, before are left as they are, and so are
+    letters of other connectors; who edits one, or replays it by its id, takes it up again.
     """
     GetReplay: _aio.UnaryUnaryMultiCallable[_deadletter_service_pb2.GetReplayRequest, _deadletter_service_pb2.GetReplayResponse]  # type: ignore[assignment]
     """What a replay has sent so far, also when its connector is no longer there: as it is noted in the dead-letter topic."""
@@ -147,6 +157,17 @@ class DeadletterServiceServicer(metaclass=_abc_1.ABCMeta):
         """Creates a connector that sends dead letters again, once each and in the order of their queue, and then is deleted: to the replay
         topic of a sink connector, which only that connector reads, or to the topic that a record of a source was meant for. What it has
         sent it notes in the dead-letter topic. The same request id again is the same replay. Deleting that connector ends it.
+        """
+
+    @_abc_1.abstractmethod
+    def DiscardDeadLetters(
+        self,
+        request: _deadletter_service_pb2.DiscardDeadLettersRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_deadletter_service_pb2.DiscardDeadLettersResponse, _abc.Awaitable[_deadletter_service_pb2.DiscardDeadLettersResponse]]:
+        """Gives dead letters up: nobody is asked about them any more, as if they had been replayed. No message is deleted: what was given up
+        is noted in the dead-letter topic, and goes with it. Those that were replayed, or given up, before are left as they are, and so are
+        letters of other connectors; who edits one, or replays it by its id, takes it up again.
         """
 
     @_abc_1.abstractmethod

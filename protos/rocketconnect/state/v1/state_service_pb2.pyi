@@ -114,6 +114,34 @@ class OpenBatch(_message.Message):
 Global___OpenBatch: _TypeAlias = OpenBatch  # noqa: Y015
 
 @_typing.final
+class TaskWarning(_message.Message):
+    """What a task has warned of."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TIME_FIELD_NUMBER: _builtins.int
+    MESSAGE_FIELD_NUMBER: _builtins.int
+    message: _builtins.str
+    """What, with where and what to do about it; without secrets, and not longer than 1,000 characters."""
+    @_builtins.property
+    def time(self) -> _timestamp_pb2.Timestamp:
+        """When, by the worker's clock: the last time."""
+
+    def __init__(
+        self,
+        *,
+        time: _timestamp_pb2.Timestamp | None = ...,
+        message: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["message", b"message", "time", b"time"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TaskWarning: _TypeAlias = TaskWarning  # noqa: Y015
+
+@_typing.final
 class TaskMetrics(_message.Message):
     """Counters of a task since it was started, and gauges of now."""
 
@@ -148,6 +176,7 @@ class TaskMetrics(_message.Message):
     OPEN_BATCH_FIELD_NUMBER: _builtins.int
     SOURCE_TIME_LEFT_FIELD_NUMBER: _builtins.int
     LAST_LEFT_OUT_FIELD_NUMBER: _builtins.int
+    WARNINGS_FIELD_NUMBER: _builtins.int
     records_in: _builtins.int
     """Records read from the source or from the topic."""
     records_out: _builtins.int
@@ -226,6 +255,12 @@ class TaskMetrics(_message.Message):
         comes no nearer.
         """
 
+    @_builtins.property
+    def warnings(self) -> _containers.RepeatedCompositeFieldContainer[Global___TaskWarning]:
+        """What the connector's plugin has warned of since the task was started, each once, the newest last, at most five of them: a file
+        that took the place of one that was read, say. The log has all of them.
+        """
+
     def __init__(
         self,
         *,
@@ -258,10 +293,11 @@ class TaskMetrics(_message.Message):
         open_batch: Global___OpenBatch | None = ...,
         source_time_left: _duration_pb2.Duration | None = ...,
         last_left_out: _builtins.str = ...,
+        warnings: _abc.Iterable[Global___TaskWarning] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["counted_since", b"counted_since", "open_batch", b"open_batch", "source_time_left", b"source_time_left"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch_bounds", b"batch_bounds", "batch_buckets", b"batch_buckets", "batch_seconds", b"batch_seconds", "batch_seconds_max", b"batch_seconds_max", "batches", b"batches", "buffered_bytes", b"buffered_bytes", "bytes_in", b"bytes_in", "bytes_out", b"bytes_out", "commits", b"commits", "counted_since", b"counted_since", "dead_letters", b"dead_letters", "duplicates_skipped", b"duplicates_skipped", "errors", b"errors", "gap_messages", b"gap_messages", "lags", b"lags", "last_left_out", b"last_left_out", "late_skipped", b"late_skipped", "open_batch", b"open_batch", "rate_in", b"rate_in", "rate_out", b"rate_out", "records_in", b"records_in", "records_out", b"records_out", "records_skipped", b"records_skipped", "retries", b"retries", "source_positions", b"source_positions", "source_remaining", b"source_remaining", "source_remaining_known", b"source_remaining_known", "source_remaining_unit", b"source_remaining_unit", "source_time_left", b"source_time_left"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch_bounds", b"batch_bounds", "batch_buckets", b"batch_buckets", "batch_seconds", b"batch_seconds", "batch_seconds_max", b"batch_seconds_max", "batches", b"batches", "buffered_bytes", b"buffered_bytes", "bytes_in", b"bytes_in", "bytes_out", b"bytes_out", "commits", b"commits", "counted_since", b"counted_since", "dead_letters", b"dead_letters", "duplicates_skipped", b"duplicates_skipped", "errors", b"errors", "gap_messages", b"gap_messages", "lags", b"lags", "last_left_out", b"last_left_out", "late_skipped", b"late_skipped", "open_batch", b"open_batch", "rate_in", b"rate_in", "rate_out", b"rate_out", "records_in", b"records_in", "records_out", b"records_out", "records_skipped", b"records_skipped", "retries", b"retries", "source_positions", b"source_positions", "source_remaining", b"source_remaining", "source_remaining_known", b"source_remaining_known", "source_remaining_unit", b"source_remaining_unit", "source_time_left", b"source_time_left", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

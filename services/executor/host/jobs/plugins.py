@@ -62,6 +62,7 @@ def check(order: CheckConnector) -> answers.Checked:
         fix = "This is a defect of the plugin; the executor's log has the traceback."
         problems = [Problem(CLASS.key, config.get(CLASS.key, ""), reason, fix)]
     told = [hide_problem(problem) for problem in problems]
+    expected = [f"{problem.key}: {problem.reason}. {problem.fix}" for problem in told if problem.is_note]
     wrong_now = [problem for problem in told if not problem.is_warning]
     return answers.Checked(
         plugin=found.plugin,
@@ -69,8 +70,8 @@ def check(order: CheckConnector) -> answers.Checked:
         problems=wrong_now,
         secret_keys=list(found.secret_keys),
         targets=None if found.targets is None else [(target.key, hide(target.name)) for target in found.targets],
-        warnings=[problem for problem in told if problem.is_warning],
-        notes=[] if wrong_now else notes(config),
+        warnings=[problem for problem in told if problem.is_warning and not problem.is_note],
+        notes=expected if wrong_now else [*expected, *notes(config)],
         origins=None if found.origins is None else list(map(_hidden, found.origins)),
         is_shared=found.is_shared,
     )

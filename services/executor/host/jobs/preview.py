@@ -15,12 +15,10 @@ from itertools import islice
 from rocketconnect_sdk.columns.rows import is_packed
 from rocketconnect_sdk.configuration.connector_options import check_connector, parse_direct, parse_sink, parse_source
 from rocketconnect_sdk.configuration.runtime_options import CLASS, SOURCE_CLASS
-from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.converters.arrow import ArrowConverter
 from rocketconnect_sdk.errors import ConnectorError, RetriableError, SystemAway
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.plugins.loader import DIRECT, find
-from rocketconnect_sdk.polled import batches_of
 from rocketconnect_sdk.record import NO_HEADERS, Rejected, SourceBatch
 from rocketconnect_sdk.source import Source
 from rocketconnect_sdk.transforms.base import Record, in_order
@@ -30,9 +28,9 @@ from rocketmq_remoting.batch import DecodedBatch
 from rocketmq_remoting.errors import RocketMQError
 from rocketmq_remoting.protocol.properties import decode_properties
 from services.executor.contract import answers, questions
-from services.executor.host.jobs.plugins import TASKS
 from services.executor.host.jobs.previewed import Seen, trace
 from services.executor.host.jobs.shown import of_sink, shown, text_of
+from services.executor.host.jobs.sources.sending import polled, sent
 from services.executor.runtime.errors.failure import written
 from services.executor.runtime.errors.policy import ErrorPolicy
 from services.executor.runtime.rocketmq.connect import connect, with_user_of
@@ -42,8 +40,6 @@ from services.executor.runtime.sink.decode.decoders import decoder
 from services.executor.runtime.sink.decode.part import Wanted
 from services.executor.runtime.task_runtime import converters_of
 from services.executor.secrets.resolving import hide, hide_problem, resolve, resolve_known
-
-_PAUSE = 0.05
 
 
 def preview(order: questions.PreviewConnector) -> answers.Previewed:
@@ -91,25 +87,13 @@ class _Preview:
 
     def _of_source(self, source: Source, own: Config, config: Config, topic: str) -> list[answers.PreviewedRecord]:
         chain = self._chain(config)
-        plan = source.plan(own, 1, {})
-        context = TaskContext(connector=self._order.connector, connector_uid="preview", task=0, generation=0, epoch=0)
-        context.batch_records = self._order.records
-        task = source.open(own, {**plan.tasks[0], TASKS: str(len(plan.tasks))}, context)
-        self._held.callback(task.close)
-        task.start({})
         found: list[answers.PreviewedRecord] = []
         written_by = None if not topic else _Writer(config)
-        while len(found) < self._order.records and time.monotonic() < self._until and not task.finished:
-            batches = batches_of(task.poll())
-            if not any(map(len, batches)):
-                # What is there has been shown; that there will be more is not worth waiting for. Nothing yet is.
-                if found and task.caught_up:
-                    break
-                time.sleep(min(_PAUSE, task.idle_seconds))
-                continue
-            for batch in batches:
-                count = min(len(batch), self._order.records - len(found))
-                found += self._of_batch(source.name, batch, count, chain, topic, written_by)
+        for batch in polled(source, own, self._order.connector, self._order.records, self._until, self._held):
+            count = min(len(batch), self._order.records - len(found))
+            found += self._of_batch(source.name, batch, count, chain, topic, written_by)
+            if len(found) >= self._order.records:
+                break
         return found
 
     def _of_batch(
@@ -137,9 +121,15 @@ class _Preview:
         client = self._held.enter_context(connect(with_user_of(config, self._order.endpoints), "rocketconnect_preview"))
         topics = self._held.enter_context(closing(RocketMQTopics(client)))
         reader = _Reader(config, plugin)
-        found = (
-            record for batch in self._newest(topics, config["topics"]) for record in reader.read(batch, chain, self._order.records)
-        )
+        there = self._read(reader, chain, self._newest(topics, config["topics"]))
+        if there or not self._order.source:
+            return there
+        first = sent(self._order.source, config["topics"], self._order.connector, self._order.records, self._until, self._held)
+        found = self._read(reader, chain, first)
+        return [answers.PreviewedRecord(f"not in the topic yet: {each.position}", each.steps) for each in found]
+
+    def _read(self, reader: "_Reader", chain: Chain, batches: Iterable[DecodedBatch]) -> list[answers.PreviewedRecord]:
+        found = (record for batch in batches for record in reader.read(batch, chain, self._order.records))
         return list(islice(found, self._order.records))
 
     def _newest(self, topics: RocketMQTopics, names: Iterable[str]) -> Iterator[DecodedBatch]:

@@ -142,7 +142,7 @@ class DirectRun:
             self._runtime.reporter.state(State.PAUSED)
         else:
             trouble = self._committer.trouble if not moved else ""
-            self._meter.say(now, trouble, work=moved)
+            self._meter.say(now, trouble, work=moved, held=self._source.held_back)
         if not moved:
             idle = _LONGEST_WAIT if paused or self._source.finished else max(self._source.idle_seconds, self._limit.delay())
             self._control.wait(min(wait, idle, _LONGEST_WAIT))

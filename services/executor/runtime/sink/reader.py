@@ -12,7 +12,7 @@ from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.sink import QueuePosition, SourceMark
 from rocketmq_remoting.batch import DecodedBatch
 from rocketmq_remoting.client import Client
-from rocketmq_remoting.errors import GroupNotFound, InvalidRequest, QueueGap, RetriableError, TopicNotFound
+from rocketmq_remoting.errors import GroupNotFound, InvalidRequest, QueueGap, RequestTimeout, RetriableError, TopicNotFound
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.pulls.stream import PullStream
 from services.executor.runtime.errors.attempts import Attempts
@@ -30,6 +30,8 @@ _PUT_SECONDS = 0.2
 _IDLE_SECONDS = 0.5
 _QUIET_SECONDS = 1.0
 """Nobody deletes a topic and makes it anew in less."""
+_UNANSWERED_SECONDS = 60.0
+"""A second pull without an answer in so long is trouble: one takes a third of that to be given up."""
 _LEAST_STREAM_BYTES = 32 << 10
 """Of one queue: enough for a pull of the 32 messages that a broker gives at once, of 1 KiB each."""
 
@@ -46,6 +48,8 @@ class _Reading:
     """The highest of these, but for those that are lost."""
     connections: int = 0
     unsure: bool = False
+    unanswered: float = float("-inf")
+    """When a pull was given up last that the broker did not answer."""
     told: dict[tuple[str, bool], int] = field(default_factory=dict)
     """By source partition, and whether they were late: the epoch of the messages that were last told to be left out."""
     arrived: float = field(default_factory=time.monotonic)
@@ -185,7 +189,7 @@ class SinkReader:
                 continue
             try:
                 self._compare(reading)
-                batch = reading.stream.next(0, max_bytes=self._piece)
+                batch = self._pulled(reading)
                 self._look_for_breaks(reading)
                 if batch is not None:
                     self._after_quiet(reading)
@@ -219,6 +223,22 @@ class SinkReader:
         self.caught_up = not found
         self._batcher.expect(more=any(reading.stream.known_end > reading.position for reading in self._reading.values()))
         return found
+
+    def _pulled(self, reading: _Reading) -> DecodedBatch | None:
+        """What has arrived. One pull that was not answered is made again, without a word, where the broker answers otherwise."""
+        try:
+            return reading.stream.next(0, max_bytes=self._piece)
+        except RequestTimeout as unanswered:
+            now = time.monotonic()
+            is_first, reading.unanswered = now - reading.unanswered > _UNANSWERED_SECONDS, now
+            if not is_first:
+                raise
+            try:
+                self._client.max_offset(reading.stream.queue)
+            except RetriableError:
+                raise unanswered from None
+            reading.unsure = True
+            return None
 
     def _convert_later(self, reading: _Reading, error: SystemAway | TryAgain) -> None:
         """Nothing of a batch is on its way: it is pulled again."""

@@ -377,7 +377,7 @@ class SourceRun:
             trouble = self._committer.trouble
         finished = self._finished
         done = finished and self._sender.idle and self._committer.idle
-        self._meter.say(now, trouble, work=working and not finished, done=done)
+        self._meter.say(now, trouble, work=working and not finished, done=done, held=self._task.held_back)
 
     def _end(self) -> Outcome:
         """Invariant 1, at the end: what was sent is confirmed, what is confirmed is committed, and a successor need not look."""

@@ -73,7 +73,7 @@ class Meter:
             metrics.rate_in = (metrics.records_in - records_in) / (now - then)
             metrics.rate_out = (metrics.records_out - records_out) / (now - then)
 
-    def say(self, now: float, trouble: str, *, work: bool, gathering: bool = False, done: bool = False) -> None:
+    def say(self, now: float, trouble: str, *, work: bool, gathering: bool = False, done: bool = False, held: str = "") -> None:
         """Reports the state of a task that runs.
 
         Args:
@@ -82,6 +82,7 @@ class Meter:
             work: It has something to do now.
             gathering: Records wait for more before they are written: healthy, not stalled, and not done either.
             done: There will never be more: it is IDLE at once, not a moment later.
+            held: What is there and no record yet, why an idle source has it and rests; empty: nothing.
         """
         self._reporter.work(work)
         if trouble:
@@ -89,4 +90,4 @@ class Meter:
         elif work or gathering or (not done and now - self._moved_at < _MOVED_LATELY):
             self._reporter.state(State.RUNNING)
         else:
-            self._reporter.state(State.IDLE)
+            self._reporter.state(State.IDLE, held)

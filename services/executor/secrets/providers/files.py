@@ -43,7 +43,8 @@ class Files:
             ) from None
         values = dict(_entries(lines))
         if key not in values:
-            raise Unresolved(reason="stands for a key that is not in the file", fix=f"Add a line {key}=VALUE to {path}.")
+            fix = f"Add a line {key}=VALUE to {path}."
+            raise Unresolved(reason="stands for a key that is not in the file", fix=fix, is_sure=True)
         return values[key]
 
     def _read(self, path: str) -> str:

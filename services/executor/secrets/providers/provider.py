@@ -11,12 +11,14 @@ class Unresolved(Exception):
     Attributes:
         reason: What is wrong, for people; goes on from the reference.
         fix: What to do about it.
+        is_sure: The place where it should be was read, and it is not there: a task would find no more.
     """
 
-    def __init__(self, *, reason: str, fix: str) -> None:
+    def __init__(self, *, reason: str, fix: str, is_sure: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
         self.fix = fix
+        self.is_sure = is_sure
 
 
 class Provider(Protocol):

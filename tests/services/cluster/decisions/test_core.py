@@ -30,7 +30,10 @@ class TestPlanning:
         self, cluster: ClusterOnPaper, connector: MakeConnector
     ) -> None:
         cluster.connectors(connector())
-        assert cluster.views[Key("u1", PLAN)].reason == "no executor is registered: start one"
+        assert (
+            cluster.views[Key("u1", PLAN)].reason
+            == "no executor is registered: start one; `rocketconnect up` starts again by itself what has ended"
+        )
         cluster.register("a", plugins=("other",))
         view = cluster.views[Key("u1", PLAN)]
         assert (view.unowned, view.worker) == (Unowned.UNASSIGNED, "")

@@ -11,6 +11,7 @@ from rocketconnect_sdk.letters.replay_notes import ReplayNote
 from rocketconnect_sdk.topics import Message
 from services.executor.deadletters.box import Box
 from services.executor.deadletters.choice import Choice
+from services.executor.deadletters.discard import ids_of, notes_of
 from services.executor.deadletters.wire import dead_letter
 from tests.connectors.test_dead_letter_source import Topic
 
@@ -85,6 +86,43 @@ def test_what_a_source_never_made_a_message_of_is_not_among_what_is_sent_and_is_
     assert made.choose(spans, Filter("rows"), "back", again=True) == Choice(2, 0, 0, spans, 1, "b:0:0")
     assert made.choose(spans, Filter("rows"), "other", again=True, is_own=True) == Choice(2, 0, 0, spans, 1, "b:0:0")
     assert made.choose(spans, Filter("rows"), "aside", again=True) == Choice(3, 0, 0, spans)
+
+
+def given_up(offset: int, spans: Sequence[tuple[int, int]], stored_ms: int = 100) -> Message:
+    (made,) = notes_of("sink", {"dead/b/0": spans})
+    return Message("dead/b/1", offset, made.body(), made.properties(), stored_ms)
+
+
+def test_what_was_given_up_is_sent_nowhere_with_all_others_and_counts_as_replayed_until_it_is_edited() -> None:
+    made = box(given_up(0, [(1, 3)]), note(1, [(0, 1)]))
+    assert choose(made) == Choice(1, 0, 1, {"dead/b/0": [(3, 4)]}, discarded=2)
+    assert choose(made, again=True) == Choice(4, 0, 1, ALL, discarded=2)
+    assert made.choose(ALL, Filter("sink"), "elsewhere").spans == {"dead/b/0": [(0, 1), (3, 4)]}
+    assert made.unreplayed("sink") == ({"sink": 1}, True)
+    assert made.open(ALL, Filter("sink")) == (1, {"dead/b/0": [(3, 4)]})
+    assert box(edition(2, stored_ms=200), given_up(0, [(0, 4)])).open(ALL, Filter("sink")) == (1, {"dead/b/0": [(2, 3)]})
+
+
+def test_a_letter_that_was_given_up_is_shown_as_that_and_as_replayed_when_it_was_replayed_since() -> None:
+    made = box(given_up(0, [(0, 2)]), note(1, [(1, 2)], stored_ms=300))
+    first, second, third, _ = map(dead_letter, made.page(ALL, Filter("sink"), 0, 10, None)[0])
+    assert (first.discarded_time.ToMilliseconds(), first.HasField("replayed_time"), first.replayed_to) == (100, False, "")
+    assert (second.HasField("discarded_time"), second.replayed_time.ToMilliseconds()) == (False, 300)
+    assert not third.HasField("discarded_time")
+
+
+def test_letters_of_others_between_are_not_given_up_and_copies_are_one_with_what_they_are_copies_of() -> None:
+    others = Message("dead/b/0", 1, b"?", {f"{PREFIX}connector.name": "other"}, 10)
+    made = Box(Topic({"dead/b/0": [failed(0, "7"), others, failed(2, "7"), failed(3, "8")]}), "dead", time.monotonic() + 60)
+    assert made.open(ALL, Filter("sink")) == (2, {"dead/b/0": [(0, 1), (2, 4)]})
+
+
+def test_many_letters_are_given_up_in_several_notes_and_the_first_are_told() -> None:
+    many = {"dead/b/0": [(at, at + 1) for at in range(0, 12_000, 2)]}
+    notes = notes_of("sink", many)
+    assert [sum(map(len, each.sent.values())) for each in notes] == [5_000, 1_000]
+    assert ids_of({"dead/b/0": [(3, 4), (7, 9)]}) == "b:0:3, b:0:7-8"
+    assert ids_of(many).endswith("b:0:38, ...")
 
 
 TWICE = [failed(0, "7"), failed(1, "8"), failed(2, "7"), failed(3, "8"), failed(4, "9")]

@@ -3,29 +3,20 @@
 Runs in a process of its own, which ends with the answer.
 """
 
-import time
 import traceback
 from contextlib import ExitStack
 
 from rocketconnect_sdk.configuration.connector_options import parse_source
 from rocketconnect_sdk.configuration.runtime_options import CLASS
-from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import ConnectorError
-from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.plugins.loader import find
-from rocketconnect_sdk.record import Rejected, SourceBatch
+from rocketconnect_sdk.record import Rejected
 from rocketconnect_sdk.source import Source
 from rocketconnect_sdk.transforms.chain import make
 from rocketconnect_sdk.wording.counts import counted
-from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import decode_properties
 from services.executor.contract import answers, questions
-from services.executor.runtime.errors.policy import ErrorPolicy
-from services.executor.runtime.rocketmq.properties import extras_of
-from services.executor.runtime.source.encode import Target, keys_of
-from services.executor.runtime.source.encoders import encoder
-from services.executor.runtime.source.takeover import Found
-from services.executor.runtime.task_runtime import converters_of
+from services.executor.host.jobs.sources.sending import Written, target_of, written
 from services.executor.runtime.transforms import of_source
 from services.executor.secrets.resolving import hide, resolve
 
@@ -60,37 +51,10 @@ def _made(order: questions.ReadAgain, held: ExitStack) -> answers.MadeAgain:
     if len(made) != 1 or len(made[0]) != 1:
         became = counted(sum(map(len, made)), "record") if made else "nothing: they leave it out"
         return answers.MadeAgain(problem=f"transform: the transforms make {became}")
-    return _written(made[0], _target(plugin, config))
+    return _answer(written(made[0], target_of(plugin, config)))
 
 
-def _written(batch: SourceBatch, target: Target) -> answers.MadeAgain:
-    """The message of the one record."""
-    encoded = encoder(target, lambda _: 0, Found({}, {})).encode(batch, time.monotonic())
-    failures = encoded.failures
-    bodies = [body for piece in encoded.pieces for body in piece.bodies]
-    if failures:
-        failure = failures[0]
+def _answer(message: Written) -> answers.MadeAgain:
+    if (failure := message.failure) is not None:
         return answers.MadeAgain(problem=hide(f"{failure.stage.value}: {failure.error}: {failure.message}"))
-    extras, _ = extras_of(batch, keys_of(target, batch, bodies, {}))
-    properties = {} if extras is None else decode_properties(extras[0])
-    return answers.MadeAgain(bodies[0], properties, encoded.pieces[0].queue.topic)
-
-
-def _target(plugin: Source, config: Config) -> Target:
-    key, value = converters_of(config)
-    context = TaskContext()
-    return Target(
-        connector="",
-        uid="",
-        task=0,
-        epoch=0,
-        topic=config["topic"],
-        queues=lambda topic: [MessageQueue(topic, "", 0)],
-        source=plugin,
-        key=key,
-        value=value,
-        policy=ErrorPolicy.of_nobody(),
-        batch_bytes=config["batch.bytes"],
-        batch_records=config["batch.records"],
-        record_bytes=context.max_record_bytes,
-    )
+    return answers.MadeAgain(message.body, decode_properties(message.properties), message.topic)

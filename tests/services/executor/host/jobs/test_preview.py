@@ -227,3 +227,55 @@ def test_a_registry_that_is_away_is_told_and_asked_once(rocketmq: EmbeddedRocket
     assert [of[1] for of in told] == [("types", '{"id": 1}'), ("types", '{"id": 2}')]
     assert all(f"{registry.url} answers 503" in str(of[-1][1]) for of in told)
     assert len(registry.requests) == 1
+
+
+def test_of_a_sink_whose_topics_have_nothing_yet_what_its_source_would_send_is_shown_as_the_sink_gets_it(
+    rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path
+) -> None:
+    rows = csv(tmp_path, "id,name\n1,a\n2,b\nx,c\n3,d\n")
+    del rows["value.converter.schemas.enable"]
+    source = {**rows, "topic": "preview-of-nothing", "value.converter": "arrow"}
+    sink = {"connector.class": "stdout", "topics": "preview-of-nothing", "value.converter": "arrow"}
+    before = client.topics()
+
+    def follow(given: dict[str, str], records: int = 10) -> Previewed:
+        order = PreviewConnector("out", sink, records, 10.0, Endpoints(rocketmq.name_server, ""), given)
+        return preview(order)
+
+    answer = follow(source)
+    assert (answer.problems, answer.trouble) == ([], "")
+    # The transforms drop the first row, and the third cannot be changed.
+    assert [each[1:] for each in steps(answer)] == [
+        [("read", '{"id": 2, "name": "b"}'), ("write", '{"id": 2, "name": "b"}')],
+        [("read", '{"id": 3, "name": "d"}'), ("write", '{"id": 3, "name": "d"}')],
+    ]
+    assert [each.position.partition(": ")[0] for each in answer.records] == ["not in the topic yet"] * 2
+    assert len(follow(source, records=1).records) == 1
+    assert follow({**source, "topic": "another"}).records == []
+    wrong = follow({**source, "filename": str(tmp_path / "nowhere"), "follow": "maybe"})
+    assert wrong.trouble.startswith("the configuration of the source is wrong: ")
+    assert follow({}).records == []
+    assert client.topics() == before
+
+
+def test_what_is_in_the_topics_of_a_sink_is_shown_before_what_a_source_would_send(
+    rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path
+) -> None:
+    topic = "preview-of-something"
+    client.create_topic(topic, queues=1)
+    client.send(client.queues(topic)[0], Message(b"there"), 10)
+    sink = {"connector.class": "stdout", "topics": topic, "value.converter": "string"}
+    source = {**csv(tmp_path, "id,name\n2,b\n"), "topic": topic}
+    answer = preview(PreviewConnector("out", sink, 10, 10.0, Endpoints(rocketmq.name_server, ""), source))
+    assert [each[0] for each in steps(answer)] == [("message", "there")]
+
+
+def test_no_schema_is_registered_for_a_preview_of_a_sink(rocketmq: EmbeddedRocketMQ, tmp_path: Path) -> None:
+    registry = {"value.converter": "avro", "value.converter.schema.registry.url": "http://127.0.0.1:1"}
+    rows = csv(tmp_path, "id,name\n2,b\n")
+    del rows["value.converter.schemas.enable"]
+    source = {**rows, "topic": "preview-of-avro", **registry}
+    sink = {"connector.class": "stdout", "topics": "preview-of-avro", "value.converter": "string"}
+    answer = preview(PreviewConnector("out", sink, 10, 10.0, Endpoints(rocketmq.name_server, ""), source))
+    assert answer.records == []
+    assert "converter avro would register the schemas of its messages" in answer.trouble

@@ -4,8 +4,12 @@ from typing import Any
 
 import pytest
 
+from rocketmq_remoting.batch import DecodedBatch
+from rocketmq_remoting.client import Client
+from rocketmq_remoting.errors import RequestTimeout
 from rocketmq_remoting.model import Message
-from services.executor.contract.task import Kind
+from rocketmq_remoting.pulls.stream import PullStream
+from services.executor.contract.task import Kind, State
 from services.executor.runtime.sink import start as sink_start
 from services.executor.runtime.sink.reader import SinkReader
 from tests.services.executor.runtime.conftest import Tasks
@@ -42,3 +46,74 @@ def test_what_is_pulled_ahead_of_many_queues_together_keeps_to_the_buffer(tasks:
     assert 0 < ahead < 2 * buffer
     running.control.fence()
     assert running.end().fenced
+
+
+class Unanswered:
+    """Pulls that the broker does not answer, as many as a test says."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.left = 0
+        really = PullStream.next
+
+        def next_(stream: PullStream, timeout: float, *, max_bytes: int = 1 << 20) -> DecodedBatch | None:
+            if self.left:
+                self.left -= 1
+                raise RequestTimeout("pull from t/b/0 at b:1: no answer in time")
+            return really(stream, timeout, max_bytes=max_bytes)
+
+        monkeypatch.setattr(PullStream, "next", next_)
+
+
+def test_an_idle_sink_stays_idle_when_one_pull_is_not_answered(tasks: Tasks, monkeypatch: pytest.MonkeyPatch) -> None:
+    pulls = Unanswered(monkeypatch)
+    # It waits for so short that the task may not come to say so.
+    troubles: list[object] = []
+    really = SinkReader._wait
+
+    def noted(reader: SinkReader, *told: Any) -> None:
+        troubles.append(told)
+        really(reader, *told)
+
+    monkeypatch.setattr(SinkReader, "_wait", noted)
+    tasks.create_topic(1)
+    running = tasks.start(Kind.SINK, {"connector.class": "table", "file": str(tasks.path / "rows.db")})
+    running.reporter.wait_for_state(State.IDLE)
+    troubles.clear()
+    pulls.left = 1
+    running.reporter.wait_for(lambda: not pulls.left)
+    tasks.client.send(tasks.client.queues(tasks.topic)[0], Message(b"x"), 10)
+    running.reporter.wait_for_out(1)
+    assert troubles == []
+    assert running.stop().clean
+
+
+def test_a_sink_whose_broker_answers_no_second_pull_or_nothing_at_all_is_waiting_in_words_of_pulls(
+    tasks: Tasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pulls = Unanswered(monkeypatch)
+    tasks.create_topic(1)
+    running = tasks.start(Kind.SINK, {"connector.class": "table", "file": str(tasks.path / "rows.db")})
+    running.reporter.wait_for_state(State.IDLE)
+    pulls.left = 1 << 30
+    told = running.reporter.wait_for_state(State.WAITING)
+    pulls.left = 0
+    assert told.startswith(f"reading {tasks.topic}/")
+    assert told.endswith(": pull from t/b/0 at b:1: no answer in time")
+    running.reporter.wait_for_state(State.IDLE)
+    assert running.stop().clean
+
+    running = tasks.start(Kind.SINK, {"connector.class": "table", "file": str(tasks.path / "rows.db")}, epoch=2)
+    running.reporter.wait_for_state(State.IDLE)
+
+    def silent(_client: Client, _queue: object) -> int:
+        raise RequestTimeout("maximum offset of t/b/0: no answer in time")
+
+    # Each pull is the first that is not answered: that the broker does not answer otherwise either is all that tells.
+    monkeypatch.setattr("services.executor.runtime.sink.reader._UNANSWERED_SECONDS", -1.0)
+    pulls.left = 1 << 30
+    with monkeypatch.context() as patch:
+        patch.setattr(Client, "max_offset", silent)
+        assert running.reporter.wait_for_state(State.WAITING).endswith(": pull from t/b/0 at b:1: no answer in time")
+    running.reporter.wait_for_state(State.IDLE)
+    pulls.left = 0
+    assert running.stop().clean

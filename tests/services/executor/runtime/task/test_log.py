@@ -8,6 +8,7 @@ from services.executor.contract.metrics import TaskMetrics
 from services.executor.contract.task import State
 from services.executor.runtime.task.log import task_log
 from services.executor.secrets.resolving import remember
+from services.executor.wire import metrics
 
 
 class Told:
@@ -68,3 +69,19 @@ def test_each_run_has_a_log_of_its_own() -> None:
     task_log(first, "orders/0").info("one")
     task_log(second, "orders/0").info("two")
     assert (first.lines, second.lines) == ([("INFO", "one")], [("INFO", "two")])
+
+
+def test_the_last_five_warnings_are_told_with_the_state_each_once_and_without_secrets() -> None:
+    remember("tr0ub4dor")
+    told = Told()
+    log = task_log(told, "orders/0")
+    log.info("reading /a")
+    assert list(told.metrics.warnings) == []
+    for number in (0, 1, 2, 1, 3, 4, 5):
+        log.warning("%d with %s", number, "tr0ub4dor")
+    assert [one.message.partition(" ")[0] for one in told.metrics.warnings] == ["2", "1", "3", "4", "5"]
+    assert not any("tr0ub4dor" in one.message for one in told.metrics.warnings)
+    log.error("x" * 5_000)
+    assert len(told.metrics.warnings[-1].message) == 1_000
+    (warning, *_) = metrics(told.metrics).warnings
+    assert (warning.message, warning.time.ToNanoseconds() > 0) == (told.metrics.warnings[0].message, True)

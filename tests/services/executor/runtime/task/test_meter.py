@@ -44,3 +44,13 @@ def test_a_source_that_is_done_is_idle_at_once_and_one_that_rests_a_moment_later
     made.say(11.0, "", work=False)
     made.say(11.0, "", work=False, done=True)
     assert [state for state, _ in reporter.states] == [State.RUNNING, State.IDLE]
+
+
+def test_a_source_that_rests_says_what_it_holds_back() -> None:
+    reporter = RecordingReporter()
+    meter = Meter(reporter, 0.0)
+    for held in ("the last line of /a has no newline", ""):
+        meter.say(0.0, "", work=False, held=held)
+        assert reporter.states[-1] == (State.IDLE, held)
+    meter.say(0.0, "", work=True, held="the last line of /a has no newline")
+    assert reporter.states[-1] == (State.RUNNING, "")
