@@ -97,7 +97,8 @@ lock: ## Pin the Python packages again (UPGRADE=--upgrade for newer ones)
 	@set -e; tool=$$(mktemp -d); trap 'rm -rf "$$tool"' EXIT; \
 	python3 -m venv "$$tool"; "$$tool/bin/pip" install --quiet $(UV); \
 	"$$tool/bin/"$(COMPILE) pyproject.toml --extra dev --extra demo --output-file requirements.lock; \
-	"$$tool/bin/"$(COMPILE) --group build --constraint requirements.lock --output-file requirements-build.lock
+	"$$tool/bin/"$(COMPILE) --group build --constraint requirements.lock --output-file requirements-build.lock; \
+	"$$tool/bin/"$(COMPILE) --group servers --constraint requirements.lock --output-file requirements-servers.lock
 
 .PHONY: pin-jars
 pin-jars: ## Pin the jars of RocketMQ, Kafka, Debezium, Delta Lake and Iceberg again, after a change of a version (ARGS=kafka)

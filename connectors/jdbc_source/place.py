@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Protocol
 
-from connectors.jdbc.reading.dialect import Reading
 from rocketconnect_sdk.changes.snapshots.keys import fits, from_integers, to_integers
 from rocketconnect_sdk.record import Offset
 from rocketconnect_sdk.schema import WHOLE, Schema, Type
@@ -21,6 +21,22 @@ class Mode(StrEnum):
     INCREMENTING = "incrementing"
     TIMESTAMP = "timestamp"
     BOTH = "timestamp+incrementing"
+
+
+class Ordering(Protocol):
+    """How a kind of database compares; see Reading of connectors.jdbc."""
+
+    def ordered(self, column: str, schema: Schema, /) -> str:
+        """What is compared and ordered by in the place of a quoted column."""
+        ...
+
+    def moment(self, micros: int, /) -> str:
+        """A literal that is compared with an `ordered` time."""
+        ...
+
+    def text(self, value: str, /) -> str:
+        """A literal that is compared with an `ordered` text."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +74,7 @@ class Order:
             raise ValueError(msg)
         return made
 
-    def behind(self, reading: Reading, quoted: Sequence[str], offset: Offset) -> str:
+    def behind(self, reading: Ordering, quoted: Sequence[str], offset: Offset) -> str:
         """A condition: rows behind an offset.
 
         Args:
@@ -80,7 +96,7 @@ class Order:
         ]
         return f"{columns[0]} >= {literals[0]} AND ({' OR '.join(ors)})"
 
-    def columns(self, reading: Reading, quoted: Sequence[str]) -> Sequence[str]:
+    def columns(self, reading: Ordering, quoted: Sequence[str]) -> Sequence[str]:
         """What rows are ordered by."""
         times = [reading.ordered(quoted[0], Schema(Type.TIMESTAMP))] if self.time else []
         return [*times, *map(reading.ordered, quoted[len(times) :], self.schemas)]

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from tests.servers import s3
+from tests.servers.clickhouse import ClickHouse, ClickHouseFailed, EmbeddedClickHouse
 
-_buckets = count()
+_buckets, _databases = count(), count()
 _CALL = """
 import importlib, json, os, pwd, sys
 module, name, path = sys.argv[1:]
@@ -63,3 +64,36 @@ def bucket(server: s3.S3) -> str:
     name = f"objects-{next(_buckets)}"
     server.make(name)
     return name
+
+
+@pytest.fixture(scope="session")
+def old_clickhouse() -> Iterator[ClickHouse]:
+    """A server of 2018."""
+    yield from _running(ClickHouse)
+
+
+@pytest.fixture(scope="session")
+def new_clickhouse() -> Iterator[ClickHouse]:
+    """The engine of 2026."""
+    yield from _running(EmbeddedClickHouse)
+
+
+@pytest.fixture
+def database() -> str:
+    """The name of a database that is not there yet."""
+    return f"database{next(_databases)}"
+
+
+@pytest.fixture(params=["old", "new"])
+def clickhouse(request: pytest.FixtureRequest, database: str) -> ClickHouse:
+    """One after the other, each with an empty database."""
+    server: ClickHouse = request.getfixturevalue(f"{request.param}_clickhouse")
+    return server.with_database(database)
+
+
+def _running(kind: type[ClickHouse]) -> Iterator[ClickHouse]:
+    try:
+        with kind().running() as server:
+            yield server
+    except ClickHouseFailed as error:
+        pytest.fail(str(error), pytrace=False)

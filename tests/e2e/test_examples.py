@@ -10,12 +10,13 @@ import psycopg
 import pytest
 
 from tests.e2e.console import Shown, commands, differing, said
+from tests.servers.clickhouse import ClickHouse
 from tests.servers.mariadb import PASSWORD, Mariadb
 from tests.servers.postgres import Postgres
 
 pytestmark = pytest.mark.e2e
 EXAMPLES = Path(__file__).parents[2] / "examples"
-SERVERS = {"mariadb-to-delta", "postgres-to-mariadb"}
+SERVERS = {"csv-to-clickhouse", "mariadb-to-delta", "postgres-to-mariadb"}
 
 
 def copied(folder: Path, changes: dict[str, str] | None = None) -> Path:
@@ -82,6 +83,13 @@ def test_the_example_with_a_database_and_a_lake_works_as_it_is_written(instance:
     ports = {"3306": str(mariadb.port)}
     shown = written("mariadb-to-delta")
     assert differing(shown, said_with_mariadb(shown, instance, copied(tmp_path, ports), ports, mariadb)) == []
+
+
+def test_the_example_with_clickhouse_works_as_it_is_written(instance: Any, tmp_path: Path) -> None:
+    with ClickHouse().running() as server:
+        ports = {"8123": str(server.port)}
+        shown = written("csv-to-clickhouse")
+        assert differing(shown, said(shown, instance.url, copied(tmp_path, ports), ports)) == []
 
 
 def test_the_tables_of_the_readme_work_as_they_are_written(instance: Any, tmp_path: Path) -> None:

@@ -57,5 +57,5 @@ def test_listing_plugins_imports_no_spark() -> None:
     lakes, files = "delta_sink delta_source direct", "file_lines file_sink file_source iceberg_sink iceberg_source"
     databases = "jdbc_sink jdbc_source mysql_cdc_source"
     others = "object_store_sink object_store_source postgres_cdc_source stdout"
-    wanted = f"dead_letter_source {lakes} {files} {databases} {others}".split()
+    wanted = f"clickhouse_sink clickhouse_source dead_letter_source {lakes} {files} {databases} {others}".split()
     assert done.stdout.strip() == f"{wanted} {{}} False False"

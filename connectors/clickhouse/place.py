@@ -1,0 +1,74 @@
+"""Where tables are, and how names and texts stand in statements. Pure."""
+
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+Version = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A database of a server.
+
+    Attributes:
+        url: Of the server: http://host:8123.
+        database: Its database.
+    """
+
+    url: str
+    database: str
+
+    def __str__(self) -> str:
+        """For people."""
+        return f"{self.url}/{self.database}"
+
+    def table(self, name: str) -> str:
+        """A table as it stands in a statement; before a point is another database."""
+        database, point, table = name.rpartition(".")
+        return f"{quoted(database if point else self.database)}.{quoted(table)}"
+
+    def parts(self, name: str) -> tuple[str, str]:
+        """The database and the name of a table."""
+        database, point, table = name.rpartition(".")
+        return (database if point else self.database), table
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """Who we are there, and whom we trust. Picklable.
+
+    Attributes:
+        user: The user.
+        password: What belongs to it.
+        ca: A file with the certificates that the server's own must come from; empty: those of the system.
+        seconds: So long an answer may take.
+        compression: Of what is sent: none or gzip.
+    """
+
+    user: str
+    password: str = field(repr=False)
+    ca: str = ""
+    seconds: float = 60.0
+    compression: str = "none"
+
+
+def url_problem(url: str) -> str | None:
+    """What is wrong with the URL of a server."""
+    try:
+        parts = urlsplit(url)
+        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return "is no URL of a server"
+    if not fits or parts.query or parts.fragment or parts.path.strip("/"):
+        return "is no URL of a server"
+    return "has a user or a password in it, and these have options of their own" if "@" in parts.netloc else None
+
+
+def quoted(name: str) -> str:
+    """A name as it stands in a statement; a point is part of it."""
+    return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
+
+
+def literal(text: str) -> str:
+    """A text as it stands in a statement."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -1,0 +1,37 @@
+import pytest
+
+from connectors.clickhouse_sink import ClickHouseSink
+from rocketconnect_sdk.conformance import SinkCase, SinkSuite
+from tests.connectors.clickhouse_sink.run import ROW, row
+from tests.servers.clickhouse import ClickHouse
+
+CALLS = ("connectors.clickhouse.client:send",)
+
+
+def case_of(server: ClickHouse) -> SinkCase:
+    def read() -> list[object]:
+        if not server.run(f"SELECT 1 FROM system.tables WHERE database = '{server.database}' AND name = 'rows'"):
+            return []
+        names = [each.name for each in ROW.fields]
+        found = server.run(f"SELECT {', '.join(names)} FROM rows ORDER BY _rc_queue, _rc_offset")
+        return [dict(zip(names, values, strict=True)) for values in found]
+
+    options = server.options() | {"table": "rows", "table.create": "true"}
+    return SinkCase(ClickHouseSink(), options, read, row, ROW, calls=CALLS)
+
+
+class TestOldServer(SinkSuite):
+    @pytest.fixture
+    def case(self, old_clickhouse: ClickHouse, database: str) -> SinkCase:
+        return case_of(old_clickhouse.with_database(database))
+
+
+class TestNewEngine(SinkSuite):
+    @pytest.fixture
+    def case(self, new_clickhouse: ClickHouse, database: str) -> SinkCase:
+        return case_of(new_clickhouse.with_database(database))
+
+    @pytest.mark.slow
+    def test_killed_at_any_step_it_goes_on_with_every_record(self, case: SinkCase) -> None:
+        """It takes one request at a time, and each of them its time."""
+        super().test_killed_at_any_step_it_goes_on_with_every_record(case)

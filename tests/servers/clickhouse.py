@@ -1,0 +1,176 @@
+"""ClickHouse: an old server from this machine's own programs (Debian: apt-get install clickhouse-server), and a new engine.
+
+That is in a process of its own, which answers like a server: see tests.servers.clickhouse_embedded.
+"""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+
+from tests import free_ports
+
+START_SECONDS = 60.0
+PASSWORD = "the-secret-of-tester"
+_CONFIG = """<yandex>
+<logger><level>warning</level><console>1</console></logger>
+<http_port>{port}</http_port><tcp_port>{tcp}</tcp_port><listen_host>127.0.0.1</listen_host>
+<path>{folder}/data/</path><tmp_path>{folder}/tmp/</tmp_path><format_schema_path>{folder}/schemas/</format_schema_path>
+<users_config>{folder}/users.xml</users_config><default_profile>default</default_profile><default_database>default</default_database>
+<mark_cache_size>67108864</mark_cache_size><timezone>{zone}</timezone>{more}
+</yandex>"""
+_TLS = """<https_port>{port}</https_port><openSSL><server><certificateFile>{certificate}</certificateFile>
+<privateKeyFile>{key}</privateKeyFile><verificationMode>none</verificationMode><disableProtocols>sslv2,sslv3</disableProtocols>
+</server></openSSL>"""
+_USERS = """<yandex>
+<profiles><default/><readonly><readonly>1</readonly></readonly></profiles>
+<quotas><default/></quotas>
+<users>
+<default><password></password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></default>
+<tester><password>{password}</password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></tester>
+<reader><password></password><networks><ip>127.0.0.1</ip></networks><profile>readonly</profile><quota>default</quota></reader>
+</users>
+</yandex>"""
+
+
+class ClickHouseFailed(Exception):
+    """It is not installed, or does not start; the text says what to do."""
+
+
+class ClickHouse:
+    """A server and its data. It may be killed or suspended, and started again with its data.
+
+    Args:
+        zone: Its time zone.
+        tls: The certificate of 127.0.0.1 with which it speaks TLS as well, at `tls_url`, and its key; None: it does not.
+
+    Raises:
+        ClickHouseFailed: its program is missing.
+    """
+
+    def __init__(self, zone: str = "Asia/Tokyo", tls: tuple[Path, Path] | None = None) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="rocketconnect-clickhouse-"))
+        self.port = free_ports.choose()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._tls_port, self._tls = free_ports.choose(), tls
+        self.tls_url = f"https://127.0.0.1:{self._tls_port}"
+        self.database = "default"
+        self._process: subprocess.Popen[bytes] | None = None
+        self._zone = zone
+
+    def with_database(self, name: str) -> Self:
+        """The same, with a new database for everything."""
+        self.run(f"CREATE DATABASE {name}")
+        other = copy(self)
+        other.database = name
+        return other
+
+    def options(self) -> dict[str, str]:
+        """The options of a connector for it."""
+        return {"url": self.url, "database": self.database}
+
+    def command(self) -> Sequence[str]:
+        """What runs it; it dies with the thread that starts it."""
+        server, setpriv = (shutil.which(name) or shutil.which(name, path="/usr/sbin") for name in ("clickhouse-server", "setpriv"))
+        if server is None or setpriv is None:
+            msg = "ClickHouse's server and setpriv are needed (Debian: apt-get install clickhouse-server util-linux)"
+            raise ClickHouseFailed(msg)
+        more = ""
+        if self._tls is not None:
+            certificate, key = self._tls
+            more = _TLS.format(port=self._tls_port, certificate=certificate, key=key)
+        config = _CONFIG.format(port=self.port, tcp=free_ports.choose(), folder=self.folder, zone=self._zone, more=more)
+        (self.folder / "config.xml").write_text(config)
+        (self.folder / "users.xml").write_text(_USERS.format(password=PASSWORD))
+        return [setpriv, "--pdeathsig", "KILL", server, f"--config-file={self.folder / 'config.xml'}"]
+
+    def start(self) -> None:
+        """Start it, and wait until it answers.
+
+        Raises:
+            ClickHouseFailed: it does not; the text has its log.
+        """
+        log = self.folder / "server.log"
+        with log.open("ab") as file:
+            self._process = subprocess.Popen(self.command(), stdout=file, stderr=file, start_new_session=True, cwd=self.folder)
+        deadline = time.monotonic() + START_SECONDS
+        while not self.answers():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                msg = f"ClickHouse did not start:\n{log.read_text(errors='replace')[-5_000:]}"
+                raise ClickHouseFailed(msg)
+            time.sleep(0.05)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Suspends it or lets it go on."""
+        assert self._process is not None
+        self._process.send_signal(number)
+
+    def kill(self) -> None:
+        """Kill it; its data stay."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def run(self, *queries: str) -> list[list[Any]]:
+        """The rows of the last of some queries; none of a statement."""
+        return [self._run(query) for query in queries][-1]
+
+    def _run(self, query: str) -> list[list[Any]]:
+        reads = query.lstrip().upper().startswith(("SELECT", "SHOW", "DESCRIBE"))
+        asked = f"{query} FORMAT JSONCompact" if reads else query
+        parameters = {"database": self.database} | ({"output_format_json_quote_64bit_integers": "0"} if reads else {})
+        answer = httpx.post(self.url, params=parameters, content=asked.encode(), timeout=60)
+        assert answer.is_success, answer.text
+        return list(json.loads(answer.text)["data"]) if reads else []
+
+    def answers(self) -> bool:
+        """Whether it answers."""
+        try:
+            return httpx.post(self.url, content=b"SELECT 1", timeout=5).is_success
+        except httpx.HTTPError:
+            return False
+
+    @contextmanager
+    def running(self) -> "Iterator[ClickHouse]":
+        """Run it until the end of the block, and remove it with its data.
+
+        Raises:
+            ClickHouseFailed: it does not start.
+        """
+        try:
+            self.start()
+            yield self
+        finally:
+            self.kill()
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class EmbeddedClickHouse(ClickHouse):
+    """A new engine, which answers to the requests that the connectors make. It knows no users."""
+
+    def command(self) -> Sequence[str]:
+        """See ClickHouse."""
+        return [sys.executable, "-m", "tests.servers.clickhouse_embedded", str(self.port), str(self.folder / "data")]
+
+    def start(self) -> None:
+        """See ClickHouse. It finds its module from the root of the repository."""
+        log = self.folder / "server.log"
+        root = Path(__file__).parents[2]
+        with log.open("ab") as file:
+            self._process = subprocess.Popen(self.command(), stdout=file, stderr=file, cwd=root)
+        deadline = time.monotonic() + START_SECONDS
+        while not self.answers():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                msg = f"the embedded ClickHouse did not start; is chdb-core installed?\n{log.read_text(errors='replace')[-5_000:]}"
+                raise ClickHouseFailed(msg)
+            time.sleep(0.05)
