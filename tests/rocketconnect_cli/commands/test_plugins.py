@@ -202,7 +202,7 @@ def test_a_connector_that_needs_nothing_and_one_that_is_not_there_are_told() -> 
     assert "delta is not a connector of this worker. Use one of" in result.stderr
 
 
-@pytest.mark.parametrize("name", ["delta", "iceberg"])
+@pytest.mark.parametrize("name", ["delta", "hudi", "iceberg"])
 def test_without_a_repository_it_is_said_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     def away(*_: object, **__: object) -> Path:
         msg = "connection refused"

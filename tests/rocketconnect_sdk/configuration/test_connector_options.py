@@ -436,6 +436,7 @@ def test_the_target_of_a_direct_connector_is_that_of_its_sink(tmp_path: Path) ->
         ("filename", {"connector.class": "file_sink", "format": "parquet"}),
         ("filename", {"connector.class": "file_sink", "format": "orc"}),
         ("path", {"connector.class": "delta_sink"}),
+        ("path", {"connector.class": "hudi_sink"}),
     ],
 )
 def test_each_topic_in_a_directory_is_a_target(tmp_path: Path, key: str, config: dict[str, str]) -> None:
