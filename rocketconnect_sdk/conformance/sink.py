@@ -263,17 +263,25 @@ class SinkSuite:
             pytest.skip("its columns do not change so")
         case = replace(case, config=given)
         other = Schema(Type.STRUCT, fields=(Field("of_another_table", OPTIONAL_STRING),))
+        rows = [{"of_another_table": "x"}, {"of_another_table": None}]
         with writing(case) as writer:
             task = writer.start().task
-            assert isinstance(task, DataFrameSinkTask)
             assert case.schema is not None
-            task.columns_for(case.schema)
+            if isinstance(task, DataFrameSinkTask):
+                task.columns_for(case.schema)
             writer.write(20)
-            rows, commit = [{"of_another_table": "x"}, {"of_another_table": None}], replace(writer.commit(21), rows=2)
-            with pytest.raises(RecordError):
-                _hand_over(case, task, rows, other, commit)
+            if isinstance(task, DataFrameSinkTask):
+                with pytest.raises(RecordError):
+                    _hand_over(case, task, rows, other, replace(writer.commit(21), rows=2))
+            else:
+                assert isinstance(task, RecordSinkTask)
+                with pytest.raises(RecordRefused) as refused:
+                    task.writer().stage(SinkBatch(QUEUES[0], "orders", rows, range(20, 22), schema=other), "another")
+                assert list(refused.value.refused) == [0, 1]
+                task.abort([refused.value.receipt])
             self._there(case, 20)
-            task.columns_for(case.schema)
+            if isinstance(task, DataFrameSinkTask):
+                task.columns_for(case.schema)
             writer.write(30)
         self._there(case, 30)
 

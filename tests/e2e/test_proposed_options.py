@@ -97,8 +97,9 @@ def _check_second_sink(instance: Any, topic: str, options: list[str], other: Pat
     code, refusal = rc(instance, "connector", "create", f"{topic}-second", *given(options))
     assert code != 0
     assert f"the connector '{topic}-out' writes there already" in refusal
-    elsewhere = [f"filename={other}", "flush.interval=1h"]
-    assert rc(instance, "connector", "create", f"{topic}-second", *given([*options, *elsewhere]))[0] == 0
+    elsewhere = {**dict(option.split("=", 1) for option in options), "filename": str(other), "flush.interval": "1h"}
+    words = given([f"{key}={value}" for key, value in elsewhere.items()])
+    assert rc(instance, "connector", "create", f"{topic}-second", *words)[0] == 0
     deadline = time.monotonic() + HANG_SECONDS
     while "task 0: 2 records wait in an open batch for " not in (told := rc(instance, "connector", "status", f"{topic}-second")[1]):
         assert time.monotonic() < deadline, told
