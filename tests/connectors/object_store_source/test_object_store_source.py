@@ -187,7 +187,8 @@ def test_rows_of_parquet_have_their_types(server: S3, bucket: str, *, columns: b
     [
         (b"no Parquet", {}, "a is no Parquet"),
         (b"no gzip", {"format": "jsonlines", "compression": "gzip"}, "a is no gzip"),
-        (gzip.compress(b"cut off")[:-4], {"format": "text", "compression": "gzip"}, "a is no gzip, or not whole"),
+        # Without a time: workers that run side by side have to collect the same names.
+        (gzip.compress(b"cut off", mtime=0)[:-4], {"format": "text", "compression": "gzip"}, "a is no gzip, or not whole"),
         (b"a,a\n1,2\n", {"format": "csv"}, "a: the header names a column twice"),
     ],
 )
