@@ -23,7 +23,10 @@ _PRIVATE = 0o600
 @app.command()
 @with_api
 def create(
-    name: Annotated[str, typer.Argument(help="Who shows it, for the history; of a worker its id, in which * stands for anything.")],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="Who shows it, for the history; of a worker its id, in which * stands for anything."),
+    ],
     role: Annotated[
         Role, typer.Option(help="read: look at everything. write: order as well. service, worker: RocketConnect's own processes.")
     ] = Role.READ,

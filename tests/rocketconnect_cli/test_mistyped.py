@@ -15,7 +15,7 @@ from rocketconnect_cli.mistyped import Commands
         ("connector lst", "no command 'lst': did you mean 'list'?"),
         ("plugins instal", "no command 'instal': did you mean 'install'?"),
         ("status orders", "no command 'status': did you mean 'connector status'?"),
-        ("creat", "no command 'creat': did you mean 'connector create', 'topic create'?"),
+        ("creat", "no command 'creat': did you mean 'connector create', 'topic create', 'token create'?"),
         ("connector peek", "no command 'peek': did you mean 'rocketconnect topic peek'?"),
         ("topic aply", "no command 'aply': did you mean 'rocketconnect apply'?"),
         ("frobnicate", "no command 'frobnicate': see `rocketconnect --help`"),
