@@ -40,7 +40,7 @@ class Profile:
         """Return this one, with what the other one says where this one says nothing."""
         mine = {each.name: value for each in fields(self) if (value := getattr(self, each.name))}
         # A token that somebody names wins over a file that the other one names.
-        return replace(other, **({"token": ""} if "token_file" in mine else {}), **mine)
+        return replace(other, **(({"token": ""} if "token_file" in mine else {}) | mine))
 
     def access(self) -> Access:
         """Return what a client needs of it.

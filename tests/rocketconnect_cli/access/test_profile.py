@@ -31,6 +31,13 @@ def test_the_nearest_place_that_names_a_token_or_its_file_counts(tmp_path: Path)
     assert "mine" not in repr(Profile(token="mine"))
 
 
+def test_of_a_token_and_a_file_that_are_both_named_the_token_counts(tmp_path: Path) -> None:
+    environment = profiles(tmp_path, '[prod]\nurl = "https://rc:8082"\n')
+    assert chosen(Profile(token="mine", token_file="/nowhere"), "prod", environment).access().token == "mine"
+    environment |= {"ROCKETCONNECT_TOKEN": "mine", "ROCKETCONNECT_TOKEN_FILE": "/nowhere"}
+    assert chosen(Profile(), "prod", environment).access().token == "mine"
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
