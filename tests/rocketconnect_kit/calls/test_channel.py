@@ -54,7 +54,8 @@ async def test_call_without_a_timeout_gets_the_default_deadline(monkeypatch: pyt
             await rpc.ConfigServiceStub(opened).GetConnector(pb.GetConnectorRequest(name="slow"))
     # The caller's: a server ends calls after a while by itself.
     assert service.remaining is not None
-    assert service.remaining <= 0.3
+    # On its way it is rounded up to a whole millisecond.
+    assert service.remaining <= 0.301
 
 
 async def test_blocking_channel_works_from_a_thread_and_has_the_default_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,7 +73,8 @@ async def test_blocking_channel_works_from_a_thread_and_has_the_default_deadline
     async with server_for_test(add(service)) as address:
         assert await asyncio.to_thread(calls, address) == "one"
     assert service.remaining is not None
-    assert service.remaining <= 0.3
+    # On its way it is rounded up to a whole millisecond.
+    assert service.remaining <= 0.301
 
 
 async def test_a_call_outlives_a_restart_of_the_service_within_its_deadline() -> None:
