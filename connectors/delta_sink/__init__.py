@@ -1,6 +1,5 @@
 """Topics into a Delta Lake table, with Spark."""
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from connectors.lakes.options import (
     evolution_problems,
     mode_problems,
     partition_problems,
+    place_of_table_problems,
     policy_of,
 )
 from connectors.lakes.sink import LakeSink
@@ -23,7 +23,7 @@ from rocketconnect_sdk.columns.declared import given_columns
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import Takes
-from rocketconnect_sdk.files.checks import directory_targets, place_problems
+from rocketconnect_sdk.files.checks import directory_targets
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.permissions.roots import Access
 from rocketconnect_sdk.schema import Schema
@@ -114,23 +114,7 @@ def _path_problems(config: Config) -> Iterable[Problem]:
     from connectors.delta_sink.positions import HIDDEN
     from connectors.delta_sink.table import is_table
 
-    given = config["path"]
-    if "://" in given:
-        reason = "is an address, and only tables in directories of this machine can be written"
-        yield Problem("path", given, reason, "Give an absolute path.")
-        return
-    wrong = [replace(problem, key="path") for problem in place_problems(given)]
-    yield from wrong
-    path = Path(given)
-    if wrong or not path.exists():
-        return
-    if not path.is_dir():
-        yield Problem("path", given, "is a file", "Name a directory or a new name.")
-    elif not os.access(path, os.R_OK | os.X_OK):
-        yield Problem("path", given, "cannot be read", "Give the worker's user the right.")
-    elif not is_table(path) and any(entry.name != HIDDEN for entry in path.iterdir()):
-        fix = "Name an empty directory, a new name, or the directory of a Delta table."
-        yield Problem("path", given, "is a directory that has files in it and is no Delta table", fix)
+    return place_of_table_problems(config["path"], "Delta table", is_table, HIDDEN)
 
 
 def _partition_problems(config: Config) -> Iterable[Problem]:

@@ -8,7 +8,7 @@ from connectors.file_sink.header import header_problem
 from connectors.file_sink.there import names_there, of_topics, type_problems
 from rocketconnect_sdk.columns.declared import type_name
 from rocketconnect_sdk.errors import Problem
-from rocketconnect_sdk.evolution import POLICY, Policy, as_table
+from rocketconnect_sdk.evolution import POLICY, Policy, as_table, is_of_another
 from rocketconnect_sdk.evolution.held import rows_problems
 from rocketconnect_sdk.evolution.numbers import has_all
 from rocketconnect_sdk.evolution.tables import Kind, differences, nullable
@@ -98,7 +98,7 @@ def topics_problems(config: Config, rows: Mapping[str, Schema], place: str) -> I
         if told := _other_names([field.name for field in one.fields], other):
             reason = f"have rows of different tables for one {place}: those of `{topic}` are {told}, beside those of `{first}`"
             is_warning = is_tolerant or policy is not Policy.FAIL
-            if policy in (Policy.EVOLVE, Policy.IGNORE) and _are_apart(one, other):
+            if policy in (Policy.EVOLVE, Policy.IGNORE) and is_of_another(one, other):
                 reason += "; they have no column in common, so whichever come second would be bad records"
                 is_warning = config["errors.tolerance"] == "all"
             yield Problem("topics", shown, reason, fix, is_warning=is_warning)
@@ -121,11 +121,6 @@ def _clashes(one: Schema, other: Schema) -> Iterator[tuple[str, str, str]]:
         mine = types.get(field.name)
         if mine is not None and not has_all(mine, field.schema) and not has_all(field.schema, mine):
             yield field.name, type_name(mine), type_name(field.schema)
-
-
-def _are_apart(one: Schema, other: Schema) -> bool:
-    names, others = ({field.name.casefold() for field in each.fields} for each in (one, other))
-    return bool(names and others) and names.isdisjoint(others)
 
 
 def _joined(told: Sequence[str]) -> str:

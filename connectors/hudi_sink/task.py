@@ -4,7 +4,6 @@ A commit keeps what the one before it has kept of all tasks, and counts only whe
 newest one, so what was seen of all claims is still so when it counts (invariant 3).
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from connectors.file_sink.jobs import staged_job
 from connectors.file_sink.rows import rows_of
 from connectors.hudi_sink.columns import COLUMNS, arrow_schema, believed, said_of
 from connectors.hudi_sink.table import Change, Look, Overtaken, Table
+from connectors.lakes.kept import Kept
 from connectors.lakes.task import LakeTask
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, RetriableError
@@ -24,14 +24,12 @@ from rocketconnect_sdk.evolution import nullable
 from rocketconnect_sdk.files.trouble import understood
 from rocketconnect_sdk.schema import Field, Schema
 from rocketconnect_sdk.sink import FlushPolicy, QueuePosition, SinkCommit
-from rocketconnect_sdk.targets.claims import Claims, closing, is_mine, merged, next_version, unpacked
 from rocketconnect_sdk.targets.commits import is_written, told
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _TRIES = 10
-_PREFIX = "rocketconnect."
 _SAID = "rocketconnect.commit"
 _VERSIONS = ("8", "9")
 
@@ -60,9 +58,7 @@ class HudiTask(LakeTask):
         settings: Mapping[str, str],
     ) -> None:
         super().__init__(root, context, columns, flush)
-        self._owner = context.generation, context.epoch
-        self._prefix = f"{_PREFIX}{context.connector_uid}."
-        self._plan = f"{self._prefix}plan"
+        self._kept = Kept(context)
         self._evolving = evolving
         self._partitions = partitions
         self._settings = settings
@@ -101,11 +97,11 @@ class HudiTask(LakeTask):
             columns = nullable(self._columns or settled or from_spark_type(rows.schema))
             look = self._found(columns)
             # An owner that was replaced, and a batch that is there already, cost no more than a look.
-            if is_written(self._positions(look), commit):
+            if is_written(self._kept.positions(look.kept), commit):
                 return
             with staged_job(self._root):
                 held = rows.toArrow()
-            change = Change(self._whole(held, look), token=f"{commit.token[:16]}_{self._owner[1]}")
+            change = Change(self._whole(held, look), token=f"{commit.token[:16]}_{self._context.epoch}")
             self._commit(commit, change, joined(look, columns))
 
     def move(self, commit: SinkCommit) -> None:
@@ -185,7 +181,7 @@ class HudiTask(LakeTask):
             if look is None:
                 msg = f"{self._root}: the table is gone"
                 raise RetriableError(msg)
-            stored = self._positions(look)
+            stored = self._kept.positions(look.kept)
             if commit is not None and is_written(stored, commit):
                 return stored
             if on not in (None, look.state):
@@ -202,31 +198,9 @@ class HudiTask(LakeTask):
         raise Overtaken(msg, wait=0.1) from reason
 
     def _committed(self, look: Look, positions: Mapping[str, QueuePosition], change: Change, columns: Schema) -> None:
-        task = self._context.task
-        claims = self._claims(look)
-        version = next_version(self._owner[1], claims.tasks.values())
-        taken = {**closing(self._owner, task, claims), task: version}
-        kept = {self._name(each): _form(number.packed, positions if each == task else {}) for each, number in taken.items()}
-        said = {_SAID: told(self._context.connector_uid, task, positions), COLUMNS: said_of(columns)}
-        self._table.commit(look, change, {**look.kept, self._plan: str(self._owner[0]), **kept, **said})
-
-    def _positions(self, look: Look) -> Mapping[str, QueuePosition]:
-        """Those that this owner goes on from: its own, or, before its first commit, what all tasks have."""
-        claims, task = self._claims(look), self._context.task
-        # The first task of a plan has taken over what the others are to go on from.
-        return merged(self._read(look, each) for each in ([task] if is_mine(self._owner, task, claims) else claims.open))
-
-    def _read(self, look: Look, task: int) -> Mapping[str, QueuePosition]:
-        form = json.loads(look.kept[self._name(task)])
-        return {queue: QueuePosition.from_json(position) for queue, position in form["positions"].items()}
-
-    def _claims(self, look: Look) -> Claims:
-        found = {key.removeprefix(self._prefix): value for key, value in look.kept.items() if key.startswith(self._prefix)}
-        plan = int(found.pop("plan", 0))
-        return Claims(plan, {int(task): unpacked(json.loads(form)["version"]) for task, form in found.items() if task.isdecimal()})
-
-    def _name(self, task: int) -> str:
-        return f"{self._prefix}{task}"
+        _, kept = self._kept.next(look.kept, positions)
+        said = {_SAID: told(self._context.connector_uid, self._context.task, positions), COLUMNS: said_of(columns)}
+        self._table.commit(look, change, {**look.kept, **kept, **said})
 
     @property
     def _table(self) -> Table:
@@ -241,7 +215,3 @@ def joined(look: Look, rows: Schema) -> Schema:
     there = tuple(Field(each.name, believed(each.schema, said.get(each.name))) for each in look.columns.fields)
     names = {each.name for each in there}
     return replace(look.columns, fields=(*there, *(each for each in rows.fields if each.name not in names)))
-
-
-def _form(version: int, positions: Mapping[str, QueuePosition]) -> str:
-    return json.dumps({"version": version, "positions": {queue: each.to_json() for queue, each in sorted(positions.items())}})

@@ -66,7 +66,7 @@ class UpsertTask(Upserting, HudiTask):
     def _merge(self, merge: Merge, settled: Settled, commit: SinkCommit, *, makes: bool) -> None:
         self._makes = makes
         look = self._found(settled.table)
-        if is_written(self._positions(look), commit):
+        if is_written(self._kept.positions(look.kept), commit):
             return
         gone = pa.array(merge.gone, pa.bool_())
         written = whole(merge, look, self._table, self._key).filter(pc.invert(gone))

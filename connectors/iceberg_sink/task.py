@@ -4,7 +4,6 @@ They are properties of the table: a commit counts only where the state that was 
 of all claims is still so when it counts (invariant 3).
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from connectors.file_sink.rows import rows_of
 from connectors.iceberg_sink.catalogs import Catalog, Overtaken
 from connectors.iceberg_sink.partitions import Transform
 from connectors.iceberg_sink.table import Change, Look, Table
+from connectors.lakes.kept import Kept
 from connectors.lakes.staging import quoted
 from connectors.lakes.task import LakeTask, files_of
 from rocketconnect_sdk.context import TaskContext
@@ -23,7 +23,6 @@ from rocketconnect_sdk.evolution import nullable
 from rocketconnect_sdk.files.trouble import understood
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import FlushPolicy, QueuePosition, SinkCommit
-from rocketconnect_sdk.targets.claims import Claims, closing, is_mine, merged, next_version, unpacked
 from rocketconnect_sdk.targets.commits import is_written, told
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _TRIES = 10
-_PREFIX = "rocketconnect."
 
 
 class IcebergTask(LakeTask):
@@ -60,9 +58,7 @@ class IcebergTask(LakeTask):
         catalog: "Callable[[SparkSession], Catalog]",
     ) -> None:
         super().__init__(root, context, columns, flush)
-        self._owner = context.generation, context.epoch
-        self._prefix = f"{_PREFIX}{context.connector_uid}."
-        self._plan = f"{self._prefix}plan"
+        self._kept = Kept(context)
         self._evolving = evolving
         self._partitions = partitions
         self._catalog = catalog
@@ -100,7 +96,7 @@ class IcebergTask(LakeTask):
             rows = rows_of(frame, self._columns)
             look = self._found(rows.schema)
             # An owner that was replaced, and a batch that is there already, have nothing written.
-            if is_written(self._positions(look), commit):
+            if is_written(self._kept.positions(look.properties), commit):
                 return
             if self._adds is not None:
                 from rocketconnect_sdk.spark.types import to_spark_type
@@ -185,7 +181,7 @@ class IcebergTask(LakeTask):
             if look is None:
                 msg = f"{self._root}: the table is gone"
                 raise RetriableError(msg)
-            stored = self._positions(look)
+            stored = self._kept.positions(look.properties)
             if commit is not None and is_written(stored, commit):
                 return stored
             if change.on not in (None, look.snapshot):
@@ -200,48 +196,22 @@ class IcebergTask(LakeTask):
         raise Overtaken(msg, wait=0.1) from reason
 
     def _committed(self, look: Look, positions: Mapping[str, QueuePosition], change: Change) -> Mapping[str, QueuePosition]:
-        task = self._context.task
-        claims = self._claims(look)
-        version = next_version(self._owner[1], claims.tasks.values())
-        taken = {**closing(self._owner, task, claims), task: version}
-        properties = {self._name(each): _form(number.packed, positions if each == task else {}) for each, number in taken.items()}
-        said = told(self._context.connector_uid, task, positions)
+        version, properties = self._kept.next(look.properties, positions)
+        said = told(self._context.connector_uid, self._context.task, positions)
         try:
-            look.commit(replace(change, properties={self._plan: str(self._owner[0]), **properties}, said=said))
+            look.commit(replace(change, properties=properties, said=said))
         finally:
             self._may_be_there = look.may_be_there
         newest = self._table.look()
-        if newest is None or self._claims(newest).tasks.get(task) != version:
+        if newest is None or self._kept.version(newest.properties) != version:
             # A newer owner has come since; or the number of the state was free again, as the states up to there were removed while
             # this owner stood still.
-            msg = f"{self._root}: version {version} of {self._name(task)} is not that of the newest state of the table"
+            msg = f"{self._root}: version {version} of {self._kept.name} is not that of the newest state of the table"
             raise RetriableError(msg, wait=0.1)
         return positions
-
-    def _positions(self, look: Look) -> Mapping[str, QueuePosition]:
-        """Those that this owner goes on from: its own, or, before its first commit, what all tasks have."""
-        claims, task = self._claims(look), self._context.task
-        # The first task of a plan has taken over what the others are to go on from.
-        return merged(self._read(look, each) for each in ([task] if is_mine(self._owner, task, claims) else claims.open))
-
-    def _read(self, look: Look, task: int) -> Mapping[str, QueuePosition]:
-        form = json.loads(look.properties[self._name(task)])
-        return {queue: QueuePosition.from_json(position) for queue, position in form["positions"].items()}
-
-    def _claims(self, look: Look) -> Claims:
-        found = {key.removeprefix(self._prefix): value for key, value in look.properties.items() if key.startswith(self._prefix)}
-        plan = int(found.pop("plan", 0))
-        return Claims(plan, {int(task): unpacked(json.loads(form)["version"]) for task, form in found.items() if task.isdecimal()})
-
-    def _name(self, task: int) -> str:
-        return f"{self._prefix}{task}"
 
     @property
     def _table(self) -> Table:
         if self._opened is None:
             self._opened = Table(self._root, self._catalog(self._session), self._session)
         return self._opened
-
-
-def _form(version: int, positions: Mapping[str, QueuePosition]) -> str:
-    return json.dumps({"version": version, "positions": {queue: each.to_json() for queue, each in sorted(positions.items())}})

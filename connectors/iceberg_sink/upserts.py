@@ -50,7 +50,7 @@ class UpsertTask(Upserting, IcebergTask):
         kind: Any = to_spark_type(settled.table)
         self._makes = makes
         look = self._found(kind)
-        if is_written(self._positions(look), commit):
+        if is_written(self._kept.positions(look.properties), commit):
             return
         if not merge.gone and not merge.truncates:
             self.move(commit)

@@ -1,13 +1,16 @@
 """The options that sinks of lakes share, and what can be wrong with them."""
 
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from pathlib import Path
 
 from rocketconnect_sdk.columns.declared import DOC, columns_problem, parse_columns
 from rocketconnect_sdk.configuration.change_options import DELETE_ENABLED, TRUNCATE_ENABLED
 from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROWS, flush_interval
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
+from rocketconnect_sdk.files.checks import place_problems
 from rocketconnect_sdk.options import Config, Kind, Option
 
 INSERT = "insert"
@@ -63,6 +66,33 @@ def evolution_problems(config: Config) -> Iterable[Problem]:
     if config["columns"]:
         return policy_problems(config, (), "the option columns says all columns that there are")
     return policy_problems(config, tuple(Policy), "")
+
+
+def place_of_table_problems(given: str, kind: str, is_table: Callable[[Path], bool], hidden: str) -> Iterable[Problem]:
+    """What is wrong with the option path as the directory of a table.
+
+    Args:
+        given: What it says.
+        kind: What such a table is, for people.
+        is_table: Whether a directory is that of one.
+        hidden: What may be in a directory before the table is.
+    """
+    if "://" in given:
+        reason = "is an address, and only tables in directories of this machine can be written"
+        yield Problem("path", given, reason, "Give an absolute path.")
+        return
+    wrong = [replace(problem, key="path") for problem in place_problems(given)]
+    yield from wrong
+    path = Path(given)
+    if wrong or not path.exists():
+        return
+    if not path.is_dir():
+        yield Problem("path", given, "is a file", "Name a directory or a new name.")
+    elif not os.access(path, os.R_OK | os.X_OK):
+        yield Problem("path", given, "cannot be read", "Give the worker's user the right.")
+    elif not is_table(path) and any(entry.name != hidden for entry in path.iterdir()):
+        fix = f"Name an empty directory, a new name, or the directory of a {kind}."
+        yield Problem("path", given, f"is a directory that has files in it and is no {kind}", fix)
 
 
 def partition_problems(config: Config, columns: Iterable[str]) -> Iterable[Problem]:

@@ -68,10 +68,8 @@ def channel(address: str, settings: ServiceSettings, *, service: str = "", retry
     Raises:
         ValueError: when the address is wrong or empty.
     """
-    interceptors: list[grpc.aio.ClientInterceptor] = [_DeadlineInterceptor()]
-    if settings.token_file is not None:
-        token = OwnToken(settings.token_file)
-        interceptors += [_TokenOfCalls(token), _TokenOfStreams(token)]
+    token = OwnToken(settings.token_file)
+    interceptors: list[grpc.aio.ClientInterceptor] = [_DeadlineInterceptor(token), _TokenInterceptor(token)]
     options = [*_options(address, service), ("grpc.enable_retries", int(retry))]
     credentials = client_credentials(settings)
     if credentials is None:
@@ -126,20 +124,6 @@ def _options(address: str, service: str) -> list[tuple[str, Any]]:
 
 
 class _DeadlineInterceptor(grpc.aio.UnaryUnaryClientInterceptor):
-    async def intercept_unary_unary(
-        self,
-        continuation: Callable[[grpc.aio.ClientCallDetails, Any], Any],
-        client_call_details: grpc.aio.ClientCallDetails,
-        request: Any,
-    ) -> Any:
-        details = client_call_details
-        metadata = grpc.aio.Metadata(*(details.metadata or ()), *tracing.outgoing_metadata())
-        timeout = DEADLINE_SECONDS if details.timeout is None else details.timeout
-        changed = grpc.aio.ClientCallDetails(details.method, timeout, metadata, details.credentials, details.wait_for_ready)
-        return await continuation(changed, request)
-
-
-class _TokenOfCalls(grpc.aio.UnaryUnaryClientInterceptor):
     def __init__(self, token: OwnToken) -> None:
         self._token = token
 
@@ -149,10 +133,14 @@ class _TokenOfCalls(grpc.aio.UnaryUnaryClientInterceptor):
         client_call_details: grpc.aio.ClientCallDetails,
         request: Any,
     ) -> Any:
-        return await continuation(_with_token(client_call_details, self._token), request)
+        details = client_call_details
+        metadata = grpc.aio.Metadata(*(details.metadata or ()), *tracing.outgoing_metadata(), *_shown(self._token))
+        timeout = DEADLINE_SECONDS if details.timeout is None else details.timeout
+        changed = grpc.aio.ClientCallDetails(details.method, timeout, metadata, details.credentials, details.wait_for_ready)
+        return await continuation(changed, request)
 
 
-class _TokenOfStreams(grpc.aio.UnaryStreamClientInterceptor):
+class _TokenInterceptor(grpc.aio.UnaryStreamClientInterceptor):
     def __init__(self, token: OwnToken) -> None:
         self._token = token
 
@@ -162,22 +150,22 @@ class _TokenOfStreams(grpc.aio.UnaryStreamClientInterceptor):
         client_call_details: grpc.aio.ClientCallDetails,
         request: Any,
     ) -> Any:
-        return await continuation(_with_token(client_call_details, self._token), request)
+        details = client_call_details
+        metadata = grpc.aio.Metadata(*(details.metadata or ()), *_shown(self._token))
+        changed = grpc.aio.ClientCallDetails(details.method, details.timeout, metadata, details.credentials, details.wait_for_ready)
+        return await continuation(changed, request)
 
 
-def _with_token(details: grpc.aio.ClientCallDetails, token: OwnToken) -> grpc.aio.ClientCallDetails:
+def _shown(token: OwnToken) -> tuple[tuple[str, str], ...]:
     header = token.header()
-    shown = () if header is None else ((AUTHORIZATION, header),)
-    metadata = grpc.aio.Metadata(*(details.metadata or ()), *shown)
-    return grpc.aio.ClientCallDetails(details.method, details.timeout, metadata, details.credentials, details.wait_for_ready)
+    return () if header is None else ((AUTHORIZATION, header),)
 
 
 class _SyncCallDetails(grpc.ClientCallDetails):
-    def __init__(self, given: grpc.ClientCallDetails, header: str | None) -> None:
+    def __init__(self, given: grpc.ClientCallDetails, token: OwnToken) -> None:
         self.method = given.method
         self.timeout = DEADLINE_SECONDS if given.timeout is None else given.timeout
-        shown = () if header is None else ((AUTHORIZATION, header),)
-        self.metadata = (*(given.metadata or ()), *tracing.outgoing_metadata(), *shown)
+        self.metadata = (*(given.metadata or ()), *tracing.outgoing_metadata(), *_shown(token))
         self.credentials = given.credentials
         self.wait_for_ready = given.wait_for_ready
         self.compression = given.compression
@@ -193,4 +181,4 @@ class _SyncDeadlineInterceptor(grpc.UnaryUnaryClientInterceptor):
         client_call_details: grpc.ClientCallDetails,
         request: Any,
     ) -> Any:
-        return continuation(_SyncCallDetails(client_call_details, self._token.header()), request)
+        return continuation(_SyncCallDetails(client_call_details, self._token), request)

@@ -5,7 +5,7 @@ runtime gives the records these columns, see fitting.fit. docs/types.md has the 
 """
 
 from rocketconnect_sdk.evolution.options import POLICY, policy_problems
-from rocketconnect_sdk.evolution.settling import OfAnotherTable, OtherColumns, Policy, Settled, Takes, settle
+from rocketconnect_sdk.evolution.settling import OfAnotherTable, OtherColumns, Policy, Settled, Takes, is_of_another, settle
 from rocketconnect_sdk.evolution.tables import VALUE, Change, Kind, as_table, nullable
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Settled",
     "Takes",
     "as_table",
+    "is_of_another",
     "nullable",
     "policy_problems",
     "settle",

@@ -89,7 +89,7 @@ def settle(table: Schema, records: Schema, policy: Policy, takes: Takes) -> Sett
         RecordError: the policy is dead_letter; or a field differs from a column by the case of its letters only.
     """
     found = list(differences(table, records))
-    if policy in (Policy.EVOLVE, Policy.IGNORE) and _is_of_another(table, records):
+    if policy in (Policy.EVOLVE, Policy.IGNORE) and is_of_another(table, records):
         names = (", ".join(field.name for field in each.fields[:_SHOWN]) for each in (records, table))
         msg = "the record is of another table: it has {}, and none of the columns of this one, which are {}".format(*names)
         raise OfAnotherTable(msg)
@@ -108,7 +108,7 @@ def settle(table: Schema, records: Schema, policy: Policy, takes: Takes) -> Sett
     return Settled(made, changes, [change.name for change in found if change.kind is Kind.NEW and change.path not in done])
 
 
-def _is_of_another(table: Schema, records: Schema) -> bool:
+def is_of_another(table: Schema, records: Schema) -> bool:
     """Whether there are columns and fields, and none is both."""
     columns, fields = ({field.name.casefold() for field in each.fields} for each in (table, records))
     return bool(columns and fields) and not columns & fields

@@ -33,10 +33,7 @@ def warning_of(name: str, before: Deleted, common: Origin | Target | None, posit
     if is_sink:
         done, again = "wrote to the same target", "writes its records there again"
     reason = f"{one} {done}{_until(positions)}: this one begins anew and {again}"
-    ways = [
-        _adopting(name, before.connector, is_same=is_same),
-        *_others(None if isinstance(common, Target) else common, is_sink=is_sink),
-    ]
+    ways = [_adopting(name, before.connector, is_same=is_same), *_others(common, is_sink=is_sink)]
     fix = " ".join(f"({number}) {way}" for number, way in enumerate(ways, start=1))
     key, value = ("name", "") if is_same or common is None else (common.key, common.name[:_SHOWN])
     return FieldProblem(key, value, reason, fix)
@@ -54,12 +51,12 @@ def _adopting(name: str, before: Connector, *, is_same: bool) -> str:
     return f"To go on from there: {way}; where this one is created already, `rocketconnect connector delete {quoted}` first."
 
 
-def _others(common: Origin | None, *, is_sink: bool) -> Iterator[str]:
+def _others(common: Origin | Target | None, *, is_sink: bool) -> Iterator[str]:
     if is_sink:
         yield "To begin anew: move away what was written, or name another target."
         yield "To have the records there once more, leave it so."
         return
-    if common is not None and common.place == FILES:
+    if isinstance(common, Origin) and common.place == FILES:
         file = "the files that were read" if common.is_pattern else shlex.quote(common.name)
         yield f"To read only what comes from now on: move {file} away first; a new file is read from its beginning."
     yield "To have all of it in a topic of its own: name another topic."

@@ -133,7 +133,7 @@ class Box:
         spans = self.ends()
         editions = {queue: self._editions(queue, each[0][0]) for queue, each in spans.items()}
         notes = self._notes(0)
-        found: dict[str, Chosen] = {}
+        found: dict[str, Open] = {}
         is_all = True
         for message in self._messages(spans, None):
             if not (is_all := time.monotonic() <= self._until):
@@ -144,8 +144,8 @@ class Box:
                 continue
             queue, offset = message.queue, message.offset
             told = Found(letter, editions[queue].get(offset), notes.last(queue, offset))
-            found.setdefault(name, Chosen(named=False)).add(told, is_unmade=False)
-        return {name: each.unreplayed for name, each in found.items() if each.unreplayed}, is_all
+            found.setdefault(name, Open()).add(told)
+        return {name: each.count for name, each in found.items() if each.count}, is_all
 
     def done(self, connector: str, replay: str) -> Done:
         """What a replay of the dead letters of a connector has done so far."""

@@ -118,14 +118,23 @@ class Open:
         if found.replayed is not None:
             failure.replayed_ms = max(failure.replayed_ms, found.replayed.time_ms)
 
+    @property
+    def count(self) -> int:
+        """How many they are."""
+        return len(self._left)
+
     def letters(self) -> tuple[int, Spans]:
         """How many they are, and exactly where they and their copies are."""
-        left = [failure for failure in self._failures.values() if failure.replayed_ms < max(0, failure.edited_ms)]
+        left = self._left
         queues: dict[str, list[tuple[int, int]]] = {}
         for failure in left:
             for queue, offset in failure.letters:
                 queues.setdefault(queue, []).append((offset, offset + 1))
         return len(left), {queue: join_spans(spans) for queue, spans in sorted(queues.items())}
+
+    @property
+    def _left(self) -> list[_Failure]:
+        return [failure for failure in self._failures.values() if failure.replayed_ms < max(0, failure.edited_ms)]
 
 
 class Chosen:
@@ -165,11 +174,6 @@ class Chosen:
             place, other.queue, other.offset = (other.queue, other.offset), *place
             other.is_cut, other.is_unmade, other.edited_ms = letter.is_cut, letter.is_unmade, edited_ms
         self._left_out.append(place)
-
-    @property
-    def unreplayed(self) -> int:
-        """How many failures there are of which nobody has replayed a letter, or given it up, since it was edited last."""
-        return sum(not each.is_replayed for each in self._letters.values())
 
     def choice(self, spans: Spans, *, again: bool) -> Choice:
         """What is sent of them.

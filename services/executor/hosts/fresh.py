@@ -1,7 +1,8 @@
 """Host processes that nothing has run in yet, and the questions that each of them answers once."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from rocketconnect_kit.errors import ResourceExhausted
@@ -96,15 +97,7 @@ class FreshHosts:
             PluginCrashed: it ended without an answer, or could not be started.
             ResourceExhausted: TOO_MANY_CHECKS: so many wait for their turn that this one would not have it in time.
         """
-        if self._waiting >= MOST_WAITING:
-            msg = f"{MOST_WAITING} checks of configurations, previews and comparisons wait for this executor; try again in a moment"
-            raise ResourceExhausted("TOO_MANY_CHECKS", msg)
-        self._waiting += 1
-        try:
-            await self._turns.acquire()
-        finally:
-            self._waiting -= 1
-        try:
+        async with self._turn():
             answer: asyncio.Future[Event] = asyncio.get_running_loop().create_future()
             try:
                 host = self.take(_keep(answer), _no_answer(answer))
@@ -127,6 +120,19 @@ class FreshHosts:
                 host.kill("its question is answered")
                 if answer.done() and not answer.cancelled():
                     answer.exception()
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        if self._waiting >= MOST_WAITING:
+            msg = f"{MOST_WAITING} checks of configurations, previews and comparisons wait for this executor; try again in a moment"
+            raise ResourceExhausted("TOO_MANY_CHECKS", msg)
+        self._waiting += 1
+        try:
+            await self._turns.acquire()
+        finally:
+            self._waiting -= 1
+        try:
+            yield
         finally:
             self._turns.release()
 
