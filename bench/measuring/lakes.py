@@ -70,7 +70,8 @@ class Delta(Lake):
 
     def count(self, name: str) -> int:
         """By the statistics of each file."""
-        if not (self._folder / name / "_delta_log").is_dir():
+        # The directory of the log is there before its first version.
+        if not any((self._folder / name / "_delta_log").glob("*.json")):
             return 0
         found = pa.table(DeltaTable(str(self._folder / name)).get_add_actions(flatten=True))
         return sum(found["num_records"].to_pylist())

@@ -139,11 +139,13 @@ def plugins() -> Sequence[PluginInfo]:
 
 
 def find(name: str) -> Source | Sink:
-    """The connector of that name or alias.
+    """The connector of that name or alias. For one that comes with RocketConnect under that name nothing else is loaded.
 
     Raises:
         ConfigError: there is none, or it could not be loaded.
     """
+    if (own := _own(name)) is not None:
+        return own
     known = catalogue()
     for connector in known.connectors.values():
         if name == connector.name or name in connector.aliases:
@@ -157,6 +159,23 @@ def find(name: str) -> Source | Sink:
             kind = other.type.value.lower()
             raise ConfigError([Problem(CLASS.key, name, f"is a {kind}, not a connector", f"{fix} {_KINDS[other.type].where}")])
     raise ConfigError([Problem(CLASS.key, name[:200], "is not a connector of this worker", fix)])
+
+
+@cache
+def _own(name: str) -> Source | Sink | None:
+    """The connector of that name in the module of that name; None: there is none, or it is to be told why it can't be loaded."""
+    if name not in _own_modules():
+        return None
+    try:
+        return next((kind() for kind in _in_module(f"connectors.{name}") if kind.name == name), None)
+    except Exception:
+        return None
+
+
+@cache
+def _own_modules() -> frozenset[str]:
+    """Where connectors are that come with RocketConnect: most have the name of their module."""
+    return frozenset(module.name for module in iter_modules(import_module("connectors").__path__) if module.name[0] != "_")
 
 
 def _info(connector: Source | Sink) -> PluginInfo:
@@ -283,9 +302,8 @@ Kind = type[Source] | type[Sink]
 
 def _places() -> Iterator[tuple[str, Package, Callable[[], Iterable[Kind]]]]:
     """Where connectors are: a name for each place, its package, and what loads the classes in it."""
-    for module in iter_modules(import_module("connectors").__path__):
-        if not module.name.startswith("_"):
-            yield module.name, OURS, partial(_in_module, f"connectors.{module.name}")
+    for module in sorted(_own_modules()):
+        yield module, OURS, partial(_in_module, f"connectors.{module}")
     for entry in entry_points(group=GROUP):
         yield entry.name, package_of(entry), partial(_in_entry_point, entry)
 

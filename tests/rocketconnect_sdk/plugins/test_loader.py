@@ -212,3 +212,22 @@ print({plugin.name for plugin in plugins()} >= {"backwards", "filter", "json", "
     assert "it is called 'backwards', and its entry point 'other'" in broken
     assert "'json (rocketconnect.transforms)': \"'json' is the name of a plugin that comes with RocketConnect" in broken
     assert others == "True"
+
+
+def test_a_connector_of_ours_is_found_without_a_look_at_any_other() -> None:
+    script = """
+import sys
+from pkgutil import iter_modules
+import connectors
+from rocketconnect_sdk.plugins import loader
+
+def loaded():
+    return {name.split(".")[1] for name in sys.modules if name.startswith("connectors.")}
+
+assert loader.find("file_lines").name == "file_lines"
+assert loaded() & {"jdbc_sink", "delta_sink", "file_source"} == set(), loaded()
+found = [loader.find(module.name).name for module in iter_modules(connectors.__path__) if module.name.endswith(("_sink", "_source"))]
+assert loader.catalogue.cache_info().currsize == 0, "each is in the module of its name"
+assert {*found, "file_lines", "stdout"} == set(loader.catalogue().connectors)
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
