@@ -4,6 +4,8 @@
 SHELL := /bin/bash
 VENV := .venv/bin
 UV := uv==0.13.8
+# Who has it set has every process compile all of its modules: tests start thousands, and what is measured would be that.
+export PYTHONDONTWRITEBYTECODE :=
 COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header $(UPGRADE)
 
 .PHONY: help

@@ -28,6 +28,7 @@ __all__ = [
     "Transform",
     "built_in_predicates",
     "built_in_transforms",
+    "comes_with_the_sdk",
     "predicate_class",
     "transform_class",
 ]
@@ -60,7 +61,7 @@ def transform_class(name: str) -> tuple[type[Transform], Mapping[str, str]]:
     """
     plain, dollar, part = name.partition("$")
     said = {"on": part.lower()} if dollar and part in ("Key", "Value") else {}
-    found = _found(plain if said else name, Transform, TRANSFORMS, built_in_transforms())  # type: ignore[type-abstract]
+    found = _found(plain if said else name, Transform, TRANSFORMS, "built_in")  # type: ignore[type-abstract]
     if said and not any(option.key == "on" for option in found.options):
         said = {}
     if name.startswith(_KAFKA) and REPLACE_NULL in found.options:
@@ -75,14 +76,23 @@ def predicate_class(name: str) -> type[Predicate]:
     Raises:
         ConfigError: there is none of that name, or it could not be loaded.
     """
-    return _found(name, Predicate, PREDICATES, built_in_predicates())  # type: ignore[type-abstract]
+    return _found(name, Predicate, PREDICATES, "predicates")  # type: ignore[type-abstract]
 
 
-def _found(name: str, kind: type[_One], group: str, built_in: Mapping[str, type[_One]]) -> type[_One]:
-    for own, found in built_in.items():
-        if name == own or name in found.aliases:
+def comes_with_the_sdk(kind: type[Transform | Predicate]) -> bool:
+    """Whether a transform or a predicate is one of those; no module is loaded for it."""
+    return any(kind.__module__ == module for package in ("built_in", "predicates") for module in _modules(package).values())
+
+
+def _found(name: str, kind: type[_One], group: str, package: str) -> type[_One]:
+    """Of the SDK's own one that is asked for by its name loads no other; only aliases have to be looked for."""
+    modules = _modules(package)
+    if name in modules:
+        return _in_module(modules[name], kind)[name]
+    for found in _in_package(package, kind).values():
+        if name in found.aliases:
             return found
-    return load_installed(group, built_in, name, kind.__name__.lower(), partial(_checked, name=name, kind=kind))
+    return load_installed(group, modules, name, kind.__name__.lower(), partial(_checked, name=name, kind=kind))
 
 
 def _checked(found: object, name: str, kind: type[_One]) -> type[_One]:
@@ -95,12 +105,18 @@ def _checked(found: object, name: str, kind: type[_One]) -> type[_One]:
     return found
 
 
-def _in_package(package: str, kind: type[_One]) -> Mapping[str, type[_One]]:
-    found: dict[str, type[_One]] = {}
+@cache
+def _modules(package: str) -> Mapping[str, str]:
+    """The modules below a package by the last part of their names, which is the name of what is in them."""
     where = import_module(f"{__name__}.{package}")
-    for module in walk_packages(where.__path__, f"{where.__name__}."):
-        loaded = import_module(module.name)
-        for each in vars(loaded).values():
-            if isinstance(each, type) and issubclass(each, kind) and each.__module__ == loaded.__name__ and "name" in vars(each):
-                found[each.name] = each
-    return dict(sorted(found.items()))
+    found = walk_packages(where.__path__, f"{where.__name__}.")
+    return dict(sorted((module.name.rpartition(".")[2], module.name) for module in found if not module.ispkg))
+
+
+def _in_module(module: str, kind: type[_One]) -> Mapping[str, type[_One]]:
+    found = [each for each in vars(import_module(module)).values() if isinstance(each, type) and issubclass(each, kind)]
+    return {each.name: each for each in found if each.__module__ == module and "name" in vars(each)}
+
+
+def _in_package(package: str, kind: type[_One]) -> Mapping[str, type[_One]]:
+    return {name: found for module in _modules(package).values() for name, found in _in_module(module, kind).items()}

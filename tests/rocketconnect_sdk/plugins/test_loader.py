@@ -231,3 +231,17 @@ assert loader.catalogue.cache_info().currsize == 0, "each is in the module of it
 assert {*found, "file_lines", "stdout"} == set(loader.catalogue().connectors)
 """
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+def test_a_transform_of_ours_is_found_without_a_look_at_any_other() -> None:
+    script = """
+import sys
+from pkgutil import walk_packages
+from rocketconnect_sdk.transforms import built_in, built_in_transforms, transform_class
+
+names = [module.name for module in walk_packages(built_in.__path__, built_in.__name__ + ".") if not module.ispkg]
+assert transform_class("cast")[0].name == "cast"
+assert sorted(name for name in names if name in sys.modules) == [name for name in names if name.endswith(".cast")]
+assert {transform_class(name.rpartition(".")[2])[0].name for name in names} == set(built_in_transforms())
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)

@@ -7,7 +7,7 @@ from itertools import groupby
 from rocketconnect_sdk.converters import Converter
 from rocketconnect_sdk.errors import ConnectorError, Problem
 from rocketconnect_sdk.stages import Stage
-from rocketconnect_sdk.transforms import built_in_predicates, built_in_transforms
+from rocketconnect_sdk.transforms import comes_with_the_sdk
 from rocketconnect_sdk.transforms.base import Transform
 from rocketconnect_sdk.transforms.chain import Chain, Step
 from rocketconnect_sdk.wording.counts import counted
@@ -29,8 +29,8 @@ def is_simple(chain: Chain) -> bool:
 def _is_simple(step: Step) -> bool:
     kind = type(step.transform)
     # What has begun something has something to end.
-    is_plain = kind in built_in_transforms().values() and kind.close is Transform.close
-    return is_plain and (step.predicate is None or type(step.predicate) in built_in_predicates().values())
+    is_plain = comes_with_the_sdk(kind) and kind.close is Transform.close
+    return is_plain and (step.predicate is None or comes_with_the_sdk(type(step.predicate)))
 
 
 def failures(
