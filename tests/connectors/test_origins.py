@@ -17,11 +17,15 @@ def iceberg(root: Path) -> dict[str, str]:
     return {"connector.class": "iceberg_source", "warehouse": str(root), "table": "shop.orders"}
 
 
+def hudi(root: Path) -> dict[str, str]:
+    return {"connector.class": "hudi_source", "path": str(root / "orders")}
+
+
 def objects(root: Path) -> dict[str, str]:
     return {"connector.class": "object_store_source", "url": f"file://{root}", "pattern": "*.parquet"}
 
 
-@pytest.mark.parametrize("config", [delta, iceberg, objects])
+@pytest.mark.parametrize("config", [delta, iceberg, hudi, objects])
 def test_what_is_read_is_the_same_by_any_link_to_it_and_another_one_is_not(
     tmp_path: Path, config: Callable[[Path], dict[str, str]]
 ) -> None:

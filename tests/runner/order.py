@@ -20,6 +20,7 @@ _TOGETHER = {
     "tests/connectors/delta_sink/": "delta",
     "tests/connectors/iceberg_sink/": "iceberg",
     "tests/connectors/hudi_sink/": "hudi",
+    "tests/connectors/hudi_source/": "hudi",
     "tests/connectors/file_sink/test_conformance.py": "spark",
     "tests/connectors/file_sink/test_file_sink.py": "spark",
     "tests/connectors/jdbc_sink/test_conformance.py": "spark",

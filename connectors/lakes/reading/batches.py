@@ -42,6 +42,16 @@ def check_key(commit: Commit, key: Sequence[str]) -> None:
         raise PermanentError(msg)
 
 
+def offsets_of(begin: Place, count: int) -> list[Offset]:
+    """Those of so many rows that follow each other.
+
+    Args:
+        begin: Where the first of them is.
+        count: How many there are.
+    """
+    return [(*begin[:3], number) for number in range(begin.row + 1, begin.row + count + 1)]
+
+
 class Batches:
     """Makes batches of the rows of one version.
 
@@ -71,12 +81,20 @@ class Batches:
         del file
         return self._commit.columns
 
-    def batch(self, file: DataFile, rows: pa.StructArray, partition: str, begin: Place, behind: Offset) -> SourceBatch:
+    def batch(self, file: DataFile, rows: pa.StructArray, partition: str, begin: Place, behind: Offset) -> SourceBatch | None:
         """See Records."""
         del file, behind
+        return self.made(rows, partition, offsets_of(begin, len(rows)))
+
+    def made(self, rows: pa.StructArray, partition: str, offsets: Sequence[Offset]) -> SourceBatch:
+        """The records of rows.
+
+        Args:
+            rows: With the columns of the version.
+            partition: See SourceBatch.
+            offsets: Of each.
+        """
         count, time = len(rows), self._commit.time_ms
-        before, row = begin[:3], begin.row
-        offsets = [(*before, number) for number in range(row + 1, row + count + 1)]
         times = None if time is None else [time] * count
         keys = None
         if self._key:

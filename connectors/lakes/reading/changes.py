@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from connectors.lakes.reading.batches import check_key
+from connectors.lakes.reading.batches import check_key, offsets_of
 from connectors.lakes.reading.fitting import is_plain
 from connectors.lakes.reading.log import Commit, DataFile, Holds
 from connectors.lakes.reading.places import Place
@@ -30,6 +30,8 @@ HELD_BYTES = 256 << 20
 _SOURCE = struct([("version", INT64)])
 
 Row = tuple[Any, ...]
+Happened = tuple[Operation | None, Row | None, Row | None]
+"""What happened to a row: the operation, and the row before and after it; no operation: nothing, or another row says it."""
 
 
 class Rows(Protocol):
@@ -116,14 +118,14 @@ class ChangeBatches:
             clock=lambda: self._time,
         )
         version = (self._commit.version,)
-        offsets = [(*begin[:3], number) for number in range(begin.row + 1, begin.row + len(rows) + 1)]
+        offsets = offsets_of(begin, len(rows))
         if self._commit.whole and is_plain(rows):
             kept = [index for index, offset in enumerate(offsets) if offset > behind]
             if not kept:
                 return None
             made = changes.reads(rows[kept[0] :], offsets[kept[0] :], ts_ms=self._time, source=version)
         else:
-            for offset, (operation, before, after) in zip(offsets, self._changes(file, rows), strict=True):
+            for offset, (operation, before, after) in zip(offsets, self.changes(file, rows), strict=True):
                 if operation is not None:
                     changes.add(operation, before, after, offset=offset, ts_ms=self._time, source=version)
             if not len(changes):
@@ -132,17 +134,17 @@ class ChangeBatches:
         made.topics, made.size = None, rows.nbytes
         return made
 
-    def _changes(self, file: DataFile, rows: pa.StructArray) -> Iterator[tuple[Operation | None, Row | None, Row | None]]:
-        """What happened to each row: the operation, and the row before and after it; no operation: that is said by another row."""
+    def changes(self, file: DataFile, rows: pa.StructArray) -> Iterator[Happened]:
+        """What happened to each row."""
         if file.holds is not Holds.CHANGES:
             deleted = file.holds is Holds.DELETED
             operation = Operation.READ if self._commit.whole else Operation.DELETE if deleted else Operation.CREATE
-            for row in self._plain(file, rows, self._names):
+            for row in self.plain(file, rows, self._names):
                 yield operation, row if deleted else None, None if deleted else row
             return
         updates = self._updates = self._updates or self._all_updates()
         of_key = [self._names.index(name) for name in self._key]
-        for row, kind in zip(self._plain(file, rows, self._names), rows.field(KIND.name).to_pylist(), strict=True):
+        for row, kind in zip(self.plain(file, rows, self._names), rows.field(KIND.name).to_pylist(), strict=True):
             key = tuple(row[place] for place in of_key)
             if kind == BEFORE:
                 yield (None, None, None) if key in updates.after else (Operation.DELETE, row, None)
@@ -169,11 +171,11 @@ class ChangeBatches:
 
     def _gather(self, found: "_Updates", file: DataFile, rows: pa.StructArray) -> None:
         kinds = rows.field(KIND.name)
-        found.after.update(self._plain(file, rows.filter(pc.equal(kinds, AFTER)), self._key))
+        found.after.update(self.plain(file, rows.filter(pc.equal(kinds, AFTER)), self._key))
         before = rows.filter(pc.equal(kinds, BEFORE))
         self._left -= before.nbytes
-        keys = self._plain(file, before, self._key)
-        held = self._plain(file, before, self._names) if self._left >= 0 else [self._key_alone(key) for key in keys]
+        keys = self.plain(file, before, self._key)
+        held = self.plain(file, before, self._names) if self._left >= 0 else [self._key_alone(key) for key in keys]
         for key, row in zip(keys, held, strict=True):
             found.before[key] = row
 
@@ -181,7 +183,7 @@ class ChangeBatches:
         told = dict(zip(self._key, key, strict=True))
         return tuple(told.get(name) for name in self._names)
 
-    def _plain(self, file: DataFile, rows: pa.StructArray, names: Sequence[str]) -> list[Row]:
+    def plain(self, file: DataFile, rows: pa.StructArray, names: Sequence[str]) -> list[Row]:
         """Some columns of rows as Python has them."""
         if all(is_plain(rows.field(name)) for name in names):
             return list(zip(*(Column(rows.field(name)) for name in names), strict=True))

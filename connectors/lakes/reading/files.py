@@ -20,7 +20,7 @@ _LEGACY = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 
 
 class Missing(Exception):
-    """The file is not there."""
+    """The file is not there. The text is its path."""
 
 
 class FileRows:
@@ -48,7 +48,7 @@ class FileRows:
         try:
             self._held: Any = os.fdopen(reading().open(file.path, os.O_RDONLY), "rb")
         except (FileNotFoundError, NotADirectoryError):
-            raise Missing from None
+            raise Missing(str(file.path)) from None
         except OSError as error:
             msg = f"{file.path} cannot be read now: {error.strerror}"
             raise RetriableError(msg) from error

@@ -118,3 +118,8 @@ class TableLog(ABC):
         Raises:
             Gone: it was removed from the history.
         """
+
+    def elsewhere(self, file: DataFile) -> DataFile | None:
+        """Another file that has the rows of one which is not there any more at the same places; None: there is none."""
+        del file
+        return None

@@ -50,6 +50,7 @@ class _Opened:
 
     split: Split
     row: int
+    file: DataFile
     rows: FileRows
     rest: pa.StructArray | None = None
 
@@ -110,7 +111,14 @@ class Walk:
             rows = opened.rest[:most]
             begin = Place(step.commit.version, step.commit.whole, step.file, opened.row)
             partition, behind = opened.split.partition, self._behind.get(opened.split, ())
-            batch = step.records.batch(step.commit.files[step.file], rows, partition, begin, behind)
+            try:
+                batch = step.records.batch(opened.file, rows, partition, begin, behind)
+            except Missing as missing:
+                what = f"so what became of the rows of {opened.file.path} is not known: its changes"
+                self._pass_gap(f"{missing} is not there any more, {what}")
+                self.close()
+                step.file += 1
+                continue
             # Not before: a batch that can't be made now is made again.
             opened.rest = opened.rest[most:] if len(opened.rest) > most else None
             opened.row += len(rows)
@@ -194,29 +202,37 @@ class Walk:
             row = max(0, place.row - again) if place[:3] == here else 0
             if place[:3] > here or (file.rows is not None and row >= file.rows):
                 continue
-            rows = self._rows(step, file, row)
-            if rows is not None:
-                step.file, self._opened = number, _Opened(split, row, rows)
+            found = self._rows(step, file, row)
+            if found is not None:
+                step.file, self._opened = number, _Opened(split, row, *found)
                 return self._opened
             # What is gone is told once.
             step.file = number + 1
         return None
 
-    def _rows(self, step: _Step, file: DataFile, row: int) -> FileRows | None:
-        """The rows of a file; None: it is gone, and that is accepted."""
-        try:
-            columns = step.records.columns(file)
-            rows = FileRows(file, columns, row, self._context.batch_records, self._context.batch_bytes)
-        except Missing:
+    def _rows(self, step: _Step, file: DataFile, row: int) -> tuple[DataFile, FileRows] | None:
+        """A file, or another one that has its rows, and these; None: it is gone, and that is accepted."""
+        rows = self._try(step, file, row)
+        if rows is None and (other := self._log.elsewhere(file)) is not None:
+            file, rows = other, self._try(step, other, row)
+        if rows is None:
             upto = "" if file.rows is None else f" to {file.rows}"
-            what = f"the file {file.path} of version {step.commit.version} is not there any more, as VACUUM removes files: its rows"
-            self._pass_gap(f"{what} {row + 1}{upto or ' and all behind it'}")
+            gone = f"the file {file.path} of version {step.commit.version} is not there any more"
+            what = f"{gone}, as VACUUM and cleaners remove files: its rows {row + 1}"
+            self._pass_gap(f"{what}{upto or ' and all behind it'}")
             return None
         if row > rows.count:
             rows.close()
             msg = f"the position is behind row {row} of {file.path}, which has {counted(rows.count, 'row')}: set it anew"
             raise PermanentError(msg)
-        return rows
+        return file, rows
+
+    def _try(self, step: _Step, file: DataFile, row: int) -> FileRows | None:
+        """The rows of a file; None: it is not there."""
+        try:
+            return FileRows(file, step.records.columns(file), row, self._context.batch_records, self._context.batch_bytes)
+        except Missing:
+            return None
 
     def _leave(self, commit: Commit) -> None:
         """A version is read."""

@@ -1,0 +1,1 @@
+"""What the sink and the source of Hudi have in common."""
