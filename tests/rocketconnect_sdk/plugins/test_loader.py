@@ -226,7 +226,8 @@ def loaded():
 
 assert loader.find("file_lines").name == "file_lines"
 assert loaded() & {"jdbc_sink", "delta_sink", "file_source"} == set(), loaded()
-found = [loader.find(module.name).name for module in iter_modules(connectors.__path__) if module.name.endswith(("_sink", "_source"))]
+modules = [module.name for module in iter_modules(connectors.__path__)]
+found = [loader.find(name).name for name in modules if name.endswith(("_sink", "_source"))]
 assert loader.catalogue.cache_info().currsize == 0, "each is in the module of its name"
 assert {*found, "file_lines", "stdout"} == set(loader.catalogue().connectors)
 """

@@ -1,0 +1,71 @@
+"""Tables that are there."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from connectors.doris.place import literal
+from connectors.doris.session import Session
+from connectors.doris.types import Column, column_of
+
+UNIQUE = "UNIQUE"
+DUPLICATE = "DUPLICATE"
+_MODEL = re.compile(r"^\s*(UNIQUE|DUPLICATE|AGGREGATE) KEY\s*\(([^)]*)\)", re.MULTILINE | re.IGNORECASE)
+_NAME = re.compile(r"`((?:[^`]|``)*)`")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table.
+
+    Attributes:
+        name: Its name, as it was asked for.
+        model: What becomes of rows of one key: UNIQUE (the newest stays), DUPLICATE (all stay) or AGGREGATE.
+        columns: Those that rows are written into, in their order.
+    """
+
+    name: str
+    model: str
+    columns: Sequence[Column]
+
+    @property
+    def names(self) -> list[str]:
+        """Of the columns."""
+        return [each.name for each in self.columns]
+
+    @property
+    def key(self) -> list[str]:
+        """The columns of its key."""
+        return [each.name for each in self.columns if each.in_key]
+
+
+def table_of(session: Session, name: str) -> Table | None:
+    """A table, or None where there is none that the user sees. Raises as Session.rows."""
+    database, table = map(literal, session.place.parts(name))
+    there = "COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, COLUMN_DEFAULT, EXTRA"
+    where = f"TABLE_SCHEMA = {database} AND TABLE_NAME = {table}"
+    rows = session.rows(f"SELECT {there} FROM information_schema.columns WHERE {where} ORDER BY ORDINAL_POSITION")  # noqa: S608  # literals
+    if not rows:
+        return None
+    ((_, statement, *_),) = session.rows(f"SHOW CREATE TABLE {session.place.table(name)}")
+    model, key = model_of(statement)
+    columns = [
+        column_of(
+            column,
+            kind,
+            optional=nullable == "YES",
+            has_default=default is not None or "AUTO_INCREMENT" in (extra or "").upper(),
+            in_key=column in key,
+        )
+        for column, kind, nullable, default, extra in rows
+        if "GENERATED" not in (extra or "").upper()
+    ]
+    return Table(name, model, columns)
+
+
+def model_of(statement: str) -> tuple[str, Sequence[str]]:
+    """What the statement that makes a table says of its model and the columns of its key."""
+    found = _MODEL.search(statement)
+    if found is None:
+        return DUPLICATE, ()
+    return found[1].upper(), [each.replace("``", "`") for each in _NAME.findall(found[2])]
