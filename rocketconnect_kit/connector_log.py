@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceAsyncStub
 
 
+DEAD_LETTERS = "dead-letter"
+"""Who speaks when an executor tells what somebody has done with dead letters, and not what its tasks do."""
+
+
 async def write_lines(
     state: "StateServiceAsyncStub", speaker: str, uid: str, lines: Sequence[str], seconds: float | None = None
 ) -> None:

@@ -170,6 +170,15 @@ class ServiceSettings:
         None, "gRPC reflection: callers may ask which calls there are; by default where no certificate is asked of them"
     )
     drain_seconds: float = setting(10.0, "how long running calls may take after a first signal", ge=0, le=3600)
+    connections: int = setting(
+        0,
+        "connections of gRPC at a time, more are closed; 0: 1000, but no more than half of the files it may open",
+        ge=0,
+        le=100_000,
+    )
+    calls_per_connection: int = setting(
+        1000, "calls and watches at a time on one connection; further ones wait for their turn", ge=1, le=1_000_000
+    )
     call_seconds: float = setting(30.0, "the deadline of a call whose caller gave none", gt=0, le=3600)
 
     def __post_init__(self) -> None:

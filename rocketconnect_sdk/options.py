@@ -11,6 +11,7 @@ from typing import Any
 
 from rocketconnect_sdk.configuration.references import REFERENCE, REFERENCE_FIX, wrong_reference
 from rocketconnect_sdk.errors import ConfigError, Problem
+from rocketconnect_sdk.permissions import connections, hosts
 from rocketconnect_sdk.permissions.roots import Access, roots
 
 
@@ -59,6 +60,8 @@ class Option:
         check: Looks at the parsed value and returns what is wrong with it, or None.
         access: It is the path of a file (or a pattern of paths) that the connector reads, or writes: it is wrong where the executor
             does not let connectors do so. Open it through rocketconnect_sdk.permissions.roots.
+        reaches: Finds the hosts that its value names, as hosts.of_urls does: it is wrong where the executor lets connectors speak
+            to one of them not.
         fix: How to write it right, shown with whatever is wrong with it: "Use 1 to 127 letters and digits, such as orders.".
             Empty: it is made of the kind, the choices, the limits and the default, which do not say what `check` wants.
     """
@@ -77,6 +80,7 @@ class Option:
     check: Callable[[Any], str | None] | None = None
     fix: str = ""
     access: Access | None = None
+    reaches: hosts.Reaches | None = None
 
     def parse(self, text: str) -> Any:
         """The value that a text stands for.
@@ -276,9 +280,19 @@ def _value(option: Option, key: str, raw: Mapping[str, str]) -> tuple[Any, Probl
         value = option.parse(text)
     except ValueError as error:
         return None, Problem(key or option.key, text[:_SHOWN], str(error), option.how)
-    if option.access and text and (reason := roots(option.access).problem(text)):
-        return None, Problem(key or option.key, text[:_SHOWN], reason, roots(option.access).fix(text))
+    if text and (refused := _refused(option, text, value)):
+        return None, Problem(key or option.key, text[:_SHOWN], *refused)
     return value, None
+
+
+def _refused(option: Option, text: str, value: Any) -> tuple[str, str] | None:
+    """Why the executor does not let connectors go where a value leads, and what to do about it."""
+    if option.access and (reason := roots(option.access).problem(text)):
+        return reason, roots(option.access).fix(text)
+    for host, port in option.reaches(value) if option.reaches else ():
+        if reason := connections.problem(host, port):
+            return reason, hosts.fix(host)
+    return None
 
 
 def _described(option: Option) -> str:

@@ -3,6 +3,7 @@
 from connectors.clickhouse.place import Login, Place, url_problem
 from rocketconnect_sdk.configuration.references import REFERENCE
 from rocketconnect_sdk.options import Config, Kind, Option
+from rocketconnect_sdk.permissions.hosts import of_urls
 from rocketconnect_sdk.permissions.roots import Access
 
 SERVER = (
@@ -12,6 +13,7 @@ SERVER = (
         required=True,
         check=url_problem,
         fix="Write http://HOST:8123 or https://HOST:8443, without a path; a user in `user`, a password in `password`.",
+        reaches=of_urls,
     ),
     Option("database", "The database of tables that name none.", default="default"),
     Option("user", "The user.", default="default", references=True, aliases=("username",)),

@@ -11,9 +11,10 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from connectors.file_sink.jobs import uri
-from connectors.jdbc import parse_url
+from connectors.jdbc import Place, parse_url
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
 from rocketconnect_sdk.files.manifest import sync
+from rocketconnect_sdk.permissions.connections import addresses
 from rocketconnect_sdk.permissions.roots import writing
 
 if TYPE_CHECKING:
@@ -260,7 +261,7 @@ class DatabaseCatalog(Catalog):
     def _opened(self, properties: Mapping[str, str]) -> Any:
         place = self._place
         known = {
-            "uri": f"jdbc:postgresql://{place.host}:{place.port}/{quote(place.database)}?connectTimeout=10&socketTimeout=60",
+            "uri": f"jdbc:postgresql://{_servers(place)}/{quote(place.database)}?connectTimeout=10&socketTimeout=60",
             "jdbc.schema-version": "V1",
             **self._login,
             **properties,
@@ -290,6 +291,17 @@ class DatabaseCatalog(Catalog):
                 raise PermanentError(msg) from None
             msg = f"{self._place}: the catalogue does not answer: {reason}"
             raise SystemAway(msg) from None
+
+
+def _servers(place: Place) -> str:
+    """As Java's driver takes them: by their addresses where those were judged, so that no name is looked up anew."""
+    try:
+        found = addresses(place.host, place.port)
+    except OSError as error:
+        msg = f"{place}: the catalogue does not answer: {error}"
+        raise SystemAway(msg) from None
+    hosts = [place.host] if found is None else [f"[{each}]" if ":" in each else each for _, each in found]
+    return ",".join(f"{host}:{place.port}" for host in hosts)
 
 
 def java_name(error: Any) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from connectors.jdbc.place import Place
 from rocketconnect_sdk.errors import PermanentError, SystemAway
+from rocketconnect_sdk.permissions.connections import libpq
 from rocketconnect_sdk.permissions.roots import reading
 
 _STATE = re.compile(r"v([0-9]+)(?:\.gz)?\.metadata\.json(?:\.gz)?")
@@ -74,7 +75,7 @@ class DatabaseCatalogue(Catalogue):
         place = self._place
         try:
             with psycopg.connect(
-                host=place.host,
+                **libpq(place.host, place.port),  # type: ignore[arg-type]  # psycopg takes any parameter of libpq
                 port=place.port,
                 dbname=place.database,
                 user=self._user or None,
@@ -85,7 +86,7 @@ class DatabaseCatalogue(Catalogue):
                 row = database.execute(asked, (self._name, self._namespace, self._table)).fetchone()
         except psycopg.errors.UndefinedTable:
             row = None
-        except psycopg.Error as error:
+        except (psycopg.Error, OSError) as error:
             msg = f"{place}: the catalogue does not answer: {str(error).splitlines()[0]}"
             raise SystemAway(msg) from None
         if row is None:

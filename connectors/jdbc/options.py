@@ -2,6 +2,7 @@
 
 from connectors.jdbc.place import url_problem
 from rocketconnect_sdk.options import Option
+from rocketconnect_sdk.permissions.hosts import of_urls
 
 _FIX = "Write postgresql://host:5432/database, mysql://host:3306/database or sqlite:////absolute/path; a jdbc: before it is taken."
 
@@ -14,6 +15,7 @@ CONNECTION = (
         aliases=("jdbcUrl", "jdbc.url"),
         check=url_problem,
         fix=_FIX,
+        reaches=of_urls,
     ),
     Option(
         "user",

@@ -9,6 +9,7 @@ from pyarrow import csv
 
 from connectors.jdbc.dialect import CONNECT_SECONDS, LOCK_SECONDS, Connection, Dialect, Fault, Table
 from connectors.jdbc.place import Place
+from rocketconnect_sdk.permissions.connections import libpq
 from rocketconnect_sdk.schema import MOST_DIGITS, STRING, Field, Schema, Type, Unit, decimal, text, timestamp
 
 _TYPES = {
@@ -104,8 +105,12 @@ class Postgres(Dialect):
         """See Dialect."""
         import psycopg
 
+        try:
+            where = libpq(place.host, place.port)
+        except OSError as error:
+            raise psycopg.OperationalError(str(error)) from None
         return psycopg.connect(
-            host=place.host,
+            **where,  # type: ignore[arg-type]  # psycopg takes any parameter of libpq
             port=place.port,
             dbname=place.database,
             user=user or None,

@@ -7,6 +7,7 @@ from pathlib import Path
 from connectors.jdbc.place import parse_url, url_problem
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Option
+from rocketconnect_sdk.permissions.hosts import of_urls
 
 JDBC = "jdbc"
 _HADOOP = "hadoop"
@@ -53,6 +54,7 @@ def table_options(of_table: str, of_database: str) -> Sequence[Option]:
             default="",
             check=_url_problem,
             fix=f"Write {_URL}.",
+            reaches=of_urls,
         ),
         Option("catalog.user", "The user of that database.", default="", references=True),
         Option("catalog.password", "The password of that user.", secret=True),

@@ -12,6 +12,7 @@ from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.origins.tables import address, tables_of
+from rocketconnect_sdk.permissions.hosts import of_host
 from rocketconnect_sdk.permissions.roots import Access
 from rocketconnect_sdk.record import Position
 from rocketconnect_sdk.source import Plan, Source, SourceTask
@@ -33,7 +34,7 @@ class MysqlCdcSource(Source):
     name = "mysql_cdc_source"
     aliases = ("MySqlCdcSource",)
     options = (
-        Option("hostname", "The name or address of the server.", required=True),
+        Option("hostname", "The name or address of the server.", required=True, reaches=of_host),
         Option("port", "Its port.", Kind.INT, "3306", minimum=1, maximum=65_535),
         Option(
             "username",

@@ -23,6 +23,7 @@ class Fault(Enum):
     KEYS = "does not know these keys"
     DENIED = "does not allow it"
     REGION = "has the bucket in another region"
+    ELSEWHERE = "leads to a host that no connector may speak to"
     UNABLE = "cannot do it"
     OTHER = "has refused it"
 
@@ -32,6 +33,7 @@ _FIX = {
     Fault.KEYS: "Set access.key.id and secret.access.key to a pair that is valid",
     Fault.DENIED: "Allow s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket on the bucket and the prefix",
     Fault.REGION: "Set region to that of the bucket",
+    Fault.ELSEWHERE: "Name a store that does not redirect requests there, or have the host added to --connector-hosts",
     Fault.UNABLE: "Use a store with conditional writes (If-Match and If-None-Match of PutObject)",
 }
 
@@ -47,6 +49,8 @@ def fault_of(error: BaseException) -> tuple[Fault, str]:
         Fault.NO_BUCKET: name == "NoSuchBucket",
         Fault.KEYS: name in _KEYS,
         Fault.REGION: name in _REGION or number == HTTPStatus.MOVED_PERMANENTLY or _REDIRECT in text,
+        # So answers rocketconnect_sdk.permissions.forwarding.
+        Fault.ELSEWHERE: number == HTTPStatus.MISDIRECTED_REQUEST,
         Fault.DENIED: number in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN),
         Fault.UNABLE: unable or number == HTTPStatus.NOT_IMPLEMENTED,
         Fault.BUSY: number == HTTPStatus.TOO_MANY_REQUESTS or number >= HTTPStatus.INTERNAL_SERVER_ERROR,

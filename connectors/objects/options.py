@@ -7,6 +7,8 @@ from connectors.objects.place import FOLDER, Login, Place, endpoint_problem, par
 from rocketconnect_sdk.configuration.references import REFERENCE
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option
+from rocketconnect_sdk.permissions.connections import problem as host_problem
+from rocketconnect_sdk.permissions.hosts import fix, of_urls
 
 _SECRET = "secret.access.key"  # noqa: S105  # the name of an option
 _TOKEN = "session.token"  # noqa: S105  # the name of an option
@@ -18,6 +20,7 @@ SERVER = (
         default="",
         check=endpoint_problem,
         fix="Write http://HOST:PORT or https://HOST, without a path.",
+        reaches=of_urls,
     ),
     Option("region", "The region of the bucket.", default="us-east-1"),
     Option(
@@ -54,6 +57,8 @@ def login_problems(config: Config) -> Iterable[Problem]:
                 shown = "" if option.secret else given
                 yield Problem(option.key, shown, "means nothing with a folder", "Remove it, or name s3://BUCKET/PREFIX.")
         return
+    if refused := _refused(config):
+        yield refused
     for key in ("access.key.id", _SECRET):
         if not config[key]:
             fix = "Set access.key.id, and secret.access.key to a reference such as ${env:SECRET}."
@@ -67,5 +72,15 @@ def may_ask(config: Config) -> bool:
     """Whether there is a store that can be asked: where keys are still references, it is seen when the task starts."""
     if place_of(config).kind == FOLDER or find_spec("obstore") is None:
         return False
+    if _refused(config):
+        return False
     login = login_of(config)
     return all((login.key, login.secret)) and not any(map(REFERENCE.fullmatch, (login.key, login.secret, login.token)))
+
+
+def _refused(config: Config) -> Problem | None:
+    """The server that the executor lets no connector speak to, also where no endpoint is given, and the region makes its name."""
+    for host, port in of_urls(login_of(config).url(place_of(config).bucket)):
+        if reason := host_problem(host, port):
+            return Problem("endpoint", config["endpoint"], reason, fix(host))
+    return None

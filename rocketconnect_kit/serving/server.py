@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import resource
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -42,7 +43,10 @@ _OPTIONS: list[tuple[str, Any]] = [
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.keepalive_timeout_ms", 10_000),
     ("grpc.max_receive_message_length", 16 * 1024 * 1024),
+    # Who connects and says nothing takes the place of somebody for no longer.
+    ("grpc.server_handshake_timeout_ms", 5_000),
 ]
+_MOST_CONNECTIONS = 1000
 
 
 async def serve(
@@ -87,7 +91,7 @@ async def serve(
         limits = CallLimits(settings.call_seconds)
         gates: list[AroundCalls] = [Gate(Tokens(paths(settings.tokens_files)))] if settings.tokens_files else []
         gates += [LeaderOnly(service_name, election)] if election is not None else []
-        server = make_server(limits, traced=end_tracing is not None, gates=gates)
+        server = make_server(limits, traced=end_tracing is not None, gates=gates, options=_bounds(settings))
         add(server)
         port = _listen(server, settings)
         endpoint = metrics.start_endpoint(settings.host, settings.metrics_port)
@@ -164,13 +168,29 @@ def run(service_name: str, settings: ServiceSettings, main: Callable[[], Corouti
         return 128 + signal.SIGINT
 
 
-def make_server(limits: "CallLimits", *, traced: bool = False, gates: Sequence[AroundCalls] = ()) -> grpc.aio.Server:
-    """Return a server with the interceptors and options that all services have, and `gates`, listening nowhere yet."""
+def make_server(
+    limits: "CallLimits",
+    *,
+    traced: bool = False,
+    gates: Sequence[AroundCalls] = (),
+    options: Sequence[tuple[str, Any]] = (),
+) -> grpc.aio.Server:
+    """Return a server with the interceptors and options that all services have, and these, listening nowhere yet."""
     interceptors: list[grpc.aio.ServerInterceptor] = [metrics.MetricsInterceptor()]
     if traced:
         interceptors.append(tracing.TracingInterceptor())
     interceptors += [ServiceErrorInterceptor(), limits, *gates]
-    return grpc.aio.server(interceptors=interceptors, options=_OPTIONS)
+    return grpc.aio.server(interceptors=interceptors, options=[*_OPTIONS, *options])
+
+
+def _bounds(settings: ServiceSettings) -> list[tuple[str, Any]]:
+    """How many connections there may be, so that files, stores and other services can still be opened, and calls on each."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    usual = _MOST_CONNECTIONS if files == resource.RLIM_INFINITY else min(_MOST_CONNECTIONS, max(1, files // 2))
+    return [
+        ("grpc.max_allowed_incoming_connections", settings.connections or usual),
+        ("grpc.max_concurrent_streams", settings.calls_per_connection),
+    ]
 
 
 class CallLimits(AroundCalls):

@@ -66,6 +66,7 @@ _HARMLESS = frozenset(
 _CREDENTIAL = re.compile(r"spark\.hadoop\.fs\.s3a\.(bucket\.[a-z0-9][a-z0-9.-]*\.)?(access\.key|secret\.key|session\.token)")
 """Who writes a configuration may say who it is. Where it is said to is a matter of the profile."""
 
+_MEMORY = re.compile(r"(\d{1,15})([kmgt]?)b?", re.IGNORECASE)
 _VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+:/-]{0,63}|-1")
 _FIX = (
     "Leave it out, or ask the operator of the executors for a profile with it, and name that as spark.profile. A connector itself "
@@ -136,6 +137,20 @@ def settings(raw: Mapping[str, str], file: str) -> dict[str, str]:
         with suppress(ProfilesWrong):  # `problems` tells of it, before the task moves anything
             profile = _profiles(file).get(name, {})
     return {**profile, **{key: value for key, value in _own(raw).items() if _problem(key, value) is None}}
+
+
+def memory_size(text: str) -> int:
+    """The bytes of a size as Spark has it, 8g or 512m; a bare number is of MiB.
+
+    Raises:
+        ValueError: it is none.
+    """
+    match = _MEMORY.fullmatch(text.strip())
+    if match is None:
+        msg = "is no size of memory such as 8g or 512m"
+        raise ValueError(msg)
+    size: int = int(match[1]) * 1024 ** ("kmgt".index((match[2] or "m").lower()) + 1)
+    return size
 
 
 def _own(raw: Mapping[str, str]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from urllib.parse import urlsplit
 
 from rocketconnect_sdk.options import Kind, Option
+from rocketconnect_sdk.permissions.hosts import of_urls
 from rocketconnect_sdk.permissions.roots import Access
 
 
@@ -29,6 +30,7 @@ URL = Option(
     required=True,
     check=_wrong_urls,
     fix="Give http://HOST:PORT or https://HOST:PORT, of Apicurio http://HOST:PORT/apis/ccompat/v7; a user in basic.auth.user.info.",
+    reaches=of_urls,
 )
 
 OPTIONS = (

@@ -8,6 +8,7 @@ from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceService
 from rocketconnect.executor.v1 import executor_service_pb2 as executor_pb2
 
 from rocketconnect_kit import pages
+from rocketconnect_kit.access.gate import check_worker
 from rocketconnect_kit.errors import FieldProblem, ServiceError
 from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.serving.caller import caller
@@ -257,6 +258,7 @@ class ConfigService(ConfigServiceServicer):
 
     async def ReportCleanup(self, request: pb.ReportCleanupRequest, context: ServicerContext) -> pb.ReportCleanupResponse:
         """Keep how it went."""
+        check_worker(request.worker_id)
         checks.refuse(
             [*checks.token_problems("worker_id", request.worker_id), *checks.token_problems("connector_uid", request.connector_uid)]
         )
@@ -271,6 +273,7 @@ class ConfigService(ConfigServiceServicer):
 
     async def ReportPlugins(self, request: pb.ReportPluginsRequest, context: ServicerContext) -> pb.ReportPluginsResponse:
         """Store what an executor offers."""
+        check_worker(request.worker_id)
         checks.refuse(checks.report_problems(request.worker_id, request.address, len(request.plugins)))
         await asyncio.to_thread(
             self._store.report_worker,

@@ -21,8 +21,10 @@ from rocketconnect_kit.errors import Unavailable
 from rocketconnect_kit.serving.server import run, serve
 from rocketconnect_kit.settings import load
 from rocketconnect_sdk.permissions.dead_letter_topics import DEAD_LETTER_TOPICS
+from rocketconnect_sdk.permissions.hosts import CONNECTOR_HOSTS
+from rocketconnect_sdk.permissions.quotas import QUOTAS
 from rocketconnect_sdk.permissions.roots import READ_ROOTS, WRITE_ROOTS
-from rocketconnect_sdk.permissions.spark_profiles import PROFILES
+from rocketconnect_sdk.permissions.spark_profiles import PROFILES, memory_size
 from services.executor.contract.endpoints import Endpoints, RocketMQAccess
 from services.executor.contract.stop_limits import StopLimits
 from services.executor.deadletters.check import LetterCheck
@@ -33,6 +35,7 @@ from services.executor.deadletters.service import DeadletterService
 from services.executor.environment import FOLDERS, VARIABLES, of_hosts
 from services.executor.hosts.fresh import FreshHosts
 from services.executor.hosts.pool import HostPool, Watcher
+from services.executor.hosts.room import Room
 from services.executor.hosts.scratch import Scratch
 from services.executor.inquiries.cleanup import Cleanups
 from services.executor.inquiries.planner import HostPlanner
@@ -97,6 +100,8 @@ class _Executor:
             FOLDERS: settings.secret_folders,
             READ_ROOTS: settings.read_roots,
             WRITE_ROOTS: settings.write_roots,
+            CONNECTOR_HOSTS: settings.connector_hosts,
+            QUOTAS: settings.quotas,
             PROFILES: settings.spark_profiles,
             DEAD_LETTER_TOPICS: settings.dead_letter_topics,
             **settings.told_of_vault(),
@@ -230,6 +235,11 @@ class _Executor:
             spark_profiles=settings.spark_profiles,
             spark_classes=settings.spark_classes,
             needs=self._plugins.needs,
+            room=Room(
+                settings.max_tasks,
+                settings.max_spark_drivers,
+                memory_size(settings.max_spark_memory) if settings.max_spark_memory else 0,
+            ),
         )
 
 

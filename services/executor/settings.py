@@ -9,7 +9,9 @@ from pathlib import Path
 from rocketconnect_kit.sealing import Keys
 from rocketconnect_kit.settings import ServiceSettings, pem_file, setting
 from rocketconnect_sdk.permissions.dead_letter_topics import USUAL
-from rocketconnect_sdk.permissions.spark_profiles import read_profiles
+from rocketconnect_sdk.permissions.hosts import EVERYWHERE, Hosts
+from rocketconnect_sdk.permissions.quotas import read_quotas
+from rocketconnect_sdk.permissions.spark_profiles import memory_size, read_profiles
 from services.executor.contract.stop_limits import EXECUTOR_SECONDS
 from services.executor.environment import folders
 from services.executor.secrets.keystore_access import CONFIG_ADDRESS, KEYS, NAMES, OWN_TOKEN, TLS_CA, TLS_CERT, TLS_KEY
@@ -51,6 +53,17 @@ def _header(value: str) -> None:
 def _profiles(value: str) -> None:
     if value:
         read_profiles(Path(value))
+
+
+def _memory(value: str) -> None:
+    if value and not memory_size(value):
+        msg = "is no room for any driver"
+        raise ValueError(msg)
+
+
+def _quotas(value: str) -> None:
+    if value:
+        read_quotas(Path(value))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +110,12 @@ class ExecutorSettings(ServiceSettings):
     keystore_names: str = setting("*", "secrets of the keystore that connectors may name as ${keystore:NAME}: NAME,PREFIX*")
     read_roots: str = setting("", "folders beneath which connectors may read files: /a:/b; none: nowhere", check=folders)
     write_roots: str = setting("", "folders beneath which connectors may write files: /a:/b; none: nowhere", check=folders)
+    connector_hosts: str = setting(
+        EVERYWHERE,
+        "hosts that connectors may speak to: NAME,*.NAME,ADDRESS,RANGE,NAME:PORT; *: all, but where clouds tell a machine its "
+        "credentials; none: nowhere",
+        check=Hosts.parse,
+    )
     dead_letter_topics: str = setting(
         USUAL, "topics that dead letters may go to, also with `dlq replay --to`: NAME,PREFIX*,*-SUFFIX; none: nowhere"
     )
@@ -104,12 +123,27 @@ class ExecutorSettings(ServiceSettings):
     native_hosts: int = setting(
         0, "with so many host processes, native tasks share those that there are; 0: 16 for each core", ge=0, le=10_000
     )
+    max_tasks: int = setting(1000, "tasks at a time; further ones wait, and say so; 0: no limit", ge=0, le=100_000)
+    max_spark_drivers: int = setting(
+        16,
+        "Spark drivers at a time, one for each profile; a sink that needs one more waits, and says so; 0: no limit",
+        ge=0,
+        le=1000,
+    )
+    max_spark_memory: str = setting(
+        "", "the heaps of all Spark drivers together, 16g; a sink whose driver has no room waits, and says so", check=_memory
+    )
     spark_warm: bool = setting(False, "keep a Spark driver ready, so that the first sink starts fast")
     spark_classes: str = setting(
         "", "the folder of `python -m services.executor.make_class_archive FOLDER`, with which Spark starts faster"
     )
     spark_profiles: str = setting(
         "", "a TOML file of Spark settings by profile, which sinks name as spark.profile; none: no profiles", check=_profiles
+    )
+    quotas: str = setting(
+        "",
+        "a TOML file of records and bytes a second by names of connectors, for all tasks of one; none: no quotas",
+        check=_quotas,
     )
     plugin_seconds: float = setting(30.0, "how long a plugin may take to check or plan; then its process is ended", gt=0, le=600)
     cleanup_seconds: float = setting(

@@ -19,6 +19,7 @@ from services.gateway.access import Access
 from services.gateway.answers import problem_answer
 from services.gateway.api.bodies import LIMIT_BYTES
 from services.gateway.callers import Callers
+from services.gateway.connections import CERTIFICATE
 from services.gateway.opening import Opening
 from services.gateway.problems import RETRY_AFTER_SECONDS, Problem, Refused, malformed, of_service_error
 from services.gateway.routing import Call, Render, RouteTable
@@ -125,7 +126,10 @@ class Gateway:
             self._access.check_origin(request.headers.get("origin"), request.headers.get("sec-fetch-site"), host)
             if request.method == "GET":
                 self._access.check_program(request.headers)
-        who = None if match.route.is_probe else self._callers.check(match.route, request.headers.get(AUTHORIZATION))
+        who = None
+        if not match.route.is_probe:
+            shown = request.scope.get("state", {}).get(CERTIFICATE, "")
+            who = self._callers.check(match.route, request.headers.get(AUTHORIZATION), shown)
         query = _query(request.scope["query_string"])
         body = await _body(request)
         if not match.route.is_probe:

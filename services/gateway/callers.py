@@ -23,19 +23,20 @@ class Callers:
     def __init__(self, files: Sequence[Path]) -> None:
         self._tokens = Tokens(files) if files else None
 
-    def check(self, route: Route, authorization: str | None) -> Identity | None:
+    def check(self, route: Route, authorization: str | None, certificate: str = "") -> Identity | None:
         """Return who asks; None: nobody is asked.
 
         Args:
             route: What is asked for.
             authorization: What the header of that name says.
+            certificate: The name in the client's certificate, which was verified; "": it showed none.
 
         Raises:
             Refused: 401 NOT_KNOWN, 403 NOT_ALLOWED.
         """
         if self._tokens is None:
             return None
-        who = self._tokens.who(authorization)
+        who = self._tokens.who(authorization, certificate)
         if who is None:
             what = "is not known" if authorization is None else "shows a token that is not known"
             detail = f"who asks {what}; {HOW}"

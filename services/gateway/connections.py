@@ -22,6 +22,21 @@ _SILENT: "WeakKeyDictionary[ServerState, OrderedDict[Connection, None]]" = WeakK
 _log = get_logger(__name__)
 
 
+CERTIFICATE = "certificate"
+"""In the state of a request: the name in the certificate that its client has shown; "": it has shown none."""
+
+
+def certificate_name(shown: Any) -> str:
+    """Return the common name in a certificate, or the first other name that it is for, as gRPC's callers have it.
+
+    Args:
+        shown: As `ssl` tells it of a certificate that was verified; empty or None: there is none.
+    """
+    told = shown or {}
+    common = [value for parts in told.get("subject", ()) for key, value in parts if key == "commonName"]
+    return str(next(iter([*common, *(value for _, value in told.get("subjectAltName", ()))]), ""))
+
+
 class Connection(H11Protocol):
     """A connection; see uvicorn's, which closes one only between requests, and counts those that never say anything."""
 
@@ -33,6 +48,9 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take it, if there is room, or room can be made."""
         super().connection_made(transport)
+        # What asyncio tells of a certificate it has verified.
+        shown = transport.get_extra_info("peercert")
+        self.app_state = {**self.app_state, CERTIFICATE: certificate_name(shown)}
         if len(self.connections) > MOST:
             silent = next(iter(self._silent), None)
             _log.warning("too many connections: one is closed", connections=len(self.connections), silent=silent is not None)

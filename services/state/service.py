@@ -8,6 +8,8 @@ from rocketconnect.state.v1 import state_service_pb2 as pb
 from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceServicer
 
 from rocketconnect_kit import pages
+from rocketconnect_kit.access.gate import check_worker
+from rocketconnect_kit.connector_log import DEAD_LETTERS
 from rocketconnect_kit.errors import FieldProblem, InvalidArgument
 from rocketconnect_kit.serving.interception import ServicerContext
 from services.state import checks, wire
@@ -33,6 +35,8 @@ class StateService(StateServiceServicer):
     async def ReportTasks(self, request: pb.ReportTasksRequest, context: ServicerContext) -> pb.ReportTasksResponse:
         """Take what a worker says of its tasks."""
         checks.check_report(request)
+        if request.reports or request.worker_id != DEAD_LETTERS:
+            check_worker(request.worker_id)
         refused, receipt = await self._keeper.report(wire.reported(request))
         return pb.ReportTasksResponse(refused=map(wire.refused, refused), receipt=receipt)
 

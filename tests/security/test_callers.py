@@ -19,6 +19,8 @@ from rocketconnect.keystore.v1 import keystore_service_pb2 as keystore
 from rocketconnect.keystore.v1.keystore_service_pb2_grpc import KeystoreServiceStub
 from rocketconnect.position.v1 import position_service_pb2 as position
 from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceStub
+from rocketconnect.state.v1 import state_service_pb2 as states
+from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceStub
 
 from rocketconnect_cli.api import Access, Api, ApiError
 from rocketconnect_cli.instance import topology
@@ -119,6 +121,10 @@ def test_a_pipeline_runs_between_services_that_ask_and_who_may_not_is_refused(gu
     opened = position.OpenTaskRequest(fence=position.TaskFence(connector_uid="u", task=0, generation=1 << 60, epoch=1 << 60))
     register = cluster.RegisterWorkerRequest(worker_id="worker-1", address="127.0.0.1:1")
     read = keystore.ReadSealedSecretRequest(name="x")
+    # What one worker says of the tasks of another, and where it has users' configurations sent in its place.
+    report = states.ReportTasksRequest(worker_id="worker-1")
+    plugins = config.ReportPluginsRequest(worker_id="worker-1", address="127.0.0.1:1")
+    cleanup = config.ReportCleanupRequest(worker_id="worker-1", connector_uid="u")
     calls: list[tuple[str, str | None, Any, str, Any, str]] = [
         ("config", None, ConfigServiceStub, "CreateConnector", create, "NOT_KNOWN"),
         ("config", "bob", ConfigServiceStub, "CreateConnector", create, "NOT_ALLOWED"),
@@ -128,6 +134,9 @@ def test_a_pipeline_runs_between_services_that_ask_and_who_may_not_is_refused(gu
         ("position", None, PositionServiceStub, "OpenTask", opened, "NOT_KNOWN"),
         ("cluster", "alice", ClusterServiceStub, "RegisterWorker", register, "NOT_ALLOWED"),
         ("cluster", "worker-9", ClusterServiceStub, "RegisterWorker", register, "NOT_ALLOWED"),
+        ("state", "worker-9", StateServiceStub, "ReportTasks", report, "NOT_ALLOWED"),
+        ("config", "worker-9", ConfigServiceStub, "ReportPlugins", plugins, "NOT_ALLOWED"),
+        ("config", "worker-9", ConfigServiceStub, "ReportCleanup", cleanup, "NOT_ALLOWED"),
         ("config", "alice", KeystoreServiceStub, "ReadSealedSecret", read, "NOT_ALLOWED"),
     ]
     for service, shown, stub, method, request, reason in calls:

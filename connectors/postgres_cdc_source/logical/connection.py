@@ -14,6 +14,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import TupleRow, tuple_row
 
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, RetriableError, SystemAway
+from rocketconnect_sdk.permissions.connections import libpq
 
 _SETTINGS = {
     "client_encoding": "UTF8",
@@ -66,7 +67,12 @@ class Address:
         return f"{self.user}@{self.host}:{self.port}/{self.database}"
 
     def conninfo(self, settings: Mapping[str, str] = _SETTINGS, **more: str) -> str:
-        """As libpq takes it, with the password, and with settings of the session."""
+        """As libpq takes it, with the password, and with settings of the session.
+
+        Raises:
+            HostRefused: the executor lets no connector speak to the server.
+            OSError: its name has no address.
+        """
         ours = [f"-c {name}={value}" for name, value in settings.items()]
         options = " ".join([*filter(None, [self.options.get("options")]), *ours])
         parameters = {
@@ -79,9 +85,8 @@ class Address:
             **{name: value for name, value in self.options.items() if name != "options"},
             **({"password": self.password} if self.password else {}),
         }
-        return make_conninfo(
-            "", host=self.host, port=self.port, user=self.user, dbname=self.database, options=options, **parameters, **more
-        )
+        who = {"user": self.user, "dbname": self.database, "options": options}
+        return make_conninfo("", **libpq(self.host, self.port), port=self.port, **who, **parameters, **more)
 
 
 def connect(address: Address) -> psycopg.Connection[TupleRow]:
@@ -95,7 +100,7 @@ def connect(address: Address) -> psycopg.Connection[TupleRow]:
         connection = psycopg.connect(address.conninfo(), autocommit=True, row_factory=tuple_row)
         # Not every server has it. Nothing is asked while a table is read or the task is paused.
         connection.execute("SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'idle_session_timeout'")
-    except psycopg.Error as error:
+    except (psycopg.Error, OSError) as error:
         _refused(address, str(error))
     else:
         return connection
@@ -106,7 +111,7 @@ def connect_replication(address: Address) -> pq.abc.PGconn:
     # PGconn works on it without a call for each message.
     try:
         conninfo = address.conninfo({**_SETTINGS, **_MONEY}, replication="database")
-    except psycopg.Error as error:
+    except (psycopg.Error, OSError) as error:
         _refused(address, str(error))
     connection = pq.PGconn.connect(conninfo.encode())
     if connection.status != pq.ConnStatus.OK:

@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rocketconnect_kit.connector_log import write_lines
+from rocketconnect_kit.connector_log import DEAD_LETTERS, write_lines
 from rocketconnect_kit.errors import ServiceError
 from rocketconnect_kit.logs import get_logger
 
 if TYPE_CHECKING:
     from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceAsyncStub
 
-_SPEAKER = "dead-letter"
 _SECONDS = 5.0
 
 _log = get_logger(__name__)
@@ -27,6 +26,6 @@ class Journal:
         for line in lines:
             _log.info(line, connector_uid=uid)
         try:
-            await write_lines(self._state, _SPEAKER, uid, lines, _SECONDS)
+            await write_lines(self._state, DEAD_LETTERS, uid, lines, _SECONDS)
         except ServiceError as error:
             _log.warning("the log of the connector does not show what was done with its dead letters", uid=uid, cause=error.message)

@@ -13,6 +13,8 @@ import traceback
 from typing import NoReturn
 
 import services.executor.runtime.run  # noqa: F401 - what every task needs takes a while to load
+from rocketconnect_sdk.permissions.connections import guard
+from rocketconnect_sdk.permissions.hosts import CONNECTOR_HOSTS, EVERYWHERE
 from services.executor.contract.messages import Begin, DirectTask, Exit, Order, Renew, SignalTask, StartSpark, StartTask
 from services.executor.contract.questions import (
     ChangeRows,
@@ -67,6 +69,7 @@ def _run(descriptor: int, parent: int) -> None:
     # Records are many objects, and none refers to itself: by default half of the time for changes of tables went into looking
     # through them.
     gc.set_threshold(*_COLLECT_AFTER)
+    guard(os.environ.get(CONNECTOR_HOSTS, EVERYWHERE))
     connection = socket.socket(fileno=descriptor)
     # Programs that plugins start must not hold the socket open when this process has ended.
     connection.set_inheritable(False)

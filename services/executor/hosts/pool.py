@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 from rocketconnect_kit.logs import get_logger
@@ -26,10 +26,12 @@ from services.executor.contract.messages import (
     TaskEnded,
     TaskPulse,
 )
-from services.executor.contract.task import Outcome
+from services.executor.contract.metrics import TaskMetrics
+from services.executor.contract.task import Outcome, State
 from services.executor.hosts.fresh import FreshHosts
 from services.executor.hosts.placement import NATIVE, PLAIN, Profile, profile_name, profile_of
 from services.executor.hosts.process import HostProcess
+from services.executor.hosts.room import UNLIMITED, Room
 from services.executor.runtime.task.control import ENDED
 
 HUNG_SECONDS = 30
@@ -94,6 +96,7 @@ class HostPool:
         spark_profiles: The path of the file of Spark profiles; empty: there are none.
         needs: What a plugin of a name needs of Spark.
         watcher: Hears of the runs.
+        room: How much there may be at a time. A run that finds none waits, and begins when there is some.
     """
 
     def __init__(
@@ -108,6 +111,7 @@ class HostPool:
         spark_classes: str = "",
         spark_profiles: str = "",
         needs: Callable[[str], SparkNeeds] = lambda _name: NOTHING,
+        room: Room = UNLIMITED,
     ) -> None:
         self._fresh = fresh
         self._endpoints = endpoints
@@ -118,6 +122,8 @@ class HostPool:
         self._spark_classes = spark_classes
         self._spark_profiles = spark_profiles
         self._needs = needs
+        self._room = room
+        self._waiting: dict[int, Assigned] = {}
         self._warm_at = float("-inf")
         self._lease_until = 0.0
         self._hosts: list[_Host] = []
@@ -126,9 +132,20 @@ class HostPool:
         self._answers: dict[int, tuple[int, asyncio.Future[SignalAnswered]]] = {}
 
     def start(self, run: int, assigned: Assigned) -> None:
-        """Start a run in a host that has room, or in a new one."""
+        """Start a run in a host that has room, or in a new one; or let it wait for room in this executor."""
+        profile = profile_of(assigned, self._spark_profiles, self._needs)
+        loop = asyncio.get_running_loop()
+        if never := self._room.never(profile):
+            loop.call_soon(self._watcher.on_ended, run, Outcome(clean=True, failed=True, permanent=True, error=never))
+        elif lack := self._lack(profile):
+            self._waiting[run] = assigned
+            loop.call_soon(self._tell_waiting, run, lack)
+        else:
+            self._begin(run, assigned, profile)
+
+    def _begin(self, run: int, assigned: Assigned, profile: Profile | None) -> None:
         try:
-            host = self._host_for(profile_of(assigned, self._spark_profiles, self._needs))
+            host = self._host_for(profile)
         except (OSError, RuntimeError) as error:  # RuntimeError: no thread could be started
             # Told later, as the loss of a process always is: the caller is in the middle of something.
             reason = f"no host process could be started: {error}; give the executor more memory or processes"
@@ -140,6 +157,12 @@ class HostPool:
 
     def direct(self, run: int, wish: Literal["stop", "pause", "resume", "fence"]) -> None:
         """Pass a wish on to a run."""
+        if (waiting := self._waiting.get(run)) is not None:
+            if wish in ("pause", "resume"):
+                self._waiting[run] = replace(waiting, paused=wish == "pause")
+                return
+            del self._waiting[run]
+            asyncio.get_running_loop().call_soon(self._watcher.on_ended, run, Outcome(clean=True, fenced=wish == "fence"))
         for host in self._holding(run):
             host.process.send(DirectTask(run, wish))
 
@@ -179,12 +202,15 @@ class HostPool:
                 host.process.kill(f"the host process (pid {host.process.pid}) {why}")
             elif not host.runs and not self._is_kept(host) and now - host.idle_since > SPARK_IDLE_SECONDS:
                 self._end(host)
+        self._begin_waiting()
         self.warm_up()
 
     def warm_up(self) -> None:
         """Start the Spark driver that is kept warm, if it is to be there and is not."""
         now = time.monotonic()
         if not self._spark_warm or now < self._warm_at or any(self._is_kept(host) for host in self._hosts):
+            return
+        if self._waiting or self._room.lack(0, self._drivers(), PLAIN):
             return
         self._warm_at = now + _WARM_AGAIN_SECONDS
         try:
@@ -198,6 +224,7 @@ class HostPool:
 
     async def close(self) -> None:
         """End all hosts. Their tasks have ended, or are to end with them."""
+        self._waiting.clear()
         for host in list(self._hosts):
             if host.runs:
                 host.process.kill("the executor ends")
@@ -205,6 +232,39 @@ class HostPool:
                 self._end(host)
         for host in [*self._hosts, *self._ending]:
             await host.process.wait()
+
+    def _begin_waiting(self) -> None:
+        """Let those begin for whom there is room by now, in the order in which they came."""
+        for run, assigned in list(self._waiting.items()):
+            profile = profile_of(assigned, self._spark_profiles, self._needs)
+            if not (lack := self._lack(profile)):
+                del self._waiting[run]
+                self._begin(run, assigned, profile)
+            elif profile is not NATIVE and not self._room.lack(self._tasks(), ()):
+                # A driver that nothing runs in makes room for one that is wanted.
+                idle = next((host for host in self._hosts if host.profile is not NATIVE and not host.runs), None)
+                if idle is not None:
+                    _log.info("a Spark driver makes room", host=idle.process.pid, cause=lack)
+                    self._end(idle)
+
+    def _lack(self, profile: Profile | None) -> str:
+        """Why there is no room for one more run now; empty: there is."""
+        there = any(host.profile == profile and self._is_usable(host) for host in self._hosts)
+        return self._room.lack(self._tasks(), self._drivers(), None if there else profile)
+
+    def _tasks(self) -> int:
+        return sum(len(host.runs) for host in self._hosts)
+
+    def _drivers(self) -> list[Profile]:
+        return [host.profile for host in (*self._hosts, *self._ending) if host.profile is not None]
+
+    def _tell_waiting(self, run: int, lack: str) -> None:
+        if run in self._waiting:
+            now = time.time()
+            trace = f"{lack}; it begins when there is room: when others end, or with more workers that take them"
+            self._watcher.on_pulse(
+                TaskPulse(run, State.WAITING, trace, now, now, has_work=False, metrics=TaskMetrics(counted_since=now))
+            )
 
     def _host_for(self, profile: Profile | None) -> _Host:
         hosts = [host for host in self._hosts if host.profile == profile and self._is_usable(host)]
@@ -271,6 +331,7 @@ class HostPool:
             # What a plugin leaves behind (threads, programs) ends with its last task.
             self._discard(host, "its tasks have ended")
         self._watcher.on_ended(event.run, event.outcome)
+        self._begin_waiting()
 
     def _on_exit(self, host: _Host, reason: str) -> None:
         for hosts in (self._hosts, self._ending):
@@ -282,6 +343,7 @@ class HostPool:
         self._give_up_asking(lost, f"{reason}; whether the signal was carried out is not known")
         for run in lost:
             self._watcher.on_lost(run, reason)
+        self._begin_waiting()
 
     def _discard(self, host: _Host, why: str) -> None:
         self._hosts.remove(host)

@@ -1,10 +1,12 @@
 """What a run of a task works with."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rocketconnect_sdk.converters import Converter, converter
 from rocketconnect_sdk.options import Config
+from rocketconnect_sdk.permissions.quotas import quota_of
 from rocketconnect_sdk.transforms.chain import Chain
 from rocketmq_remoting.client import Client
 from services.executor.contract.endpoints import Endpoints
@@ -14,6 +16,7 @@ from services.executor.runtime.errors.policy import ErrorPolicy
 from services.executor.runtime.positions.client import PositionClient
 from services.executor.runtime.task.control import TaskControl
 from services.executor.runtime.task.lease import Lease
+from services.executor.runtime.task.rate import RateLimit
 from services.executor.runtime.task.reporter import Reporter
 
 _PATIENCE_SECONDS = 0.5
@@ -49,6 +52,18 @@ class TaskRuntime:
     attempts: Attempts
     policy: ErrorPolicy
     chain: Chain
+
+    def limit(self) -> RateLimit:
+        """How fast the task may go: as its configuration says, and its share of what the operator allows the connector.
+
+        Raises:
+            RetriableError: what the operator allows can't be looked up now.
+        """
+        quota = quota_of(self.spec.connector)
+        if quota.said_by:
+            self.reporter.log("INFO", f"all tasks of the connector together move at most {quota} of the executor's quotas")
+        own = self.config["max.rate.records"], self.config["max.rate.bytes"]
+        return RateLimit(*quota.share(self.spec.tasks, *own), time.monotonic)
 
     def converters(self) -> Sequence[Converter]:
         """The converters of keys and of values, which hold up the loop of the task for a moment at most."""

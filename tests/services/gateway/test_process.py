@@ -158,3 +158,42 @@ async def test_it_speaks_tls_and_asks_for_a_certificate_when_it_knows_who_signs_
         known.load_cert_chain(certificate, key)
         async with httpx.AsyncClient(base_url=f"https://{said['address']}", verify=known) as rest:
             assert (await rest.get("/healthz")).status_code == 200
+
+
+async def test_a_client_certificate_has_the_role_that_its_name_has_in_the_file_of_callers(system: Any, tmp_path: Path) -> None:
+    def openssl(*words: str) -> None:
+        subprocess.run(["openssl", *words], check=True, capture_output=True, cwd=tmp_path)
+
+    made = ("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2")
+    served = ("-subj", "/CN=rest", "-addext", "subjectAltName=IP:127.0.0.1")
+    await asyncio.to_thread(openssl, *made, *served, "-keyout", "ca.key", "-out", "ca.pem")
+    callers = tmp_path / "callers"
+    callers.write_text("alice write certificate\nbob read certificate\n")
+    for name in ("alice", "bob", "mallory"):
+        await asyncio.to_thread(
+            openssl,
+            *made,
+            "-subj",
+            f"/CN={name}",
+            "-CA",
+            "ca.pem",
+            "-CAkey",
+            "ca.key",
+            "-keyout",
+            f"{name}.key",
+            "-out",
+            f"{name}.pem",
+        )
+    ca, key = str(tmp_path / "ca.pem"), str(tmp_path / "ca.key")
+    flags = ("--port", "0", "--tls-cert", ca, "--tls-key", key, "--tls-ca", ca, "--tokens-files", str(callers))
+    async with started(system.addresses, *flags) as (_, said):
+        codes = {}
+        for name in ("alice", "bob", "mallory"):
+            known = ssl.create_default_context(cafile=ca)
+            known.load_cert_chain(tmp_path / f"{name}.pem", tmp_path / f"{name}.key")
+            async with httpx.AsyncClient(base_url=f"https://{said['address']}", verify=known) as rest:
+                asked = [await rest.get("/v1/connectors"), await rest.post("/v1/connectors/c:pause", json={})]
+                wrong = await rest.get("/v1/connectors", headers={"Authorization": "Bearer guessed"})
+                codes[name] = [answer.status_code for answer in (*asked, wrong)]
+    # The services behind it speak no TLS, so who is let in is told that they are away. A token counts where one is shown.
+    assert codes == {"alice": [503, 503, 401], "bob": [503, 403, 401], "mallory": [401, 401, 401]}

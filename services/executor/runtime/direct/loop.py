@@ -28,7 +28,6 @@ from services.executor.runtime.sink.positions import choose, commit_of
 from services.executor.runtime.source.resuming import check_resume
 from services.executor.runtime.task.keep_alive import KeptAlive
 from services.executor.runtime.task.meter import Meter
-from services.executor.runtime.task.rate import RateLimit
 from services.executor.runtime.task.signals import answer_signals
 from services.executor.runtime.task_runtime import TaskRuntime
 from services.executor.runtime.transforms import of_source
@@ -51,7 +50,7 @@ class DirectRun:
         self._meter = Meter(runtime.reporter, time.monotonic())
         self._engine = NativeEngine(sink, f"{runtime.spec.connector}-{runtime.spec.task}-{runtime.spec.epoch}", headers=True)
         self._committer = Committer(runtime.positions, _COMMIT_SECONDS, runtime.control.wake, self._stored)
-        self._limit = RateLimit(runtime.config["max.rate.records"], runtime.config["max.rate.bytes"], time.monotonic)
+        self._limit = runtime.limit()
         context.batch_records, context.batch_bytes = self._limit.piece(context.batch_records, context.batch_bytes)
         self._opened = Opened({}, 0.0, clean=True, incarnation=0)
         self._positions: dict[str, QueuePosition] = {}

@@ -27,7 +27,6 @@ from services.executor.runtime.sink.positions import choose, from_stored, to_sto
 from services.executor.runtime.sink.queues import SinkQueues
 from services.executor.runtime.sink.read_again import messages
 from services.executor.runtime.sink.reader import SinkReader
-from services.executor.runtime.task.rate import RateLimit
 from services.executor.runtime.task_runtime import TaskRuntime
 
 
@@ -64,7 +63,7 @@ def begin(runtime: TaskRuntime, task: SinkTask, engine: Engine, context: TaskCon
         decoder=decoder(key, value, runtime.policy, engine.wanted, runtime.chain),
         finish=engine.finish,
         batcher=batcher,
-        limit=RateLimit(config["max.rate.records"], config["max.rate.bytes"], time.monotonic),
+        limit=runtime.limit(),
         control=runtime.control,
         skip_gaps=config["on.gap"] == "skip",
         log=runtime.reporter.log,

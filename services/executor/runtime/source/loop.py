@@ -32,7 +32,6 @@ from services.executor.runtime.source.reading import Reading
 from services.executor.runtime.source.sender import Lost, Refusal, Sender
 from services.executor.runtime.source.takeover import ROW, Found, Row, row_name
 from services.executor.runtime.task.meter import Meter
-from services.executor.runtime.task.rate import RateLimit
 from services.executor.runtime.task.signals import answer_signals
 from services.executor.runtime.task_runtime import TaskRuntime
 from services.executor.runtime.transforms import of_source
@@ -87,7 +86,7 @@ class SourceRun:
         self._map = dict(queues.known)
         config = runtime.config
         self._buffer_bytes: int = config["buffer.bytes"]
-        self._limit = RateLimit(config["max.rate.records"], config["max.rate.bytes"], time.monotonic)
+        self._limit = runtime.limit()
         self._reading = Reading(runtime, task, context, found, self._meter, self._limit)
         self._progress = Progress({name: stored.incarnation for name, stored in opened.positions.items()}, opened.incarnation)
         self._sender = Sender(

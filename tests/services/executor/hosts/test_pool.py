@@ -24,6 +24,7 @@ from services.executor.contract.task import Outcome
 from services.executor.hosts.forks import Forks
 from services.executor.hosts.fresh import FreshHosts, PluginCrashed
 from services.executor.hosts.pool import HUNG_SECONDS, HostPool
+from services.executor.hosts.room import Room
 from services.executor.hosts.scratch import Scratch
 
 
@@ -247,3 +248,58 @@ async def test_a_host_in_which_spark_did_not_start_is_replaced(watcher: Watcher,
         await pool.close()
         await fresh.close()
         scratch.close()
+
+
+async def test_a_run_without_room_waits_until_there_is_some_or_it_is_to_end(fresh: FreshHosts, watcher: Watcher) -> None:
+    pool = HostPool(fresh, Endpoints("127.0.0.1:1", "127.0.0.1:1"), watcher, room=Room(tasks=1))
+    for run in (1, 2, 3, 4):
+        pool.start(run, assigned())
+    traces: dict[int, str] = {}
+
+    def told() -> bool:
+        traces.update({pulse.run: pulse.trace for pulse in watcher.pulses if "--max-tasks" in pulse.trace})
+        return set(traces) == {2, 3, 4}
+
+    await until(told)
+    pool.direct(2, "stop")
+    pool.direct(3, "fence")
+    pool.direct(4, "pause")
+    await until(lambda: {2, 3} <= set(watcher.ended))
+    assert (watcher.ended[2].clean, watcher.ended[2].fenced, watcher.ended[3].fenced) == (True, False, True)
+    assert [run for host in pool.describe() for run, _ in host.runs] == [1]
+    pool.kill(1)
+    await until(lambda: 1 in watcher.lost)
+    ((_, started),) = [run for host in pool.describe() for run in host.runs]
+    assert started.paused
+    pool.direct(4, "fence")
+    await until(lambda: 4 in watcher.ended)
+    await pool.close()
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+async def test_a_driver_that_nothing_runs_in_makes_room_for_another_and_one_that_is_too_large_is_refused(
+    fresh: FreshHosts, watcher: Watcher
+) -> None:
+    pool = HostPool(fresh, Endpoints("127.0.0.1:1", "127.0.0.1:1"), watcher, room=Room(drivers=1, memory=2 << 30))
+
+    def sink(memory: str) -> Assigned:
+        options = {"connector.class": "file_sink", "topics": "t", "filename": "/not/there", "spark.driver.memory": memory}
+        return Assigned(Key("uid", 0), "lines", 1, 1, 1, "SINK", options, {"tasks": "1"})
+
+    try:
+        pool.renew(boot_seconds() + 600)
+        for run, memory in ((1, "700m"), (2, "800m"), (3, "700m"), (4, "3g")):
+            pool.start(run, sink(memory))
+        await until(lambda: 4 in watcher.ended and any("--max-spark-drivers" in pulse.trace for pulse in watcher.pulses))
+        assert watcher.ended[4].permanent
+        assert "--max-spark-memory" in watcher.ended[4].error
+        (first,) = pool.describe()
+        assert [run for run, _ in first.runs] == [1, 3]
+        for run in (1, 3):
+            pool.direct(run, "fence")
+        await until(lambda: {1, 3} <= set(watcher.ended), 120)
+        await until(lambda: [run for host in pool.describe() for run, _ in host.runs] == [2])
+        assert pool.describe()[0].pid != first.pid
+    finally:
+        await pool.close()
