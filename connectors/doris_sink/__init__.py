@@ -13,6 +13,7 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
+from rocketconnect_sdk.permissions.hosts import of_urls
 from rocketconnect_sdk.permissions.roots import Access
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import FlushPolicy, Guarantee, RecordSink
@@ -39,6 +40,7 @@ class DorisSink(RecordSink):
             required=True,
             check=url_problem,
             fix="Write http://HOST:8030, without a path; a user in `user`, a password in `password`.",
+            reaches=of_urls,
         ),
         Option("query.port", "The query_port of the same frontend, for statements.", Kind.INT, "9030", minimum=1, maximum=65_535),
         Option(
@@ -47,6 +49,7 @@ class DorisSink(RecordSink):
             "frontend redirects to, which the executor has to reach.",
             Kind.LIST,
             "",
+            reaches=of_urls,
         ),
         Option("database", "The database of tables that name none, and of the positions.", required=True),
         Option("user", "The user.", default="root", references=True, aliases=("username",)),

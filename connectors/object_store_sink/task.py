@@ -1,13 +1,14 @@
 """A batch becomes objects: they are staged, the manifest counts them with the positions, then they get their names."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from logging import Logger
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from connectors.object_store_sink.forms import Form, refusals, table_of
@@ -22,6 +23,14 @@ from rocketconnect_sdk.targets.manifests import Manifest, Owner
 _NAMES = "names"
 """In the state of the manifest: by task what is staged and counts, and the names that it gets."""
 _Pairs = Sequence[Sequence[str]]
+_Rows = TypeVar("_Rows", pa.Array, pa.Table)
+Named = Callable[[Sequence[str]], None]
+"""Is told the names that objects have got, behind the prefix; more than once, where that may have been for nothing."""
+
+
+def nobody(names: Sequence[str]) -> None:
+    """A Named that does nothing."""
+    del names
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +68,15 @@ class ObjectTask(RecordSinkTask):
         owner: Who writes.
         flush: When batches are closed.
         log: For people.
+        named: Is told of names before anything is that counts on it; what it raises is as if a name could not be given.
     """
 
-    def __init__(self, target: Written, owner: Owner, flush: FlushPolicy, log: Logger) -> None:
+    def __init__(self, target: Written, owner: Owner, flush: FlushPolicy, log: Logger, named: Named = nobody) -> None:
         self._target = target
         self._owner = owner
         self._flush = flush
         self._log = log
+        self._told = named
         self._store = target.store(owner)
         self._unnamed: list[Sequence[str]] = []
         """What the manifest counts and has no name yet."""
@@ -92,7 +103,7 @@ class ObjectTask(RecordSinkTask):
             if (newest.connector_uid, newest.generation) == (self._owner.connector_uid, self._owner.generation):
                 # The other tasks of this plan give names themselves.
                 others = {task: pairs for task, pairs in names.items() if task != str(self._owner.task)}
-            self._publish(pair for task, pairs in names.items() if task not in others for pair in pairs)
+            self._publish([pair for task, pairs in names.items() if task not in others for pair in pairs])
         return self._store.manifests.claim(newest, {_NAMES: others})
 
     def _is_left(self, name: str) -> bool:
@@ -137,14 +148,16 @@ class ObjectTask(RecordSinkTask):
         return manifests.commit(mine, commit, {_NAMES: {**names_of(mine), str(self._owner.task): pairs}})
 
     def _publish_rest(self) -> None:
-        while self._unnamed:
-            self._publish(self._unnamed[:1])
-            del self._unnamed[0]
+        if self._unnamed:
+            self._publish(self._unnamed)
+            self._unnamed = []
 
-    def _publish(self, pairs: Iterable[Sequence[str]]) -> None:
+    def _publish(self, pairs: _Pairs) -> None:
         for staged, name in pairs:
             if not self._store.publish(staged, name):
                 self._log.warning("%s: %s was written, and somebody has taken it away since", self._target.place, name)
+        if pairs:
+            self._told([name for _, name in pairs])
 
     def abort(self, receipts: Sequence[Receipt]) -> None:
         """See RecordSinkTask. What a manifest may count by now, or when a late request arrives, is left to the next start."""
@@ -180,17 +193,17 @@ class ObjectWriter(SinkWriter):
         """See SinkWriter. One object for each folder that the records go to."""
         refused: dict[int, str] = {}
         try:
-            made = self._objects(batch)
+            made = self.objects(batch)
         except RecordError:
-            refused = refusals(batch, self._objects)
+            refused = refusals(batch, self.objects)
             good = [index for index in range(len(batch)) if index not in refused]
-            made = self._objects(batch.take(good)) if good else []
+            made = self.objects(batch.take(good)) if good else []
         receipt = self._put(batch.queue, made, part)
         if refused:
             raise RecordRefused(refused, receipt)
         return receipt
 
-    def _objects(self, batch: SinkBatch) -> list[tuple[str, int, memoryview]]:
+    def objects(self, batch: SinkBatch) -> list[tuple[str, int, memoryview]]:
         """By folder the offset of its first record, and its object.
 
         Raises:
@@ -198,14 +211,7 @@ class ObjectWriter(SinkWriter):
         """
         form, layout = self._target.form, self._target.layout
         values = form.array(batch.values, batch.schema)
-        folders = layout.folders(batch.topic, table_of(values), batch.timestamps_ms).dictionary_encode()
-        if len(folders.dictionary) == 1:
-            return [(folders.dictionary[0].as_py(), batch.offsets[0], form.data(values))]
-        found = []
-        for number, folder in enumerate(folders.dictionary.to_pylist()):
-            mine = pc.indices_nonzero(pc.equal(folders.indices, number))
-            found.append((folder, batch.offsets[mine[0].as_py()], form.data(values.take(mine))))
-        return found
+        return dealt(values, layout.folders(batch.topic, table_of(values), batch.timestamps_ms), batch.offsets, form.data)
 
     def _put(self, queue: str, made: Iterable[tuple[str, int, memoryview]], part: str) -> list[Staged]:
         self._store = self._store or self._target.store(self._owner)
@@ -218,6 +224,27 @@ class ObjectWriter(SinkWriter):
         return staged
 
 
+def dealt(
+    rows: _Rows, folders: pa.Array, offsets: Sequence[int], data: Callable[[_Rows], memoryview]
+) -> list[tuple[str, int, memoryview]]:
+    """By folder the offset of its first row, and its object.
+
+    Args:
+        rows: The rows.
+        folders: Of each.
+        offsets: Of each.
+        data: Makes an object of rows.
+    """
+    found = folders.dictionary_encode()
+    if len(found.dictionary) == 1:
+        return [(found.dictionary[0].as_py(), offsets[0], data(rows))]
+    made = []
+    for number, folder in enumerate(found.dictionary.to_pylist()):
+        mine = pc.indices_nonzero(pc.equal(found.indices, number))
+        made.append((folder, offsets[mine[0].as_py()], data(rows.take(mine))))
+    return made
+
+
 def _whose(owner: Owner) -> str:
     return hashlib.sha256(owner.connector_uid.encode()).hexdigest()[:8]
 
@@ -228,16 +255,18 @@ def names_of(manifest: Manifest) -> Mapping[str, _Pairs]:
     return found
 
 
-def end(target: Written, connector_uid: str) -> None:
-    """Of a connector that is deleted: what counts gets its name, and what is staged besides is removed."""
+def end(target: Written, connector_uid: str, named: Named = nobody) -> None:
+    """Of a connector that is deleted: what counts gets its name, which `named` is told, and what is staged besides is removed."""
     store = target.store(Owner(connector_uid, 0, 0, 0))
 
     def publish(newest: Manifest | None) -> Manifest:
         if newest is None or newest.connector_uid != connector_uid:
             return Manifest(0, "")
-        for pairs in names_of(newest).values():
-            for staged, name in pairs:
-                store.publish(staged, name)
+        pairs = [pair for pairs in names_of(newest).values() for pair in pairs]
+        for staged, name in pairs:
+            store.publish(staged, name)
+        if pairs:
+            named([name for _, name in pairs])
         return newest
 
     if store.is_used and store.manifests.change(publish).connector_uid == connector_uid:

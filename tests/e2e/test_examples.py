@@ -11,12 +11,13 @@ import pytest
 
 from tests.e2e.console import Shown, commands, differing, said
 from tests.servers.clickhouse import ClickHouse
+from tests.servers.hive_metastore import HiveMetastore
 from tests.servers.mariadb import PASSWORD, Mariadb
 from tests.servers.postgres import Postgres
 
 pytestmark = pytest.mark.e2e
 EXAMPLES = Path(__file__).parents[2] / "examples"
-SERVERS = {"csv-to-clickhouse", "mariadb-to-delta", "postgres-to-mariadb"}
+SERVERS = {"csv-to-clickhouse", "csv-to-hive", "mariadb-to-delta", "postgres-to-mariadb"}
 
 
 def copied(folder: Path, changes: dict[str, str] | None = None) -> Path:
@@ -89,6 +90,13 @@ def test_the_example_with_clickhouse_works_as_it_is_written(instance: Any, tmp_p
     with ClickHouse().running() as server:
         ports = {"8123": str(server.port)}
         shown = written("csv-to-clickhouse")
+        assert differing(shown, said(shown, instance.url, copied(tmp_path, ports), ports)) == []
+
+
+def test_the_example_with_hive_works_as_it_is_written(instance: Any, tmp_path: Path) -> None:
+    with HiveMetastore().running() as server:
+        ports = {"9083": str(server.port)}
+        shown = written("csv-to-hive")
         assert differing(shown, said(shown, instance.url, copied(tmp_path, ports), ports)) == []
 
 

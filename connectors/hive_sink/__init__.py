@@ -1,0 +1,250 @@
+"""Topics into tables of Hive: Parquet files, and partitions that the metastore knows."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from connectors.hive.metastore import PORT, addresses_problem
+from connectors.objects.options import SERVER, login_of, login_problems, may_ask, place_of
+from connectors.objects.place import FOLDER, url_problem
+from rocketconnect_sdk.columns.declared import DOC, columns_problem, given_columns, no_rows_problem
+from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROWS, flush_interval
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
+from rocketconnect_sdk.options import Config, Option, run_checks
+from rocketconnect_sdk.permissions.hosts import of_urls
+from rocketconnect_sdk.permissions.roots import writing
+from rocketconnect_sdk.schema import Schema
+from rocketconnect_sdk.sink import FlushPolicy, Guarantee, RecordSink
+from rocketconnect_sdk.targets.manifests import Owner
+from rocketconnect_sdk.targets.owned import Target
+
+if TYPE_CHECKING:
+    from connectors.hive_sink.table import Landing
+    from connectors.hive_sink.task import HiveTask
+    from connectors.object_store_sink.task import Written
+
+_TABLE = re.compile(r"[A-Za-z0-9_]{1,128}(\.[A-Za-z0-9_]{1,128})?")
+_COMPRESSIONS = ("snappy", "zstd", "gzip", "none")
+
+
+def _path_problem(path: str) -> str | None:
+    from connectors.hive_sink.levels import path_problem
+
+    return path_problem(path)
+
+
+def _zone_problem(name: str) -> str | None:
+    from connectors.object_store_sink.layout import zone_problem
+
+    return zone_problem(name)
+
+
+def _table_problem(name: str) -> str | None:
+    return None if _TABLE.fullmatch(name) else "is no name of a table"
+
+
+class HiveSink(RecordSink):
+    """Adds Parquet files to a table of Hive, and its new partitions to the metastore, exactly once."""
+
+    name = "hive_sink"
+    guarantee = Guarantee.EXACTLY_ONCE
+    options = (
+        Option(
+            "metastore",
+            f"The metastore, from Hive 2.3 on: thrift://HOST:{PORT}. Of several, separated by commas, any that answers is asked.",
+            required=True,
+            check=addresses_problem,
+            fix=f"Write thrift://HOST:{PORT}.",
+            reaches=lambda addresses: of_urls(addresses.split(",")),
+        ),
+        Option(
+            "table",
+            "The table, behind its database and a point; without one it is in the database default. A table that is not there is "
+            "made of the columns of the first records, as an external one.",
+            required=True,
+            check=_table_problem,
+            fix="Write DATABASE.TABLE, of letters, digits and _.",
+        ),
+        Option(
+            "url",
+            "Where the files of the table are: file:///FOLDER, which all that read the table have under this path, or "
+            "s3://BUCKET/PREFIX, which Hive knows as s3a://. A table that is there has its files there. One connector has it.",
+            required=True,
+            check=url_problem,
+            fix="Write file:///FOLDER with an absolute path, or s3://BUCKET/PREFIX.",
+        ),
+        Option(
+            "partition.path",
+            "What the table is partitioned by: NAME={field:FIELD} for a field of the records, which becomes the partition column "
+            "where both have one name, or NAME= and parts of the time of the record, {yyyy}, {MM}, {dd}, {HH}, {mm}, or {topic}; "
+            "with slashes between several. Empty: it has no partitions.",
+            default="",
+            check=_path_problem,
+            fix="Write a path such as country={field:country}/dt={yyyy}-{MM}-{dd}, with lower-case names.",
+        ),
+        Option(
+            "partition.time.field",
+            "The field, a timestamp or a date, that the time in partition.path is of. Empty: the time of the record.",
+            default="",
+        ),
+        Option(
+            "partition.time.zone",
+            "The time zone of the time in partition.path.",
+            default="UTC",
+            check=_zone_problem,
+            fix="Give a name such as UTC or Europe/Berlin.",
+        ),
+        Option(
+            "columns",
+            "Makes rows of JSON objects that have no schema; fields that are no columns are left out. "
+            f"Values with a schema need no columns. {DOC}",
+            default="",
+            check=columns_problem,
+            fix=f"Write {DOC}",
+        ),
+        replace(
+            POLICY,
+            doc=f"{POLICY.doc} Default: evolve: the table and all its partitions get new columns, but no other types. Not with "
+            "columns, which are all there are.",
+        ),
+        Option("compression", "Of the files.", default="snappy", choices=_COMPRESSIONS),
+        FLUSH_ROWS,
+        FLUSH_BYTES,
+        flush_interval("60s", "Each queue of the batch becomes a file, or one for each of its partitions."),
+        *SERVER,
+    )
+
+    def check(self, config: Config) -> Iterable[Problem]:
+        """See Sink."""
+        return run_checks(config, *_CHECKS)
+
+    def without_rows(self, config: Config) -> Iterable[Problem]:
+        """A table of one column that holds each value whole is hardly meant. See Sink."""
+        if not config["columns"]:
+            yield no_rows_problem("the table")
+
+    def takes_rows(self, config: Config) -> bool:
+        """Always. See Sink."""
+        del config
+        return True
+
+    def check_rows(self, config: Config, rows: Mapping[str, Schema]) -> Iterable[Problem]:
+        """One table for all topics, also that which is there. See Sink."""
+        if config["columns"]:
+            return ()
+        from connectors.hive_sink.look import rows_problems
+
+        return rows_problems(config, _landing(config), rows)
+
+    def targets(self, config: Config) -> Iterable[Target]:
+        """The place of the files. See Sink."""
+        yield Target("url", place_of(config).name(config["endpoint"]))
+
+    def flush_policy(self, config: Config) -> FlushPolicy:
+        """See Sink."""
+        return FlushPolicy(config["flush.rows"], config["flush.bytes"], config["flush.interval"])
+
+    def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "HiveTask":
+        """See RecordSink."""
+        from connectors.hive_sink.task import HiveTask
+
+        del task
+        owner = Owner(context.connector_uid, context.generation, context.task, context.epoch, context.connector)
+        return HiveTask(_written(config), _landing(config), owner, self.flush_policy(config), context.log)
+
+    def deleted(self, config: Config, connector_uid: str) -> None:
+        """Gives its last files their names, makes their partitions known, and removes what counts for nothing. See Sink."""
+        from connectors.hive_sink.task import register
+        from connectors.object_store_sink.task import end
+
+        landing = _landing(config)
+
+        def named(names: Sequence[str]) -> None:
+            register(landing, names)
+
+        end(_written(config), connector_uid, named)
+
+
+def _written(config: Config) -> "Written":
+    from connectors.object_store_sink.forms import PARQUET, Form
+    from connectors.object_store_sink.layout import Layout
+    from connectors.object_store_sink.task import Written
+
+    place = place_of(config)
+    form = Form(PARQUET, config["compression"], given_columns(config["columns"]))
+    layout = Layout(config["partition.path"], config["partition.time.field"], config["partition.time.zone"])
+    return Written(place, None if place.kind == FOLDER else login_of(config), form, layout)
+
+
+def _landing(config: Config, seconds: float = 60.0) -> "Landing":
+    from connectors.hive.metastore import Metastore, parse_addresses
+    from connectors.hive_sink.levels import parse_levels
+    from connectors.hive_sink.table import Landing
+
+    database, _, name = config["table"].lower().rpartition(".")
+    levels = parse_levels(config["partition.path"], config["partition.time.field"], config["partition.time.zone"])
+    policy = Policy(config[POLICY.key] or (Policy.IGNORE if config["columns"] else Policy.EVOLVE))
+    metastore = Metastore(tuple(parse_addresses(config["metastore"])), seconds)
+    return Landing(metastore, database or "default", name, place_of(config), levels, policy)
+
+
+def _evolution_problems(config: Config) -> Iterable[Problem]:
+    if config["columns"]:
+        return policy_problems(config, (), "the option columns says all columns that there are")
+    return policy_problems(config, tuple(Policy), "")
+
+
+def _partition_problems(config: Config) -> Iterable[Problem]:
+    from connectors.object_store_sink.layout import TIMES
+
+    has_time = any(f"{{{each}}}" in config["partition.path"] for each in TIMES)
+    for key in ("partition.time.field", "partition.time.zone"):
+        if config.raw.get(key) and not has_time:
+            yield Problem(key, config.raw[key], "means nothing without a time in partition.path", "Remove it.")
+    columns = given_columns(config["columns"])
+    if columns is None:
+        return
+    there = [each.name.lower() for each in columns.fields]
+    named = [("partition.path", each.field) for each in _landing(config).levels.all if each.field]
+    for key, name in [*named, ("partition.time.field", config["partition.time.field"].lower())]:
+        if name and name not in there:
+            yield Problem(key, name, "is no column of the option columns", f"Name one of {', '.join(there)}.")
+
+
+def _folder_problems(config: Config) -> Iterable[Problem]:
+    place = place_of(config)
+    if place.kind != FOLDER:
+        return
+    if reason := writing().problem(place.prefix):
+        yield Problem("url", config["url"], reason, writing().fix(place.prefix))
+        return
+    from rocketconnect_sdk.files.checks import kind_problems, place_problems
+
+    found = [*place_problems(place.prefix), *kind_problems(place.prefix, directory=True)]
+    yield from (Problem("url", config["url"], each.reason, each.fix) for each in found)
+
+
+def _store_problems(config: Config) -> Iterable[Problem]:
+    if may_ask(config):
+        from connectors.object_store_sink.look import bucket_problems
+
+        yield from bucket_problems(place_of(config), login_of(config))
+
+
+def _table_problems(config: Config) -> Iterable[Problem]:
+    from connectors.hive_sink.look import SECONDS, table_problems
+
+    return table_problems(config, _landing(config, SECONDS))
+
+
+_CHECKS = (
+    _evolution_problems,
+    _partition_problems,
+    login_problems,
+    _folder_problems,
+    _store_problems,
+    _table_problems,
+)

@@ -1,0 +1,122 @@
+"""Files get their names, and then the metastore is told of their partitions: until it is, nobody sees a new one."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from logging import Logger
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from connectors.hive.types import lowered, met
+from connectors.hive_sink.table import Landing, columns_of, same_place, without
+from connectors.object_store_sink.task import ObjectTask, ObjectWriter, Written, dealt
+from rocketconnect_sdk.columns.arrow_types import from_arrow_type
+from rocketconnect_sdk.errors import PermanentError, RecordError
+from rocketconnect_sdk.evolution import as_table, nullable
+from rocketconnect_sdk.evolution.fitting import fit
+from rocketconnect_sdk.record import SinkBatch
+from rocketconnect_sdk.schema import Type
+from rocketconnect_sdk.sink import FlushPolicy, QueuePosition, SinkWriter
+from rocketconnect_sdk.targets.manifests import Owner
+
+
+class HiveTask(ObjectTask):
+    """Adds files to a table, exactly once. Several tasks of one connector may.
+
+    Args:
+        target: Where files go.
+        landing: The table.
+        owner: Who writes.
+        flush: When batches are closed.
+        log: For people.
+    """
+
+    def __init__(self, target: Written, landing: Landing, owner: Owner, flush: FlushPolicy, log: Logger) -> None:
+        super().__init__(target, owner, flush, log, self._register)
+        self._landing = landing
+
+    def start(self) -> Mapping[str, QueuePosition]:
+        """See SinkTask. A table that cannot be written is told before anything is claimed."""
+        self._landing.there()
+        return super().start()
+
+    def writer(self) -> SinkWriter:
+        """See RecordSinkTask."""
+        return HiveWriter(self._target, self._owner, self._landing)
+
+    def _register(self, names: Sequence[str]) -> None:
+        if not register(self._landing, names):
+            told = "%s: the table is gone; let MSCK REPAIR TABLE find the partitions that are there, when there is one again"
+            self._log.warning(told, self._landing)
+
+
+class HiveWriter(ObjectWriter):
+    """Stages files; makes and changes the table, too.
+
+    Args:
+        target: Where they go.
+        owner: Who writes.
+        landing: The table.
+    """
+
+    def __init__(self, target: Written, owner: Owner, landing: Landing) -> None:
+        super().__init__(target, owner)
+        self._landing = landing
+
+    def objects(self, batch: SinkBatch) -> list[tuple[str, int, memoryview]]:
+        """By partition the offset of its first record, and its file. See ObjectWriter."""
+        form, levels = self._target.form, self._landing.levels
+        values = form.array(batch.values, batch.schema)
+        schema = form.columns or batch.schema or from_arrow_type(values.type, optional=True)
+        records = lowered(nullable(as_table(schema)))
+        columns = columns_of(self._landing.ready(records))
+        rows, reasons = fit(values, records if schema.type is Type.STRUCT else schema, met(columns, records))
+        if reasons:
+            raise RecordError(next(iter(reasons.values())))
+        table = pa.table(rows.flatten(), [each.name for each in columns.fields])
+        folders = levels.folders(batch.topic, table, batch.timestamps_ms)
+        kept = table.select([each.name for each in without(columns, [level.name for level in levels.all]).fields])
+        return dealt(kept, folders, batch.offsets, partial(_file, compression=form.compression))
+
+    def __getstate__(self) -> dict[str, object]:
+        """See ObjectWriter."""
+        return {**super().__getstate__(), "_landing": self._landing}
+
+
+def _file(rows: pa.Table, compression: str) -> memoryview:
+    sink = pa.BufferOutputStream()
+    # Hive before 4 reads no other timestamps; Spark and Trino read these, too.
+    parquet.write_table(rows, sink, compression=compression, use_deprecated_int96_timestamps=True)
+    return memoryview(sink.getvalue()).cast("B")
+
+
+def register(landing: Landing, names: Sequence[str]) -> bool:
+    """Makes the partitions of files known, as far as they are not: files of these names, behind the place of the table.
+
+    Returns: whether there is a table.
+
+    Raises:
+        PermanentError: the table is another one, or a partition is elsewhere, where nobody sees the files.
+        SystemAway, RetriableError: see Metastore.
+    """
+    folders = dict.fromkeys(name.rpartition("/")[0] for name in names)
+    wanted = {folder: values for folder in folders if (values := landing.levels.values(folder))}
+    if not wanted:
+        return True
+    table = landing.there()
+    if table is None:
+        return False
+    known = landing.metastore.locations(table, list(wanted))
+    for folder, values in wanted.items():
+        there = known.get(tuple(values))
+        mine = same_place(f"{table.location.rstrip('/')}/{folder}")
+        if there is not None and same_place(there) != mine:
+            msg = (
+                f"{landing}: the partition {folder} is in {there}, and its new files are in {mine}, where nobody looks. "
+                "Set its location to that, and restart the connector"
+            )
+            raise PermanentError(msg)
+    new = [table.partition(values, folder) for folder, values in wanted.items() if tuple(values) not in known]
+    if new:
+        landing.metastore.add_partitions(table, new)
+    return True
