@@ -18,6 +18,7 @@ from rocketconnect_sdk.configuration.connector_options import sink_options
 from rocketconnect_sdk.options import Option
 from rocketconnect_sdk.plugins.installed import OURS
 from rocketconnect_sdk.plugins.loader import PluginInfo, PluginType, find, plugins
+from rocketconnect_sdk.queries.options import OPTIONS
 from rocketconnect_sdk.sink import Sink
 from rocketconnect_sdk.transforms import chain
 from services.executor import wire
@@ -63,11 +64,12 @@ _KINDS = {
         "`predicates.WHICH.type=NAME` with a name of your own; their options stand behind `predicates.WHICH.`.",
     ),
 }
-_RUNTIME = (
+_RUNTIME: tuple[tuple[str, tuple[Option, ...]], ...] = (
     ("Every connector", runtime_options.COMMON),
     ("Every source and every sink", runtime_options.CONVERTERS),
     ("Every source", runtime_options.SOURCE),
     ("Every sink", runtime_options.SINK),
+    ("Every sink, for SQL", OPTIONS),
     ("Every transform", chain.STEP),
     ("Every predicate", chain.PREDICATE),
 )

@@ -13,6 +13,7 @@ from rocketconnect_sdk.options import Config, Option, OptionWrong, parse, read, 
 from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.permissions import spark_profiles
 from rocketconnect_sdk.plugins.loader import DIRECT, PluginType, catalogue, engines_of, find
+from rocketconnect_sdk.queries.options import OPTIONS, QUERY, TABLES, query_problems
 from rocketconnect_sdk.sink import BufferedSink, RecordSink, Sink
 from rocketconnect_sdk.source import Source
 from rocketconnect_sdk.targets.owned import Target
@@ -21,7 +22,7 @@ from rocketconnect_sdk.transforms import chain
 _SOURCE_PREFIXES = ("key.converter.", "value.converter.", "transforms.", "predicates.")
 _USER = ("rocketmq.access.key", "rocketmq.secret.key")
 _TOLERANCE, _KEPT_IN = "errors.tolerance", "errors.deadletterqueue.topic.name"
-_SINK_PREFIXES = (*_SOURCE_PREFIXES, "spark.")
+_SINK_PREFIXES = (*_SOURCE_PREFIXES, "spark.", TABLES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ def source_options(source: Source) -> tuple[Option, ...]:
 def sink_options(sink: Sink) -> tuple[Option, ...]:
     """All options of a sink connector: its own first. The default engine is the first that the sink can run on."""
     defaults = {"engine": engines[0], **sink.defaults} if (engines := engines_of(sink)) else sink.defaults
-    every = (*runtime_options.COMMON, *runtime_options.SINK, *runtime_options.CONVERTERS)
+    every = (*runtime_options.COMMON, *runtime_options.SINK, *OPTIONS, *runtime_options.CONVERTERS)
     return (*sink.options, *(replace(each, default=defaults.get(each.key, each.default)) for each in every))
 
 
@@ -121,6 +122,8 @@ def check_connector(raw: Mapping[str, str], resolve: Callable[[Config], Config] 
     problems += [*chain.problems(raw), *_whole_problems(plugin, raw), *_converter_problems(raw), *_dropping_problems(raw)]
     if isinstance(plugin, Sink) and not _may_be_rows(config):
         problems += run_checks(config, plugin.without_rows)
+    if isinstance(plugin, Sink):
+        problems += run_checks(config, partial(query_problems, plugin))
     secrets, targets = _all_secrets(options, raw), _targets(plugin, config)
     return Checked(plugin.name, plugin_type, problems, secrets, targets, _origins(plugin, config), _is_shared(config))
 
@@ -316,7 +319,7 @@ def _may_be_rows(config: Config) -> bool:
         kind = converter_class(config[key])
         prefix = f"{key}."
         own = {name.removeprefix(prefix): value for name, value in config.raw.items() if name.startswith(prefix)}
-        return bool(config["transforms"]) or kind.reads_rows(parse(kind.options, own))
+        return bool(config["transforms"] or config[QUERY.key]) or kind.reads_rows(parse(kind.options, own))
     except (ConfigError, OptionWrong):
         return True  # told by _converter_problems
 

@@ -49,18 +49,26 @@ def parse(text: str) -> RowQuery:
     Raises:
         ValueError: it is not valid, or not of one row: the text says what is wrong and where.
     """
+    return _query(statements(text))
+
+
+def statements(text: str) -> "list[exp.Expr]":
+    """What a text has of SQL in DuckDB's dialect.
+
+    Raises:
+        ValueError: it is not valid: the text says what is wrong and where.
+    """
     import sqlglot
     from sqlglot.errors import SqlglotError
 
     try:
-        parsed = [each for each in sqlglot.parse(text, dialect="duckdb") if each is not None]
+        return [each for each in sqlglot.parse(text, dialect="duckdb") if each is not None]
     except SqlglotError as error:
         msg = f"is not valid SQL: {_plain(str(error))}"
         raise ValueError(msg) from None
     except RecursionError:
         msg = "is not valid SQL: nested too deep"
         raise ValueError(msg) from None
-    return _query(parsed)
 
 
 def _plain(text: str) -> str:

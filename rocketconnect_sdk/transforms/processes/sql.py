@@ -1,15 +1,21 @@
 """A query of a user over tables, in a process of its own: it may take too long or too much memory, and costs its records."""
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.transforms.processes.child import Child
 
 if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
     import pyarrow as pa
 
 UNKNOWN_FUNCTION = "unknown function: "
 """How the reason begins when the query calls a function that there is not."""
+
+SLICE = "_slice"
+"""The column of a result that says of which slice a row is."""
 
 _MAIN = "rocketconnect_sdk.transforms.processes.sql_main"
 
@@ -31,14 +37,28 @@ class SqlProcess:
     Args:
         query: In DuckDB's dialect.
         seconds: How long it may take.
+        option: The option that says so, for people.
     """
 
-    def __init__(self, query: str, seconds: float) -> None:
+    def __init__(self, query: str, seconds: float, option: str = "timeout") -> None:
         self._seconds = seconds
+        self._option = option
         self._child = Child(_MAIN, query, "the process of the query")
+        self._tables: dict[str, pa.Table] = {}
+        self._there: dict[str, pa.Table] = {}
+        self._told: object = None
 
-    def run(self, table: "pa.Table") -> "pa.Table":
+    def set_tables(self, tables: "Mapping[str, pa.Table]") -> None:
+        """Other tables that the query reads, from now on. One that is the same object as before is not sent again."""
+        self._tables = dict(tables)
+
+    def run(self, table: "pa.Table", slices: Sequence[tuple[int, int]] = ()) -> "pa.Table":
         """The result.
+
+        Args:
+            table: The records.
+            slices: The query is run over the rows of each (start, stop) by itself: the result has their rows one behind the other,
+                and which slice each is of in the column SLICE. None: once over all.
 
         Raises:
             RecordError: there is none; the text says why.
@@ -47,12 +67,14 @@ class SqlProcess:
         import pyarrow as pa
 
         for again in (True, False):
-            socket = self._child.socket
             try:
+                socket = self._child.socket
+                self._tell(socket)
+                socket.send(("run", list(slices)))
                 socket.send_bytes(packed(table))
                 if not socket.poll(self._seconds):
                     self._child.end()
-                    msg = f"the query has not ended after {self._seconds:g} s (the option timeout)"
+                    msg = f"the query has not ended after {self._seconds:g} s (the option {self._option})"
                     raise RecordError(msg)
                 answer = socket.recv_bytes()
             except (EOFError, OSError):
@@ -67,6 +89,16 @@ class SqlProcess:
                 return reader.read_all()
         msg = "the query has ended its process, perhaps because it takes too much memory"
         raise RecordError(msg)
+
+    def _tell(self, socket: "Connection") -> None:
+        """Sends the tables that the process has not."""
+        if socket is not self._told:
+            self._there, self._told = {}, socket
+        for name, table in self._tables.items():
+            if self._there.get(name) is not table:
+                socket.send(("table", name))
+                socket.send_bytes(packed(table))
+                self._there[name] = table
 
     def close(self) -> None:
         """Ends the process."""

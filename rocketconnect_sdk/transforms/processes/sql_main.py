@@ -1,7 +1,7 @@
 """The process in which the SQL of users runs, in DuckDB: `python -m rocketconnect_sdk.transforms.processes.sql_main FD PARENT`.
 
-First it is sent the query. Then it is sent tables as Arrow IPC streams, and answers each with "+" and the result as one, or
-with "-" and why there is none.
+First it is sent the query. Then it is sent pairs of what is wanted and a table as an Arrow IPC stream: ("table", name) keeps it
+under that name, and ("run", slices) is answered with "+" and the result as a stream, or with "-" and why there is none.
 """
 
 import sys
@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from rocketconnect_sdk.transforms.processes.child import serve
-from rocketconnect_sdk.transforms.processes.sql import UNKNOWN_FUNCTION, packed
+from rocketconnect_sdk.transforms.processes.sql import SLICE, UNKNOWN_FUNCTION, packed
 from rocketconnect_sdk.transforms.row_sql import TABLE
 
 _MEMORY = 3 << 30
@@ -34,15 +34,31 @@ def _answers(socket: Connection) -> None:
     connection.execute("SET lock_configuration = true")
     socket.send("")
     while True:
+        kind, what = socket.recv()
         with pa.ipc.open_stream(socket.recv_bytes()) as reader:
-            connection.register(TABLE, reader.read_all())
+            table = reader.read_all()
+        if kind == "table":
+            connection.register(what, table)
+            continue
         try:
-            answer = b"+" + packed(connection.sql(query).to_arrow_table())
+            answer = b"+" + packed(_result(connection, query, table, what))
         except (duckdb.Error, pa.ArrowException, MemoryError) as error:
-            kind = UNKNOWN_FUNCTION if isinstance(error, duckdb.CatalogException) else ""
-            answer = b"-" + (kind + (str(error).partition("\n")[0] or type(error).__name__))[:500].encode()
+            unknown = UNKNOWN_FUNCTION if isinstance(error, duckdb.CatalogException) else ""
+            answer = b"-" + (unknown + (str(error).partition("\n")[0] or type(error).__name__))[:500].encode()
         connection.unregister(TABLE)
         socket.send_bytes(answer)
+
+
+def _result(connection: duckdb.DuckDBPyConnection, query: str, table: pa.Table, slices: list[tuple[int, int]]) -> pa.Table:
+    if not slices:
+        connection.register(TABLE, table)
+        return connection.sql(query).to_arrow_table()
+    found = []
+    for number, (start, stop) in enumerate(slices):
+        connection.register(TABLE, table.slice(start, stop - start))
+        rows = connection.sql(query).to_arrow_table()
+        found.append(rows.append_column(SLICE, pa.repeat(pa.scalar(number, pa.int64()), len(rows))))
+    return pa.concat_tables(found, promote_options="permissive")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from rocketconnect_sdk.converters import converter_class
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.plugins.loader import DIRECT, find
+from rocketconnect_sdk.queries.options import QuerySettings
 from rocketconnect_sdk.sink import BufferedSink, DataFrameSink, RecordSink, Sink, SinkTask
 from rocketconnect_sdk.source import Source
 from rocketconnect_sdk.transforms.chain import make
@@ -30,6 +31,7 @@ from services.executor.runtime.rocketmq.connect import connect, with_user_of
 from services.executor.runtime.rocketmq.topic_reader import RocketMQTopics
 from services.executor.runtime.sink.buffered.engine import BufferedEngine
 from services.executor.runtime.sink.engines import Engine, NativeEngine
+from services.executor.runtime.sink.query.start import query_engine
 from services.executor.runtime.sink.start import begin as begin_sink
 from services.executor.runtime.source.start import begin as begin_source
 from services.executor.runtime.task.control import TaskControl
@@ -221,6 +223,9 @@ def _source(plugin: Source, runtime: TaskRuntime, context: TaskContext, held: Ex
 
 def _sink(plugin: Sink, runtime: TaskRuntime, context: TaskContext, held: ExitStack, spark: Spark | None) -> Outcome:
     engine, task = _engine(plugin, runtime, context, held, spark)
+    if (settings := QuerySettings.of(runtime.config)) is not None:
+        engine = query_engine(engine, settings, runtime)
+        held.callback(engine.close)
     while True:
         running = begin_sink(runtime, task, engine, context)
         outcome = running.run()

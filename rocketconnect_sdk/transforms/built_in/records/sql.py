@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.errors import PermanentError, Problem, RecordError
 from rocketconnect_sdk.options import Config, Kind, Option
-from rocketconnect_sdk.schema import Field, Schema, Type, struct
+from rocketconnect_sdk.schema import Field, Schema, Type
 from rocketconnect_sdk.transforms.base import Record, Records, Transform, in_order
 from rocketconnect_sdk.transforms.processes.sql import UNKNOWN_FUNCTION, SqlProcess
 from rocketconnect_sdk.transforms.row_sql import ABOUT, INDEX, parse
+from rocketconnect_sdk.transforms.sql_columns import about, computed, rows_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _CHECK_SECONDS = 10.0
-_WHOLE = "value"
-"""The column that a value is which is no struct."""
 
 
 def _query_problem(text: str) -> str | None:
@@ -122,7 +121,7 @@ class Sql(Transform):
             done[index] = record
 
     def _run(self, records: Records) -> Records:
-        rows, schema = _rows_of(records)
+        rows, schema = rows_of(records)
         result = self._result(rows, records)
         places = result.column(INDEX).to_pylist()
         if any(later <= earlier for earlier, later in pairwise(places)):
@@ -140,7 +139,7 @@ class Sql(Transform):
                 if source:
                     arrays[name], fields[name] = rows.field(source).take(result.column(INDEX).combine_chunks()), columns[source]
                 else:
-                    arrays[name], fields[name] = _computed(result.column(name))
+                    arrays[name], fields[name] = computed(result.column(name))
         return _with_values(taken, arrays, fields, schema if records.schema is not None else None)
 
     def _result(self, rows: "pa.StructArray", records: Records) -> "pa.Table":
@@ -148,7 +147,7 @@ class Sql(Transform):
 
         names = [field.name for field in rows.type]
         table: dict[str, Any] = {name: rows.field(name) for name in names if name in self._query.needs}
-        table |= {name: _about(records, name) for name in ABOUT if name in self._query.needs}
+        table |= {name: about(records, name) for name in ABOUT if name in self._query.needs}
         missing = [name for name in self._query.needs if name not in table]
         named = [output.field for output in self._query.outputs if output.field and output.field not in names]
         if missing or named:
@@ -158,64 +157,9 @@ class Sql(Transform):
         return self._process.run(pa.table(table))
 
 
-def _rows_of(records: Records) -> "tuple[pa.StructArray, Schema]":
-    """Values as structs, with their schema; one is made up for values without."""
-    import pyarrow as pa
-
-    from rocketconnect_sdk.arrow import to_array
-    from rocketconnect_sdk.columns.arrow_types import from_arrow_type
-
-    schema, values = records.schema, records.values
-    if schema is not None:
-        array = values.array if isinstance(values, Column) else to_array(values, schema)
-    elif all(isinstance(value, Mapping) for value in values):
-        try:
-            array = pa.array([dict(value) for value in values])  # type: ignore[call-overload]
-            schema = from_arrow_type(array.type, optional=False)
-        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-            msg = f"the fields of values without a schema have no common types: {error}"
-            raise RecordError(msg) from None
-    else:
-        array = to_array(values, None)
-        schema = from_arrow_type(array.type, optional=False)
-    if schema.type is Type.STRUCT:
-        return array, schema
-    whole = struct([(_WHOLE, schema)])
-    return pa.StructArray.from_arrays([array], names=[_WHOLE]), whole
-
-
 def _sources(name: str, field: str, without: Sequence[str], columns: Mapping[str, Schema]) -> list[tuple[str, str]]:
     """(name, field of the record that it is; empty: computed) of each column that one output stands for."""
     return [(name, field)] if name else [(each, each) for each in columns if each not in without]
-
-
-def _about(records: Records, name: str) -> Any:
-    import pyarrow as pa
-
-    from rocketconnect_sdk.arrow import to_array
-
-    nothing = [None] * len(records)
-    match name:
-        case "_key":
-            return pa.nulls(len(records), pa.string()) if records.keys is None else to_array(records.keys, records.key_schema)
-        case "_topic":
-            return pa.array([records.topic] * len(records) if records.topics is None else records.topics, pa.string())
-        case "_timestamp_ms":
-            return pa.array(nothing if records.timestamps_ms is None else records.timestamps_ms, pa.int64())
-    headers = [[] if each is None else list(each.items()) for each in records.headers or nothing]
-    return pa.array(headers, pa.map_(pa.string(), pa.string()))
-
-
-def _computed(column: "pa.ChunkedArray") -> tuple[Any, Schema]:
-    from rocketconnect_sdk.columns.arrow_types import from_arrow_type, to_arrow_type
-
-    try:
-        schema = from_arrow_type(column.type, optional=True)
-        array = column.combine_chunks().cast(to_arrow_type(schema))
-    except (TypeError, ValueError) as error:
-        msg = f"the query gives a column of the type {column.type}, which no schema stands for: cast it ({error})"
-        raise RecordError(msg) from None
-    return array, schema
 
 
 def _with_values(records: Records, arrays: Mapping[str, Any], fields: Mapping[str, Schema], schema: Schema | None) -> Records:

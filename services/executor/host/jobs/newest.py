@@ -21,6 +21,7 @@ from rocketconnect_sdk.converters.arrow import ArrowConverter
 from rocketconnect_sdk.errors import ConfigError, ConnectorError, Problem, RecordError
 from rocketconnect_sdk.options import Config, run_checks
 from rocketconnect_sdk.plugins.loader import DIRECT, find
+from rocketconnect_sdk.queries.options import QUERY, column_problems
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import Sink
 from rocketconnect_sdk.transforms import chain
@@ -92,7 +93,7 @@ def with_topics(config: Mapping[str, str], problems: Sequence[Problem], endpoint
             given_columns(parsed[_COLUMNS]) if _COLUMNS in parsed else None,
             takes_rows=plugin.takes_rows(parsed),
             needs_types=bool(needing) or infers,
-            may_change=bool(parsed["transforms"]),
+            may_change=bool(parsed["transforms"] or parsed[QUERY.key]),
             is_tolerant=parsed["errors.tolerance"] == "all",
             takes=plugin.takes_column,
         )
@@ -161,8 +162,10 @@ def _look(config: Config, given: Given, plugin: Sink, endpoints: Endpoints) -> l
     found = judge(read, given)
     if not given.may_change and (rows := _newest_rows(read)):
         found += plugin.check_rows(resolved, rows)
+    if resolved[QUERY.key] and not resolved["transforms"] and (rows := _newest_rows(read)):
+        found += column_problems(resolved, rows)
     # What is wrong with them otherwise is among the problems already.
-    if given.may_change and not chain.problems(resolved.raw):
+    if resolved["transforms"] and not chain.problems(resolved.raw):
         made = chain.make(resolved.raw)
         found += failures(made, converters, newest, until) if is_simple(made) else ()
     return [*found, *mistyped]

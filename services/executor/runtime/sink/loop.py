@@ -23,7 +23,8 @@ from services.executor.runtime.sink.before_commit import Gate
 from services.executor.runtime.sink.dead_letters import SinkDeadLetters
 from services.executor.runtime.sink.decode.part import BadRecord, Part, written_bytes
 from services.executor.runtime.sink.engines import Engine
-from services.executor.runtime.sink.positions import commit_of, to_stored
+from services.executor.runtime.sink.positions import commit_of, from_stored, to_stored
+from services.executor.runtime.sink.query.engine import QueryEngine
 from services.executor.runtime.sink.queues import SinkQueues
 from services.executor.runtime.sink.read_again import marks_before
 from services.executor.runtime.sink.reader import SinkReader
@@ -206,6 +207,8 @@ class SinkRun:
 
     def _stored(self, positions: Mapping[str, Stored]) -> None:
         self._metrics.commits += 1
+        if isinstance(self._engine, QueryEngine):
+            self._engine.stored({queue: from_stored(position) for queue, position in positions.items()})
         self._group.show({self._queues[queue]: stored.offset[0] for queue, stored in positions.items()})
 
     def _say(self, *, idle: bool) -> None:

@@ -24,6 +24,8 @@ from services.executor.runtime.sink.decode.decoders import decoder
 from services.executor.runtime.sink.engines import Engine
 from services.executor.runtime.sink.loop import SinkRun, Started
 from services.executor.runtime.sink.positions import choose, from_stored, to_stored
+from services.executor.runtime.sink.query.engine import QueryEngine
+from services.executor.runtime.sink.query.start import begin_query
 from services.executor.runtime.sink.queues import SinkQueues
 from services.executor.runtime.sink.read_again import messages
 from services.executor.runtime.sink.reader import SinkReader
@@ -74,6 +76,8 @@ def begin(runtime: TaskRuntime, task: SinkTask, engine: Engine, context: TaskCon
     letters = SinkDeadLetters(
         runtime, dead, context.max_record_bytes, origin, lambda name, offsets: messages(runtime.client, parse(name), offsets)
     )
+    if isinstance(engine, QueryEngine):
+        begin_query(runtime, engine, positions, in_sink, [*queues, *share.absent])
     runtime.attempts.beginning = False
     run = BufferedRun if isinstance(engine, BufferedEngine) else SinkRun
     return run(Started(runtime, engine, reader, batcher, letters, share, positions, group))

@@ -248,7 +248,8 @@ class TableWriter(SinkWriter):
         if Path(self._file).with_suffix(".stage").exists():
             msg = "cannot stage"
             raise SystemAway(msg)
-        rows = [(batch.queue, at, value) for at, value in zip(batch.offsets, batch.values, strict=True)]
+        values = [json.dumps(value, default=str) if isinstance(value, dict) else value for value in batch.values]
+        rows = [(batch.queue, at, value) for at, value in zip(batch.offsets, values, strict=True)]
         refused = {index: "it asks" for index, (_, _, value) in enumerate(rows) if str(value).startswith("?")}
         if refused:
             raise RecordRefused(refused, [row for index, row in enumerate(rows) if index not in refused])
