@@ -40,6 +40,8 @@ class Theirs:
         self.columns = dict(_COLUMNS)
         hudi = self._jvm.org.apache.hudi
         conf = self._jvm.org.apache.hadoop.conf.Configuration()
+        # This process may keep the file system of hudi_sink by now, which is for its tables alone.
+        conf.setBoolean("fs.hoodie-file.impl.disable.cache", True)
         self._storage = hudi.storage.hadoop.HadoopStorageConfiguration(conf)
         builder = hudi.common.table.HoodieTableMetaClient.newTableBuilder().setTableType(kind).setTableName("rows")
         builder = builder.setTableVersion(version).setTableCreateSchema(self._avro()).setRecordKeyFields("id")
