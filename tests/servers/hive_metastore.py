@@ -69,6 +69,7 @@ class HiveMetastore:
             "-XX:+UseSerialGC",
             f"-Xmx{_HEAP}",
             f"-Dderby.system.home={self.folder}",
+            f"-Djava.io.tmpdir={self.folder}",
             f"-Dhive.log.dir={self.folder}",
         ]
         command = ["java", *flags, "-cp", f"{self.folder}:{jars}", _SERVER, "-p", str(self.port)]

@@ -43,6 +43,8 @@ def _run(uri: str, *statements: str) -> None:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "1",
         "spark.log.level": "ERROR",
+        # Each session of Hive makes a folder there, and leaves it.
+        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={Path.cwd()}",
     }
     builder = SparkSession.builder
     for key, value in settings.items():
