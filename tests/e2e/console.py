@@ -53,7 +53,8 @@ def said(shown: Sequence[Shown], url: str, folder: Path, changes: Mapping[str, s
     script = "\n".join(["shopt -s expand_aliases; set -e", *lines, ""])
     for old, new in {"/tmp/": f"{folder}/", ".venv/bin/": f"{Path(COMMAND).parent}/", **(changes or {})}.items():
         script = script.replace(old, new)
-    environment = {**os.environ, "ROCKETCONNECT_URL": url}
+    # Spark with Hive leaves folders among the temporary files.
+    environment = {**os.environ, "ROCKETCONNECT_URL": url, "JDK_JAVA_OPTIONS": f"-Djava.io.tmpdir={folder}"}
     shell = subprocess.run(
         ["bash"], input=script, env=environment, cwd=folder, capture_output=True, text=True, timeout=600, check=False
     )
