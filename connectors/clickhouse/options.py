@@ -1,7 +1,7 @@
 """How a connector is told of a server and of who it is there."""
 
-from connectors.clickhouse.place import Login, Place, url_problem
-from rocketconnect_sdk.configuration.references import REFERENCE
+from connectors.clickhouse.place import Login, Place
+from rocketconnect_sdk.configuration.urls import server_problem
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.permissions.hosts import of_urls
 from rocketconnect_sdk.permissions.roots import Access
@@ -11,7 +11,7 @@ SERVER = (
         "url",
         "The HTTP interface of the server: http://host:8123 or https://host:8443. Of a cluster name one replica, and no balancer.",
         required=True,
-        check=url_problem,
+        check=server_problem,
         fix="Write http://HOST:8123 or https://HOST:8443, without a path; a user in `user`, a password in `password`.",
         reaches=of_urls,
     ),
@@ -40,8 +40,3 @@ def login_of(config: Config, *, compression: str = "none", seconds: float = 0.0)
     """Who we are there."""
     timeout = seconds or config["request.timeout"]
     return Login(config["user"], config["password"] or "", config["ssl.ca.location"], timeout, compression)
-
-
-def is_known(config: Config) -> bool:
-    """Whether the login is known here: what is still a reference is seen when the connector starts."""
-    return not any(REFERENCE.search(config[key] or "") for key in ("user", "password"))

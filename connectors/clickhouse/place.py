@@ -1,7 +1,6 @@
 """Where tables are, and how names and texts stand in statements. Pure."""
 
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
 Version = tuple[int, int]
 
@@ -50,18 +49,6 @@ class Login:
     ca: str = ""
     seconds: float = 60.0
     compression: str = "none"
-
-
-def url_problem(url: str) -> str | None:
-    """What is wrong with the URL of a server."""
-    try:
-        parts = urlsplit(url)
-        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        return "is no URL of a server"
-    if not fits or parts.query or parts.fragment or parts.path.strip("/"):
-        return "is no URL of a server"
-    return "has a user or a password in it, and these have options of their own" if "@" in parts.netloc else None
 
 
 def quoted(name: str) -> str:

@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping
 
 from connectors.clickhouse.client import Client
 from connectors.clickhouse.faults import Fault, Refused
-from connectors.clickhouse.options import CHECK_SECONDS, is_known, login_of
+from connectors.clickhouse.options import CHECK_SECONDS, login_of
 from connectors.clickhouse.tables import Table, table_of
 from connectors.clickhouse_sink.shape import met, never_null, takes
 from connectors.clickhouse_sink.writer import own, places_fix
 from connectors.clickhouse_sink.writing import ENGINE_FIX, PLACE, Writing, engine_problem, writing_of
 from rocketconnect_sdk.columns.declared import parse_columns
+from rocketconnect_sdk.configuration.references import login_is_known
 from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
 from rocketconnect_sdk.evolution import POLICY, Policy
 from rocketconnect_sdk.evolution.held import columns_problem
@@ -24,7 +25,7 @@ _POLICY = POLICY.key
 
 def server_problems(config: Config) -> Iterator[Problem]:
     """Connects, and looks at the tables. One that does not answer now may do so later, and the sink waits for it: a warning."""
-    if not is_known(config):
+    if not login_is_known(config):
         return
     writing = writing_of(config)
     client = Client(writing.place, login_of(config, seconds=CHECK_SECONDS))
@@ -51,7 +52,7 @@ def server_problems(config: Config) -> Iterator[Problem]:
 
 def rows_problems(config: Config, rows: Mapping[str, Schema]) -> Iterator[Problem]:
     """What is wrong with rows of topics for the tables that are there; see Sink.check_rows."""
-    if config["columns"] or not is_known(config):
+    if config["columns"] or not login_is_known(config):
         return
     writing = writing_of(config)
     client = Client(writing.place, login_of(config, seconds=CHECK_SECONDS))

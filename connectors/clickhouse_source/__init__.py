@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from connectors.clickhouse.options import CHECK_SECONDS, SERVER, is_known, login_of, place_of
+from connectors.clickhouse.options import CHECK_SECONDS, SERVER, login_of, place_of
+from rocketconnect_sdk.configuration.references import login_is_known
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
@@ -118,7 +119,7 @@ def _order_problems(config: Config) -> Iterable[Problem]:
 
 
 def _server_problems(config: Config) -> Iterable[Problem]:
-    if not is_known(config):
+    if not login_is_known(config):
         return
     from connectors.clickhouse.client import Client
     from connectors.clickhouse_source.tables import look

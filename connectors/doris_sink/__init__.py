@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from connectors.clickhouse.place import url_problem
 from connectors.doris_sink.writing import RECORD_KEY, UPSERT, login_of, place_of, writing_of
 from rocketconnect_sdk.columns.declared import DOC, columns_problem
 from rocketconnect_sdk.configuration.change_options import DELETE_ENABLED
 from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROWS, flush_interval
+from rocketconnect_sdk.configuration.urls import server_problem
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
@@ -38,7 +38,7 @@ class DorisSink(RecordSink):
             "url",
             "A frontend of the cluster, as its http_port has it: http://host:8030, or https://host:8050.",
             required=True,
-            check=url_problem,
+            check=server_problem,
             fix="Write http://HOST:8030, without a path; a user in `user`, a password in `password`.",
             reaches=of_urls,
         ),
@@ -176,7 +176,7 @@ def _store(config: Config, connector_uid: str, owner: "Owner") -> "Store":
 
 def _backends_problems(config: Config) -> Iterable[Problem]:
     for each in config["backends"]:
-        if problem := url_problem(each):
+        if problem := server_problem(each):
             yield Problem("backends", each, problem, "Write http://HOST:8040, without a path.")
 
 

@@ -7,7 +7,7 @@ from connectors.doris.tables import Table, table_of
 from connectors.doris_sink.shape import TAKES, met
 from connectors.doris_sink.writing import Writing, login_of, table_problem, writing_of
 from rocketconnect_sdk.columns.declared import parse_columns
-from rocketconnect_sdk.configuration.references import REFERENCE
+from rocketconnect_sdk.configuration.references import login_is_known
 from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
 from rocketconnect_sdk.evolution import POLICY, Policy
 from rocketconnect_sdk.evolution.held import columns_problem
@@ -23,7 +23,7 @@ _SECONDS = 3.0
 
 def server_problems(config: Config) -> Iterator[Problem]:
     """Connects, and looks at the tables. One that does not answer now may do so later, and the sink waits for it: a warning."""
-    if not _is_known(config):
+    if not login_is_known(config):
         return
     writing = writing_of(config)
     session = Session(writing.place, login_of(config, seconds=_SECONDS))
@@ -49,7 +49,7 @@ def server_problems(config: Config) -> Iterator[Problem]:
 
 def rows_problems(config: Config, rows: Mapping[str, Schema]) -> Iterator[Problem]:
     """What is wrong with rows of topics for the tables that are there; see Sink.check_rows."""
-    if config["columns"] or not _is_known(config):
+    if config["columns"] or not login_is_known(config):
         return
     writing = writing_of(config)
     session = Session(writing.place, login_of(config, seconds=_SECONDS))
@@ -70,11 +70,6 @@ def rows_problems(config: Config, rows: Mapping[str, Schema]) -> Iterator[Proble
         return  # told where the server is looked at otherwise
     finally:
         session.close()
-
-
-def _is_known(config: Config) -> bool:
-    """Whether the login is known here: what is still a reference is seen when the connector starts."""
-    return not any(REFERENCE.search(config[key] or "") for key in ("user", "password"))
 
 
 def _names(config: Config, writing: Writing) -> list[str]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from connectors.hive.metastore import PORT, addresses_problem
+from connectors.objects.checks import folder_problems
 from connectors.objects.options import SERVER, login_of, login_problems, may_ask, place_of
 from connectors.objects.place import FOLDER, url_problem
 from rocketconnect_sdk.columns.declared import DOC, columns_problem, given_columns, no_rows_problem
@@ -15,7 +16,6 @@ from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
 from rocketconnect_sdk.options import Config, Option, run_checks
 from rocketconnect_sdk.permissions.hosts import of_urls
-from rocketconnect_sdk.permissions.roots import writing
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import FlushPolicy, Guarantee, RecordSink
 from rocketconnect_sdk.targets.manifests import Owner
@@ -214,19 +214,6 @@ def _partition_problems(config: Config) -> Iterable[Problem]:
             yield Problem(key, name, "is no column of the option columns", f"Name one of {', '.join(there)}.")
 
 
-def _folder_problems(config: Config) -> Iterable[Problem]:
-    place = place_of(config)
-    if place.kind != FOLDER:
-        return
-    if reason := writing().problem(place.prefix):
-        yield Problem("url", config["url"], reason, writing().fix(place.prefix))
-        return
-    from rocketconnect_sdk.files.checks import kind_problems, place_problems
-
-    found = [*place_problems(place.prefix), *kind_problems(place.prefix, directory=True)]
-    yield from (Problem("url", config["url"], each.reason, each.fix) for each in found)
-
-
 def _store_problems(config: Config) -> Iterable[Problem]:
     if may_ask(config):
         from connectors.object_store_sink.look import bucket_problems
@@ -244,7 +231,7 @@ _CHECKS = (
     _evolution_problems,
     _partition_problems,
     login_problems,
-    _folder_problems,
+    folder_problems,
     _store_problems,
     _table_problems,
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 from connectors.jdbc import Dialect, Fault, Place, Table, dialect_of, parse_url
 from connectors.jdbc.dialect import Connection
 from connectors.jdbc_sink.shape import name_problem
-from rocketconnect_sdk.configuration.references import REFERENCE
+from rocketconnect_sdk.configuration.references import login_is_known
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import Policy
 from rocketconnect_sdk.options import Config
@@ -24,11 +24,6 @@ Held = Callable[[Config, Dialect, str, Table], Iterable[Problem]]
 """Says what is wrong with a configuration for a table that is there."""
 
 
-def is_known(config: Config) -> bool:
-    """Whether the login is known here: what is still a reference is seen when the sink starts."""
-    return not any(REFERENCE.search(config[key] or "") for key in ("user", "password"))
-
-
 def database_problems(config: Config, held: Held) -> Iterator[Problem]:
     """Connects, and looks. Nothing is changed.
 
@@ -40,7 +35,7 @@ def database_problems(config: Config, held: Held) -> Iterator[Problem]:
     """
     password = config["password"] or ""
     place = parse_url(config["connection.url"], writes=True)
-    if not is_known(config):
+    if not login_is_known(config):
         return
     if place.kind == "sqlite" and (reason := writing().problem(place.database)):
         yield Problem("connection.url", place.database, reason, writing().fix(place.database))

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 
 from connectors.jdbc import Dialect, Table, dialect_of, parse_url
-from connectors.jdbc_sink.look import SECONDS, is_known
+from connectors.jdbc_sink.look import SECONDS
 from connectors.jdbc_sink.shape import met, widens
 from rocketconnect_sdk.columns.declared import parse_columns
+from rocketconnect_sdk.configuration.references import login_is_known
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import POLICY, Policy, Takes
 from rocketconnect_sdk.evolution.held import columns_problem
@@ -33,7 +34,7 @@ def rows_problems(config: Config, rows: Mapping[str, Schema]) -> Iterator[Proble
     form = config["table.name.format"]
     named = {topic: form.replace("${topic}", topic) for topic in rows}
     named = {topic: name for topic, name in named.items() if "${" not in name}
-    if config["columns"] or not named or not is_known(config):
+    if config["columns"] or not named or not login_is_known(config):
         return
     place = parse_url(config["connection.url"], writes=True)
     dialect = dialect_of(place)

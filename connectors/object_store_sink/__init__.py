@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from connectors.objects.checks import folder_problems
 from connectors.objects.options import SERVER, login_of, login_problems, may_ask, place_of
 from connectors.objects.place import FOLDER, url_problem
 from rocketconnect_sdk.columns.declared import DOC, columns_problem, given_columns, no_rows_problem
@@ -11,7 +12,6 @@ from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROW
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
-from rocketconnect_sdk.permissions.roots import writing
 from rocketconnect_sdk.sink import FlushPolicy, Guarantee, RecordSink
 from rocketconnect_sdk.targets.manifests import Owner
 from rocketconnect_sdk.targets.owned import Target
@@ -202,19 +202,6 @@ def _size_problems(config: Config) -> Iterable[Problem]:
             yield Problem(key, config.raw[key], f"is more than {' and '.join(low)}, which end a batch before", fix, is_warning=True)
 
 
-def _folder_problems(config: Config) -> Iterable[Problem]:
-    place = place_of(config)
-    if place.kind != FOLDER:
-        return
-    if reason := writing().problem(place.prefix):
-        yield Problem("url", config["url"], reason, writing().fix(place.prefix))
-        return
-    from rocketconnect_sdk.files.checks import kind_problems, place_problems
-
-    found = [*place_problems(place.prefix), *kind_problems(place.prefix, directory=True)]
-    yield from (Problem("url", config["url"], each.reason, each.fix) for each in found)
-
-
 def _store_problems(config: Config) -> Iterable[Problem]:
     if may_ask(config):
         from connectors.object_store_sink.look import bucket_problems
@@ -228,7 +215,7 @@ _CHECKS = (
     _csv_problems,
     _columns_problems,
     _size_problems,
-    _folder_problems,
+    folder_problems,
     login_problems,
     _store_problems,
 )

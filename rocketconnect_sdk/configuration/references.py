@@ -1,7 +1,9 @@
 """References to secrets: how they are written. What they stand for is looked up where the task runs, and nowhere else."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +60,8 @@ def wrong_reference(text: str) -> str | None:
     if match is None:
         return "is a secret and was given as a literal value" if text else "is empty"
     return FORMS[match[1]].problem(match[2])
+
+
+def login_is_known(config: Mapping[str, Any]) -> bool:
+    """Whether `user` and `password` say who we are: what is still a reference is looked up where the connector runs."""
+    return not any(REFERENCE.search(config[key] or "") for key in ("user", "password"))

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rocketconnect_sdk.transforms.row_sql import ABOUT, INDEX, TABLE, statements
+from rocketconnect_sdk.transforms.row_sql import ABOUT, INDEX, OF_SEVERAL, TABLE, clauses, statements
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -137,23 +137,7 @@ def _of_rows(query: "exp.Query") -> "exp.Select":
 def _refused(select: "exp.Select") -> Iterator[str]:
     from sqlglot import exp
 
-    named = {
-        "group": "GROUP BY",
-        "having": "HAVING",
-        "qualify": "QUALIFY",
-        "distinct": "DISTINCT",
-        "order": "ORDER BY",
-        "limit": "LIMIT",
-        "offset": "OFFSET",
-        "with_": "WITH",
-        "sample": "a sample",
-        "windows": "WINDOW",
-        "into": "INTO",
-        "pivots": "PIVOT",
-    }
-    for part, name in named.items():
-        if select.args.get(part):
-            yield name
+    yield from clauses(select, OF_SEVERAL)
     for kind, name in ((exp.AggFunc, "an aggregate"), (exp.Window, "a window function")):
         # Those within a subquery are of another table.
         if any(found.find_ancestor(exp.Select) is select for found in select.find_all(kind)):

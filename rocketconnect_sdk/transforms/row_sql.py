@@ -1,6 +1,6 @@
 """SQL that makes one row of one: what is allowed of a SELECT, and what it needs. Pure; parsed by sqlglot in DuckDB's dialect."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -138,29 +138,33 @@ def _output(projection: "exp.Expression", number: int, table: str) -> Output:
     return Output(name)
 
 
+OF_SEVERAL = {
+    "group": "GROUP BY",
+    "having": "HAVING",
+    "qualify": "QUALIFY",
+    "distinct": "DISTINCT",
+    "order": "ORDER BY",
+    "limit": "LIMIT",
+    "offset": "OFFSET",
+    "with_": "WITH",
+    "sample": "a sample",
+    "windows": "WINDOW",
+    "into": "INTO",
+    "pivots": "PIVOT",
+}
+"""What a SELECT may have, as sqlglot names it, that is of several records, and how people name it."""
+
+
+def clauses(select: "exp.Select", named: Mapping[str, str]) -> Iterator[str]:
+    """Those of the names whose parts a SELECT has."""
+    return (name for part, name in named.items() if select.args.get(part))
+
+
 def _refused(select: "exp.Select") -> Iterator[str]:
     """What several records would be needed for, or what makes several of one."""
     from sqlglot import exp
 
-    named = {
-        "joins": "a JOIN",
-        "group": "GROUP BY",
-        "having": "HAVING",
-        "qualify": "QUALIFY",
-        "distinct": "DISTINCT",
-        "order": "ORDER BY",
-        "limit": "LIMIT",
-        "offset": "OFFSET",
-        "with_": "WITH",
-        "laterals": "LATERAL",
-        "sample": "a sample",
-        "windows": "WINDOW",
-        "into": "INTO",
-        "pivots": "PIVOT",
-    }
-    for part, name in named.items():
-        if select.args.get(part):
-            yield name
+    yield from clauses(select, {"joins": "a JOIN", **OF_SEVERAL, "laterals": "LATERAL"})
     for kind, name in (
         (exp.AggFunc, "an aggregate"),
         (exp.Window, "a window"),

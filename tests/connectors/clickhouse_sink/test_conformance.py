@@ -2,7 +2,7 @@ import pytest
 
 from connectors.clickhouse_sink import ClickHouseSink
 from rocketconnect_sdk.conformance import SinkCase, SinkSuite
-from tests.connectors.clickhouse_sink.run import ROW, row
+from tests.connectors.runs import ROW, row
 from tests.servers.clickhouse import ClickHouse
 
 CALLS = ("connectors.clickhouse.client:send",)

@@ -20,7 +20,8 @@ from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema, Type, struct
 from rocketconnect_sdk.sink import QueuePosition
-from tests.connectors.clickhouse_sink.run import QUEUE, Run, opened, row
+from tests.connectors.clickhouse_sink.run import Run, opened
+from tests.connectors.runs import QUEUE, row
 from tests.servers.clickhouse import ClickHouse
 
 OTHER = "orders/broker-a/1"

@@ -15,7 +15,8 @@ from rocketconnect_sdk.options import Config, parse
 from rocketconnect_sdk.schema import Schema, Type, struct
 from rocketconnect_sdk.targets.owned import Target
 from tests import free_ports
-from tests.connectors.clickhouse_sink.run import LOG, Run, opened
+from tests.connectors.clickhouse_sink.run import Run, opened
+from tests.connectors.runs import LOG
 from tests.servers.clickhouse import PASSWORD, ClickHouse
 
 _PLACES = "_rc_queue String, _rc_offset UInt64, _rc_row UInt32"

@@ -16,7 +16,8 @@ from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.errors import RecordRefused
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema, Type, Unit, decimal, struct, timestamp
-from tests.connectors.clickhouse_sink.run import QUEUE, opened
+from tests.connectors.clickhouse_sink.run import opened
+from tests.connectors.runs import QUEUE
 from tests.servers.clickhouse import ClickHouse
 
 _TEXT = Schema(Type.STRING)

@@ -2,7 +2,7 @@ import pytest
 
 from connectors.doris_sink import DorisSink
 from rocketconnect_sdk.conformance import SinkCase, SinkSuite
-from tests.connectors.doris_sink.run import ROW, row
+from tests.connectors.runs import ROW, row
 from tests.servers.doris import Doris
 
 CALLS = ("connectors.doris.client:send", "connectors.doris.session:ask")

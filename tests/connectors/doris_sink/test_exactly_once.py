@@ -18,8 +18,9 @@ from rocketconnect_sdk.errors import ConnectorError, PermanentError, RetriableEr
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
-from tests.connectors.doris_sink.run import QUEUE, ROW, Run, opened, row
+from tests.connectors.doris_sink.run import Run, opened
 from tests.connectors.doris_sink.stepper import Stepper, stepping
+from tests.connectors.runs import QUEUE, ROW, row
 from tests.servers.doris import Doris
 
 OTHER = "orders/broker-a/1"
