@@ -19,3 +19,8 @@ def choose() -> int:
         if port % _WORKERS == _WORKER:
             _given.add(port)
             return port
+
+
+def promise(*ports_of_others: int) -> None:
+    """These are given to nobody in this process: servers that do not listen yet have chosen them by themselves."""
+    _given.update(ports_of_others)

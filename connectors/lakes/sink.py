@@ -20,7 +20,7 @@ class LakeSink(DataFrameSink):
     A commit costs the table a version and Spark a job, whatever it has: it is worth waiting for more rows where there are more.
     """
 
-    defaults: ClassVar[Mapping[str, str]] = {"batch.bytes": "64MiB", "buffer.bytes": "64MiB"}
+    defaults: ClassVar[Mapping[str, str]] = {"batch.bytes": "64MiB", "buffer.bytes": "128MiB"}
 
     @abstractmethod
     def has_table(self, config: Config) -> bool:

@@ -97,6 +97,12 @@ class EmbeddedRocketMQ:
         return f"127.0.0.1:{self._known.broker_port}"
 
     @property
+    def ports(self) -> tuple[int, ...]:
+        """All ports on which the two listen, also those that a broker takes beside its own; known from `prepare()` on."""
+        broker = (self._known.broker_port + offset for offset in ports.BROKER_OFFSETS)
+        return (self._known.name_server_port, *broker)
+
+    @property
     def jars(self) -> Path:
         """The folder with RocketMQ's jars; known from `prepare()` on."""
         return self._known.jars

@@ -58,6 +58,7 @@ class Fleet:
         reached = {} if network is None else {"brokerIP1": network.addresses[BROKERS]}
         self._rocketmq = EmbeddedRocketMQ(folder / "rocketmq", broker_settings=reached)
         self._rocketmq.prepare()
+        free_ports.promise(*self._rocketmq.ports)
         self._postgres = Postgres(max_connections="200")
         self.database = Proxy({("127.0.0.1", port := free_ports.choose()): ("127.0.0.1", self._postgres.port)})
         self._database_url = self._postgres.url(port)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import psutil
@@ -87,6 +88,8 @@ def test_killed_with_its_owner_it_dies_and_comes_back_with_every_message_on_the_
 
     with EmbeddedRocketMQ(tmp_path) as again:
         assert (again.name_server, again.broker) == (before["name_server"], before["broker"])
+        # Nor does it take any others, which somebody may have been promised.
+        assert _listening(again) == set(again.ports)
         assert _received(again.name_server, 5000) == list(range(5000))
         again.kill()
 
@@ -111,6 +114,11 @@ def test_a_killed_broker_can_be_started_alone_by_a_supervisor(server: EmbeddedRo
         for process in running.values():
             process.kill()
             process.wait()
+
+
+def _listening(server: EmbeddedRocketMQ) -> set[int]:
+    found = (psutil.Process(process.pid).net_connections() for process in server.processes.values())
+    return {each.laddr.port for each in chain.from_iterable(found) if each.status == psutil.CONN_LISTEN}
 
 
 def _until_ready(server: EmbeddedRocketMQ) -> None:
