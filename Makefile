@@ -36,7 +36,7 @@ run: setup ## Start RocketConnect with its embedded default (rocketconnect up)
 PYTEST := $(VENV)/python -m pytest --numprocesses 2
 
 .PHONY: test
-test: setup-tests lint types proto-check ## Set up and check everything but the long tests, a quarter of an hour (ARGS="-n0 -k name")
+test: setup-tests lint types proto-check ## Set up and check everything but the long tests, 40 minutes on two cores (ARGS="-n0 -k name")
 	@$(PYTEST) -m "not slow" $(ARGS)
 
 .PHONY: test-all

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 from deltalake import DeltaTable
+from hudi import HudiTable, HudiTableBuilder
 from pyiceberg.table import StaticTable
 
 from connectors.delta_sink.needs import DELTA
@@ -117,7 +118,50 @@ class Iceberg(Lake):
         return StaticTable.from_metadata(str(self._folder / NAMESPACE / name))
 
 
+class Hudi(Lake):
+    """Hudi, read by `hudi`."""
+
+    title, form = "Hudi", "hudi"
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self._counted: dict[str, tuple[str, int]] = {}
+
+    def sink(self, name: str) -> Mapping[str, str]:
+        """A directory."""
+        return {"connector.class": "hudi_sink", "path": str(self._folder / name)}
+
+    def target(self, name: str) -> str:
+        """A directory."""
+        return str(self._folder / name)
+
+    def count(self, name: str) -> int:
+        """By reading it, as its metadata tells no number of rows: only when there is a commit that was not there before."""
+        completed = (path.name.partition("_")[2] for path in (self._folder / name / ".hoodie" / "timeline").glob("*_*.commit"))
+        newest = max(completed, default="")
+        known, rows = self._counted.get(name, ("", 0))
+        if newest != known:
+            rows = len(self.read(name))
+            self._counted[name] = (newest, rows)
+        return rows
+
+    def read(self, name: str) -> pa.Table:
+        """All of it, without Hudi's own columns."""
+        batches = [pa.record_batch(batch) for batch in self._opened(name).read()]
+        # A commit may have no rows.
+        rows = pa.Table.from_batches(batches) if batches else pa.table({})
+        return rows.drop_columns([column for column in rows.column_names if column.startswith("_hoodie_")])
+
+    def files(self, name: str) -> int:
+        """Those of the newest commit."""
+        return len(self._opened(name).get_file_slices())
+
+    def _opened(self, name: str) -> HudiTable:
+        return HudiTableBuilder.from_base_uri(self.target(name)).build()
+
+
 LAKES: tuple[type[Lake], ...] = (Delta, Iceberg)
+"""Those that Spark alone writes, too, with the jars that the sinks have."""
 
 
 def settings(folder: Path) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""Flights out of a topic into tables of Delta Lake and Iceberg: appended beside Spark alone, upserted, row by row."""
+"""Flights out of a topic into tables of Delta Lake, Iceberg and Hudi: appended (beside Spark alone), upserted, row by row."""
 
 import itertools
 import time
@@ -11,7 +11,7 @@ from pyarrow import compute
 from bench import tables
 from bench.measuring.costs import Meter, per_million
 from bench.measuring.instance import LIMIT_SECONDS, Instance, instance, source_config
-from bench.measuring.lakes import LAKES, Lake, settings
+from bench.measuring.lakes import LAKES, Hudi, Lake, settings
 from bench.measuring.openloop import percentile
 from bench.measuring.passage import until_moved
 from bench.peers.spark_alone import SparkAlone, spark_alone
@@ -39,17 +39,22 @@ def run(options: Options) -> Iterator[Sample]:
         until_moved(it, "source", rows)
         plain = it.folder / "plain"
         spark.convert(table, plain, columns, NULL)
-        lakes = [lake(it.folder) for lake in LAKES]
+        compared = [lake(it.folder) for lake in LAKES]
+        lakes = [*compared, Hudi(it.folder)]
         changes = _changes(it.folder / "changes.csv", wanted)
         for lake in lakes:
             # Java compiles what it runs for the first time.
-            _alone(lake, spark, plain, wanted)
+            if lake in compared:
+                _alone(lake, spark, plain, wanted)
             _append(lake, it, wanted)
         for _ in range(options.repeats):
             for lake in lakes:
-                alone = _alone(lake, spark, plain, wanted)
-                yield alone
-                yield _append(lake, it, wanted, alone.figures["rows_per_s"])
+                rate = 0.0
+                if lake in compared:
+                    alone = _alone(lake, spark, plain, wanted)
+                    yield alone
+                    rate = alone.figures["rows_per_s"]
+                yield _append(lake, it, wanted, rate)
                 yield from _upsert(lake, it, wanted, changes, columns)
                 yield _single(lake, it, table, columns)
 
@@ -169,7 +174,7 @@ def _until_there(lake: Lake, it: Instance, name: str, rows: int) -> None:
 
 
 WORKLOAD = Workload(
-    "Flights, 19 columns and a row number, packed, out of a topic into Delta Lake and Iceberg",
+    "Flights, 19 columns and a row number, packed, out of a topic into Delta Lake, Iceberg and Hudi",
     run,
     ("rows_per_s", "of_spark_alone", "p50_ms", "max_ms", "files", "own_cpu_s_per_million", "cpu_s_per_million", "own_peak_mib"),
     ("rows_per_s",),

@@ -83,7 +83,7 @@ def main(
     faults: Annotated[str, typer.Option(help="Only these, separated by commas: kill,pause,failpoint,cut,delay,full")] = "",
     hits: Annotated[int, typer.Option(help="How many faults in a round, soon after each other.")] = 1,
     each: Annotated[bool, typer.Option(help="One after the other instead of by chance.")] = False,
-    engines: Annotated[str, typer.Option(help="Of the sinks: native, spark; delta, iceberg: into lakes.")] = "native,spark",
+    engines: Annotated[str, typer.Option(help="Of the sinks: native, spark; delta, iceberg, hudi: into lakes.")] = "native,spark",
     rate: Annotated[int, typer.Option(help="Unkeyed lines a second.")] = 900,
     replicas: Annotated[int, typer.Option(help="Of config, position, state and cluster.")] = 1,
     executors: Annotated[int, typer.Option(help="How many.")] = 2,

@@ -45,7 +45,7 @@ def pipelines(folder: Path, engines: Iterable[str]) -> list[Pipeline]:
     Args:
         folder: Where the sources' files are.
         engines: "native" and "spark": a sink of unkeyed lines for each; keyed ones have a native one, and one into each lake that
-            is named: "delta", "iceberg".
+            is named: "delta", "iceberg", "hudi".
     """
     unkeyed = {engine: INTO_FILES[engine] for engine in engines if engine not in LAKES}
     return [

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from bench.measuring.lakes import Delta, Iceberg, Lake
+from bench.measuring.lakes import Delta, Hudi, Iceberg, Lake
 from tests.chaos.oracle import Reader, Verdict, parse
 
-LAKES: Mapping[str, type[Lake]] = {"delta": Delta, "iceberg": Iceberg}
+LAKES: Mapping[str, type[Lake]] = {"delta": Delta, "iceberg": Iceberg, "hudi": Hudi}
 INTO_FILES: Mapping[str, Mapping[str, str]] = {
     "native": {"connector.class": "file_lines", "engine": "native"},
     "spark": {"connector.class": "file_sink", "engine": "spark"},
