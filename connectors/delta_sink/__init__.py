@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from connectors.delta_sink.needs import DELTA
+from connectors.lakes.compaction import COMPACTION, compaction_of
 from connectors.lakes.options import (
     CHANGES,
     COLUMNS,
@@ -60,6 +61,7 @@ class DeltaSink(LakeSink):
         ),
         *CHANGES,
         *FLUSH,
+        *COMPACTION,
     )
 
     def check(self, config: Config) -> Iterable[Problem]:
@@ -104,10 +106,8 @@ class DeltaSink(LakeSink):
         root = Path(config["path"])
         columns = given_columns(config["columns"])
         evolving = Columns(root, policy_of(config), self.takes(), context.log)
-        flush = self.flush_policy(config)
-        if config["insert.mode"] == INSERT:
-            return DeltaTask(root, context, columns, evolving, config["partition.by"], flush)
-        return UpsertTask(root, context, columns, evolving, config["partition.by"], flush, keyed_of(config))
+        given = (root, context, columns, evolving, config["partition.by"], self.flush_policy(config), compaction_of(config))
+        return DeltaTask(*given) if config["insert.mode"] == INSERT else UpsertTask(*given, keyed_of(config))
 
 
 def _path_problems(config: Config) -> Iterable[Problem]:

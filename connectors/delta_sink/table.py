@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _OVERTAKEN = re.compile(r"DELTA_(CONCURRENT\w*|METADATA_CHANGED|PROTOCOL_CHANGED|PATH_EXISTS)|Concurrent\w*Exception")
 _LOG = "_delta_log"
+_OPTIMIZE = "OPTIMIZE"
 
 
 def is_table(root: Path) -> bool:
@@ -200,6 +201,38 @@ class Table:
                 for name in settings:
                     self._session.conf.unset(name)
 
+    def compact(self, size: int, small: int) -> tuple[int, int]:
+        """Puts small files together; what they have become is on the disk when it returns.
+
+        Args:
+            size: The most bytes that a file is to have.
+            small: Files with fewer are small.
+
+        Returns:
+            How many small files there were, and how many they have become.
+
+        Raises:
+            RetriableError: another commit was in the way.
+        """
+        settings = {
+            "spark.databricks.delta.optimize.maxFileSize": str(size),
+            "spark.databricks.delta.optimize.minFileSize": str(small),
+        }
+        before = self._number()
+        own = self._session.newSession()
+        for name, value in settings.items():
+            own.conf.set(name, value)
+        with _understood(self._root):
+            optimize(self._jvm.io.delta.tables.DeltaTable.forPath(own._jsparkSession, uri(self._root)))  # noqa: SLF001
+        gone = added = 0
+        for path, actions in self._commits(before):
+            # Also those of another one, who may not have them on the disk yet.
+            if any(each.get("commitInfo", {}).get("operation") == _OPTIMIZE for each in actions):
+                self._bring(path, actions)
+                gone += sum("remove" in each for each in actions)
+                added += sum("add" in each for each in actions)
+        return gone, added
+
     def sync(self, before: int, name: str, version: int) -> None:
         """Has what a commit has added on the disk: Delta leaves that to the operating system. Raises OSError.
 
@@ -208,18 +241,24 @@ class Table:
             name: The id of the commit.
             version: Its version.
         """
-        log = self._root / _LOG
-        for number in range(before + 1, self._number() + 1):
-            path = log / f"{number:020}.json"
-            actions = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
+        for path, actions in self._commits(before):
             if any((each.get("txn", {}).get("appId"), each.get("txn", {}).get("version")) == (name, version) for each in actions):
-                # Where the table has a feed of its changes, MERGE adds files of these, too.
-                files = [each[kind] for each in actions for kind in ("add", "cdc") if kind in each]
-                added = [self._root / unquote(each["path"]) for each in files]
-                for file in (*added, path):
-                    sync(file)
-                for folder in {file.parent for file in added} | {self._root, log}:
-                    sync(folder)
+                self._bring(path, actions)
+
+    def _commits(self, before: int) -> "Iterator[tuple[Path, list[dict[str, Any]]]]":
+        for number in range(before + 1, self._number() + 1):
+            path = self._root / _LOG / f"{number:020}.json"
+            yield path, [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
+
+    def _bring(self, path: Path, actions: "Sequence[Mapping[str, Any]]") -> None:
+        """Has a commit, and what it adds, on the disk."""
+        # Where the table has a feed of its changes, MERGE adds files of these, too.
+        files = [each[kind] for each in actions for kind in ("add", "cdc") if kind in each]
+        added = [self._root / unquote(each["path"]) for each in files]
+        for file in (*added, path):
+            sync(file)
+        for folder in {file.parent for file in added} | {self._root, path.parent}:
+            sync(folder)
 
     def _number(self) -> int:
         found = self.snapshot()
@@ -237,6 +276,11 @@ def append(writer: Any, place: str) -> None:
 def merge(builder: Any) -> None:
     """Invariant 2, as append()."""
     builder.execute()
+
+
+def optimize(table: Any) -> None:
+    """From here on the table has the large files in the place of the small ones, or has not."""
+    table.optimize().executeCompaction()
 
 
 def commit(transaction: Any, actions: Any, operation: Any) -> None:

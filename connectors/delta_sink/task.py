@@ -13,6 +13,7 @@ from connectors.delta_sink.positions import PositionFiles
 from connectors.delta_sink.table import Attempt, Snapshot, Table, Transaction
 from connectors.file_sink.columns import Columns
 from connectors.file_sink.rows import rows_of
+from connectors.lakes.compaction import Compaction
 from connectors.lakes.task import LakeTask, files_of
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, RetriableError
@@ -39,6 +40,7 @@ class DeltaTask(LakeTask):
         evolving: What becomes of the columns where `columns` does not say them.
         partitions: The columns by which a table is partitioned that is made here.
         flush: When batches are closed.
+        compaction: See LakeTask.
     """
 
     def __init__(
@@ -49,8 +51,9 @@ class DeltaTask(LakeTask):
         evolving: Columns,
         partitions: Sequence[str],
         flush: FlushPolicy,
+        compaction: Compaction,
     ) -> None:
-        super().__init__(root, context, columns, flush)
+        super().__init__(root, context, columns, flush, compaction)
         self._owner = context.generation, context.epoch
         self._prefix = f"rocketconnect/{context.connector_uid}/"
         self._plan = f"{self._prefix}plan"
@@ -95,6 +98,7 @@ class DeltaTask(LakeTask):
             rows = files_of(rows, commit)
             with self._attempt(snapshot.number, {**stored, **commit.after}) as attempt:
                 self._table.append(rows, attempt, merges=self._merges)
+        self._compact_if_due()
 
     def move(self, commit: SinkCommit) -> None:
         """See SinkTask. Where there is no table yet, there is nowhere to store it: such messages are left out again."""
@@ -107,6 +111,10 @@ class DeltaTask(LakeTask):
                 version = self._reserve({**stored, **commit.after})
                 transaction.commit({self._name(): version.packed})
                 self._files.remove_before(self._context.task, version)
+
+    def _compact(self, compaction: Compaction) -> tuple[int, int]:
+        """See LakeTask."""
+        return self._table.compact(compaction.size, compaction.small)
 
     def _claim(self) -> Mapping[str, QueuePosition]:
         """Makes this owner the one of its task, and takes over what tasks of older plans had; gives the positions."""

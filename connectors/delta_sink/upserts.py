@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from connectors.delta_sink.task import DeltaTask
 from connectors.file_sink.columns import Columns
+from connectors.lakes.compaction import Compaction
 from connectors.lakes.upserts import Keyed, Upserting, Upserts
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.evolution import Settled, nullable
@@ -29,6 +30,7 @@ class UpsertTask(Upserting, DeltaTask):
         evolving: See DeltaTask.
         partitions: See DeltaTask.
         flush: See DeltaTask.
+        compaction: See DeltaTask.
         keyed: The key, and what may happen to rows.
     """
 
@@ -40,9 +42,10 @@ class UpsertTask(Upserting, DeltaTask):
         evolving: Columns,
         partitions: Sequence[str],
         flush: FlushPolicy,
+        compaction: Compaction,
         keyed: Keyed,
     ) -> None:
-        super().__init__(root, context, columns, evolving, partitions, flush)
+        super().__init__(root, context, columns, evolving, partitions, flush, compaction)
         self._upserts = Upserts(root, columns, evolving, keyed)
         self._own: SparkSession | None = None
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from connectors.iceberg_sink.needs import ICEBERG
 from connectors.iceberg_sink.partitions import DOC, parse_partitions, partitions_problem
 from connectors.lakes.catalogue_options import JDBC, catalogue_problems, table_options, table_root
+from connectors.lakes.compaction import COMPACTION, compaction_of
 from connectors.lakes.options import (
     CHANGES,
     COLUMNS,
@@ -68,6 +69,7 @@ class IcebergSink(LakeSink):
         ),
         *CHANGES,
         *FLUSH,
+        *COMPACTION,
     )
 
     def check(self, config: Config) -> Iterable[Problem]:
@@ -125,13 +127,12 @@ class IcebergSink(LakeSink):
                 password=config["catalog.password"],
             )
         evolving = Columns(root, policy_of(config), self.takes(), context.log)
-        flush = self.flush_policy(config)
         partitions = parse_partitions(config["partition.by"])
         columns = given_columns(config["columns"])
+        given = (root, context, columns, evolving, partitions, self.flush_policy(config), compaction_of(config), catalog)
         if config["insert.mode"] == INSERT:
-            return IcebergTask(root, context, columns, evolving, partitions, flush, catalog)
-        upserts = Upserts(root, columns, evolving, keyed_of(config))
-        return UpsertTask(upserts, root, context, columns, evolving, partitions, flush, catalog)
+            return IcebergTask(*given)
+        return UpsertTask(Upserts(root, columns, evolving, keyed_of(config)), *given)
 
 
 def _place_problems(config: Config) -> Iterable[Problem]:

@@ -36,6 +36,7 @@ class Change:
         gone: Data files of Java's, which are removed.
         said: What the snapshot says of them.
         columns: Those that are added to the table, with the others; None: none are.
+        compacts: The files that are added have the same rows as those that are removed.
         on: The snapshot of which it is made; None: it adds to whatever is there.
     """
 
@@ -44,6 +45,7 @@ class Change:
     gone: Sequence[Any] = ()
     said: str = ""
     columns: "StructType | None" = None
+    compacts: bool = False
     on: int | None = None
 
 
@@ -195,7 +197,11 @@ class Look:
             kind = self._jvm.org.apache.iceberg.spark.SparkSchemaUtil.convert(java_type(self._jvm, change.columns))
             transaction.updateSchema().unionByNameWith(kind).commit()
         if change.files or change.gone:
-            added = transaction.newOverwrite() if change.gone else transaction.newAppend()
+            if change.compacts:
+                # Readers of what is new leave such a snapshot out.
+                added = transaction.newRewrite()
+            else:
+                added = transaction.newOverwrite() if change.gone else transaction.newAppend()
             for file in change.gone:
                 added.deleteFile(file)
             for file in change.files:

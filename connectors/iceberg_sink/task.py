@@ -14,6 +14,7 @@ from connectors.file_sink.rows import rows_of
 from connectors.iceberg_sink.catalogs import Catalog, Overtaken
 from connectors.iceberg_sink.partitions import Transform
 from connectors.iceberg_sink.table import Change, Look, Table
+from connectors.lakes.compaction import Compaction
 from connectors.lakes.kept import Kept
 from connectors.lakes.staging import quoted
 from connectors.lakes.task import LakeTask, files_of
@@ -44,6 +45,7 @@ class IcebergTask(LakeTask):
         evolving: What becomes of the columns where `columns` does not say them.
         partitions: How a table is partitioned that is made here.
         flush: When batches are closed.
+        compaction: See LakeTask.
         catalog: Where the table is, for a session of Spark.
     """
 
@@ -55,9 +57,10 @@ class IcebergTask(LakeTask):
         evolving: Columns,
         partitions: Sequence[Transform],
         flush: FlushPolicy,
+        compaction: Compaction,
         catalog: "Callable[[SparkSession], Catalog]",
     ) -> None:
-        super().__init__(root, context, columns, flush)
+        super().__init__(root, context, columns, flush, compaction)
         self._kept = Kept(context)
         self._evolving = evolving
         self._partitions = partitions
@@ -105,6 +108,7 @@ class IcebergTask(LakeTask):
                 self._commit(None, Change(columns=kind))
                 look = self._found(rows.schema)
             self._publish(look, commit, Change(files=look.stage(self._aligned(files_of(rows, commit), look))))
+        self._compact_if_due()
 
     def close(self) -> None:
         """See SinkTask."""
@@ -153,7 +157,28 @@ class IcebergTask(LakeTask):
         named = {name: col(quoted(name)) for name in rows.columns}
         return rows.select([named.get(each.name, lit(None).cast(each.dataType).alias(each.name)) for each in there])
 
-    def _publish(self, look: Look, commit: SinkCommit, change: Change) -> None:
+    def _compact(self, compaction: Compaction) -> tuple[int, int]:
+        """See LakeTask."""
+        look = self._table.look()
+        if look is None:
+            return 0, 0
+        tasks = look.tasks()
+        found = [task.file() for task in tasks]
+        groups = compaction.groups(((file.specId(), str(file.partition())), int(file.fileSizeInBytes())) for file in found)
+        files: list[Any] = []
+        try:
+            for group in groups:
+                with look.reading(self._session, [tasks[number] for number in group]) as rows:
+                    files += look.stage(rows.coalesce(1))
+        except BaseException:
+            look.forget(files)
+            raise
+        gone = [found[number] for group in groups for number in group]
+        if gone:
+            self._publish(look, None, Change(files=files, gone=gone, compacts=True, on=look.snapshot))
+        return len(gone), len(files)
+
+    def _publish(self, look: Look, commit: SinkCommit | None, change: Change) -> None:
         """Makes a change with files that were staged; they go when no commit can have them. Raises: as _commit."""
         self._may_be_there = False
         try:

