@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from connectors.hive.metastore import PORT, addresses_problem
 from connectors.objects.checks import folder_problems
 from connectors.objects.options import SERVER, login_of, login_problems, may_ask, place_of
-from connectors.objects.place import FOLDER, url_problem
+from connectors.objects.place import FOLDER, s3_or_folder_problem
 from rocketconnect_sdk.columns.declared import DOC, columns_problem, given_columns, no_rows_problem
 from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROWS, flush_interval
 from rocketconnect_sdk.context import TaskContext
@@ -73,7 +73,7 @@ class HiveSink(RecordSink):
             "Where the files of the table are: file:///FOLDER, which all that read the table have under this path, or "
             "s3://BUCKET/PREFIX, which Hive knows as s3a://. A table that is there has its files there. One connector has it.",
             required=True,
-            check=url_problem,
+            check=s3_or_folder_problem,
             fix="Write file:///FOLDER with an absolute path, or s3://BUCKET/PREFIX.",
         ),
         Option(

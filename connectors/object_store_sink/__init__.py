@@ -1,10 +1,10 @@
-"""Topics into objects of S3, or into files of a folder: Parquet, ORC, JSON lines, CSV."""
+"""Topics into objects of S3, Google and Azure, or into files of a folder: Parquet, ORC, JSON lines, CSV."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from connectors.objects.checks import folder_problems
-from connectors.objects.options import SERVER, login_of, login_problems, may_ask, place_of
+from connectors.objects.options import SERVERS, login_of, login_problems, may_ask, name_of, place_of
 from connectors.objects.place import FOLDER, url_problem
 from rocketconnect_sdk.columns.declared import DOC, columns_problem, given_columns, no_rows_problem
 from rocketconnect_sdk.configuration.csv_options import WRITTEN_DELIMITER, delimiter_of
@@ -38,18 +38,18 @@ def _zone_problem(name: str) -> str | None:
 
 
 class ObjectStoreSink(RecordSink):
-    """Writes objects to S3, or files to a folder, exactly once: Parquet, ORC, JSON lines or CSV, partitioned by time and fields."""
+    """Writes objects to S3, Google, Azure, or files to a folder, exactly once: Parquet, ORC, JSON lines, CSV, in partitions."""
 
     name = "object_store_sink"
     guarantee = Guarantee.EXACTLY_ONCE
     options = (
         Option(
             "url",
-            "Where the objects go: s3://BUCKET/PREFIX, for any store that speaks S3 and has conditional writes, or file:///FOLDER. "
-            "One connector has it.",
+            "Where the objects go: s3://BUCKET/PREFIX, for any store that speaks S3 and has conditional writes, gs://BUCKET/PREFIX "
+            "of Google, az://CONTAINER/PREFIX of Azure, or file:///FOLDER. One connector has it.",
             required=True,
             check=url_problem,
-            fix="Write s3://BUCKET/PREFIX, or file:///FOLDER with an absolute path.",
+            fix="Write s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX, or file:///FOLDER with an absolute path.",
         ),
         Option(
             "format",
@@ -96,7 +96,7 @@ class ObjectStoreSink(RecordSink):
         FLUSH_ROWS,
         FLUSH_BYTES,
         flush_interval("60s", "Each queue of the batch becomes an object, or one for each folder of partition.path."),
-        *SERVER,
+        *SERVERS,
     )
 
     def check(self, config: Config) -> Iterable[Problem]:
@@ -114,7 +114,7 @@ class ObjectStoreSink(RecordSink):
 
     def targets(self, config: Config) -> Iterable[Target]:
         """The prefix. See Sink."""
-        yield Target("url", place_of(config).name(config["endpoint"]))
+        yield Target("url", name_of(config))
 
     def flush_policy(self, config: Config) -> FlushPolicy:
         """See Sink."""

@@ -1,28 +1,35 @@
-"""A prefix of a bucket as a store: staged objects are copied by the server, and the manifest is compared and set by its ETag."""
+"""A prefix of a bucket as a store: staged objects are copied, and the manifest is compared and set by its ETag or generation."""
 
 import json
 import random
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import obstore
 from obstore.exceptions import AlreadyExistsError, PreconditionError
-from obstore.store import S3Store
 
 from connectors.object_store_sink.store import HIDDEN, STAGED, Store
-from connectors.objects.place import Login, Place
-from connectors.objects.remote import asking, connect, says_no_bucket
+from connectors.objects.logins import Login
+from connectors.objects.place import AZURE, GOOGLE, S3, Place
+from connectors.objects.remote import Remote, asking, connect, says_no_bucket
+from connectors.objects.removing import remove
 from rocketconnect_sdk.errors import PermanentError, RetriableError
 from rocketconnect_sdk.targets.manifests import Manifest, Manifests, Owner, manifest_from_json
+
+if TYPE_CHECKING:
+    from obstore import ObjectMeta, PutResult, UpdateVersion
 
 _MANIFEST = f"{HIDDEN}/manifest.json"
 _PROBE = f"{HIDDEN}/probe"
 _ATTEMPTS = 20
-IGNORES = "the store ignores If-Match, so that of two owners of a task both would write"
+_WHOLE_SECONDS = 300
+"""Of a request that carries a whole object."""
+IGNORES = "the store ignores conditions of writes (If-Match), so that of two owners of a task both would write"
 IGNORES_FIX = "Use a store with conditional writes, such as Amazon S3, MinIO or Cloudflare R2"
-_NO_TAG = '"00000000000000000000000000000000"'
-"""The ETag of no object that there is."""
+_NONE: "UpdateVersion" = {"e_tag": '"00000000000000000000000000000000"', "version": "1"}
+"""The ETag, and the generation, of no object that there is."""
 
 
 class _Quicker(Exception):
@@ -30,7 +37,7 @@ class _Quicker(Exception):
 
 
 class BucketStore(Store):
-    """Objects of a server that speaks S3.
+    """Objects of a bucket, or of a container of Azure.
 
     Args:
         place: The bucket and the prefix.
@@ -41,6 +48,7 @@ class BucketStore(Store):
     def __init__(self, place: Place, login: Login, owner: Owner) -> None:
         self._place = place
         self._remote = connect(place, login)
+        self._patient = connect(place, login, seconds=_WHOLE_SECONDS) if place.kind == AZURE else self._remote
         self.manifests = _ObjectManifests(place, self._remote, owner)
 
     @property
@@ -64,13 +72,26 @@ class BucketStore(Store):
         source = f"{STAGED}/{staged}"
         with asking(self._place):
             try:
-                obstore.copy(self._remote, source, name)
+                self._copy(source, name)
             except FileNotFoundError as error:
                 if says_no_bucket(error):
                     raise
                 return self._is_there(name)
-            obstore.delete(self._remote, [source])
+            remove(self._remote, [source])
         return True
+
+    def _copy(self, source: str, name: str) -> None:
+        """Where each writing makes another ETag, an object that is there stays: who has read it would read it again."""
+        if self._place.kind == S3:
+            obstore.copy(self._remote, source, name)
+            return
+        with suppress(AlreadyExistsError):
+            if self._place.kind == GOOGLE:
+                obstore.copy(self._remote, source, name, overwrite=False)
+            else:
+                # Copy Blob may answer before it has ended: readers would see what is not whole, and nothing could be deleted yet.
+                data = obstore.get(self._patient, source).bytes()
+                obstore.put(self._patient, name, data, mode="create", use_multipart=False)
 
     def _is_there(self, name: str) -> bool:
         try:
@@ -90,18 +111,18 @@ class BucketStore(Store):
         paths = [f"{STAGED}/{name}" for name in staged]
         if paths:
             with asking(self._place):
-                obstore.delete(self._remote, paths)
+                remove(self._remote, paths)
 
 
 class _ObjectManifests(Manifests):
     """One object that is replaced by the next manifest, if nobody else has replaced it meanwhile."""
 
-    def __init__(self, place: Place, remote: S3Store, owner: Owner) -> None:
+    def __init__(self, place: Place, remote: Remote, owner: Owner) -> None:
         super().__init__(place, owner, exclusive=False)
         self._asked = place
         self._remote = remote
-        self._known: tuple[Manifest, str] | None = None
-        """The newest that is known, and its ETag."""
+        self._known: tuple[Manifest, UpdateVersion] | None = None
+        """The newest that is known, and what a store takes for the condition that it is still there."""
 
     def change(self, work: Callable[[Manifest | None], Manifest]) -> Manifest:
         """See Manifests."""
@@ -120,10 +141,10 @@ class _ObjectManifests(Manifests):
         msg = f"{self._place}: other tasks write the manifest all the time"
         raise RetriableError(msg)
 
-    def _read(self) -> tuple[Manifest, str] | None:
+    def _read(self) -> "tuple[Manifest, UpdateVersion] | None":
         try:
             got = obstore.get(self._remote, _MANIFEST)
-            return manifest_from_json(json.loads(bytes(got.bytes()))), got.meta["e_tag"] or ""
+            return manifest_from_json(json.loads(bytes(got.bytes()))), _version(got.meta)
         except FileNotFoundError as error:
             if says_no_bucket(error):
                 raise
@@ -134,20 +155,29 @@ class _ObjectManifests(Manifests):
 
     def _write(self, manifest: Manifest) -> None:
         data = json.dumps(manifest.to_json(), separators=(",", ":")).encode()
-        mode: Any = {"e_tag": self._known[1]} if self._known else "create"
         try:
-            put = obstore.put(self._remote, _MANIFEST, data, mode=mode, use_multipart=False)
+            put = obstore.put(self._remote, _MANIFEST, data, mode=self._known[1] if self._known else "create", use_multipart=False)
         except (AlreadyExistsError, PreconditionError):
             raise _Quicker from None
-        self._known = manifest, put["e_tag"] or ""
+        self._known = manifest, _version(put)
 
 
-def ignores_conditions(remote: S3Store, place: Place) -> bool:
+def ignores_conditions(remote: Remote, place: Place) -> bool:
     """Whether the store takes a write whose condition does not hold. Changes nothing where it does not."""
     with asking(place):
         try:
-            obstore.put(remote, _PROBE, b"", mode={"e_tag": _NO_TAG}, use_multipart=False)
+            obstore.put(remote, _PROBE, b"", mode=_NONE, use_multipart=False)
         except PreconditionError:
             return False
-        obstore.delete(remote, [_PROBE])
+        remove(remote, [_PROBE])
     return True
+
+
+def _version(answer: "PutResult | ObjectMeta") -> "UpdateVersion":
+    """The ETag, which S3 and Azure compare, and the generation, which Google does."""
+    found: UpdateVersion = {}
+    if answer["e_tag"]:
+        found["e_tag"] = answer["e_tag"]
+    if answer["version"]:
+        found["version"] = answer["version"]
+    return found

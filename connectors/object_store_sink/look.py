@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from connectors.object_store_sink.bucket import IGNORES, IGNORES_FIX, ignores_conditions
 from connectors.object_store_sink.store import HIDDEN
+from connectors.objects.logins import Login
 from connectors.objects.look import quick, reach_problems
-from connectors.objects.place import Login, Place
+from connectors.objects.place import Place
 from rocketconnect_sdk.errors import PermanentError, Problem, RetriableError, SystemAway
 
 
@@ -21,4 +22,4 @@ def bucket_problems(place: Place, login: Login) -> Iterator[Problem]:
     except (SystemAway, RetriableError):
         return  # it was there a moment ago
     except PermanentError as error:
-        yield Problem("access.key.id", login.key, f"cannot write: {error}", "Let it write below the prefix.")
+        yield Problem(*login.who, f"cannot write: {error}", "Let it write below the prefix.")

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 from connectors.object_store_sink.forms import Form, refusals, table_of
 from connectors.object_store_sink.layout import Layout, Staged
 from connectors.object_store_sink.store import Store, plain
-from connectors.objects.place import FOLDER, Login, Place
+from connectors.objects.logins import Login
+from connectors.objects.place import FOLDER, Place
 from rocketconnect_sdk.errors import RecordError, RecordRefused
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.sink import FlushPolicy, QueuePosition, Receipt, RecordSinkTask, SinkCommit, SinkWriter

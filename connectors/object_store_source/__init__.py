@@ -1,10 +1,10 @@
-"""Objects of S3, or files of a folder, into a topic: Parquet, JSON lines, CSV, text."""
+"""Objects of S3, Google and Azure, or files of a folder, into a topic: Parquet, JSON lines, CSV, text."""
 
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from connectors.objects.options import SERVER, login_of, login_problems, may_ask, place_of
+from connectors.objects.options import SERVERS, login_of, login_problems, may_ask, name_of, place_of
 from connectors.objects.place import FOLDER, url_problem
 from rocketconnect_sdk.columns.declared import DOC, columns_problem
 from rocketconnect_sdk.configuration.csv_options import READ_DELIMITER
@@ -27,16 +27,17 @@ _SAMPLED = 100
 
 
 class ObjectStoreSource(Source):
-    """Reads objects of S3, or files of a folder, each once, and new ones as they come: Parquet, JSON lines, CSV or text."""
+    """Reads objects of S3, Google, Azure, or files of a folder, each once, and new ones as they come: Parquet, lines, CSV."""
 
     name = "object_store_source"
     options = (
         Option(
             "url",
-            "Where the objects are: s3://BUCKET/PREFIX, or file:///FOLDER with files that are there whole.",
+            "Where the objects are: s3://BUCKET/PREFIX, gs://BUCKET/PREFIX of Google, az://CONTAINER/PREFIX of Azure, or "
+            "file:///FOLDER with files that are there whole.",
             required=True,
             check=url_problem,
-            fix="Write s3://BUCKET/PREFIX, or file:///FOLDER with an absolute path.",
+            fix="Write s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX, or file:///FOLDER with an absolute path.",
         ),
         Option(
             "pattern",
@@ -63,7 +64,7 @@ class ObjectStoreSource(Source):
         ),
         Option("csv.header", "The first line of each object names the columns.", Kind.BOOL, "true"),
         READ_DELIMITER,
-        *SERVER,
+        *SERVERS,
     )
 
     def check(self, config: Config) -> Iterable[Problem]:
@@ -83,7 +84,7 @@ class ObjectStoreSource(Source):
 
     def origins(self, config: Config) -> Iterable[Origin]:
         """The prefix with its pattern, wherever links lead; of prefixes within each other nothing is known. See Source."""
-        yield Origin("url", OBJECTS, f"{place_of(config).name(config['endpoint'])}/{config['pattern']}")
+        yield Origin("url", OBJECTS, f"{name_of(config)}/{config['pattern']}")
 
     def check_position(self, config: Config, partition: str, position: Position) -> Iterable[Problem]:
         """See Source."""

@@ -8,7 +8,8 @@ from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
 
-from connectors.objects.place import FOLDER, Login, Place
+from connectors.objects.logins import Login
+from connectors.objects.place import FOLDER, Place
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.permissions.roots import reading
 
@@ -64,7 +65,7 @@ class Objects(ABC):
 
 
 class Bucket(Objects):
-    """Of a server that speaks S3.
+    """Of a bucket, or a container of Azure.
 
     Args:
         place: The bucket and the prefix.

@@ -4,12 +4,18 @@ import re
 from enum import Enum
 from http import HTTPStatus
 
+from connectors.objects.place import AZURE, GOOGLE, S3, Place
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, RetriableError, SystemAway
 
 _CODE = re.compile(r"<Code>([A-Za-z0-9]{1,64})</Code>")
 _STATUS = re.compile(r"status code: ([0-9]{3})")
 _UNREACHABLE = re.compile(r"error sending request|timed? ?out|dns error|connection (?:refused|reset|closed)", re.IGNORECASE)
-_KEYS = frozenset({"InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "TokenRefreshRequired"})
+_KEYS = frozenset(
+    {
+        *("InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "TokenRefreshRequired"),
+        *("AuthenticationFailed", "InvalidAuthenticationInfo"),
+    }
+)
 _REGION = frozenset({"PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException"})
 _REDIRECT = "redirect without LOCATION"
 
@@ -20,6 +26,7 @@ class Fault(Enum):
     AWAY = "does not answer"
     BUSY = "is busy"
     NO_BUCKET = "has no such bucket"
+    NO_CONTAINER = "has no such container"
     KEYS = "does not know these keys"
     DENIED = "does not allow it"
     REGION = "has the bucket in another region"
@@ -28,17 +35,32 @@ class Fault(Enum):
     OTHER = "has refused it"
 
 
+_FIXES = {
+    S3: {
+        Fault.KEYS: "Set access.key.id and secret.access.key to a pair that is valid",
+        Fault.DENIED: "Allow s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket on the bucket and the prefix",
+        Fault.UNABLE: "Use a store with conditional writes (If-Match and If-None-Match of PutObject)",
+    },
+    GOOGLE: {
+        Fault.KEYS: "Set service.account.key to a key that is valid, and see that the clock of the executor is right",
+        Fault.DENIED: "Give the service account the role Storage Object User on the bucket (Storage Object Viewer to read)",
+    },
+    AZURE: {
+        Fault.KEYS: "Set account.key to a key of the account, or sas.token to one that is valid now",
+        Fault.DENIED: "See that account.key is a key of the account, or that sas.token allows to read, add, create, write, delete "
+        "and list, and that the network rules of the account let the executor in",
+    },
+}
 _FIX = {
     Fault.NO_BUCKET: "Make the bucket, or name another one in url",
-    Fault.KEYS: "Set access.key.id and secret.access.key to a pair that is valid",
-    Fault.DENIED: "Allow s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket on the bucket and the prefix",
+    Fault.NO_CONTAINER: "Make the container, or name another one in url",
     Fault.REGION: "Set region to that of the bucket",
     Fault.ELSEWHERE: "Name a store that does not redirect requests there, or have the host added to --connector-hosts",
-    Fault.UNABLE: "Use a store with conditional writes (If-Match and If-None-Match of PutObject)",
+    Fault.UNABLE: "Use a store with conditional writes",
 }
 
 
-def fault_of(error: BaseException) -> tuple[Fault, str]:
+def fault_of(error: BaseException, place: Place) -> tuple[Fault, str]:
     """What an error of obstore means, and what the server said, in a few words without any value of the request."""
     text = str(error)
     code, status = _CODE.search(text), _STATUS.search(text)
@@ -47,7 +69,9 @@ def fault_of(error: BaseException) -> tuple[Fault, str]:
     unable = type(error).__name__ in ("NotSupportedError", "NotImplementedError")
     found = {
         Fault.NO_BUCKET: name == "NoSuchBucket",
-        Fault.KEYS: name in _KEYS,
+        Fault.NO_CONTAINER: name == "ContainerNotFound",
+        # Google says of a token that it does not take no more than that.
+        Fault.KEYS: name in _KEYS or (place.kind == GOOGLE and number == HTTPStatus.UNAUTHORIZED),
         Fault.REGION: name in _REGION or number == HTTPStatus.MOVED_PERMANENTLY or _REDIRECT in text,
         # So answers rocketconnect_sdk.permissions.forwarding.
         Fault.ELSEWHERE: number == HTTPStatus.MISDIRECTED_REQUEST,
@@ -60,16 +84,16 @@ def fault_of(error: BaseException) -> tuple[Fault, str]:
     return fault, said or {Fault.AWAY: "no connection", Fault.REGION: "a redirect"}.get(fault, type(error).__name__)
 
 
-def understood(error: BaseException, place: object) -> ConnectorError:
+def understood(error: BaseException, place: Place) -> ConnectorError:
     """The error that says what the task does about one of obstore."""
-    fault, said = fault_of(error)
+    fault, said = fault_of(error, place)
     if fault in (Fault.AWAY, Fault.BUSY):
         return SystemAway(f"{place}: the store {fault.value} ({said})")
-    if fault in _FIX:
-        return PermanentError(f"{place}: the store {fault.value} ({said}). {fix_of(fault)}")
+    if fix := fix_of(fault, place.kind):
+        return PermanentError(f"{place}: the store {fault.value} ({said}). {fix}")
     return RetriableError(f"{place}: the store {fault.value} ({said})")
 
 
-def fix_of(fault: Fault) -> str:
-    """What to do about it, as a sentence without its end; empty: it ends by itself."""
-    return _FIX.get(fault, "")
+def fix_of(fault: Fault, kind: str) -> str:
+    """What to do about it with a kind of store, as a sentence without its end; empty: it ends by itself."""
+    return _FIXES[kind].get(fault) or _FIX.get(fault, "")

@@ -1,9 +1,14 @@
 """How a connector is told of a store and of who it is there."""
 
+import re
 from collections.abc import Iterable
+from dataclasses import replace
 from importlib.util import find_spec
+from urllib.parse import urlsplit
 
-from connectors.objects.place import FOLDER, Login, Place, endpoint_problem, parse_url
+from connectors.objects.google import key_problem
+from connectors.objects.logins import AzureLogin, GoogleLogin, Login, S3Login, account_key_problem, token_problem
+from connectors.objects.place import AZURE, FOLDER, GOOGLE, S3, Place, endpoint_problem, parse_url
 from rocketconnect_sdk.configuration.references import REFERENCE
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option
@@ -12,16 +17,26 @@ from rocketconnect_sdk.permissions.hosts import fix, of_urls
 
 _SECRET = "secret.access.key"  # noqa: S105  # the name of an option
 _TOKEN = "session.token"  # noqa: S105  # the name of an option
+_SERVICE = "service.account.key"
+_ACCOUNT = "account.name"
+_KEY = "account.key"
+_SAS = "sas.token"
+_ACCOUNT_NAME = re.compile(r"[a-z0-9]{3,24}")
 
-SERVER = (
-    Option(
-        "endpoint",
-        "The URL of the server. Empty: Amazon's, for the region.",
-        default="",
-        check=endpoint_problem,
-        fix="Write http://HOST:PORT or https://HOST, without a path.",
-        reaches=of_urls,
-    ),
+
+def _account_problem(name: str) -> str | None:
+    return None if not name or _ACCOUNT_NAME.fullmatch(name) else "is no name of a storage account"
+
+
+_ENDPOINT = Option(
+    "endpoint",
+    "The URL of the server. Empty: Amazon's, for the region.",
+    default="",
+    check=endpoint_problem,
+    fix="Write http://HOST:PORT or https://HOST, without a path.",
+    reaches=of_urls,
+)
+_S3 = (
     Option("region", "The region of the bucket.", default="us-east-1"),
     Option(
         "virtual.host",
@@ -33,7 +48,57 @@ SERVER = (
     Option(_SECRET, "The secret that belongs to it.", secret=True, aliases=("aws.secret.access.key",)),
     Option(_TOKEN, "The token of temporary keys.", secret=True),
 )
-"""The options of a server: `endpoint`, `region`, `virtual.host`, `access.key.id`, `secret.access.key`, `session.token`."""
+_GOOGLE = (
+    Option(
+        _SERVICE,
+        "Of Google: the key of a service account, the JSON that Google gives.",
+        secret=True,
+        aliases=("gcs.credentials.json",),
+    ),
+)
+_AZURE = (
+    Option(
+        _ACCOUNT,
+        "Of Azure: the storage account.",
+        default="",
+        check=_account_problem,
+        fix="Give 3 to 24 lower-case letters and digits.",
+        aliases=("azblob.account.name",),
+    ),
+    Option(_KEY, "Of Azure: a key of the storage account, or sas.token.", secret=True, aliases=("azblob.account.key",)),
+    Option(
+        _SAS,
+        "Of Azure: a shared access signature for the container or the account, or account.key.",
+        secret=True,
+        aliases=("azblob.sas.token",),
+    ),
+)
+
+SERVER = (_ENDPOINT, *_S3)
+"""The options of a server of S3: `endpoint`, `region`, `virtual.host`, `access.key.id`, `secret.access.key`, `session.token`."""
+
+SERVERS = (
+    replace(
+        _ENDPOINT,
+        doc="The URL of the server. Empty: Amazon's for the region, Google's, or Azure's for the account. For Azure the account is "
+        "its path where the host does not name it, as http://127.0.0.1:10000/devstoreaccount1.",
+        fix="Write http://HOST:PORT or https://HOST, for Azure with /ACCOUNT where the host does not name it.",
+    ),
+    *(replace(each, doc=f"Of S3: {each.doc[0].lower()}{each.doc[1:]}") for each in _S3),
+    *_GOOGLE,
+    *_AZURE,
+)
+"""Those of S3, of Google (`service.account.key`) and of Azure (`account.name`, `account.key`, `sas.token`)."""
+
+_WHO = ("access.key.id", _SECRET, _TOKEN, _SERVICE, _KEY, _SAS)
+_PACKAGES = {S3: ("obstore",), GOOGLE: ("obstore", "cryptography"), AZURE: ("obstore",)}
+_ASKS = "is not given, and the store asks who it is"
+_OF = {
+    S3: ("s3://BUCKET/PREFIX", [option.key for option in SERVER]),
+    GOOGLE: ("gs://BUCKET/PREFIX", [_ENDPOINT.key, *(option.key for option in _GOOGLE)]),
+    AZURE: ("az://CONTAINER/PREFIX", [_ENDPOINT.key, *(option.key for option in _AZURE)]),
+}
+"""By kind of place how it is written, and the options that mean something with it."""
 
 
 def place_of(config: Config) -> Place:
@@ -42,44 +107,95 @@ def place_of(config: Config) -> Place:
 
 
 def login_of(config: Config) -> Login:
-    """How the server is reached."""
-    given, bucket = config["virtual.host"], place_of(config).bucket
-    virtual = "." not in bucket and not config["endpoint"] if given is None else given
+    """How the server is reached; of no folder."""
+    place, endpoint = place_of(config), config["endpoint"]
+    if place.kind == GOOGLE:
+        return GoogleLogin(endpoint, config[_SERVICE] or "")
+    if place.kind == AZURE:
+        return AzureLogin(endpoint, config[_ACCOUNT], config[_KEY] or "", (config[_SAS] or "").removeprefix("?"))
+    given = config["virtual.host"]
+    virtual = "." not in place.bucket and not endpoint if given is None else given
     keys = (config["access.key.id"], config[_SECRET] or "", config[_TOKEN] or "")
-    return Login(config["endpoint"], config["region"], virtual, *keys)
+    return S3Login(endpoint, config["region"], virtual, *keys)
+
+
+def name_of(config: Config) -> str:
+    """What has one owner: the place, however it is written. Containers of Azure have their names within an account."""
+    place = place_of(config)
+    return place.name(login_of(config).url("") if place.kind == AZURE else config["endpoint"])
 
 
 def login_problems(config: Config) -> Iterable[Problem]:
-    """What is missing or too much. What the environment of an executor says of AWS is its operator's, and never used."""
-    if place_of(config).kind == FOLDER:
-        for option in SERVER:
-            if given := config.raw.get(option.key):
-                shown = "" if option.secret else given
-                yield Problem(option.key, shown, "means nothing with a folder", "Remove it, or name s3://BUCKET/PREFIX.")
+    """What is missing or too much. What the environment of an executor says of a cloud is its operator's, and never used."""
+    kind = place_of(config).kind
+    yield from _foreign_problems(config, kind)
+    if kind == FOLDER:
         return
     if refused := _refused(config):
         yield refused
-    for key in ("access.key.id", _SECRET):
-        if not config[key]:
-            fix = "Set access.key.id, and secret.access.key to a reference such as ${env:SECRET}."
-            yield Problem(key, "", "is not given, and the store asks who it is", fix)
-    if find_spec("obstore") is None:
+    if missing := next((package for package in _PACKAGES[kind] if find_spec(package) is None), None):
         fix = "Install it where the executors run: pip install 'rocketconnect[object-store]'."
-        yield Problem("url", config["url"], "needs the Python package obstore, which this executor does not have", fix)
+        yield Problem("url", config["url"], f"needs the Python package {missing}, which this executor does not have", fix)
+    else:
+        yield from _who_problems(config, kind)
+
+
+def _foreign_problems(config: Config, kind: str) -> Iterable[Problem]:
+    """Options of another kind of place than the one that is named."""
+    shown, known = ("a folder", []) if kind == FOLDER else (f"{kind}://", _OF[kind][1])
+    for option in (*SERVER, *_GOOGLE, *_AZURE):
+        if option.key not in known and (given := config.raw.get(option.key)):
+            written = next(written for written, keys in _OF.values() if option.key in keys)
+            value = "" if option.secret else given
+            yield Problem(option.key, value, f"means nothing with {shown}", f"Remove it, or name {written}.")
+
+
+def _who_problems(config: Config, kind: str) -> Iterable[Problem]:
+    """Of who we are there, as far as it is known already."""
+    if kind != AZURE and urlsplit(config["endpoint"]).path.strip("/"):
+        yield Problem("endpoint", config["endpoint"], "has a path", "Write http://HOST:PORT or https://HOST.")
+    if kind == S3:
+        for key in ("access.key.id", _SECRET):
+            if not config[key]:
+                fix = "Set access.key.id, and secret.access.key to a reference such as ${env:SECRET}."
+                yield Problem(key, "", _ASKS, fix)
+    elif kind == GOOGLE:
+        given = config[_SERVICE]
+        reason = _ASKS if not given else None if REFERENCE.fullmatch(given) else key_problem(given)
+        if reason:
+            yield Problem(
+                _SERVICE, "", reason, "Set it to a reference to the JSON, such as ${env:GOOGLE_KEY}, or ${vault:PATH:KEY}."
+            )
+    else:
+        yield from _account_problems(config)
+
+
+def _account_problems(config: Config) -> Iterable[Problem]:
+    if not config[_ACCOUNT]:
+        yield Problem(
+            _ACCOUNT, "", "is not given, and the container is one of a storage account", "Set it to the name of the account."
+        )
+    if not config[_KEY] and not config[_SAS]:
+        yield Problem(_KEY, "", _ASKS, "Set account.key, or sas.token, to a reference such as ${env:SECRET}.")
+    elif config[_KEY] and config[_SAS]:
+        yield Problem(_SAS, "", "is given besides account.key", "Remove one of them.")
+    for key, wrong in ((_KEY, account_key_problem), (_SAS, token_problem)):
+        if (given := config[key]) and not REFERENCE.fullmatch(given) and (reason := wrong(given)):
+            yield Problem(key, "", reason, "Copy it anew from the storage account to where the reference leads.")
 
 
 def may_ask(config: Config) -> bool:
     """Whether there is a store that can be asked: where keys are still references, it is seen when the task starts."""
-    if place_of(config).kind == FOLDER or find_spec("obstore") is None:
+    kind = place_of(config).kind
+    if kind == FOLDER or any(find_spec(package) is None for package in _PACKAGES[kind]):
         return False
-    if _refused(config):
+    if _refused(config) or next(iter(_who_problems(config, kind)), None) is not None:
         return False
-    login = login_of(config)
-    return all((login.key, login.secret)) and not any(map(REFERENCE.fullmatch, (login.key, login.secret, login.token)))
+    return not any(REFERENCE.fullmatch(config[key] or "") for key in _OF[kind][1] if key in _WHO)
 
 
 def _refused(config: Config) -> Problem | None:
-    """The server that the executor lets no connector speak to, also where no endpoint is given, and the region makes its name."""
+    """The server that the executor lets no connector speak to, also where no endpoint is given."""
     for host, port in of_urls(login_of(config).url(place_of(config).bucket)):
         if reason := host_problem(host, port):
             return Problem("endpoint", config["endpoint"], reason, fix(host))

@@ -2,14 +2,19 @@
 
 import os
 import re
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
 FOLDER = "file"
 S3 = "s3"
+GOOGLE = "gs"
+AZURE = "az"
+_WRITTEN = {S3: "s3://bucket/prefix", GOOGLE: "gs://bucket/prefix", AZURE: "az://container/prefix", FOLDER: "file:///folder"}
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]")
+_CONTAINER = re.compile(r"(?=.{3,63}\Z)[a-z0-9]+(?:-[a-z0-9]+)*")
 _MOST = 512
-"""Bytes of a prefix: S3 takes keys of 1,024, and what stands behind it needs room."""
+"""Bytes of a prefix: S3 and Google take keys of 1,024, and what stands behind it needs room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +22,8 @@ class Place:
     """A prefix of a bucket, or a folder.
 
     Attributes:
-        kind: FOLDER or S3.
-        bucket: The bucket; of a folder nothing.
+        kind: FOLDER, S3, GOOGLE or AZURE: the scheme of its URL.
+        bucket: The bucket, or the container of Azure; of a folder nothing.
         prefix: Of all keys, without a slash at its ends; of a folder its absolute path.
     """
 
@@ -28,44 +33,19 @@ class Place:
 
     def __str__(self) -> str:
         """The URL, for people."""
-        return f"file://{self.prefix}" if self.kind == FOLDER else "/".join(filter(None, (f"s3://{self.bucket}", self.prefix)))
+        if self.kind == FOLDER:
+            return f"file://{self.prefix}"
+        return "/".join(filter(None, (f"{self.kind}://{self.bucket}", self.prefix)))
 
-    def name(self, endpoint: str) -> str:
-        """The same for the same place, however it is written: what has one owner."""
+    def name(self, server: str) -> str:
+        """The same for the same place, however it is written: what has one owner.
+
+        Args:
+            server: The URL of its server; empty: the one that all buckets of its kind are asked for at.
+        """
         if self.kind == FOLDER:
             return f"file://{os.path.realpath(self.prefix)}"
-        return f"{self} at {endpoint.rstrip('/')}" if endpoint else str(self)
-
-
-@dataclass(frozen=True, slots=True)
-class Login:
-    """How a server is reached, and who we are there. Picklable.
-
-    Attributes:
-        endpoint: Its URL; empty: AWS.
-        region: Its region.
-        virtual_host: The bucket is a part of the host's name.
-        key: The access key.
-        secret: What belongs to it.
-        token: Of a session; empty: there is none.
-    """
-
-    endpoint: str
-    region: str
-    virtual_host: bool
-    key: str
-    secret: str = field(repr=False)
-    token: str = field(default="", repr=False)
-
-    def url(self, bucket: str) -> str:
-        """Where the bucket is asked for, with the bucket in the host's name where it belongs there."""
-        endpoint = (
-            self.endpoint.rstrip("/") or f"https://s3.{self.region}.amazonaws.com{'.cn' if self.region.startswith('cn-') else ''}"
-        )
-        if not self.virtual_host:
-            return endpoint
-        scheme, _, host = endpoint.partition("://")
-        return f"{scheme}://{bucket}.{host}"
+        return f"{self} at {server.rstrip('/')}" if server else str(self)
 
 
 def parse_url(url: str) -> Place:
@@ -75,11 +55,10 @@ def parse_url(url: str) -> Place:
         ValueError: it is none.
     """
     parts = urlsplit(url)
-    if parts.scheme not in (FOLDER, S3):
-        msg = "names neither s3://bucket/prefix nor file:///folder"
-        raise ValueError(msg)
+    if parts.scheme not in _WRITTEN:
+        raise ValueError(_none_of(tuple(_WRITTEN)))
     if parts.query or parts.fragment or "@" in parts.netloc:
-        msg = "has more than a bucket and a prefix: keys and regions have options of their own"
+        msg = "has more than a bucket and a prefix: accounts, keys and regions have options of their own"
         raise ValueError(msg)
     if parts.scheme == FOLDER:
         path = unquote(parts.path)
@@ -87,10 +66,13 @@ def parse_url(url: str) -> Place:
             msg = "names no folder by its absolute path, as file:///data/orders does"
             raise ValueError(msg)
         return Place(FOLDER, "", os.path.normpath(path))
-    prefix = parts.path.strip("/")
+    if parts.scheme == AZURE and not _CONTAINER.fullmatch(parts.netloc):
+        msg = "names no container: 3 to 63 lower-case letters, digits and single hyphens between them"
+        raise ValueError(msg)
     if not _BUCKET.fullmatch(parts.netloc):
         msg = "names no bucket: 3 to 63 lower-case letters, digits, points and hyphens"
         raise ValueError(msg)
+    prefix = parts.path.strip("/")
     if (
         len(prefix.encode()) > _MOST
         or any(part in ("", ".", "..") for part in prefix.split("/") if prefix)
@@ -98,11 +80,22 @@ def parse_url(url: str) -> Place:
     ):
         msg = f"has a prefix that no key begins with: names between single slashes, {_MOST} bytes at most"
         raise ValueError(msg)
-    return Place(S3, parts.netloc, prefix)
+    return Place(parts.scheme, parts.netloc, prefix)
 
 
 def url_problem(url: str) -> str | None:
-    """What is wrong with a URL."""
+    """What is wrong with the URL of a place of any kind."""
+    return _problem(url, tuple(_WRITTEN))
+
+
+def s3_or_folder_problem(url: str) -> str | None:
+    """What is wrong with the URL of a folder, or of a place of S3."""
+    return _problem(url, (S3, FOLDER))
+
+
+def _problem(url: str, kinds: Sequence[str]) -> str | None:
+    if urlsplit(url).scheme not in kinds:
+        return _none_of(kinds)
     try:
         parse_url(url)
     except ValueError as error:
@@ -110,9 +103,13 @@ def url_problem(url: str) -> str | None:
     return None
 
 
+def _none_of(kinds: Sequence[str]) -> str:
+    return f"names none of {', '.join(_WRITTEN[kind] for kind in kinds)}"
+
+
 def endpoint_problem(url: str) -> str | None:
     """What is wrong with the URL of a server."""
     parts = urlsplit(url)
-    if not url or (parts.scheme in ("http", "https") and parts.hostname and not parts.path.strip("/") and "@" not in parts.netloc):
+    if not url or (parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc and not parts.query):
         return None
     return "is no URL of a server"

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from tests.servers import s3
+from tests.connectors.stores import made_bucket
+from tests.servers import azure, google, s3
 from tests.servers.clickhouse import ClickHouse, ClickHouseFailed, EmbeddedClickHouse
 
-_buckets, _databases = count(), count()
+_databases = count()
 _CALL = """
 import importlib, json, os, pwd, sys
 module, name, path = sys.argv[1:]
@@ -61,9 +62,21 @@ def server() -> Iterator[s3.S3]:
 @pytest.fixture
 def bucket(server: s3.S3) -> str:
     """A bucket with nothing in it."""
-    name = f"objects-{next(_buckets)}"
-    server.make(name)
-    return name
+    return made_bucket(server)
+
+
+@pytest.fixture(scope="session")
+def azure_server() -> Iterator[azure.Azure]:
+    """One that speaks Azure Blob Storage."""
+    with azure.running() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def google_server() -> Iterator[google.Google]:
+    """One that speaks as Google Cloud Storage."""
+    with google.running() as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

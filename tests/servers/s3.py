@@ -40,6 +40,11 @@ class S3:
         """The options of a connector for it, but for the URL of the bucket."""
         return {"endpoint": self.url, "region": REGION, "access.key.id": KEY, "secret.access.key": "${env:S3_SECRET}"}
 
+    @staticmethod
+    def place(bucket: str) -> str:
+        """The URL of a bucket, as connectors have it."""
+        return f"s3://{bucket}"
+
     def make(self, bucket: str) -> None:
         """A bucket."""
         body = f"<CreateBucketConfiguration><LocationConstraint>{REGION}</LocationConstraint></CreateBucketConfiguration>"
@@ -70,6 +75,10 @@ class S3:
     def delete(self, bucket: str, key: str) -> None:
         """Removes an object."""
         assert httpx.delete(f"{self.url}/{bucket}/{quote(key)}", headers=_SOMEBODY, timeout=30).is_success
+
+    def tag(self, bucket: str, key: str) -> str:
+        """The ETag of an object."""
+        return httpx.head(f"{self.url}/{bucket}/{quote(key)}", headers=_SOMEBODY, timeout=30).headers["etag"]
 
     def files(self) -> S3FileSystem:
         """Another client of it than the one that is tested."""

@@ -5,11 +5,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import unquote, urlsplit
 
 import httpx
 
-from tests.servers.s3 import S3
+from tests.connectors.stores import Server
 
+_CONDITIONS = {"if-match", "if-none-match", "x-goog-if-generation-match"}
 Requests = list[tuple[str, str, Mapping[str, str]]]
 
 
@@ -23,10 +25,10 @@ class Between:
         loses: Whether the answer to a request (its method and path) is lost: asked of each, after it was done.
         answer: A status and a body instead.
         requests: The method, the path and the headers of each.
-        url: Its URL.
+        url: Its URL, with the path of the store's.
     """
 
-    store: S3 | None = None
+    store: Server | None = None
     unconditional: bool = False
     loses: Callable[[str, str], bool] = lambda method, path: False
     answer: tuple[int, str] | None = None
@@ -42,10 +44,10 @@ class Between:
             status, text = self.answer or (500, "")
             self._send(request, status, {}, text.encode())
             return
-        left_out = {"host", "connection", "accept-encoding"} | ({"if-match", "if-none-match"} if self.unconditional else set())
+        left_out = {"host", "connection", "accept-encoding"} | (_CONDITIONS if self.unconditional else set())
         passed = {name: value for name, value in headers.items() if name not in left_out}
-        found = httpx.request(request.command, self.store.url + request.path, headers=passed, content=body, timeout=60)
-        if self.loses(request.command, request.path):
+        found = httpx.request(request.command, _origin(self.store.url) + request.path, headers=passed, content=body, timeout=60)
+        if self.loses(request.command, unquote(request.path)):
             request.close_connection = True
             return
         kept = {
@@ -68,6 +70,10 @@ class Between:
         request.wfile.write(body)
 
 
+def _origin(url: str) -> str:
+    return url.removesuffix(urlsplit(url).path)
+
+
 @contextmanager
 def between(made: Between) -> Iterator[Between]:
     """It runs until the end of the block."""
@@ -85,7 +91,7 @@ def between(made: Between) -> Iterator[Between]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
-        made.url = f"http://127.0.0.1:{server.server_address[1]}"
+        made.url = f"http://127.0.0.1:{server.server_address[1]}{urlsplit(made.store.url).path if made.store else ''}"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:

@@ -12,6 +12,7 @@ from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import QueuePosition, Receipt, SinkCommit
 from tests.connectors.object_store_sink.prefix import ROW, row
+from tests.connectors.stores import known
 
 QUEUE = "orders/broker-a/0"
 LOG = logging.getLogger("objects")
@@ -71,5 +72,5 @@ def opened(options: Mapping[str, str], *, epoch: int = 1, generation: int = 1, t
     """A task."""
     sink = ObjectStoreSink()
     context = TaskContext("orders", uid, task, generation, epoch, log=LOG)
-    made = sink.open(parse(sink.options, options), {}, context)
+    made = sink.open(known(parse(sink.options, options)), {}, context)
     return Run(made, {}, epoch, task)

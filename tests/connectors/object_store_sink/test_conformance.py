@@ -1,18 +1,26 @@
 import importlib
+import io
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 import pyarrow.dataset as pads
 import pytest
+from pyarrow import parquet
 
 from connectors.object_store_sink import ObjectStoreSink
+from connectors.object_store_sink.task import ObjectTask
 from rocketconnect_sdk.conformance import SinkCase, SinkSuite
 from rocketconnect_sdk.conformance.kill import run_and_kill
 from rocketconnect_sdk.conformance.sink_case import expected, seen, writing
-from tests.connectors.object_store_sink.prefix import ROW, files_in, lines_of, row, table_of
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.options import Config
+from tests.connectors.object_store_sink.prefix import ROW, files_in, lines_of, row
+from tests.connectors.stores import Server, known, made_bucket
+from tests.servers.azure import Azure
+from tests.servers.google import Google
 from tests.servers.s3 import S3
 
 STEPS = 12
@@ -43,34 +51,61 @@ class TestFolderOfLines(SinkSuite):
         return SinkCase(ObjectStoreSink(), options, lambda: lines_of(lambda: files_in(target)), row, ROW, target)
 
 
-def bucket_case(server: S3, bucket: str, **options: str) -> SinkCase:
+class KnownSink(ObjectStoreSink):
+    """With the secrets that tests refer to."""
+
+    def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> ObjectTask:
+        return super().open(known(config), task, context)
+
+
+def bucket_case(server: Server, bucket: str) -> SinkCase:
     def read() -> list[object]:
-        there = [key for key in server.keys(bucket, "data/") if not key.startswith("data/_")]
-        return list(table_of(server, f"{bucket}/data")) if there else []
+        objects = {name: data for name, data in server.objects(bucket, "data/").items() if not name.startswith("data/_")}
+        # Without threads, as it is also read in a process that forks.
+        files = [parquet.ParquetFile(io.BytesIO(objects[name]), pre_buffer=False) for name in sorted(objects)]
+        return [row for file in files for row in file.read(use_threads=False).to_pylist()]
 
-    return SinkCase(ObjectStoreSink(), server.options() | {"url": f"s3://{bucket}/data"} | options, read, row, ROW, calls=CALLS)
+    options = server.options() | {"url": f"{server.place(bucket)}/data"}
+    return SinkCase(KnownSink(), options, read, row, ROW, calls=CALLS)
 
 
-class TestBucket(SinkSuite):
-    @pytest.fixture
-    def case(self, server: S3, bucket: str) -> SinkCase:
-        return bucket_case(server, bucket)
+class BucketSuite(SinkSuite):
+    """The suite, in which whoever goes on after a death is a fork, too: of a process that has no threads of obstore."""
 
     @pytest.mark.slow
     def test_killed_at_any_step_it_goes_on_with_every_record(self, case: SinkCase) -> None:
-        """In a process that has no threads of obstore, which no fork has."""
-        url, place = case.config["endpoint"], case.config["url"]
-        code = f"from {__name__} import killed; killed({url!r}, {place!r})"
+        endpoint, place = case.config["endpoint"], case.config["url"]
+        code = f"from {__name__} import killed; killed({endpoint!r}, {place!r})"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=500)
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-def killed(url: str, place: str) -> None:
-    """The test of the suite, in which whoever goes on after a death is a fork, too."""
+class TestBucket(BucketSuite):
+    @pytest.fixture
+    def case(self, server: S3, bucket: str) -> SinkCase:
+        return bucket_case(server, bucket)
+
+
+class TestGoogle(BucketSuite):
+    @pytest.fixture
+    def case(self, google_server: Google) -> SinkCase:
+        return bucket_case(google_server, made_bucket(google_server))
+
+
+class TestAzure(BucketSuite):
+    @pytest.fixture
+    def case(self, azure_server: Azure) -> SinkCase:
+        return bucket_case(azure_server, made_bucket(azure_server))
+
+
+def killed(endpoint: str, place: str) -> None:
+    """The test of the suite."""
     # What is loaded here, each of them has.
     importlib.import_module("connectors.object_store_sink.task")
     importlib.import_module("connectors.object_store_sink.bucket")
-    case = bucket_case(S3(url), place.removeprefix("s3://").partition("/")[0])
+    kind, _, rest = place.partition("://")
+    servers: dict[str, Callable[[str], Server]] = {"s3": S3, "gs": Google, "az": Azure}
+    case = bucket_case(servers[kind](endpoint), rest.partition("/")[0])
     for step in range(1, 100):
         until = 20 * step
         was_killed = run_and_kill(partial(_write, case, 2 * step, (until - 10, until)), step, CALLS)

@@ -8,6 +8,7 @@ import pytest
 from connectors.object_store_sink import ObjectStoreSink
 from connectors.objects.faults import Fault, fault_of, understood
 from connectors.objects.options import login_of
+from connectors.objects.place import parse_url
 from rocketconnect_sdk.configuration.connector_options import check_connector
 from rocketconnect_sdk.errors import ConfigError, PermanentError, Problem, RetriableError, SystemAway
 from rocketconnect_sdk.options import Config, parse
@@ -95,7 +96,7 @@ def test_a_store_that_ignores_conditions_is_told_and_nothing_is_left_there(serve
     with between(Between(server, unconditional=True)) as way:
         (only,) = look(S3(way.url).options() | {"url": f"s3://{bucket}/data"})
     assert (only.key, only.is_warning) == ("endpoint", False)
-    assert "ignores If-Match" in only.reason
+    assert "ignores conditions of writes (If-Match)" in only.reason
     assert server.keys(bucket) == []
 
 
@@ -170,7 +171,10 @@ def test_without_an_endpoint_it_is_amazon_s_of_the_region(region: str, bucket: s
         "s3://bucket/a?b=c",
         "file://host/a",
         "file:///",
-        "gs://b",
+        "gs://A",
+        "az://a--b",
+        "az://a.b",
+        "http://bucket/a",
     ],
 )
 def test_what_is_no_place_is_told(url: str) -> None:
@@ -222,8 +226,9 @@ def test_rows_are_wanted_for_tables_alone() -> None:
     ],
 )
 def test_errors_of_stores_say_what_a_task_does(text: str, fault: Fault, error: type[Exception]) -> None:
-    assert fault_of(OSError(text))[0] is fault
-    assert type(understood(OSError(text), "s3://b")) is error
+    place = parse_url("s3://b0b")
+    assert fault_of(OSError(text), place)[0] is fault
+    assert type(understood(OSError(text), place)) is error
 
 
 def test_a_batch_that_other_limits_end_first_is_told() -> None:

@@ -10,14 +10,23 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from connectors.object_store_source import ObjectStoreSource
+from connectors.object_store_source.task import ObjectSourceTask
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.options import parse
+from rocketconnect_sdk.options import Config, parse
 from rocketconnect_sdk.polled import batches_of
 from rocketconnect_sdk.record import Position
 from rocketconnect_sdk.source import SourceTask
+from tests.connectors.stores import known
 
 _SECONDS = 60
 LOG = logging.getLogger("objects")
+
+
+class KnownSource(ObjectStoreSource):
+    """With the secrets that tests refer to."""
+
+    def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> ObjectSourceTask:
+        return super().open(known(config), task, context)
 
 
 def rows(begin: int, end: int) -> list[dict[str, Any]]:
@@ -33,9 +42,8 @@ def packed(values: list[dict[str, Any]], schema: pa.Schema | None = None, group:
 
 def opened(options: Mapping[str, str], *, share: str = "0/1", batch: int = 10_000, columns: bool = False) -> SourceTask:
     """A task that was not started."""
-    source = ObjectStoreSource()
     context = TaskContext(batch_records=batch, columns=columns, log=LOG)
-    return source.open(parse(source.options, options), {"share": share}, context)
+    return KnownSource().open(parse(KnownSource.options, options), {"share": share}, context)
 
 
 def read(task: SourceTask, positions: dict[str, Position], into: list[object] | None = None) -> list[object]:
