@@ -256,8 +256,12 @@ def _kept_problems(config: Config) -> Iterable[Problem]:
         fix = "Name a folder beneath those that executors may write, which all of them see."
         yield Problem(_STATE.key, "", "is missing: windows and duplicates are kept from batch to batch", fix)
     if config["max.tasks"] != 1:
-        wrong = "is more than one task, and the records of a window or a key may come over the queues of several"
-        yield Problem("max.tasks", str(config["max.tasks"]), wrong, "Leave it at 1 with query.window and query.deduplicate.by.")
+        wrong = (
+            "is more than one task, and the records of a window or a key may come over the queues of several: each would write its "
+            "own row of a window, and keep a key that another one has kept"
+        )
+        fix = "Leave it at 1 with query.window and query.deduplicate.by; filters and joins with files take any number of tasks."
+        yield Problem("max.tasks", str(config["max.tasks"]), wrong, fix)
 
 
 def _table_problems(tables: Mapping[str, str]) -> Iterable[Problem]:

@@ -49,7 +49,9 @@ def test_a_failpoint_is_a_function_of_the_product(point: str) -> None:
 
 
 def test_every_failpoint_is_among_the_faults() -> None:
-    assert {target for target, fault in FLEET if fault.startswith("failpoint")} == set(points())
+    # No sink of a deployment has a query: the tests of queries kill at those.
+    known = {point for point in points() if not point.startswith("query.")}
+    assert {target for target, fault in FLEET if fault.startswith("failpoint")} == known
 
 
 def test_an_armed_failpoint_kills_the_first_that_comes_by_and_only_that_one(tmp_path: Path) -> None:

@@ -24,6 +24,11 @@ POINTS = {
     "sink.before-manifest": ("rocketconnect_sdk.files.manifest", "ManifestLog.commit", "before"),
     "sink.after-manifest": ("rocketconnect_sdk.files.manifest", "ManifestLog.commit", "after"),
     "sink.before-position": ("services.executor.runtime.sink.loop", "SinkRun._count", "before"),
+    "query.before-state": ("services.executor.runtime.sink.query.state", "StateFolder.save", "before"),
+    "query.in-state": ("services.executor.runtime.sink.query.state", "write_all", "after"),
+    "query.after-state": ("services.executor.runtime.sink.query.state", "StateFolder.save", "after"),
+    "query.after-commit": ("services.executor.runtime.sink.query.state", "StateFolder.committed", "before"),
+    "query.after-position": ("services.executor.runtime.sink.query.state", "StateFolder.stored", "before"),
     "position.after-store": ("services.position.store", "PositionStore._store_group", "after"),
     "cluster.after-store": ("services.cluster.store", "ClusterStore.write", "after"),
 }

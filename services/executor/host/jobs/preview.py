@@ -19,6 +19,7 @@ from rocketconnect_sdk.converters.arrow import ArrowConverter
 from rocketconnect_sdk.errors import ConnectorError, RetriableError, SystemAway
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.plugins.loader import DIRECT, find
+from rocketconnect_sdk.queries.options import QuerySettings
 from rocketconnect_sdk.record import NO_HEADERS, Rejected, SourceBatch
 from rocketconnect_sdk.source import Source
 from rocketconnect_sdk.transforms.base import Record, in_order
@@ -29,6 +30,7 @@ from rocketmq_remoting.errors import RocketMQError
 from rocketmq_remoting.protocol.properties import decode_properties
 from services.executor.contract import answers, questions
 from services.executor.host.jobs.previewed import Seen, trace
+from services.executor.host.jobs.queried import Queried
 from services.executor.host.jobs.shown import of_sink, shown, text_of
 from services.executor.host.jobs.sources.sending import polled, sent
 from services.executor.runtime.errors.failure import written
@@ -36,6 +38,7 @@ from services.executor.runtime.errors.policy import ErrorPolicy
 from services.executor.runtime.rocketmq.connect import connect, with_user_of
 from services.executor.runtime.rocketmq.queue_names import text
 from services.executor.runtime.rocketmq.topic_reader import RocketMQTopics
+from services.executor.runtime.sink.decode.decoder import Decoder
 from services.executor.runtime.sink.decode.decoders import decoder
 from services.executor.runtime.sink.decode.part import Wanted
 from services.executor.runtime.task_runtime import converters_of
@@ -121,6 +124,8 @@ class _Preview:
         client = self._held.enter_context(connect(with_user_of(config, self._order.endpoints), "rocketconnect_preview"))
         topics = self._held.enter_context(closing(RocketMQTopics(client)))
         reader = _Reader(config, plugin)
+        if (settings := QuerySettings.of(config)) is not None:
+            reader.queried = Queried(settings, plugin, _decoder(config, self._chain(config)))
         there = self._read(reader, chain, self._newest(topics, config["topics"]))
         if there or not self._order.source:
             return there
@@ -129,8 +134,16 @@ class _Preview:
         return [answers.PreviewedRecord(f"not in the topic yet: {each.position}", each.steps) for each in found]
 
     def _read(self, reader: "_Reader", chain: Chain, batches: Iterable[DecodedBatch]) -> list[answers.PreviewedRecord]:
-        found = (record for batch in batches for record in reader.read(batch, chain, self._order.records))
-        return list(islice(found, self._order.records))
+        found: list[answers.PreviewedRecord] = []
+        for batch in batches:
+            found += islice(reader.read(batch, chain, self._order.records), self._order.records - len(found))
+            if reader.queried is not None:
+                reader.queried.take(batch, reader.last)
+            if len(found) == self._order.records:
+                break
+        if reader.queried is not None:
+            found += [answers.PreviewedRecord(where, [_step(row)]) for where, row in reader.queried.rows()]
+        return found
 
     def _newest(self, topics: RocketMQTopics, names: Iterable[str]) -> Iterator[DecodedBatch]:
         """The last messages of each queue in turn, in the order in which they stand there."""
@@ -198,9 +211,13 @@ class _Reader:
     """Shows what a sink gets of messages."""
 
     def __init__(self, config: Config, plugin: str) -> None:
-        key, self._value = converters_of(config)
-        self._decoder = decoder(key, self._value, ErrorPolicy.of_nobody(), Wanted(headers=True), Chain(()))
+        _, self._value = converters_of(config)
+        self._decoder = _decoder(config, Chain(()))
         self._plugin = plugin
+        self.queried: Queried | None = None
+        """What the query of the sink is given; None: it has none."""
+        self.last = -1
+        """The offset of the message that was shown last."""
 
     def read(self, batch: DecodedBatch, chain: Chain, most: int) -> Iterator[answers.PreviewedRecord]:
         """Its first records: one of each message, or the rows of a packed one."""
@@ -214,9 +231,16 @@ class _Reader:
         for offset, row in sorted(steps):
             message = Seen("message", "", _whole(batch, batch.offsets.index(offset)))
             last = steps[offset, row][-1].record
-            written = [] if last is None else [Seen("write", self._plugin, last)]
+            self.last = offset
+            # With a query what is written is its result.
+            written = [] if last is None or self.queried is not None else [Seen("write", self._plugin, last)]
             position = f"{text(batch.queue)}: {offset}" + (f", row {row}" if rows[offset] > 1 else "")
             yield answers.PreviewedRecord(position, [_step(each) for each in (message, *steps[offset, row], *written)])
+
+
+def _decoder(config: Config, chain: Chain) -> Decoder:
+    key, value = converters_of(config)
+    return decoder(key, value, ErrorPolicy.of_nobody(), Wanted(headers=True), chain)
 
 
 def _whole(batch: DecodedBatch, index: int) -> Record:

@@ -4,6 +4,8 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from services.executor.runtime.sink.query.mixed import text_of
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -19,10 +21,17 @@ class Found:
 
 
 def digest(key: Sequence[object]) -> bytes | None:
-    """What stands for the columns that tell a record; None: it has none of them, and is told by nothing."""
+    """What stands for the columns that tell a record; None: it has none of them, and is told by nothing.
+
+    Of values without a schema the type of a column is that of a batch, and may be another in the next: 1, 1.0 and "1" are alike.
+    """
     if all(part is None for part in key):
         return None
-    return hashlib.blake2b(repr(tuple(key)).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    return hashlib.blake2b(repr(tuple(map(_plain, key))).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _plain(part: object) -> object:
+    return text_of(part) if isinstance(part, bool | int | float | list | dict) else part
 
 
 def first_of_each(

@@ -15,6 +15,7 @@ from rocketconnect_sdk.transforms.processes.sql import SLICE, SqlProcess
 from rocketconnect_sdk.transforms.row_sql import INDEX
 from services.executor.runtime.sink.decode.part import Part
 from services.executor.runtime.sink.query.duplicates import digest, first_of_each, forgotten
+from services.executor.runtime.sink.query.mixed import behind, without_fields
 from services.executor.runtime.sink.query.records import (
     Gathered,
     columns_elsewhere,
@@ -98,8 +99,8 @@ class Flow:
         if not any(len(part.records) for part in parts):
             return self._closed(Made(state), parts, waited, is_read)
         given = gathered(parts)
-        places = given.rows_of_values
         made = Made(state)
+        places = self._rows(made, given)
         table = None
         if places:
             records = given.records if len(places) == len(given.records) else given.records.take(places)
@@ -119,6 +120,22 @@ class Flow:
             return self._closed(made, parts, waited, is_read)
         self._by_row(made, given, places, table)
         return self._closed(made, parts, waited, is_read)
+
+    def open_windows(self, state: QueryState, parts: Sequence[Part]) -> list[Part]:
+        """The result of the windows that are open, for who only looks: as if no more records came for them."""
+        return [] if state.rows is None else self._windows(state.rows, parts)
+
+    @staticmethod
+    def _rows(made: Made, given: Gathered) -> list[int]:
+        """The places of the records that can be rows; others but for tombstones are bad."""
+        places = given.rows_of_values
+        values = given.records.values
+        if given.records.schema is not None or not isinstance(values, list):
+            # What is held as a column is all alike.
+            return places
+        odd = without_fields([values[place] for place in places])
+        made.bad.update({places[index]: "it has no fields, and other records have" for index in odd})
+        return [place for index, place in enumerate(places) if index not in odd] if odd else places
 
     def _timed(self, made: Made, given: Gathered, places: Sequence[int], table: pa.Table) -> _Timed:
         """The records that have a time; the others are bad."""
@@ -159,7 +176,7 @@ class Flow:
         rows = rows.take(pa.array([at[timed.places[index]] for index in found.places], pa.int64()))
         rows = rows.append_column(_START, pa.array(found.starts, pa.int64()))
         if len(rows):
-            made.state = replace(made.state, rows=_behind(made.state.rows, rows))
+            made.state = replace(made.state, rows=rows if made.state.rows is None else behind(made.state.rows, rows))
 
     def _closed(self, made: Made, parts: Sequence[Part], waited: Sequence[str], is_read: Callable[[str], bool]) -> Made:
         """Writes windows that the watermark has passed, and forgets keys that it has."""
@@ -236,17 +253,6 @@ class Flow:
             middle = len(table) // 2
             self._halved(table.slice(0, middle), found, bad)
             self._halved(table.slice(middle), found, bad)
-
-
-def _behind(kept: pa.Table | None, rows: pa.Table) -> pa.Table:
-    """Rows behind those that are kept."""
-    if kept is None:
-        return rows
-    try:
-        return pa.concat_tables([kept, rows], promote_options="permissive").combine_chunks()
-    except pa.ArrowException as error:
-        msg = f"the records of a window have columns of types that don't go together: {error}"
-        raise PermanentError(msg) from error
 
 
 def _moment(milliseconds: int) -> str:

@@ -1,10 +1,12 @@
 """The records of a batch as a table for a query, and its result as parts of a batch."""
 
+import re
 from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import accumulate
+from math import isfinite
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +21,9 @@ from rocketconnect_sdk.transforms.base import Records
 from rocketconnect_sdk.transforms.row_sql import ABOUT
 from rocketconnect_sdk.transforms.sql_columns import about, computed, rows_of
 from services.executor.runtime.sink.decode.part import Part
+from services.executor.runtime.sink.query.mixed import rows_of_mixed
+
+_MILLISECONDS = re.compile(r"-?[0-9]{1,18}")
 
 KEY = "_key"
 """The column of a result that becomes the key."""
@@ -93,7 +98,8 @@ def _joined(columns: Sequence[Sequence[Any] | None], counts: Sequence[int], noth
 def table_of(records: Records, query: StreamQuery, wanted: Collection[str], elsewhere: Collection[str]) -> pa.Table:
     """What a query reads of records without tombstones.
 
-    A field that no record of the batch has is null, where the values have no schema that says which there are.
+    A field that no record of the batch has is null, where the values have no schema that says which there are; one whose values
+    have no common type is text there.
 
     Args:
         records: At least one.
@@ -102,10 +108,10 @@ def table_of(records: Records, query: StreamQuery, wanted: Collection[str], else
         elsewhere: Columns of other tables, which records need not have.
 
     Raises:
-        RecordError: the values have no common types, or do not fit their schema.
+        RecordError: the values do not fit their schema.
         PermanentError: the query reads a column that the records do not have.
     """
-    array, schema = rows_of(records)
+    array, schema = _rows(records)
     names = [each.name for each in schema.fields]
     # In SQL capital letters make no difference.
     needs, there = {name.casefold() for name in query.needs}, {name.casefold() for name in (*names, *elsewhere)}
@@ -118,6 +124,15 @@ def table_of(records: Records, query: StreamQuery, wanted: Collection[str], else
     columns |= {name: pa.nulls(len(array)) for name in absent if name.casefold() not in there}
     columns |= {name: about(records, name) for name in ABOUT if name in query.about or name in wanted}
     return pa.table(columns) if columns else pa.table({"_": pa.nulls(len(array))})
+
+
+def _rows(records: Records) -> tuple[pa.StructArray, Schema]:
+    try:
+        return rows_of(records)
+    except RecordError:
+        if records.schema is not None:
+            raise
+        return rows_of_mixed(records.values)
 
 
 def times_of(records: Records, table: pa.Table, column: str) -> list[int | None]:
@@ -136,7 +151,13 @@ def times_of(records: Records, table: pa.Table, column: str) -> list[int | None]
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         zone = kind.tz if pa.types.is_timestamp(kind) else None
         found = pc.cast(found, pa.timestamp("ms", zone), safe=False).cast(pa.int64())
+    elif pa.types.is_floating(kind) and records.schema is None:
+        # As JSON may have whole numbers.
+        return [None if time is None or not isfinite(time) else int(time) for time in found.to_pylist()]
     elif not (pa.types.is_integer(kind) or pa.types.is_null(kind)):
+        if records.schema is None:
+            # It is the records that have no time, as others of the topic may have one.
+            return [None] * len(records)
         msg = f"the column {column!r} of query.time is a {kind}: it has to be a timestamp, milliseconds since 1970 or ISO 8601"
         raise PermanentError(msg)
     times_found: list[int | None] = found.to_pylist()
@@ -149,7 +170,7 @@ def _moment(text: str | None) -> int | None:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        return None
+        return int(text) if _MILLISECONDS.fullmatch(text) else None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     whole = moment - datetime(1970, 1, 1, tzinfo=UTC)

@@ -21,6 +21,7 @@ Place = tuple[int, int, int]
 """Of a queue: incarnation, era and offset of its position."""
 
 _ENDING = ".state"
+_HALF = ".part"
 _LENGTH = struct.Struct(">Q")
 _SEEN_BYTES = 150
 """What a key that was seen takes in memory, about."""
@@ -102,6 +103,7 @@ class StateFolder:
         places = {queue: position.place for queue, position in positions.items()}
         try:
             self._roots.make_folder(self._folder)
+            self._remove_halves()
             found = sorted((self._header(path) for path in self._paths()), key=lambda each: (each[0].epoch, each[0].number))
         except OSError as error:
             raise self._trouble(error) from error
@@ -143,7 +145,7 @@ class StateFolder:
         places = {**self._places, **{queue: position.place for queue, position in after.items()}}
         number = self._number + 1
         path = self._folder / f"{self._owner}-{self._epoch:020d}-{number:020d}{_ENDING}"
-        part = path.with_suffix(".part")
+        part = path.with_suffix(_HALF)
         header = {
             "query": self._query,
             "places": places,
@@ -196,17 +198,24 @@ class StateFolder:
     def _is_stored(self, kept: _Kept) -> bool:
         return all(self._stored.get(queue, place) == place for queue, place in kept.places.items())
 
-    def _paths(self) -> list[Path]:
+    def _paths(self, ending: str = _ENDING) -> list[Path]:
         names = (name for name in self._roots.names(self._folder) if name.startswith(f"{self._owner}-"))
-        return [self._folder / name for name in names if name.endswith(_ENDING)]
+        return [self._folder / name for name in names if name.endswith(ending)]
+
+    def _remove_halves(self) -> None:
+        """What was being written when an owner before this one was killed."""
+        for path in self._paths(_HALF):
+            if _written_by(path)[0] <= self._epoch:
+                # What stays is removed by the next owner.
+                with suppress(OSError):
+                    self._roots.remove(path)
 
     def _header(self, path: Path) -> tuple[_Kept, dict[str, Any]]:
         with os.fdopen(self._roots.open(path, os.O_RDONLY), "rb") as file:
             (length,) = _LENGTH.unpack(file.read(_LENGTH.size))
             header = json.loads(file.read(length))
-        _, epoch, number = path.stem.split("-")
         places = {queue: (place[0], place[1], place[2]) for queue, place in header["places"].items()}
-        return _Kept(path, int(epoch), int(number), places), header
+        return _Kept(path, *_written_by(path), places), header
 
     def _read(self, path: Path) -> QueryState:
         try:
@@ -224,6 +233,12 @@ class StateFolder:
 
     def _trouble(self, error: OSError) -> RetriableError:
         return RetriableError(f"the state of the query in {self._folder}: {error.strerror or error}")
+
+
+def _written_by(path: Path) -> tuple[int, int]:
+    """The epoch of the owner that wrote a file, and which of its files it is."""
+    _, epoch, number = path.stem.split("-")
+    return int(epoch), int(number)
 
 
 def _fits(kept: Mapping[str, Place], places: Mapping[str, Place], begun: Collection[str]) -> bool:

@@ -116,6 +116,41 @@ def test_of_a_sink_the_last_messages_are_shown_and_its_target_is_not_touched(
     assert not out.exists()
 
 
+def test_of_a_sink_with_a_query_its_result_is_shown_behind_the_records(
+    rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path
+) -> None:
+    client.create_topic("previewed-query", queues=1)
+    (queue,) = client.queues("previewed-query")
+    bodies = [f'{{"id": "{number}", "n": "{number if number != 8 else "x"}", "at": {number * 1000}}}' for number in range(10)]
+    client.send_batch(queue, encode_batch([body.encode() for body in bodies]))
+    client.barrier(queue.broker)
+    out = tmp_path / "out.txt"
+    config = {"connector.class": "file_lines", "engine": "native", "topics": "previewed-query", "filename": str(out)}
+    by_row = {**config, **PLAIN, **CAST, "query": "SELECT id + n::INT AS sum FROM records WHERE id <> 7"}
+    answer = shown(rocketmq, by_row, records=4)
+    assert (answer.problems, answer.trouble) == ([], "")
+    assert [record.position.rpartition(": ")[2] for record in answer.records] == ["6", "7", "8", "9", "6", "9", "8"]
+    assert [step for step, _ in steps(answer)[0]] == ["message", "read", "types"]
+    first, second, bad = steps(answer)[4:]
+    assert (first, second) == ([("write", '{"sum": 12}')], [("write", '{"sum": 18}')])
+    assert "Could not convert string 'x'" in str(bad[0][1])
+    windowed = {
+        **config,
+        **PLAIN,
+        "query": "SELECT count(*) AS n FROM records",
+        "query.time": "at",
+        "query.window": "5s",
+        "query.state": str(tmp_path / "state"),
+    }
+    answer = shown(rocketmq, windowed, records=7)
+    assert [record.position for record in answer.records[7:]] == [f"result of the query, row {row}" for row in (1, 2)]
+    assert steps(answer)[7:] == [[("write", '{"n": 2}')], [("write", '{"n": 5}')]]
+    wrong = shown(rocketmq, {**config, **PLAIN, "query": "SELECT sum(id) OVER () AS n FROM records"}, records=2)
+    assert [problem.key for problem in wrong.problems] == ["query"]
+    assert not out.exists()
+    assert not (tmp_path / "state").exists()
+
+
 def test_rows_of_packed_messages_are_shown_by_themselves(rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path) -> None:
     client.create_topic("packed-previewed", queues=1)
     (queue,) = client.queues("packed-previewed")

@@ -154,7 +154,7 @@ class Task:
             values = self.queues[queue][start : start + count]
             until = start + len(values)
             if until > start:
-                times = [value["ms"] if isinstance(value, dict) else 0 for value in values]
+                times = [value.get("ms", 0) if isinstance(value, dict) else 0 for value in values]
                 records = SinkBatch(queue, "t", values, range(start, until), [f"k{n}" for n in range(start, until)], times)
                 parts.append(Part(queue, start, until, {}, records, len(records), 0))
                 after[queue] = replace(self.positions[queue], until=until, stored_ms=1)
@@ -362,6 +362,23 @@ def test_states_before_what_the_position_service_has_are_removed(tmp_path: Path)
     assert task.positions["t/b/0"].until == 6
 
 
+def test_what_a_kill_leaves_behind_half_written_is_removed_at_the_next_start_and_nothing_of_others(tmp_path: Path) -> None:
+    queues = {"t/b/0": [record(n) for n in range(10)]}
+    task = Task(tmp_path, queues, Sinking(), query_settings(tmp_path, query=COUNTS, query_time="ms", query_window="1m"))
+    task.begin()
+    task.write({"t/b/0": 2})
+    (state,) = tmp_path.iterdir()
+    owner, epoch, _ = state.stem.split("-")
+    half = tmp_path / f"{owner}-{epoch}-{2:020d}.part"
+    newer = tmp_path / f"{owner}-{9:020d}-{1:020d}.part"
+    others = tmp_path / f"other-{1:020d}-{1:020d}.part"
+    for path in (half, newer, others):
+        path.write_bytes(b"half")
+    task.begin()
+    assert set(tmp_path.iterdir()) == {state, newer, others}
+    task.write({"t/b/0": 2})
+
+
 def test_a_state_that_grows_too_large_ends_the_task_before_it_is_written(tmp_path: Path) -> None:
     queues = {"t/b/0": [record(n, "x" * 100) for n in range(2_000)]}
     query = query_settings(tmp_path, query=COUNTS, query_time="ms", query_window="1m", query_state_bytes="64KiB")
@@ -411,6 +428,36 @@ def test_records_that_the_query_fails_for_are_bad_ones_and_the_others_are_writte
     assert task.sink.rows == [{"n": 1}, {"n": 3}]
     assert {record.offset for record in task.bad} == {1}
     assert "Could not convert string 'one'" in task.bad[0].failure.message
+
+
+def test_a_field_whose_values_have_no_common_type_is_text_and_what_has_no_fields_is_bad(tmp_path: Path) -> None:
+    values: list[object] = [{"n": 1}, {"n": "two"}, 7, {"n": 3.5}, {"n": None}, {"n": {"a": 1}}, {"n": True}]
+    task = Task(tmp_path, {"t/b/0": values}, Sinking(), query_settings(tmp_path, query="SELECT n FROM records"))
+    task.begin()
+    task.finish()
+    assert [row["n"] for row in task.sink.rows] == ["1", "two", "3.5", None, '{"a":1}', "true"]
+    assert {each.offset for each in task.bad} == {2}
+
+
+def test_a_window_takes_records_whose_fields_are_of_other_types_than_those_before(tmp_path: Path) -> None:
+    values: list[object] = [{"ms": 1, "n": 1}, {"ms": 2, "n": "2"}, {"ms": "3", "n": 3}, {"ms": 4.0, "n": 4}, {"ms": MINUTE}]
+    query = "SELECT sum(n::INT)::BIGINT AS total FROM records"
+    task = Task(tmp_path, {"t/b/0": values}, Sinking(), query_settings(tmp_path, query=query, query_time="ms", query_window="1m"))
+    task.begin()
+    for _ in values:
+        task.write({"t/b/0": 1})
+    assert task.sink.rows == [{"total": 10}]
+
+
+def test_a_key_is_one_whatever_type_it_has_in_a_batch(tmp_path: Path) -> None:
+    ids = [1, 1.0, "1", 1, 1.5, "1.5", True, "true"]
+    values = [{"id": each} for each in ids]
+    query = query_settings(tmp_path, query_deduplicate_by="id", query_deduplicate_within="1h")
+    task = Task(tmp_path, {"t/b/0": values}, Sinking(), query)
+    task.begin()
+    for count in (1, 2, 2, 3):
+        task.write({"t/b/0": count})
+    assert len(task.sink.rows) == 3
 
 
 def test_a_query_that_fails_without_any_record_ends_the_task(tmp_path: Path) -> None:

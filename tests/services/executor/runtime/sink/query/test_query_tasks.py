@@ -83,3 +83,19 @@ def test_a_task_that_is_killed_between_its_state_and_its_commit_writes_each_wind
     assert second.stop().clean
     assert [row["n"] for row in written(table)] == [2, 2, 2]
     until(lambda: len(list(state.iterdir())) == 1)
+
+
+def test_several_tasks_filter_and_join_each_the_records_of_its_queues(tasks: Tasks) -> None:
+    tasks.create_topic(4)
+    names = tasks.file("names.csv", ["station,name", "a,Aarau"])
+    query = "SELECT number, name FROM records JOIN names USING (station) WHERE number % 2 = 0"
+    options = config(tasks, query=query, query_tables_names=str(names), max_tasks="2")
+    running = [tasks.start(Kind.SINK, options, task=task, tasks=2) for task in range(2)]
+    for queue in range(4):
+        produce(tasks, [reading(0, "ab"[number % 3 // 2], number) for number in range(queue, 400, 4)], queue)
+    expected = [number for number in range(400) if number % 2 == 0 and number % 3 != 2]
+    until(lambda: len(rows(tasks.path / "t.db")) >= len(expected))
+    assert all(each.stop().clean for each in running)
+    assert all(each.reporter.metrics.records_out for each in running)
+    found = sorted(written(tasks.path / "t.db"), key=lambda row: int(row["number"]))
+    assert found == [{"number": number, "name": "Aarau"} for number in expected]
