@@ -12,22 +12,13 @@ from typing import Protocol
 import pytest
 from hypothesis import HealthCheck, settings
 
+from bench.measuring.guarded import acl
 from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from tests import free_ports
 from tests.servers.mariadb import Mariadb, MariadbFailed
 from tests.servers.postgres import Postgres, PostgresFailed
 
-_AUTH = "org.apache.rocketmq.auth"
-_ACL = {
-    "authenticationEnabled": "true",
-    "authenticationProvider": f"{_AUTH}.authentication.provider.DefaultAuthenticationProvider",
-    "authenticationMetadataProvider": f"{_AUTH}.authentication.provider.LocalAuthenticationMetadataProvider",
-    "authorizationEnabled": "true",
-    "authorizationProvider": f"{_AUTH}.authorization.provider.DefaultAuthorizationProvider",
-    "authorizationMetadataProvider": f"{_AUTH}.authorization.provider.LocalAuthorizationMetadataProvider",
-    "initAuthenticationUser": '{"username":"root","password":"root-secret"}',
-    "innerClientAuthenticationCredentials": '{"accessKey":"root","secretKey":"root-secret"}',
-}
+_ACL = acl("root", "root-secret")
 
 # How long a machine takes says nothing about what is tested.
 settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])

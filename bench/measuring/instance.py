@@ -12,7 +12,7 @@ import psutil
 
 from bench.measuring.costs import cores_used
 from bench.workload import BenchFailed
-from rocketconnect_cli.api import Api, connector_path
+from rocketconnect_cli.api import Access, Api, connector_path
 from rocketconnect_cli.instance.running import running
 from rocketconnect_cli.states import DONE, wait_for
 
@@ -72,11 +72,14 @@ class Instance:
 
 
 @contextmanager
-def instance(*options: str) -> Iterator[Instance]:
-    """Everything, on free ports, in a temporary folder that is removed afterwards; with these options of `rocketconnect up`."""
+def instance(*options: str, access: Access | None = None) -> Iterator[Instance]:
+    """Everything, on free ports, in a temporary folder that is removed afterwards; with these options of `rocketconnect up`.
+
+    `access`: how it lets us in; None: it asks nobody.
+    """
     with folder() as place:
         begin = time.monotonic()
-        with running(place / "data", *options, drain=False) as ready, Api(str(ready["rest"])) as api:
+        with running(place / "data", *options, drain=False) as ready, Api(str(ready["rest"]), access) as api:
             root = psutil.Process(next(iter(ready["pids"].values()))).ppid()
             yield Instance(api, place, root, str(ready["nameServer"]), time.monotonic() - begin)
 

@@ -50,16 +50,22 @@ class Gate(AroundCalls):
         yield
 
 
-def check_worker(worker_id: str) -> None:
+def check_worker(worker_id: str) -> bool:
     """Refuse a worker that speaks for another one.
+
+    Returns:
+        Whether it is known that this worker calls. False: nobody is asked who calls, or who calls may speak for every worker.
 
     Raises:
         PermissionDenied: NOT_ALLOWED.
     """
     who = IDENTITY.get()
-    if who is not None and who.role is Role.WORKER and not fnmatchcase(worker_id, who.name):
-        msg = f"the token is that of the worker {who.name!r}, which may not speak for {worker_id[:128]!r}"
+    if who is None or who.role is not Role.WORKER:
+        return False
+    if not worker_id or not fnmatchcase(worker_id, who.name):
+        msg = f"the caller is known as the worker {who.name!r}, which may not speak for {worker_id[:128]!r}"
         raise PermissionDenied(NOT_ALLOWED, msg, name=who.name, role=who.role.value)
+    return True
 
 
 def _shown(context: ServicerContext) -> str | None:

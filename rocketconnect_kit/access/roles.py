@@ -34,6 +34,7 @@ _READ = frozenset(
         "state.v1.StateService/ListTaskLogs",
         "cluster.v1.ClusterService/ListWorkers",
         "cluster.v1.ClusterService/ListAssignments",
+        "cluster.v1.ClusterService/GetAssignment",
         "deadletter.v1.DeadletterService/ListDeadLetters",
         "deadletter.v1.DeadletterService/CountDeadLetters",
         "deadletter.v1.DeadletterService/GetDeadLetter",
@@ -88,13 +89,13 @@ _WORKER = frozenset(
         "cluster.v1.ClusterService/WatchAssignments",
         "cluster.v1.ClusterService/ReleaseAssignment",
         "cluster.v1.ClusterService/ReportPlan",
+        "cluster.v1.ClusterService/RequestPlan",
     }
 )
 _SERVICE = frozenset(
     {
         "config.v1.ConfigService/RecordPositionsMove",
         "keystore.v1.KeystoreService/MoveSecrets",
-        "cluster.v1.ClusterService/RequestPlan",
         "executor.v1.ExecutorService/ValidateConnector",
         "executor.v1.ExecutorService/PreviewConnector",
         "executor.v1.ExecutorService/VerifyConnector",

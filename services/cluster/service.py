@@ -12,6 +12,7 @@ from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceServ
 
 from rocketconnect_kit import pages
 from rocketconnect_kit.access.gate import check_worker
+from rocketconnect_kit.errors import NotFound
 from rocketconnect_kit.serving.interception import ServicerContext
 from services.cluster import wire
 from services.cluster.coordinator import Coordinator
@@ -19,7 +20,7 @@ from services.cluster.decisions import checks
 from services.cluster.decisions.breaks import Breaks
 from services.cluster.decisions.events import Deregister, Drain, Undrain
 from services.cluster.decisions.leases import Timing
-from services.cluster.model import PLAN
+from services.cluster.model import PLAN, Key
 from services.cluster.view import AssignmentView
 
 _RECHECK_SECONDS = 1.0
@@ -66,17 +67,20 @@ class ClusterService(ClusterServiceServicer):
         self, request: pb.ReleaseAssignmentRequest, context: ServicerContext
     ) -> pb.ReleaseAssignmentResponse:
         """Take a unit back."""
+        check_worker(request.worker_id)
         await self._coordinator.submit(wire.release(request))
         return pb.ReleaseAssignmentResponse()
 
     async def ReportPlan(self, request: pb.ReportPlanRequest, context: ServicerContext) -> pb.ReportPlanResponse:
         """Take a plan."""
+        check_worker(request.worker_id)
         event = wire.report_plan(request)
         checks.check_report_plan(event)
         return pb.ReportPlanResponse(generation=await self._coordinator.submit(event))
 
     async def RequestPlan(self, request: pb.RequestPlanRequest, context: ServicerContext) -> pb.RequestPlanResponse:
         """Have a connector planned again."""
+        check_worker(request.worker_id)
         await self._coordinator.submit(wire.request_plan(request))
         return pb.RequestPlanResponse()
 
@@ -137,6 +141,15 @@ class ClusterService(ClusterServiceServicer):
             next_page_token=pages.encode_token("assignments", json.dumps(found[size - 1][0])) if len(found) > size else "",
             assignment_changes=self._coordinator.state.tables.assignment_changes,
         )
+
+    async def GetAssignment(self, request: pb.GetAssignmentRequest, context: ServicerContext) -> pb.GetAssignmentResponse:
+        """Return one assignment."""
+        key = Key(request.key.connector_uid, request.key.task)
+        view = self._coordinator.board.views.get(key)
+        if view is None:
+            msg = f"there is no task {key.task} of the connector with the uid {key.connector_uid[:128]!r}"
+            raise NotFound("ASSIGNMENT_NOT_FOUND", msg, connector_uid=key.connector_uid[:128], task=str(key.task))
+        return pb.GetAssignmentResponse(assignment=wire.assignment(view))
 
     def _shown(self, ids: Iterable[str]) -> Iterator[pb.Worker]:
         """Yield workers as they are now; those that are gone are left out."""

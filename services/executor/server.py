@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -160,7 +161,7 @@ class _Executor:
             StateServiceStub(self._channels["state"]),
             lambda: self._plugins.names,
             HostPlanner(self._fresh, settings.plugin_seconds, StoredPositions(PositionServiceStub(self._channels["position"]))),
-            self._make_pool,
+            partial(self._make_pool, worker_id),
             Removal(ConfigServiceStub(self._channels["config"])).saw,
             Policy.within(StopLimits.within(settings.drain_seconds)),
         )
@@ -223,11 +224,11 @@ class _Executor:
         reports.changed()
         worker.offer_changed()
 
-    def _make_pool(self, watcher: Watcher) -> HostPool:
+    def _make_pool(self, worker_id: str, watcher: Watcher) -> HostPool:
         settings = self._settings
         return HostPool(
             self._fresh,
-            _endpoints(settings),
+            replace(_endpoints(settings), worker_id=worker_id),
             watcher,
             tasks_per_host=settings.tasks_per_host,
             native_hosts=settings.native_hosts or NATIVE_HOSTS_PER_CORE * (os.cpu_count() or 1),
@@ -262,9 +263,9 @@ def _endpoints(settings: ExecutorSettings) -> Endpoints:
         cert,
         key,
         _text(settings.token_file),
-        settings.send_deadline_seconds,
-        rocketmq,
-        limits,
+        send_deadline=settings.send_deadline_seconds,
+        rocketmq=rocketmq,
+        limits=limits,
     )
 
 

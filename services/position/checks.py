@@ -18,6 +18,7 @@ MAXIMUM_OFFSET = 1_024
 MAXIMUM_RESUME = 256 * 1024
 MAXIMUM_UPDATES = 10_000
 MAXIMUM_FENCES = 10_000
+MAXIMUM_WORKER = 128
 
 _MAXIMUM_TOLD = 100
 _UID = re.compile(r"[A-Za-z0-9_-]{1,128}", re.ASCII)
@@ -58,6 +59,14 @@ def fence_problems(fence: Fence) -> list[FieldProblem]:
         if value < 0:
             problems.append(FieldProblem(f"fence.{name}", str(value), "is negative", "give the one of the assignment"))
     return problems
+
+
+def worker_problems(worker_id: str) -> list[FieldProblem]:
+    """Return what is wrong with the id of a worker."""
+    if len(worker_id) <= MAXIMUM_WORKER:
+        return []
+    reason = f"is {counted(len(worker_id), 'character')} long"
+    return [FieldProblem("worker_id", worker_id[:64] + "...", reason, "give the id under which the worker joined the cluster")]
 
 
 def partition_problems(field: str, partition: str) -> list[FieldProblem]:

@@ -15,6 +15,15 @@ class Fence:
 
 
 @dataclass(frozen=True, slots=True)
+class Holder:
+    """Who holds a task, in which plan generation and under which epoch, as the cluster service says. No worker: nobody does."""
+
+    worker: str = ""
+    generation: int = 0
+    epoch: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Position:
     """Where a connector is in a partition. `offset` is canonical JSON; the time is microseconds since 1970."""
 
@@ -50,7 +59,7 @@ class TaskRow:
 
     `lease`: so many microseconds it, or who is about to open it, may run without the cluster service, counted from the
     confirmation, whose id is `lease_id` (0: it was not confirmed). A task that was confirmed and never opened has generation and
-    epoch 0, and is clean.
+    epoch 0, and is clean. `worker` is the one that opened it, where it was known who called; "": it was not.
     """
 
     task: int
@@ -60,6 +69,7 @@ class TaskRow:
     open: bool
     lease: int = 0
     lease_id: int = 0
+    worker: str = ""
 
 
 @dataclass(frozen=True, slots=True)

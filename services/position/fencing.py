@@ -20,6 +20,12 @@ Confirmed (invariant 3, while the cluster service is away)
     never too short; a replica that knows nothing of it yet, as after a restart, waits for all of it. What is over is forgotten
     with the next open or commit.
 
+Whose
+    Where it is known which worker calls, an open is remembered as that worker's: the same epoch opens again, and commits, for it
+    alone. Whether a newer epoch is a worker's own is not for the ledger to say (see `service`). Without a name nothing is held
+    against anything: it is not known who calls, or it is somebody who may speak for every worker; and so what was opened
+    without one is anybody's until it is opened again.
+
 Clean
     True means: the topic holds nothing of the task's partitions beyond their positions, so nothing has to be looked for.
     Each task row holds whether its last owner ended so. It turns false with each open, also with the same epoch again (the
@@ -40,7 +46,7 @@ Incarnation
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from rocketconnect_kit.errors import Aborted, FailedPrecondition
+from rocketconnect_kit.errors import Aborted, FailedPrecondition, PermissionDenied
 from services.position import snapshots
 from services.position.domain import (
     Change,
@@ -75,18 +81,22 @@ def open_task(
     send_deadline: int = 0,
     *,
     keep_resume: bool = False,
+    worker: str = "",
 ) -> tuple[Effects, Opened]:
     """Raise the fence of a task, whose plan is of a revision (0: not known). The ledger holds all tasks and positions.
 
-    Who was confirmed is waited for until that is over, and for `send_deadline` microseconds more.
+    Who was confirmed is waited for until that is over, and for `send_deadline` microseconds more. `worker`: who is known to call.
 
     Raises:
         FailedPrecondition: FENCED when a newer generation or epoch was opened before.
+        PermissionDenied: NOT_OWNER when another worker has opened it under this epoch.
     """
     connector, row = ledger.connector, ledger.tasks.get(fence.task)
     if why := _outdated(ledger, fence):
         raise _fenced(ledger, fence, why)
     same_owner = row is not None and (row.generation, row.epoch) == (fence.generation, fence.epoch)
+    if same_owner and row is not None:
+        _require_owner(fence, row, worker)
     shut_out: list[TaskRow] = []
     if not same_owner:
         rows = ledger.tasks.values() if fence.generation > connector.generation else [row] if row is not None else []
@@ -104,20 +114,27 @@ def open_task(
     seen_before = row is not None and row.generation == fence.generation
     clean = row.clean if row is not None and seen_before else connector.carried_clean
     lease, lease_id = (row.lease, row.lease_id) if row is not None and same_owner else (0, 0)
-    opened = TaskRow(fence.task, fence.generation, fence.epoch, clean=False, open=True, lease=lease, lease_id=lease_id)
+    opened = TaskRow(
+        fence.task, fence.generation, fence.epoch, clean=False, open=True, lease=lease, lease_id=lease_id, worker=worker
+    )
     waited_for = tuple(replace(task, lease=0, lease_id=0) for task in shut_out if task.task != fence.task)
     positions = tuple(sorted(ledger.positions.values(), key=lambda position: position.partition))
     wait = max(0, _left(connector.wait, connector.wait_id, seen) + send_deadline)
     return Effects(connector, (*waited_for, opened), snapshot=snapshot), Opened(positions, clean, connector.incarnation, wait)
 
 
-def confirm(ledger: Ledger, fences: Sequence[Fence], lease: int, seen: Sightings) -> tuple[Effects, tuple[Fence, ...]]:
-    """Let tasks of a connector run on for so many microseconds; return those that are fenced. The ledger holds all its tasks."""
+def confirm(
+    ledger: Ledger, fences: Sequence[Fence], lease: int, seen: Sightings, *, worker: str = ""
+) -> tuple[Effects, tuple[Fence, ...]]:
+    """Let tasks of a connector run on for so many microseconds; return those that are fenced. The ledger holds all its tasks.
+
+    `worker`: who is known to call; what another one has opened is fenced for it.
+    """
     confirmed, fenced = [], []
     for fence in fences:
         row = ledger.tasks.get(fence.task) or TaskRow(fence.task, 0, 0, clean=True, open=False)
-        shut_out = (row.generation, row.epoch) == (fence.generation, fence.epoch) and not row.open
-        if shut_out or _outdated(ledger, fence):
+        opened = (row.generation, row.epoch) == (fence.generation, fence.epoch)
+        if (opened and (not row.open or _is_anothers(row, worker))) or _outdated(ledger, fence):
             fenced.append(fence)
         else:
             left = _left(row.lease, row.lease_id, seen)
@@ -125,12 +142,15 @@ def confirm(ledger: Ledger, fences: Sequence[Fence], lease: int, seen: Sightings
     return Effects(tasks=tuple(confirmed)), tuple(fenced)
 
 
-def commit(ledger: Ledger, fence: Fence, updates: Sequence[Update], seen: Sightings, *, clean: bool, now: int) -> Effects:
+def commit(
+    ledger: Ledger, fence: Fence, updates: Sequence[Update], seen: Sightings, *, clean: bool, now: int, worker: str = ""
+) -> Effects:
     """Store positions, all or none. The ledger holds the task and the positions of the partitions in `updates`.
 
-    The same commit again, after its answer was lost, is accepted and changes nothing.
+    The same commit again, after its answer was lost, is accepted and changes nothing. `worker`: who is known to call.
 
     Raises:
+        PermissionDenied: NOT_OWNER when another worker has opened the task.
         FailedPrecondition: FENCED when the task was not opened by exactly this owner, or was shut out since.
         Aborted: POSITION_MISMATCH when another offset than the expected one is stored, or another incarnation than the
             sender knows.
@@ -142,6 +162,7 @@ def commit(ledger: Ledger, fence: Fence, updates: Sequence[Update], seen: Sighti
         raise _fenced(ledger, fence, f"generation {connector.generation} of the plan is open")
     if (row.generation, row.epoch) != (fence.generation, fence.epoch):
         raise _fenced(ledger, fence, f"epoch {row.epoch} in generation {row.generation} opened it")
+    _require_owner(fence, row, worker)
     if not row.open:
         raise _fenced(ledger, fence, "positions were altered or reset since it was opened")
     changed = []
@@ -303,6 +324,19 @@ def _require_incarnation(update: Update, incarnation: int) -> None:
             expected=f"incarnation {update.incarnation}",
             stored=f"incarnation {incarnation}",
         )
+
+
+def _is_anothers(row: TaskRow, worker: str) -> bool:
+    return bool(worker and row.worker) and row.worker != worker
+
+
+def _require_owner(fence: Fence, row: TaskRow, worker: str) -> None:
+    if _is_anothers(row, worker):
+        message = (
+            f"task {fence.task} of connector {fence.connector_uid}, epoch {fence.epoch}, was opened by the worker {row.worker!r}, "
+            f"and {worker!r} may not speak for it; give each executor an id and a token or a certificate of its own"
+        )
+        raise PermissionDenied("NOT_OWNER", message, connector_uid=fence.connector_uid, task=str(fence.task))
 
 
 def _fenced(ledger: Ledger, fence: Fence, why: str) -> FailedPrecondition:

@@ -19,17 +19,21 @@ from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceStub
 from rocketconnect_kit.calls.channel import channel
 from rocketconnect_kit.calls.in_turn import Channels, NobodyAnswers, Peer, ask_in_turn
 from rocketconnect_kit.connector_log import write_lines
-from rocketconnect_kit.errors import DeadlineExceeded, FieldProblem, ServiceError, Unavailable
+from rocketconnect_kit.errors import DeadlineExceeded, FieldProblem, NotFound, ServiceError, Unavailable
 from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.serving.status import remote_errors
 from rocketconnect_kit.settings import ServiceSettings
 from rocketconnect_sdk.configuration.runtime_options import CLASS
+from services.position.domain import Holder
 
 if TYPE_CHECKING:
     import grpc.aio
 
 CHECK_SECONDS = 10.0
 """How long one executor may take to say something of positions."""
+
+HOLDER_SECONDS = 1.0
+"""How long the cluster service may take to say who holds a task: a task that opens waits for it, and has five seconds."""
 
 NOT_CHECKED = "POSITIONS_NOT_CHECKED"
 
@@ -57,6 +61,9 @@ class Others(Protocol):
 
     async def owners(self, uid: str) -> Sequence[str]:
         """Return the tasks of a connector that workers hold, for people."""
+
+    async def holder(self, uid: str, task: int) -> Holder:
+        """Return who holds a task."""
 
     async def check(self, name: str, config: Mapping[str, str], positions: Mapping[str, tuple[str, str]]) -> Sequence[FieldProblem]:
         """Return what is wrong with positions: offset and resume information by partition."""
@@ -101,6 +108,17 @@ class GrpcOthers:
             request.page_token = answer.next_page_token
             if not request.page_token:
                 return found
+
+    async def holder(self, uid: str, task: int) -> Holder:
+        """See `Others`."""
+        what = "whose the task is"
+        request = cluster.GetAssignmentRequest(key=cluster.AssignmentKey(connector_uid=uid, task=task))
+        try:
+            with _not_known(what), remote_errors():
+                answer = await ClusterServiceStub(self._asked(what)).GetAssignment(request, timeout=HOLDER_SECONDS)
+        except NotFound:
+            return Holder()
+        return Holder(answer.assignment.worker_id, answer.assignment.generation, answer.assignment.epoch)
 
     async def check(self, name: str, config: Mapping[str, str], positions: Mapping[str, tuple[str, str]]) -> Sequence[FieldProblem]:
         """See `Others`."""

@@ -9,13 +9,14 @@ from rocketconnect.position.v1 import position_service_pb2 as pb
 from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceServicer
 
 from rocketconnect_kit import pages
-from rocketconnect_kit.errors import FailedPrecondition, FieldProblem
+from rocketconnect_kit.access.gate import check_worker
+from rocketconnect_kit.errors import FailedPrecondition, FieldProblem, PermissionDenied, Unavailable
 from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.serving.caller import caller
 from rocketconnect_kit.serving.interception import ServicerContext
 from services.position import checks, wire
 from services.position.directory import Directory, Entry
-from services.position.domain import Moved
+from services.position.domain import Fence, Holder, Moved
 from services.position.others import Others, Resolved
 from services.position.snapshots import moves
 from services.position.store import PositionStore
@@ -40,7 +41,8 @@ _log = get_logger(__name__)
 class PositionService(PositionServiceServicer):
     """See position_service.proto for what each RPC promises.
 
-    OpenTask, CommitPositions and ConfirmEpochs need no other service (invariant 9).
+    OpenTask, CommitPositions and ConfirmEpochs need no other service (invariant 9). Who opens a task is held against what the
+    cluster service says, as long as that answers.
 
     Args:
         store: the positions.
@@ -58,7 +60,9 @@ class PositionService(PositionServiceServicer):
     async def OpenTask(self, request: pb.OpenTaskRequest, context: ServicerContext) -> pb.OpenTaskResponse:
         """Raise the fence and return all positions."""
         fence, revision, send_deadline = wire.opening(request)
-        opening = self._store.open_task(fence, revision, send_deadline, keep_resume=request.keep_resume)
+        if worker := _known(request.worker_id):
+            await self._check_holder(fence, worker)
+        opening = self._store.open_task(fence, revision, send_deadline, keep_resume=request.keep_resume, worker=worker)
         opened = await asyncio.wrap_future(opening)
         _log.info(
             "task opened",
@@ -75,7 +79,10 @@ class PositionService(PositionServiceServicer):
     async def ConfirmEpochs(self, request: pb.ConfirmEpochsRequest, context: ServicerContext) -> pb.ConfirmEpochsResponse:
         """Let tasks run on while the cluster service is away."""
         by_connector, lease = wire.confirmed(request)
-        answers = [asyncio.wrap_future(self._store.confirm(uid, fences, lease)) for uid, fences in by_connector.items()]
+        worker = _known(request.worker_id)
+        answers = [
+            asyncio.wrap_future(self._store.confirm(uid, fences, lease, worker=worker)) for uid, fences in by_connector.items()
+        ]
         fenced = [fence for answer in await asyncio.gather(*answers) for fence in answer]
         for fence in fenced:
             _log.info("not confirmed: fenced", uid=fence.connector_uid, task=fence.task, epoch=fence.epoch)
@@ -84,7 +91,7 @@ class PositionService(PositionServiceServicer):
     async def CommitPositions(self, request: pb.CommitPositionsRequest, context: ServicerContext) -> pb.CommitPositionsResponse:
         """Store positions under the fence."""
         fence, updates = wire.commit(request)
-        await asyncio.wrap_future(self._store.commit(fence, updates, clean=request.clean))
+        await asyncio.wrap_future(self._store.commit(fence, updates, clean=request.clean, worker=_known(request.worker_id)))
         return pb.CommitPositionsResponse()
 
     async def ListPositions(self, request: pb.ListPositionsRequest, context: ServicerContext) -> pb.ListPositionsResponse:
@@ -182,6 +189,26 @@ class PositionService(PositionServiceServicer):
             offset_alone=wire.offset_alone(entry, moved),
         )
 
+    async def _check_holder(self, fence: Fence, worker: str) -> None:
+        """Return if the worker holds the task under this fence, or nobody can say whether it does.
+
+        Raises:
+            PermissionDenied: NOT_ASSIGNED.
+        """
+        try:
+            holder = await self._others.holder(fence.connector_uid, fence.task)
+        except Unavailable as silence:
+            # Invariant 9: while the cluster service is away tasks start again.
+            told = {"uid": fence.connector_uid, "task": fence.task, "epoch": fence.epoch, "worker": worker}
+            _log.warning("a task is opened, and nobody can say whether it is this worker's", **told, cause=silence.message)
+            return
+        if holder != Holder(worker, fence.generation, fence.epoch):
+            message = (
+                f"task {fence.task} of connector {fence.connector_uid}, generation {fence.generation}, epoch {fence.epoch}, is not "
+                f"assigned to the worker {worker!r}; the cluster service says who opens it"
+            )
+            raise PermissionDenied("NOT_ASSIGNED", message, connector_uid=fence.connector_uid, task=str(fence.task))
+
     async def _movable(self, name: str, *, dry_run: bool) -> Entry:
         """Return the connector, which must be wanted STOPPED if something is to change."""
         find = self._directory.find if dry_run else self._directory.find_stopped
@@ -233,6 +260,15 @@ class PositionService(PositionServiceServicer):
             _log.info("position", uid=entry.uid, partition=change.partition, before=change.before, after=change.after)
             lines.append(f"position of {change.partition}: {change.before or 'none'} -> {change.after or 'none'}")
         await self._others.tell(entry.uid, by[:_LONGEST_AUTHOR], _short(what, moved), lines)
+
+
+def _known(worker_id: str) -> str:
+    """Return the id of the worker that calls; "": it is not known which one does.
+
+    Raises:
+        PermissionDenied: NOT_ALLOWED: it is another one.
+    """
+    return worker_id if check_worker(worker_id) else ""
 
 
 def _short(what: str, moved: Moved) -> str:

@@ -46,6 +46,7 @@ _tasks = sa.Table(
     sa.Column("open", sa.Boolean),
     sa.Column("lease", sa.BigInteger),
     sa.Column("lease_id", sa.BigInteger),
+    sa.Column("worker", sa.String(128)),
 )
 _positions = sa.Table(
     "position_positions",
@@ -122,27 +123,31 @@ class PositionStore:
         self._seen = Sightings(elapsed)
         self._writer: GroupWriter[_Change, Any] = GroupWriter(self._store_group)
 
-    def open_task(self, fence: Fence, revision: int = 0, send_deadline: int = 0, *, keep_resume: bool = False) -> "Future[Opened]":
+    def open_task(
+        self, fence: Fence, revision: int = 0, send_deadline: int = 0, *, keep_resume: bool = False, worker: str = ""
+    ) -> "Future[Opened]":
         """Raise the fence of a task and return the positions (see `fencing.open_task`)."""
 
         def decide(ledger: Ledger) -> tuple[Effects, Opened]:
-            return fencing.open_task(ledger, fence, self._seen, revision, self._now(), send_deadline, keep_resume=keep_resume)
+            return fencing.open_task(
+                ledger, fence, self._seen, revision, self._now(), send_deadline, keep_resume=keep_resume, worker=worker
+            )
 
         return self._writer.submit(_Change(fence.connector_uid, decide))
 
-    def confirm(self, uid: str, fences: Sequence[Fence], lease: int) -> "Future[tuple[Fence, ...]]":
+    def confirm(self, uid: str, fences: Sequence[Fence], lease: int, *, worker: str = "") -> "Future[tuple[Fence, ...]]":
         """Let tasks of a connector run on, and return those that are fenced (see `fencing.confirm`)."""
 
         def decide(ledger: Ledger) -> tuple[Effects, tuple[Fence, ...]]:
-            return fencing.confirm(ledger, fences, lease, self._seen)
+            return fencing.confirm(ledger, fences, lease, self._seen, worker=worker)
 
         return self._writer.submit(_Change(uid, decide, partitions=()))
 
-    def commit(self, fence: Fence, updates: Sequence[Update], *, clean: bool) -> "Future[None]":
+    def commit(self, fence: Fence, updates: Sequence[Update], *, clean: bool, worker: str = "") -> "Future[None]":
         """Store positions, all or none (see `fencing.commit`)."""
 
         def decide(ledger: Ledger) -> tuple[Effects, None]:
-            return fencing.commit(ledger, fence, updates, self._seen, clean=clean, now=self._now()), None
+            return fencing.commit(ledger, fence, updates, self._seen, clean=clean, now=self._now(), worker=worker), None
 
         partitions = tuple(update.partition for update in updates)
         return self._writer.submit(_Change(fence.connector_uid, decide, fence.task, partitions))
@@ -248,7 +253,7 @@ class _Books:
             *self._all(_tasks, all_tasks),
             *self._look_up("task", {(change.uid, change.task) for change in changes if change.uid not in all_tasks}),
         ]:
-            fields = (row.task, row.generation, row.epoch, bool(row.clean), bool(row.open), row.lease, row.lease_id)
+            fields = (row.task, row.generation, row.epoch, bool(row.clean), bool(row.open), row.lease, row.lease_id, row.worker)
             self._pages[row.connector_uid].tasks[row.task] = TaskRow(*fields)
         some = {(change.uid, each) for change in changes if change.uid not in all_positions for each in change.partitions or ()}
         for row in [*self._all(_positions, all_positions), *self._look_up("partition", some)]:

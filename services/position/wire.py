@@ -23,7 +23,13 @@ def opening(request: pb.OpenTaskRequest) -> tuple[Fence, int, int]:
         InvalidArgument: POSITION_INVALID with all that is wrong with it.
     """
     value, send_deadline = _fence(request.fence), request.send_deadline.ToMicroseconds()
-    checks.refuse([*checks.fence_problems(value), *checks.send_deadline_problems(send_deadline)])
+    checks.refuse(
+        [
+            *checks.fence_problems(value),
+            *checks.send_deadline_problems(send_deadline),
+            *checks.worker_problems(request.worker_id),
+        ]
+    )
     return value, max(0, request.revision), send_deadline
 
 

@@ -41,6 +41,7 @@ class Endpoints:
         tls_cert: PEM file of our own certificate, for mutual TLS.
         tls_key: PEM file of its key.
         token_file: The file with the token that the position service is shown; None: it is shown none.
+        worker_id: The worker that the tasks run in.
         send_deadline: Seconds that a send may take at most; a new owner waits as long before it looks into the topic.
         rocketmq: How RocketMQ lets us in.
         limits: What a task has for its end.
@@ -52,6 +53,7 @@ class Endpoints:
     tls_cert: str | None = None
     tls_key: str | None = None
     token_file: str | None = None
+    worker_id: str = ""
     send_deadline: float = 2.0
     rocketmq: RocketMQAccess = RocketMQAccess()
     limits: StopLimits = field(default_factory=lambda: StopLimits.within(EXECUTOR_SECONDS))

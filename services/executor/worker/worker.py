@@ -202,7 +202,7 @@ class Worker:
         held = self._lifecycle.held()
         if not held:
             return True
-        request = position.ConfirmEpochsRequest(fences=map(wire.fence, held))
+        request = position.ConfirmEpochsRequest(fences=map(wire.fence, held), worker_id=self.identity.worker_id)
         request.lease.FromNanoseconds(int(lease * 1e9))
         try:
             answer = await self._positions.ConfirmEpochs(request, timeout=lease / 4)

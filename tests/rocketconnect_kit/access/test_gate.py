@@ -59,6 +59,8 @@ def test_the_role_for_every_method_was_thought_of() -> None:
         (Role.WRITE, "executor.v1.ExecutorService/SignalTask", False),
         (Role.WRITE, "cluster.v1.ClusterService/RegisterWorker", False),
         (Role.WORKER, "cluster.v1.ClusterService/RegisterWorker", True),
+        (Role.WORKER, "cluster.v1.ClusterService/RequestPlan", True),
+        (Role.WRITE, "cluster.v1.ClusterService/RequestPlan", False),
         (Role.WORKER, "config.v1.ConfigService/CreateConnector", False),
         (Role.WORKER, "executor.v1.ExecutorService/SignalTask", False),
         (Role.SERVICE, "executor.v1.ExecutorService/SignalTask", True),

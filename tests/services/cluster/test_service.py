@@ -13,7 +13,10 @@ from rocketconnect.cluster.v1 import cluster_service_pb2 as pb
 from rocketconnect.cluster.v1 import cluster_service_pb2_grpc as rpc
 from rocketconnect.connector.v1 import connector_pb2
 
-from rocketconnect_kit.errors import FailedPrecondition, InvalidArgument
+from rocketconnect_kit.access.current import IDENTITY
+from rocketconnect_kit.access.roles import Role
+from rocketconnect_kit.access.tokens import Identity
+from rocketconnect_kit.errors import FailedPrecondition, InvalidArgument, NotFound, PermissionDenied
 from rocketconnect_kit.serving.status import decode
 from rocketconnect_kit.store import database
 from rocketconnect_kit.testing import serve_for_test
@@ -199,6 +202,35 @@ async def test_assignments_are_listed_by_connector_and_task_a_page_at_a_time(
     assert page.assignment_changes == 6
     with pytest.raises(InvalidArgument, match="not a token"):
         await client.call("ListAssignments", pb.ListAssignmentsRequest(page_token="x"))
+
+
+async def test_one_assignment_is_told_with_its_owner(client: Client, connector: Callable[..., Connector]) -> None:
+    session = await client.register("a")
+    await client.want(connector())
+    [planning] = (await client.next_of(client.watch("a", session))).assignments
+    generation = await client.plan("a", session, planning, 1)
+    request = pb.GetAssignmentRequest(key=pb.AssignmentKey(connector_uid="u1", task=0))
+    told = (await client.call("GetAssignment", request)).assignment
+    assert (told.worker_id, told.generation, told.epoch > planning.epoch) == ("a", generation, True)
+    request.key.task = 1
+    with pytest.raises(NotFound, match="there is no task 1 of the connector with the uid 'u1'"):
+        await client.call("GetAssignment", request)
+
+
+async def test_a_worker_says_nothing_in_the_name_of_another_one(client: Client) -> None:
+    who = IDENTITY.set(Identity("b", Role.WORKER))
+    try:
+        service = ClusterService(client.coordinator, TIMING)
+        context: Any = None
+        for said in (
+            service.ReleaseAssignment(pb.ReleaseAssignmentRequest(worker_id="a"), context),
+            service.ReportPlan(pb.ReportPlanRequest(worker_id="a"), context),
+            service.RequestPlan(pb.RequestPlanRequest(worker_id="a"), context),
+        ):
+            with pytest.raises(PermissionDenied, match="known as the worker 'b', which may not speak for 'a'"):
+                await said
+    finally:
+        IDENTITY.reset(who)
 
 
 async def test_workers_are_listed_with_their_leases(client: Client, connector: Callable[..., Connector]) -> None:

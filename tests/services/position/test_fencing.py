@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from rocketconnect_kit.errors import Aborted, FailedPrecondition
+from rocketconnect_kit.errors import Aborted, FailedPrecondition, PermissionDenied
 from services.position import fencing
 from services.position.domain import ConnectorRow, Fence, Ledger, Opened, Update
 from services.position.sightings import Sightings
@@ -342,3 +342,41 @@ def test_a_newer_generation_is_opened_only_above_every_epoch_of_the_older_ones()
     _, fenced = confirmed(ledger, fence(3, 2, 9), now=0)
     assert fenced == [fence(3, 2, 9)]
     opened(ledger, 3, 2, 22)
+
+
+def by(worker: str, ledger: Ledger, task: int, generation: int, epoch: int) -> Ledger:
+    effects, _ = fencing.open_task(ledger, fence(task, generation, epoch), _deciding[-1].seen, worker=worker)
+    return fencing.apply(ledger, effects)
+
+
+def commit_of(worker: str, ledger: Ledger, owner: Fence) -> str:
+    """With which reason a commit of a worker is refused; "": it is not."""
+    try:
+        fencing.commit(ledger, owner, [update("p", "[1]")], _deciding[-1].seen, clean=False, now=1, worker=worker)
+    except PermissionDenied as denied:
+        return denied.reason
+    return ""
+
+
+def test_what_a_worker_has_opened_another_one_neither_commits_nor_opens_nor_confirms() -> None:
+    owner = fence(0, 1, 5)
+    ledger = by("one", NEW, 0, 1, 5)
+    assert [commit_of(worker, ledger, owner) for worker in ("one", "two")] == ["", "NOT_OWNER"]
+    with pytest.raises(PermissionDenied, match="opened by the worker 'one', and 'two' may not speak for it"):
+        by("two", ledger, 0, 1, 5)
+    assert by("one", ledger, 0, 1, 5).tasks[0].worker == "one"
+    effects, fenced = fencing.confirm(ledger, [owner], 100, _deciding[-1].seen, worker="two")
+    assert (effects.tasks, fenced) == ((), (owner,))
+    assert fencing.confirm(ledger, [owner], 100, _deciding[-1].seen, worker="one")[1] == ()
+
+
+def test_with_a_newer_epoch_a_task_is_the_next_workers() -> None:
+    ledger = by("two", by("one", NEW, 0, 1, 5), 0, 1, 6)
+    assert [commit_of(worker, ledger, fence(0, 1, 6)) for worker in ("one", "two")] == ["NOT_OWNER", ""]
+    assert refused(ledger, fence(0, 1, 5), update("p", "[1]")) == "FENCED"
+
+
+def test_without_a_name_nothing_is_held_against_anything() -> None:
+    named, nameless = by("one", NEW, 0, 1, 5), by("", NEW, 0, 1, 5)
+    assert [commit_of("", named, fence(0, 1, 5)), commit_of("two", nameless, fence(0, 1, 5))] == ["", ""]
+    assert by("two", nameless, 0, 1, 5).tasks[0].worker == "two", "from then on it is known"

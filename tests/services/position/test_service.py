@@ -29,7 +29,7 @@ from services.config.service import ConfigService
 from services.config.store import ConfigStore
 from services.config.validation.executors import GrpcExecutors
 from services.position.directory import Directory
-from services.position.domain import Change, Moved
+from services.position.domain import Change, Holder, Moved
 from services.position.others import GrpcOthers, Resolved, not_checked
 from services.position.server import following
 from services.position.service import PositionService, _short
@@ -93,6 +93,11 @@ class PaperOthers:
     asked: list[Any] = field(default_factory=list)
     told: list[tuple[str, list[str]]] = field(default_factory=list)
     recorded: list[tuple[str, str]] = field(default_factory=list)
+    holders: dict[tuple[str, int], Holder] = field(default_factory=dict)
+
+    async def holder(self, uid: str, task: int) -> Holder:
+        self._answer("holder")
+        return self.holders.get((uid, task), Holder())
 
     async def owners(self, uid: str) -> Sequence[str]:
         self._answer("owners")

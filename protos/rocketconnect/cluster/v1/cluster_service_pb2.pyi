@@ -1067,3 +1067,51 @@ class ListAssignmentsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListAssignmentsResponse: _TypeAlias = ListAssignmentsResponse  # noqa: Y015
+
+@_typing.final
+class GetAssignmentRequest(_message.Message):
+    """See ClusterService.GetAssignment."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KEY_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def key(self) -> Global___AssignmentKey:
+        """Which."""
+
+    def __init__(
+        self,
+        *,
+        key: Global___AssignmentKey | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["key", b"key"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetAssignmentRequest: _TypeAlias = GetAssignmentRequest  # noqa: Y015
+
+@_typing.final
+class GetAssignmentResponse(_message.Message):
+    """See ClusterService.GetAssignment."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ASSIGNMENT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def assignment(self) -> Global___Assignment:
+        """The assignment, as it is now."""
+
+    def __init__(
+        self,
+        *,
+        assignment: Global___Assignment | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["assignment", b"assignment"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["assignment", b"assignment"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetAssignmentResponse: _TypeAlias = GetAssignmentResponse  # noqa: Y015

@@ -98,6 +98,11 @@ class ClusterServiceStub:
                 request_serializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.ListAssignmentsRequest.SerializeToString,
                 response_deserializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.ListAssignmentsResponse.FromString,
                 _registered_method=True)
+        self.GetAssignment = channel.unary_unary(
+                '/rocketconnect.cluster.v1.ClusterService/GetAssignment',
+                request_serializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.GetAssignmentRequest.SerializeToString,
+                response_deserializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.GetAssignmentResponse.FromString,
+                _registered_method=True)
 
 
 class ClusterServiceServicer:
@@ -206,6 +211,15 @@ class ClusterServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetAssignment(self, request, context):
+        """Who holds one of them.
+
+        Errors: NOT_FOUND (ASSIGNMENT_NOT_FOUND).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ClusterServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -268,6 +282,11 @@ def add_ClusterServiceServicer_to_server(servicer, server):
                     servicer.ListAssignments,
                     request_deserializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.ListAssignmentsRequest.FromString,
                     response_serializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.ListAssignmentsResponse.SerializeToString,
+            ),
+            'GetAssignment': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetAssignment,
+                    request_deserializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.GetAssignmentRequest.FromString,
+                    response_serializer=rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.GetAssignmentResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -598,6 +617,33 @@ class ClusterService:
             '/rocketconnect.cluster.v1.ClusterService/ListAssignments',
             rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.ListAssignmentsRequest.SerializeToString,
             rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.ListAssignmentsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetAssignment(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rocketconnect.cluster.v1.ClusterService/GetAssignment',
+            rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.GetAssignmentRequest.SerializeToString,
+            rocketconnect_dot_cluster_dot_v1_dot_cluster__service__pb2.GetAssignmentResponse.FromString,
             options,
             channel_credentials,
             insecure,

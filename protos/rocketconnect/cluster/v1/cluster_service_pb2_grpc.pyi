@@ -82,6 +82,11 @@ class ClusterServiceStub:
     """
     ListAssignments: _grpc.UnaryUnaryMultiCallable[_cluster_service_pb2.ListAssignmentsRequest, _cluster_service_pb2.ListAssignmentsResponse]
     """Who holds what, by connector and task."""
+    GetAssignment: _grpc.UnaryUnaryMultiCallable[_cluster_service_pb2.GetAssignmentRequest, _cluster_service_pb2.GetAssignmentResponse]
+    """Who holds one of them.
+
+    Errors: NOT_FOUND (ASSIGNMENT_NOT_FOUND).
+    """
 
 @_typing.type_check_only
 class ClusterServiceAsyncStub(ClusterServiceStub):
@@ -137,6 +142,11 @@ class ClusterServiceAsyncStub(ClusterServiceStub):
     """
     ListAssignments: _aio.UnaryUnaryMultiCallable[_cluster_service_pb2.ListAssignmentsRequest, _cluster_service_pb2.ListAssignmentsResponse]  # type: ignore[assignment]
     """Who holds what, by connector and task."""
+    GetAssignment: _aio.UnaryUnaryMultiCallable[_cluster_service_pb2.GetAssignmentRequest, _cluster_service_pb2.GetAssignmentResponse]  # type: ignore[assignment]
+    """Who holds one of them.
+
+    Errors: NOT_FOUND (ASSIGNMENT_NOT_FOUND).
+    """
 
 class ClusterServiceServicer(metaclass=_abc_1.ABCMeta):
     """Owns who does what: at any time one owner of each task.
@@ -261,5 +271,16 @@ class ClusterServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_cluster_service_pb2.ListAssignmentsResponse, _abc.Awaitable[_cluster_service_pb2.ListAssignmentsResponse]]:
         """Who holds what, by connector and task."""
+
+    @_abc_1.abstractmethod
+    def GetAssignment(
+        self,
+        request: _cluster_service_pb2.GetAssignmentRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_cluster_service_pb2.GetAssignmentResponse, _abc.Awaitable[_cluster_service_pb2.GetAssignmentResponse]]:
+        """Who holds one of them.
+
+        Errors: NOT_FOUND (ASSIGNMENT_NOT_FOUND).
+        """
 
 def add_ClusterServiceServicer_to_server(servicer: ClusterServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

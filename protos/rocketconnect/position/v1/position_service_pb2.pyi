@@ -66,10 +66,13 @@ class OpenTaskRequest(_message.Message):
     REVISION_FIELD_NUMBER: _builtins.int
     SEND_DEADLINE_FIELD_NUMBER: _builtins.int
     KEEP_RESUME_FIELD_NUMBER: _builtins.int
+    WORKER_ID_FIELD_NUMBER: _builtins.int
     revision: _builtins.int
     """The revision of the configuration that its plan is of. 0: not known."""
     keep_resume: _builtins.bool
     """With the end of a revision, keep also what its tasks stored beside their offsets: a source may not find its way without."""
+    worker_id: _builtins.str
+    """The worker that runs the task. Empty: not said, which a worker that shows who it is may not."""
     @_builtins.property
     def fence(self) -> Global___TaskFence:
         """Who opens."""
@@ -85,10 +88,11 @@ class OpenTaskRequest(_message.Message):
         revision: _builtins.int = ...,
         send_deadline: _duration_pb2.Duration | None = ...,
         keep_resume: _builtins.bool = ...,
+        worker_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["fence", b"fence", "send_deadline", b"send_deadline"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["fence", b"fence", "keep_resume", b"keep_resume", "revision", b"revision", "send_deadline", b"send_deadline"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["fence", b"fence", "keep_resume", b"keep_resume", "revision", b"revision", "send_deadline", b"send_deadline", "worker_id", b"worker_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -173,10 +177,13 @@ class CommitPositionsRequest(_message.Message):
     FENCE_FIELD_NUMBER: _builtins.int
     UPDATES_FIELD_NUMBER: _builtins.int
     CLEAN_FIELD_NUMBER: _builtins.int
+    WORKER_ID_FIELD_NUMBER: _builtins.int
     clean: _builtins.bool
     """The task has ended, and everything that it sent, or that it was opened to look for in the topic (clean was false), is covered
     by these positions.
     """
+    worker_id: _builtins.str
+    """See OpenTaskRequest."""
     @_builtins.property
     def fence(self) -> Global___TaskFence:
         """Who commits."""
@@ -191,10 +198,11 @@ class CommitPositionsRequest(_message.Message):
         fence: Global___TaskFence | None = ...,
         updates: _abc.Iterable[Global___PositionUpdate] | None = ...,
         clean: _builtins.bool = ...,
+        worker_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["fence", b"fence"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["clean", b"clean", "fence", b"fence", "updates", b"updates"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clean", b"clean", "fence", b"fence", "updates", b"updates", "worker_id", b"worker_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -225,6 +233,9 @@ class ConfirmEpochsRequest(_message.Message):
 
     FENCES_FIELD_NUMBER: _builtins.int
     LEASE_FIELD_NUMBER: _builtins.int
+    WORKER_ID_FIELD_NUMBER: _builtins.int
+    worker_id: _builtins.str
+    """See OpenTaskRequest."""
     @_builtins.property
     def fences(self) -> _containers.RepeatedCompositeFieldContainer[Global___TaskFence]:
         """The tasks that the caller runs or may start again, each once; also those that it has not opened yet."""
@@ -238,10 +249,11 @@ class ConfirmEpochsRequest(_message.Message):
         *,
         fences: _abc.Iterable[Global___TaskFence] | None = ...,
         lease: _duration_pb2.Duration | None = ...,
+        worker_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["lease", b"lease"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["fences", b"fences", "lease", b"lease"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["fences", b"fences", "lease", b"lease", "worker_id", b"worker_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -256,7 +268,7 @@ class ConfirmEpochsResponse(_message.Message):
     FENCED_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def fenced(self) -> _containers.RepeatedCompositeFieldContainer[Global___TaskFence]:
-        """Those that are not confirmed: somebody else owns them, or their positions were moved. The caller stops them before it relies on
+        """Those that are not confirmed: somebody else owns them or has opened them, or their positions were moved. The caller stops them before it relies on
         the confirmation of the others.
         """
 

@@ -34,7 +34,8 @@ class PositionServiceStub:
     (POSITION_MISMATCH: an expected position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND; SNAPSHOT_NOT_FOUND: where the
     connector was at the end of that revision is not known), INVALID_ARGUMENT (POSITION_INVALID: everything that is wrong, as the
     brokers or the plugin say), UNAVAILABLE (POSITIONS_NOT_CHECKED: nobody could say whether the positions are possible, or whether
-    the tasks have ended; with `unchecked` they are moved all the same).
+    the tasks have ended; with `unchecked` they are moved all the same), PERMISSION_DENIED (NOT_ALLOWED: a worker speaks for another one;
+    NOT_ASSIGNED: it opens a task that the cluster service did not give it; NOT_OWNER: another worker has opened the task).
     """
 
     def __init__(self, channel):
@@ -99,12 +100,14 @@ class PositionServiceServicer:
     (POSITION_MISMATCH: an expected position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND; SNAPSHOT_NOT_FOUND: where the
     connector was at the end of that revision is not known), INVALID_ARGUMENT (POSITION_INVALID: everything that is wrong, as the
     brokers or the plugin say), UNAVAILABLE (POSITIONS_NOT_CHECKED: nobody could say whether the positions are possible, or whether
-    the tasks have ended; with `unchecked` they are moved all the same).
+    the tasks have ended; with `unchecked` they are moved all the same), PERMISSION_DENIED (NOT_ALLOWED: a worker speaks for another one;
+    NOT_ASSIGNED: it opens a task that the cluster service did not give it; NOT_OWNER: another worker has opened the task).
     """
 
     def OpenTask(self, request, context):
         """Raises the fence of a task in one durable transaction and returns the positions of its connector. After it every commit of
-        a lower epoch of the task, or of an older plan generation of the connector, is refused.
+        a lower epoch of the task, or of an older plan generation of the connector, is refused. Where it is known which worker calls, the
+        task must be assigned to it, as far as the cluster service answers, and until it is opened again nobody else commits.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -235,7 +238,8 @@ class PositionService:
     (POSITION_MISMATCH: an expected position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND; SNAPSHOT_NOT_FOUND: where the
     connector was at the end of that revision is not known), INVALID_ARGUMENT (POSITION_INVALID: everything that is wrong, as the
     brokers or the plugin say), UNAVAILABLE (POSITIONS_NOT_CHECKED: nobody could say whether the positions are possible, or whether
-    the tasks have ended; with `unchecked` they are moved all the same).
+    the tasks have ended; with `unchecked` they are moved all the same), PERMISSION_DENIED (NOT_ALLOWED: a worker speaks for another one;
+    NOT_ASSIGNED: it opens a task that the cluster service did not give it; NOT_OWNER: another worker has opened the task).
     """
 
     @staticmethod

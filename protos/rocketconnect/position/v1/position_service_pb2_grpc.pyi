@@ -35,7 +35,8 @@ class PositionServiceStub:
     (POSITION_MISMATCH: an expected position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND; SNAPSHOT_NOT_FOUND: where the
     connector was at the end of that revision is not known), INVALID_ARGUMENT (POSITION_INVALID: everything that is wrong, as the
     brokers or the plugin say), UNAVAILABLE (POSITIONS_NOT_CHECKED: nobody could say whether the positions are possible, or whether
-    the tasks have ended; with `unchecked` they are moved all the same).
+    the tasks have ended; with `unchecked` they are moved all the same), PERMISSION_DENIED (NOT_ALLOWED: a worker speaks for another one;
+    NOT_ASSIGNED: it opens a task that the cluster service did not give it; NOT_OWNER: another worker has opened the task).
     """
 
     @_typing.overload
@@ -44,7 +45,8 @@ class PositionServiceStub:
     def __new__(cls, channel: _aio.Channel) -> PositionServiceAsyncStub: ...
     OpenTask: _grpc.UnaryUnaryMultiCallable[_position_service_pb2.OpenTaskRequest, _position_service_pb2.OpenTaskResponse]
     """Raises the fence of a task in one durable transaction and returns the positions of its connector. After it every commit of
-    a lower epoch of the task, or of an older plan generation of the connector, is refused.
+    a lower epoch of the task, or of an older plan generation of the connector, is refused. Where it is known which worker calls, the
+    task must be assigned to it, as far as the cluster service answers, and until it is opened again nobody else commits.
     """
     CommitPositions: _grpc.UnaryUnaryMultiCallable[_position_service_pb2.CommitPositionsRequest, _position_service_pb2.CommitPositionsResponse]
     """Stores positions if the fence allows it: all of them, or none."""
@@ -81,13 +83,15 @@ class PositionServiceAsyncStub(PositionServiceStub):
     (POSITION_MISMATCH: an expected position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND; SNAPSHOT_NOT_FOUND: where the
     connector was at the end of that revision is not known), INVALID_ARGUMENT (POSITION_INVALID: everything that is wrong, as the
     brokers or the plugin say), UNAVAILABLE (POSITIONS_NOT_CHECKED: nobody could say whether the positions are possible, or whether
-    the tasks have ended; with `unchecked` they are moved all the same).
+    the tasks have ended; with `unchecked` they are moved all the same), PERMISSION_DENIED (NOT_ALLOWED: a worker speaks for another one;
+    NOT_ASSIGNED: it opens a task that the cluster service did not give it; NOT_OWNER: another worker has opened the task).
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     OpenTask: _aio.UnaryUnaryMultiCallable[_position_service_pb2.OpenTaskRequest, _position_service_pb2.OpenTaskResponse]  # type: ignore[assignment]
     """Raises the fence of a task in one durable transaction and returns the positions of its connector. After it every commit of
-    a lower epoch of the task, or of an older plan generation of the connector, is refused.
+    a lower epoch of the task, or of an older plan generation of the connector, is refused. Where it is known which worker calls, the
+    task must be assigned to it, as far as the cluster service answers, and until it is opened again nobody else commits.
     """
     CommitPositions: _aio.UnaryUnaryMultiCallable[_position_service_pb2.CommitPositionsRequest, _position_service_pb2.CommitPositionsResponse]  # type: ignore[assignment]
     """Stores positions if the fence allows it: all of them, or none."""
@@ -123,7 +127,8 @@ class PositionServiceServicer(metaclass=_abc_1.ABCMeta):
     (POSITION_MISMATCH: an expected position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND; SNAPSHOT_NOT_FOUND: where the
     connector was at the end of that revision is not known), INVALID_ARGUMENT (POSITION_INVALID: everything that is wrong, as the
     brokers or the plugin say), UNAVAILABLE (POSITIONS_NOT_CHECKED: nobody could say whether the positions are possible, or whether
-    the tasks have ended; with `unchecked` they are moved all the same).
+    the tasks have ended; with `unchecked` they are moved all the same), PERMISSION_DENIED (NOT_ALLOWED: a worker speaks for another one;
+    NOT_ASSIGNED: it opens a task that the cluster service did not give it; NOT_OWNER: another worker has opened the task).
     """
 
     @_abc_1.abstractmethod
@@ -133,7 +138,8 @@ class PositionServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_position_service_pb2.OpenTaskResponse, _abc.Awaitable[_position_service_pb2.OpenTaskResponse]]:
         """Raises the fence of a task in one durable transaction and returns the positions of its connector. After it every commit of
-        a lower epoch of the task, or of an older plan generation of the connector, is refused.
+        a lower epoch of the task, or of an older plan generation of the connector, is refused. Where it is known which worker calls, the
+        task must be assigned to it, as far as the cluster service answers, and until it is opened again nobody else commits.
         """
 
     @_abc_1.abstractmethod

@@ -72,6 +72,7 @@ class PositionClient:
         ca, cert, key = (Path(path) if path else None for path in (endpoints.tls_ca, endpoints.tls_cert, endpoints.tls_key))
         token = None if endpoints.token_file is None else Path(endpoints.token_file)
         settings = ServiceSettings(tls_ca=ca, tls_cert=cert, tls_key=key, token_file=token)
+        self._worker_id = endpoints.worker_id
         self._send_deadline = timedelta(seconds=endpoints.send_deadline)
         self._channel = sync_channel(endpoints.position_address, settings, service="position")
         self._stub = PositionServiceStub(self._channel)
@@ -88,7 +89,9 @@ class PositionClient:
             PositionsAway: try again.
         """
         with _errors():
-            request = wire.OpenTaskRequest(fence=self._fence, revision=self._revision, keep_resume=self._keep_resume)
+            request = wire.OpenTaskRequest(
+                fence=self._fence, revision=self._revision, keep_resume=self._keep_resume, worker_id=self._worker_id
+            )
             request.send_deadline.FromTimedelta(self._send_deadline)
             answer = self._stub.OpenTask(request, timeout=CALL_SECONDS)
         self._known = {position.partition: position.offset for position in answer.positions}
@@ -104,7 +107,7 @@ class PositionClient:
         self, updates: Mapping[str, Stored], *, clean: bool = False, seconds: float = CALL_SECONDS
     ) -> "grpc.Future[wire.CommitPositionsResponse]":
         """Begins to store positions, all or none, within so many seconds. See `settled` for how it ended."""
-        request = wire.CommitPositionsRequest(fence=self._fence, clean=clean)
+        request = wire.CommitPositionsRequest(fence=self._fence, clean=clean, worker_id=self._worker_id)
         for partition, stored in updates.items():
             update = request.updates.add()
             update.position.partition = partition

@@ -358,6 +358,7 @@ def test_the_position_service_confirms_every_task_while_the_cluster_service_is_a
     for request in plane.confirmed:
         assert {fence.connector_uid: fence.epoch for fence in request.fences} == epochs
         assert request.lease.ToNanoseconds() == plane.lease * 1e9
+        assert request.worker_id == plane.registrations[0].worker_id
     assert ISOLATED not in executor.log
     plane.silent.clear()
     seen = len(plane.heartbeats)
