@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from connectors.hive import thrift
-from connectors.hive.thrift import BOOL, I32, STRUCT, Struct, Value
+from connectors.hive.thrift import BOOL, I16, I32, STRUCT, Struct, Value
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
 
 PORT = 9083
@@ -141,6 +141,26 @@ def new_table(database: str, name: str, location: str, columns: Sequence[Column]
 
 
 @dataclass(frozen=True, slots=True)
+class HivePartition:
+    """A partition, as a metastore has it.
+
+    Attributes:
+        values: Of the columns that the table is partitioned by, in their order.
+        location: Where its files are.
+        input_format: The class that reads them.
+    """
+
+    values: tuple[str, ...]
+    location: str
+    input_format: str
+
+    @property
+    def is_parquet(self) -> bool:
+        """Whether its files are read as Parquet."""
+        return self.input_format == _INPUT
+
+
+@dataclass(frozen=True, slots=True)
 class Metastore:
     """A metastore. Connections are made for one call each: none is there to be closed, and none is shared with a forked process.
 
@@ -257,16 +277,25 @@ class Metastore:
                 raise PermanentError(msg) from None
             raise self._failed(error) from None
 
-    def locations(self, table: HiveTable, names: Sequence[str]) -> dict[tuple[str, ...], str]:
-        """By their values where the partitions of these names are, as far as they are known."""
+    def partition_names(self, table: HiveTable) -> list[str]:
+        """The names of all partitions of a table."""
+        try:
+            result = self._call("get_partition_names", {1: table.raw[2], 2: table.raw[1], 3: Value(I16, -1)})
+        except Refused as error:
+            raise self._failed(error) from None
+        return [each.decode(errors="replace") for each in thrift.list_in(result, 0)]
+
+    def partitions(self, table: HiveTable, names: Sequence[str]) -> list[HivePartition]:
+        """The partitions of these names, as far as they are known, in any order."""
         try:
             result = self._call("get_partitions_by_names", {1: table.raw[2], 2: table.raw[1], 3: thrift.texts(names)})
         except Refused as error:
             raise self._failed(error) from None
-        found = {}
+        found = []
         for each in thrift.list_in(result, 0):
             values = tuple(value.decode(errors="replace") for value in thrift.list_in(each, 1))
-            found[values] = thrift.text_in(thrift.struct_in(each, 6), 2)
+            storage = thrift.struct_in(each, 6)
+            found.append(HivePartition(values, thrift.text_in(storage, 2), thrift.text_in(storage, 3)))
         return found
 
     def _call(self, name: str, arguments: Struct) -> Struct:

@@ -1,11 +1,10 @@
 """Topics into tables of Hive: Parquet files, and partitions that the metastore knows."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from connectors.hive.metastore import PORT, addresses_problem
+from connectors.hive.options import CHECK_SECONDS, METASTORE, metastore_of, table_of, table_option
 from connectors.objects.checks import folder_problems
 from connectors.objects.options import SERVER, login_of, login_problems, may_ask, place_of
 from connectors.objects.place import FOLDER, s3_or_folder_problem
@@ -15,7 +14,6 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
 from rocketconnect_sdk.options import Config, Option, run_checks
-from rocketconnect_sdk.permissions.hosts import of_urls
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import FlushPolicy, Guarantee, RecordSink
 from rocketconnect_sdk.targets.manifests import Owner
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     from connectors.hive_sink.task import HiveTask
     from connectors.object_store_sink.task import Written
 
-_TABLE = re.compile(r"[A-Za-z0-9_]{1,128}(\.[A-Za-z0-9_]{1,128})?")
 _COMPRESSIONS = ("snappy", "zstd", "gzip", "none")
 
 
@@ -42,32 +39,14 @@ def _zone_problem(name: str) -> str | None:
     return zone_problem(name)
 
 
-def _table_problem(name: str) -> str | None:
-    return None if _TABLE.fullmatch(name) else "is no name of a table"
-
-
 class HiveSink(RecordSink):
     """Adds Parquet files to a table of Hive, and its new partitions to the metastore, exactly once."""
 
     name = "hive_sink"
     guarantee = Guarantee.EXACTLY_ONCE
     options = (
-        Option(
-            "metastore",
-            f"The metastore, from Hive 2.3 on: thrift://HOST:{PORT}. Of several, separated by commas, any that answers is asked.",
-            required=True,
-            check=addresses_problem,
-            fix=f"Write thrift://HOST:{PORT}.",
-            reaches=lambda addresses: of_urls(addresses.split(",")),
-        ),
-        Option(
-            "table",
-            "The table, behind its database and a point; without one it is in the database default. A table that is not there is "
-            "made of the columns of the first records, as an external one.",
-            required=True,
-            check=_table_problem,
-            fix="Write DATABASE.TABLE, of letters, digits and _.",
-        ),
+        METASTORE,
+        table_option(" A table that is not there is made of the columns of the first records, as an external one."),
         Option(
             "url",
             "Where the files of the table are: file:///FOLDER, which all that read the table have under this path, or "
@@ -180,15 +159,13 @@ def _written(config: Config) -> "Written":
 
 
 def _landing(config: Config, seconds: float = 60.0) -> "Landing":
-    from connectors.hive.metastore import Metastore, parse_addresses
     from connectors.hive_sink.levels import parse_levels
     from connectors.hive_sink.table import Landing
 
-    database, _, name = config["table"].lower().rpartition(".")
+    database, name = table_of(config)
     levels = parse_levels(config["partition.path"], config["partition.time.field"], config["partition.time.zone"])
     policy = Policy(config[POLICY.key] or (Policy.IGNORE if config["columns"] else Policy.EVOLVE))
-    metastore = Metastore(tuple(parse_addresses(config["metastore"])), seconds)
-    return Landing(metastore, database or "default", name, place_of(config), levels, policy)
+    return Landing(metastore_of(config, seconds), database, name, place_of(config), levels, policy)
 
 
 def _evolution_problems(config: Config) -> Iterable[Problem]:
@@ -222,9 +199,9 @@ def _store_problems(config: Config) -> Iterable[Problem]:
 
 
 def _table_problems(config: Config) -> Iterable[Problem]:
-    from connectors.hive_sink.look import SECONDS, table_problems
+    from connectors.hive_sink.look import table_problems
 
-    return table_problems(config, _landing(config, SECONDS))
+    return table_problems(config, _landing(config, CHECK_SECONDS))
 
 
 _CHECKS = (

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from connectors.hive.tables import escaped
 from connectors.hive.types import hive_type, partitions_by
 from connectors.object_store_sink.layout import NOTHING, Layout, layout_problem
 from rocketconnect_sdk.errors import RecordError
@@ -15,8 +16,6 @@ from rocketconnect_sdk.schema import Schema
 DOC = "NAME={field:FIELD}, or NAME= and times such as {yyyy}-{MM}-{dd}, one folder for each partition column"
 _LEVEL = re.compile(r"([a-z0-9_]+)=(.+)")
 _FIELD = re.compile(r"\{field:([^{}]+)\}")
-_UNSAFE = re.compile(r"[\x01-\x1f\x7f\"#%'*/:=?\\{\[\]^]")
-"""What Hive escapes in the names of folders, and no more: who looks for partitions there finds the same values."""
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 _MOST = 200
 """Characters of a value in the name of a folder."""
@@ -168,4 +167,4 @@ def _escaped(text: str | None) -> str:
     if len(text) > _MOST:
         msg = f"a value of more than {_MOST} characters can be no partition: {text[:50]!r}..."
         raise RecordError(msg)
-    return _UNSAFE.sub(lambda sign: f"%{ord(sign[0]):02X}", text)
+    return escaped(text)

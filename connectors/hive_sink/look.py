@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
+from connectors.hive.tables import columns_of
 from connectors.hive.types import lowered, met
-from connectors.hive_sink.table import TAKES, Landing, columns_of
+from connectors.hive_sink.table import TAKES, Landing
 from rocketconnect_sdk.columns.declared import parse_columns
 from rocketconnect_sdk.errors import PermanentError, Problem, RecordError, RetriableError, SystemAway
 from rocketconnect_sdk.evolution import as_table, nullable
@@ -11,9 +12,6 @@ from rocketconnect_sdk.evolution.held import columns_problem
 from rocketconnect_sdk.evolution.held import rows_problems as held
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.schema import Schema
-
-SECONDS = 3.0
-"""A check waits no longer for a metastore."""
 
 
 def table_problems(config: Config, landing: Landing) -> Iterator[Problem]:

@@ -1,22 +1,21 @@
 """The table that a sink writes: made, checked and changed as records ask for it."""
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from connectors.hive.metastore import HiveTable, Metastore, new_table
-from connectors.hive.types import hive_type, met, schema_of
+from connectors.hive.tables import columns_of, location_of, same_place
+from connectors.hive.types import hive_type, met
 from connectors.hive_sink.levels import Levels
-from connectors.objects.place import FOLDER, S3, Place, parse_url
+from connectors.objects.place import Place
 from rocketconnect_sdk.errors import PermanentError, RecordError, RetriableError
 from rocketconnect_sdk.evolution import OtherColumns, Policy, Takes, settle
-from rocketconnect_sdk.schema import Field, Schema, Type
+from rocketconnect_sdk.schema import Schema
 
 TAKES = Takes(columns=True, nulls=True, type=lambda column, wider: hive_type(column) == hive_type(wider))
 """Readers of Hive take a column that only some files have. One of two types some of them refuse."""
 _ATTEMPTS = 8
 _PROVIDER = "spark.sql.sources.provider"
-_SCHEMES = {"s3a": S3, "s3n": S3, "s3": S3, "file": FOLDER}
 _NOT_EMPTY = "the table has no column but those that it is partitioned by, and Hive needs one"
 
 
@@ -128,40 +127,9 @@ class Landing:
         return new_table(self.database, self.name, location_of(self.place), columns, partitions)
 
 
-def columns_of(table: HiveTable) -> Schema:
-    """The columns of a table, with those that it is partitioned by behind them. Raises PermanentError: it has others."""
-    fields = []
-    for name, kind in (*table.columns, *table.partitions):
-        try:
-            fields.append(Field(name, schema_of(kind)))
-        except ValueError as error:
-            msg = f"the column {name} has {error}"
-            raise PermanentError(msg) from None
-    return Schema(Type.STRUCT, fields=tuple(fields))
-
-
 def is_of_spark(table: HiveTable) -> bool:
     """Whether Spark made the table as one of its own sources, and reads the columns from where it has written them."""
     return table.parameters.get(_PROVIDER, "hive").lower() != "hive"
-
-
-def location_of(place: Place) -> str:
-    """A place as Hive names it."""
-    if place.kind == FOLDER:
-        return f"file:{place.prefix}"
-    return "/".join(filter(None, (f"s3a://{place.bucket}", place.prefix)))
-
-
-def same_place(location: str) -> Place | None:
-    """The place that Hive names so; None: it is none that this sink knows."""
-    scheme, _, path = location.partition(":") if ":" in location.partition("/")[0] else ("file", "", location)
-    kind = _SCHEMES.get(scheme.lower())
-    if kind == FOLDER:
-        return Place(FOLDER, "", os.path.normpath(f"/{path.lstrip('/')}"))
-    try:
-        return None if kind is None else parse_url(f"{S3}:{path}")
-    except ValueError:
-        return None
 
 
 def without(columns: Schema, names: Sequence[str]) -> Schema:

@@ -7,8 +7,9 @@ from logging import Logger
 import pyarrow as pa
 from pyarrow import parquet
 
+from connectors.hive.tables import columns_of, same_place
 from connectors.hive.types import lowered, met
-from connectors.hive_sink.table import Landing, columns_of, same_place, without
+from connectors.hive_sink.table import Landing, without
 from connectors.object_store_sink.task import ObjectTask, ObjectWriter, Written, dealt
 from rocketconnect_sdk.columns.arrow_types import from_arrow_type
 from rocketconnect_sdk.errors import PermanentError, RecordError
@@ -106,7 +107,7 @@ def register(landing: Landing, names: Sequence[str]) -> bool:
     table = landing.there()
     if table is None:
         return False
-    known = landing.metastore.locations(table, list(wanted))
+    known = {each.values: each.location for each in landing.metastore.partitions(table, list(wanted))}
     for folder, values in wanted.items():
         there = known.get(tuple(values))
         mine = same_place(f"{table.location.rstrip('/')}/{folder}")

@@ -102,7 +102,7 @@ class ObjectStoreSource(Source):
 
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "ObjectSourceTask":
         """See Source."""
-        from connectors.object_store_source.listing import objects_of
+        from connectors.object_store_source.listing import is_data, objects_of
         from connectors.object_store_source.task import ObjectSourceTask
 
         number, _, tasks = task["share"].partition("/")
@@ -110,7 +110,8 @@ class ObjectStoreSource(Source):
         objects = objects_of(place, None if place.kind == FOLDER else login_of(config))
         every = config["discover.interval"] if config["follow"] else None
         opening = partial(_reader, config, objects, context)
-        return ObjectSourceTask(objects, config["pattern"], (int(number), int(tasks)), opening, every, context)
+        is_read = partial(is_data, pattern=config["pattern"])
+        return ObjectSourceTask(objects, is_read, (int(number), int(tasks)), opening, every, context)
 
 
 def _reader(config: Config, objects: "Objects", context: TaskContext, found: "Found", begin: int) -> "Reader":

@@ -38,10 +38,12 @@ class Found:
     @property
     def partition(self) -> str:
         """The source partition that it is: an object that takes its place is another one."""
-        name = self.name
-        if len(name) > _LONGEST or not name.isprintable():
-            name = f"{''.join(filter(str.isprintable, name))[:100]}...{sha256(name.encode()).hexdigest()}"
-        return f"{name}@{self.tag}"
+        return f"{shortened(self.name, _LONGEST)}@{self.tag}"
+
+    @property
+    def dealt_by(self) -> str:
+        """Objects with the same go to the same task."""
+        return self.name
 
 
 class Objects(ABC):
@@ -167,6 +169,13 @@ def objects_of(place: Place, login: Login | None) -> Objects:
 def is_data(name: str, pattern: str) -> bool:
     """Whether an object is read: names that begin with an underscore or a point are hidden, as they are to Hive and Spark."""
     return not any(part.startswith(("_", ".")) or not part for part in name.split("/")) and fnmatchcase(name, pattern)
+
+
+def shortened(name: str, longest: int) -> str:
+    """A name as a part of that of a partition; those that are too long, or cannot be shown, are told apart by a hash."""
+    if len(name) <= longest and name.isprintable():
+        return name
+    return f"{''.join(filter(str.isprintable, name))[:100]}...{sha256(name.encode()).hexdigest()}"
 
 
 def _tag(state: os.stat_result) -> str:

@@ -2,10 +2,10 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from zlib import crc32
 
-from connectors.object_store_source.listing import Found, Gone, Objects, is_data
+from connectors.object_store_source.listing import Found, Gone, Objects
 from connectors.object_store_source.readers import Reader
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import ConnectorError
@@ -24,7 +24,7 @@ class ObjectSourceTask(SourceTask):
 
     Args:
         objects: Where they are.
-        pattern: Which of them are read.
+        is_read: Whether an object of a name is read.
         share: Which task of how many.
         opening: See Open.
         every: Seconds between two looks for new objects; None: it looks once, and ends.
@@ -34,10 +34,16 @@ class ObjectSourceTask(SourceTask):
     remaining_unit = "bytes"
 
     def __init__(
-        self, objects: Objects, pattern: str, share: tuple[int, int], opening: Open, every: float | None, context: TaskContext
+        self,
+        objects: Objects,
+        is_read: Callable[[str], bool],
+        share: tuple[int, int],
+        opening: Open,
+        every: float | None,
+        context: TaskContext,
     ) -> None:
         self._objects = objects
-        self._pattern = pattern
+        self._is_read = is_read
         self._share = share
         self._open = opening
         self._every = every
@@ -70,14 +76,23 @@ class ObjectSourceTask(SourceTask):
                 return batch
 
     def _look(self) -> None:
-        found = [each for each in self._objects.all() if is_data(each.name, self._pattern) and self._is_mine(each)]
-        self._waiting.extend(sorted(each for each in found if not self._is_done(each)))
+        found = [each for each in self._objects.all() if self._is_read(each.name) and self.is_mine(each.dealt_by)]
+        self._waiting.extend(sorted(each for each in self.chosen(found) if not self._is_done(each)))
         self._looked = True
         self._look_at = time.monotonic() + (self._every or 0)
 
-    def _is_mine(self, found: Found) -> bool:
+    def chosen(self, found: Sequence[Found]) -> Sequence[Found]:
+        """Which of the objects that a look has found are read, as far as they were not: all.
+
+        Raises:
+            PermanentError: not all that was to be read is there.
+        """
+        return found
+
+    def is_mine(self, dealt_by: str) -> bool:
+        """Whether objects that are dealt by this are in the share."""
         number, tasks = self._share
-        return crc32(found.name.encode()) % tasks == number
+        return crc32(dealt_by.encode()) % tasks == number
 
     def _is_done(self, found: Found) -> bool:
         offset = self._at.get(found.partition, _BEGIN)

@@ -106,9 +106,14 @@ def place_of(config: Config) -> Place:
     return parse_url(config["url"])
 
 
-def login_of(config: Config) -> Login:
-    """How the server is reached; of no folder."""
-    place, endpoint = place_of(config), config["endpoint"]
+def login_of(config: Config, place: Place | None = None) -> Login:
+    """How the server is reached.
+
+    Args:
+        config: The configuration.
+        place: What is reached, which is no folder; None: what the option url names.
+    """
+    place, endpoint = place or place_of(config), config["endpoint"]
     if place.kind == GOOGLE:
         return GoogleLogin(endpoint, config[_SERVICE] or "")
     if place.kind == AZURE:
@@ -125,17 +130,24 @@ def name_of(config: Config) -> str:
     return place.name(login_of(config).url("") if place.kind == AZURE else config["endpoint"])
 
 
-def login_problems(config: Config) -> Iterable[Problem]:
-    """What is missing or too much. What the environment of an executor says of a cloud is its operator's, and never used."""
-    kind = place_of(config).kind
+def login_problems(config: Config, place: Place | None = None, key: str = "url") -> Iterable[Problem]:
+    """What is missing or too much. What the environment of an executor says of a cloud is its operator's, and never used.
+
+    Args:
+        config: The configuration.
+        place: What is reached; None: what the option url names.
+        key: The option that names it.
+    """
+    place = place or place_of(config)
+    kind = place.kind
     yield from _foreign_problems(config, kind)
     if kind == FOLDER:
         return
-    if refused := _refused(config):
+    if refused := _refused(config, place):
         yield refused
     if missing := next((package for package in _PACKAGES[kind] if find_spec(package) is None), None):
         fix = "Install it where the executors run: pip install 'rocketconnect[object-store]'."
-        yield Problem("url", config["url"], f"needs the Python package {missing}, which this executor does not have", fix)
+        yield Problem(key, config[key], f"needs the Python package {missing}, which this executor does not have", fix)
     else:
         yield from _who_problems(config, kind)
 
@@ -184,19 +196,25 @@ def _account_problems(config: Config) -> Iterable[Problem]:
             yield Problem(key, "", reason, "Copy it anew from the storage account to where the reference leads.")
 
 
-def may_ask(config: Config) -> bool:
-    """Whether there is a store that can be asked: where keys are still references, it is seen when the task starts."""
-    kind = place_of(config).kind
+def may_ask(config: Config, place: Place | None = None) -> bool:
+    """Whether there is a store that can be asked: where keys are still references, it is seen when the task starts.
+
+    Args:
+        config: The configuration.
+        place: What is reached; None: what the option url names.
+    """
+    place = place or place_of(config)
+    kind = place.kind
     if kind == FOLDER or any(find_spec(package) is None for package in _PACKAGES[kind]):
         return False
-    if _refused(config) or next(iter(_who_problems(config, kind)), None) is not None:
+    if _refused(config, place) or next(iter(_who_problems(config, kind)), None) is not None:
         return False
     return not any(REFERENCE.fullmatch(config[key] or "") for key in _OF[kind][1] if key in _WHO)
 
 
-def _refused(config: Config) -> Problem | None:
+def _refused(config: Config, place: Place) -> Problem | None:
     """The server that the executor lets no connector speak to, also where no endpoint is given."""
-    for host, port in of_urls(login_of(config).url(place_of(config).bucket)):
+    for host, port in of_urls(login_of(config, place).url(place.bucket)):
         if reason := host_problem(host, port):
             return Problem("endpoint", config["endpoint"], reason, fix(host))
     return None

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,7 +15,11 @@ from tests.connectors.stores import made_bucket
 from tests.servers import azure, google, s3
 from tests.servers.clickhouse import ClickHouse, ClickHouseFailed, EmbeddedClickHouse
 
-_databases = count()
+if TYPE_CHECKING:
+    from tests.connectors.hive_sink.table import Table
+    from tests.servers.hive_metastore import HiveMetastore
+
+_databases, _tables = count(), count()
 _CALL = """
 import importlib, json, os, pwd, sys
 module, name, path = sys.argv[1:]
@@ -77,6 +81,26 @@ def google_server() -> Iterator[google.Google]:
     """One that speaks as Google Cloud Storage."""
     with google.running() as found:
         yield found
+
+
+@pytest.fixture(scope="session")
+def metastore() -> "Iterator[HiveMetastore]":
+    """A real one, of Hive 2.3."""
+    from tests.servers.hive_metastore import HiveMetastore, MetastoreFailed
+
+    try:
+        with HiveMetastore().running() as found:
+            yield found
+    except MetastoreFailed as error:
+        pytest.fail(str(error), pytrace=False)
+
+
+@pytest.fixture
+def table(metastore: "HiveMetastore", tmp_path: Path) -> "Table":
+    """A table of Hive that is not there yet, in a folder that is not there yet."""
+    from tests.connectors.hive_sink.table import Table
+
+    return Table(metastore.uri, f"table{next(_tables)}", tmp_path / "disk" / "table")
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,7 @@ from tests.servers.postgres import Postgres
 
 pytestmark = pytest.mark.e2e
 EXAMPLES = Path(__file__).parents[2] / "examples"
-SERVERS = {"csv-to-clickhouse", "csv-to-hive", "mariadb-to-delta", "postgres-to-mariadb"}
+SERVERS = {"csv-to-clickhouse", "csv-to-hive", "hive-to-jsonlines", "mariadb-to-delta", "postgres-to-mariadb"}
 
 
 def copied(folder: Path, changes: dict[str, str] | None = None) -> Path:
@@ -93,10 +93,11 @@ def test_the_example_with_clickhouse_works_as_it_is_written(instance: Any, tmp_p
         assert differing(shown, said(shown, instance.url, copied(tmp_path, ports), ports)) == []
 
 
-def test_the_example_with_hive_works_as_it_is_written(instance: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["csv-to-hive", "hive-to-jsonlines"])
+def test_the_example_with_hive_works_as_it_is_written(instance: Any, tmp_path: Path, name: str) -> None:
     with HiveMetastore().running() as server:
         ports = {"9083": str(server.port)}
-        shown = written("csv-to-hive")
+        shown = written(name)
         assert differing(shown, said(shown, instance.url, copied(tmp_path, ports), ports)) == []
 
 

@@ -22,6 +22,7 @@ _TOGETHER = {
     "tests/connectors/hudi_sink/": "hudi",
     "tests/connectors/hudi_source/": "hudi",
     "tests/connectors/hive_sink/": "hive",
+    "tests/connectors/hive_source/": "hive",
     "tests/connectors/file_sink/test_conformance.py": "spark",
     "tests/connectors/file_sink/test_file_sink.py": "spark",
     "tests/connectors/jdbc_sink/test_conformance.py": "spark",

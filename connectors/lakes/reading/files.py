@@ -45,13 +45,7 @@ class FileRows:
             raise PermanentError(msg)
         self._file = file
         self._columns = columns
-        try:
-            self._held: Any = os.fdopen(reading().open(file.path, os.O_RDONLY), "rb")
-        except (FileNotFoundError, NotADirectoryError):
-            raise Missing(str(file.path)) from None
-        except OSError as error:
-            msg = f"{file.path} cannot be read now: {error.strerror}"
-            raise RetriableError(msg) from error
+        self._held = self.opened()
         try:
             self._begin(row, batch_rows, batch_bytes)
         except BaseException:
@@ -77,10 +71,8 @@ class FileRows:
             group = metadata.row_group(number)
             size = max(size, group.total_byte_size // max(1, group.num_rows))
         rows = max(1, min(batch_rows, batch_bytes // max(1, size)))
-        there, numbered = opened.schema_arrow, self._file.numbered
         with _told(self._file):
-            names = [name for name in self._columns.names if name in there.names] if numbered is None else wanted(there, numbered)
-        names = [name for name in names if name not in self._file.constants]
+            names = self.names_in(opened.schema_arrow)
         groups = list(range(first, metadata.num_row_groups))
         self._batches: Iterator[pa.RecordBatch] = opened.iter_batches(rows, groups, names, use_threads=False)
 
@@ -100,8 +92,28 @@ class FileRows:
                     self._skip -= len(batch)
                     continue
                 batch, self._skip = batch.slice(self._skip), 0
-                numbered = self._file.numbered
-                return rows_of(batch if numbered is None else named(batch, numbered), self._columns, self._file.constants)
+                return rows_of(self.named_as_table(batch), self._columns, self._file.constants)
+
+    def opened(self) -> Any:
+        """The file, as a file object. Raises Missing, RetriableError."""
+        try:
+            return os.fdopen(reading().open(self._file.path, os.O_RDONLY), "rb")
+        except (FileNotFoundError, NotADirectoryError):
+            raise Missing(str(self._file.path)) from None
+        except OSError as error:
+            msg = f"{self._file.path} cannot be read now: {error.strerror}"
+            raise RetriableError(msg) from error
+
+    def names_in(self, there: pa.Schema) -> list[str]:
+        """The names that the file has for the columns that are read of it. Raises Unfit."""
+        numbered = self._file.numbered
+        names = [name for name in self._columns.names if name in there.names] if numbered is None else wanted(there, numbered)
+        return [name for name in names if name not in self._file.constants]
+
+    def named_as_table(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Rows of the file with the names that the table has for their columns. Raises Unfit."""
+        numbered = self._file.numbered
+        return batch if numbered is None else named(batch, numbered)
 
     def close(self) -> None:
         """Gives the file back."""

@@ -342,4 +342,4 @@ def test_a_metastore_that_fails_is_asked_again(table: Table) -> None:
     write(table.opened().start(), [{"Id": 1, "country": "ch"}])
     gone = HiveTable(table.found().raw | {1: thrift.text("another")})
     with pytest.raises(RetriableError, match="the metastore failed"):
-        table.metastore.locations(gone, ["country=ch"])
+        table.metastore.partitions(gone, ["country=ch"])
