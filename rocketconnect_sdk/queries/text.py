@@ -50,12 +50,12 @@ def parse_query(text: str, tables: Collection[str], *, windowed: bool) -> Stream
         raise ValueError(_NOT_ONE)
     query = parsed[0]
     _check_tables(query, tables)
+    _check_names(query)
     named = list(_of_records(query))
     about = tuple(name for name in ABOUT if name in named)
     every = any(not isinstance(star.parent, exp.Count) for star in query.find_all(exp.Star))
-    own = set(_made_names(query))
     named += [name.name for join in query.find_all(exp.Join) for name in join.args.get("using") or ()]
-    needs = tuple(dict.fromkeys(name for name in named if name not in own and name not in ABOUT))
+    needs = tuple(dict.fromkeys(name for name in named if name not in ABOUT))
     if windowed:
         return StreamQuery(text, needs, every, about)
     select = _with_index(_of_rows(query), about)
@@ -65,34 +65,58 @@ def parse_query(text: str, tables: Collection[str], *, windowed: bool) -> Stream
 
 
 def _of_records(query: "exp.Query") -> Iterator[str]:
-    """The names of columns that may be those of the records: all but those that are said to be of something else."""
+    """The names of columns that may be those of the records: all but those that are said, or known, to be of something else."""
     from sqlglot import exp
 
     tables = list(query.find_all(exp.Table))
     of_records = {table.alias_or_name for table in tables if table.name == TABLE}
     others = {table.alias_or_name for table in tables} | {each.alias for each in query.find_all(exp.Subquery, exp.CTE)}
+    made = {name.casefold() for name in _made_names(query)}
     for column in query.find_all(exp.Column):
         names = [part.name for part in column.parts if not isinstance(part, exp.Star)]
         if names and names[0] in of_records:
-            names = names[1:]
-        elif len(column.parts) > 1 and names[0] in others:
-            continue
-        if names:
+            yield from names[1:2]
+        elif names and (len(column.parts) == 1 or names[0] not in others) and names[0].casefold() not in made:
             yield names[0]
 
 
 def _made_names(query: "exp.Query") -> Iterator[str]:
-    """Names that the query gives to what it computes: where such a name is used, no column of the records is meant.
+    """Names that the query gives to what it computes: where such a name is used alone, no column of the records is meant.
 
     But for a column that is computed of one of the same name, as in `price::DOUBLE AS price`.
     """
     from sqlglot import exp
 
     for alias in query.find_all(exp.Alias):
-        if all(column.name != alias.alias for column in alias.this.find_all(exp.Column)):
+        if all(column.name.casefold() != alias.alias.casefold() for column in alias.this.find_all(exp.Column)):
             yield alias.alias
     for table in query.find_all(exp.TableAlias):
         yield from (column.name for column in table.args.get("columns") or ())
+
+
+def _check_names(query: "exp.Query") -> None:
+    """Raises ValueError: what a name means would depend on whether the records of a batch have such a field.
+
+    DuckDB takes the column where there is one, and else what the query computes under the name.
+    """
+    from sqlglot import exp
+
+    for select in query.find_all(exp.Select):
+        joins = select.args.get("joins") or ()
+        start = select.args["from_"].this if select.args.get("from_") else None
+        read = [each for each in (start, *(join.this for join in joins)) if isinstance(each, exp.Table) and each.name == TABLE]
+        if not read:
+            continue
+        made = {name.casefold() for each in select.expressions for name in _made_names(each)}
+        within = [each for each in (*select.expressions, *joins, select.args.get("where")) if each is not None]
+        columns = (column for each in within for column in each.find_all(exp.Column))
+        for column in columns:
+            if len(column.parts) == 1 and column.name.casefold() in made and column.find_ancestor(exp.Select) is select:
+                msg = (
+                    f"uses {column.name}, which may be a field of the records or what is computed AS {column.name}: write "
+                    f"{read[0].alias_or_name}.{column.name} for the field, or another name behind AS"
+                )
+                raise ValueError(msg)
 
 
 def _check_tables(query: "exp.Query", tables: Collection[str]) -> None:
@@ -116,6 +140,9 @@ def _of_rows(query: "exp.Query") -> "exp.Select":
 
     if not isinstance(query, exp.Select):
         raise ValueError(_NOT_ONE)  # noqa: TRY004  # a text is wrong, not a type
+    if query.args.get("with_"):
+        msg = "has WITH, which is taken with query.window alone: write a subquery where it is used"
+        raise ValueError(msg)
     if wrong := list(dict.fromkeys(_refused(query))):
         msg = (
             f"has {', '.join(wrong)}, for which several records are needed, and says no window behind which they are complete "

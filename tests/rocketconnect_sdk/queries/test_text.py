@@ -34,6 +34,7 @@ def test_what_makes_rows_of_each_record_by_itself_is_right(text: str) -> None:
         ("SELECT id, count(*) FROM records GROUP BY id HAVING count(*) > 1", "GROUP BY, HAVING, an aggregate"),
         ("SELECT row_number() OVER () FROM records", "a window function"),
         ("SELECT DISTINCT id FROM records ORDER BY id LIMIT 1", "DISTINCT, ORDER BY, LIMIT"),
+        ("WITH x AS (SELECT * FROM c) SELECT * FROM records", "has WITH, which is taken with query.window alone"),
         ("SELECT * FROM c RIGHT JOIN records USING (id)", "elsewhere than once, behind FROM"),
         ("SELECT * FROM records RIGHT JOIN c USING (id)", "a RIGHT JOIN"),
         ("SELECT * FROM records a JOIN records b USING (id)", "elsewhere than once"),
@@ -60,11 +61,11 @@ def test_over_a_window_any_select_is_right_and_runs_as_it_is_written(text: str) 
 
 def test_what_it_needs_of_the_records_is_known() -> None:
     query = parse_query(
-        "SELECT r.value.inner AS x, c.name, price::INT AS price, price + x AS y, _key FROM records r JOIN c USING (id) WHERE x > 1",
+        "SELECT r.value.inner AS x, c.name, price::INT AS price, price + 1 AS y, _key FROM records r JOIN c USING (id) WHERE r.y > 1",
         ["c"],
         windowed=False,
     )
-    assert sorted(query.needs) == ["id", "price", "value"]
+    assert sorted(query.needs) == ["id", "price", "value", "y"]
     assert query.about == ("_key",)
     assert not query.every
 
@@ -72,3 +73,22 @@ def test_what_it_needs_of_the_records_is_known() -> None:
 def test_all_columns_are_needed_by_a_star_and_not_by_a_count() -> None:
     assert parse_query("SELECT * FROM records", (), windowed=True).every
     assert not parse_query("SELECT count(*) AS n FROM records", (), windowed=True).every
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT id, new_price AS price FROM records WHERE price <> new_price",
+        "SELECT id, new_price AS price FROM records WHERE PRICE <> new_price",
+        "SELECT id, new_price AS price, price * 2 AS twice FROM records",
+        "SELECT id, new_price AS price FROM records JOIN c ON c.id = price",
+    ],
+)
+def test_a_name_that_may_be_a_field_or_what_is_computed_is_refused_with_both_ways_on(text: str) -> None:
+    with pytest.raises(ValueError, match=r"(?i)uses price.*write records\.price for the field, or another name behind AS"):
+        parse_query(text, ["c"], windowed=False)
+
+
+def test_what_is_computed_may_be_grouped_and_ordered_by_its_name_and_is_no_field() -> None:
+    text = "SELECT station AS s, count(*) AS n FROM records GROUP BY s HAVING n > 2 ORDER BY n"
+    assert parse_query(text, (), windowed=True).needs == ("station",)

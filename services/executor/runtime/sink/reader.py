@@ -220,8 +220,10 @@ class SinkReader:
             if reading.failing is None:
                 reading.trouble = ""
                 reading.backoff.reset()
-        self.caught_up = not found
-        self._batcher.expect(more=any(reading.stream.known_end > reading.position for reading in self._reading.values()))
+        more = any(reading.stream.known_end > reading.position for reading in self._reading.values())
+        # What the broker has told of may be on its way still.
+        self.caught_up = not found and not more
+        self._batcher.expect(more=more)
         return found
 
     def _pulled(self, reading: _Reading) -> DecodedBatch | None:

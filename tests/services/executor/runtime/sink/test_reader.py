@@ -87,6 +87,37 @@ def test_an_idle_sink_stays_idle_when_one_pull_is_not_answered(tasks: Tasks, mon
     assert running.stop().clean
 
 
+def test_a_sink_is_not_idle_while_messages_that_the_broker_has_told_of_are_on_their_way(
+    tasks: Tasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: list[DecodedBatch] = []
+    looks, may_come = 0, False
+    really = PullStream.next
+
+    def next_(stream: PullStream, timeout: float, *, max_bytes: int = 1 << 20) -> DecodedBatch | None:
+        nonlocal looks
+        if may_come:
+            return held.pop(0) if held else really(stream, timeout, max_bytes=max_bytes)
+        if held:
+            looks += 1
+        elif (batch := really(stream, timeout, max_bytes=max_bytes)) is not None:
+            held.append(batch)
+        return None
+
+    monkeypatch.setattr(PullStream, "next", next_)
+    monkeypatch.setattr("services.executor.runtime.task.meter._MOVED_LATELY", 0.0)
+    tasks.create_topic(1)
+    tasks.client.send(tasks.client.queues(tasks.topic)[0], Message(b"x"), 10)
+    running = tasks.start(Kind.SINK, {"connector.class": "table", "file": str(tasks.path / "rows.db")})
+    running.reporter.wait_for(lambda: looks > 4)
+    assert running.reporter.states[-1][0] is State.RUNNING
+    assert running.reporter.has_work
+    may_come = True
+    running.reporter.wait_for_out(1)
+    running.reporter.wait_for_state(State.IDLE)
+    assert running.stop().clean
+
+
 def test_a_sink_whose_broker_answers_no_second_pull_or_nothing_at_all_is_waiting_in_words_of_pulls(
     tasks: Tasks, monkeypatch: pytest.MonkeyPatch
 ) -> None:

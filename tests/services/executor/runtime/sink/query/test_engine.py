@@ -407,6 +407,15 @@ def test_each_record_is_joined_and_keeps_its_place_and_key(tmp_path: Path) -> No
     assert task.sink.places == [("t/b/0", 0, 0), ("t/b/0", 1, 0), ("t/b/0", 2, 0), ("t/b/0", 2, 1), ("t/b/1", 0, 0)]
 
 
+def test_a_field_is_read_beside_a_result_of_its_name(tmp_path: Path) -> None:
+    queues = {"t/b/0": [{"id": 1, "price": 5, "new": 7}, {"id": 2, "price": 5, "new": 5}, {"id": 3, "price": 1, "new": 0}]}
+    text = "SELECT id, r.new AS price FROM records r WHERE r.price <> r.new"
+    task = Task(tmp_path, queues, Sinking(), query_settings(tmp_path, query=text))
+    task.begin()
+    task.finish()
+    assert task.sink.rows == [{"id": 1, "price": 7}, {"id": 3, "price": 0}]
+
+
 def test_a_table_is_read_again_when_its_file_changes(tmp_path: Path) -> None:
     table = tmp_path / "names.jsonl"
     table.write_text('{"id": "a", "name": "Anna"}\n')
