@@ -1,4 +1,5 @@
-from datetime import UTC, date, datetime
+from datetime import date, datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -55,7 +56,10 @@ class TestPartitionsOfBucket(SourceSuite):
         expected = []
         for number, land in enumerate(["ch", "a/b", "50%"]):
             part = made.part(land, "2026-07-01")
-            rows = [{"id": number * 20 + each, "name": f"ü {each}", "at": datetime(2026, 7, 1, tzinfo=UTC)} for each in range(20)]
+            rows = [
+                {"id": number * 20 + each, "name": f"ü {each}", "at": datetime(2026, 7, 1, tzinfo=ZoneInfo("UTC"))}
+                for each in range(20)
+            ]
             server.put(bucket, f"warehouse/shop/{part}/000000_0", packed(rows))
             expected += [{**each, "land": land, "day": date(2026, 7, 1)} for each in rows]
         return SourceCase(HiveSource(), server.options() | options(table, follow="false"), expected)

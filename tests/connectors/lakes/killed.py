@@ -27,14 +27,16 @@ class Topic:
         self._unstored: list[tuple[str, Position]] = []
         self._task: SourceTask | None = None
 
-    def read(self, records: int) -> None:
-        """One poll; of what it gives nothing is stored yet."""
+    def read(self, records: int) -> int:
+        """One poll; of what it gives nothing is stored yet. How many records it gave."""
+        given = 0
         if self._task is None:
             source, config, share = self._opening
             self._task = source.open(config, share, TaskContext(batch_records=records))
             self._task.start(dict(self._positions))
         for batch in batches_of(self._task.poll()):
             values: list[Any] = list(batch.values)
+            given += len(values)
             for offset, value in zip(batch.offsets, values, strict=True):
                 if offset > self._newest.get(batch.partition, ()):
                     self._newest[batch.partition] = offset
@@ -42,6 +44,7 @@ class Topic:
                 self._unstored.append((batch.partition, Position(offset)))
             if batch.end:
                 self._unstored.append((batch.partition, Position(tuple(batch.end))))
+        return given
 
     def store(self, count: int) -> None:
         """Stores the first of the positions that are not stored yet."""
