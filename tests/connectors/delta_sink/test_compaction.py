@@ -96,3 +96,29 @@ def test_rows_that_another_owner_adds_meanwhile_stay(tmp_path: Path, monkeypatch
     monkeypatch.setattr(table, "optimize", behind_the_look)
     owner.write(10, 20)
     assert ids(path) == [*range(20), *range(100, 110)]
+
+
+@pytest.mark.parametrize("is_done", [False, True], ids=["before", "behind"])
+def test_one_that_is_killed_at_it_has_lost_and_doubled_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_done: bool
+) -> None:
+    path = tmp_path / "table"
+    owner = Owner(path, compact_interval="1ms")
+    owner.start()
+    owner.write(0, 10)
+    does = table.optimize
+
+    def killed(given: Any) -> None:
+        if is_done:
+            does(given)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(table, "optimize", killed)
+        with pytest.raises(KeyboardInterrupt):
+            owner.write(10, 20)
+    newer = Owner(path, owner=(1, 2), compact_interval="1ms")
+    assert newer.start() == {"orders/broker-a/0": QueuePosition(20)}
+    newer.write(20, 30)
+    assert ids(path) == list(range(30))
+    assert files(path) == 1

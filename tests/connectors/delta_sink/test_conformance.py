@@ -50,18 +50,6 @@ class TestRows(DeltaSuite):
 
 
 @pytest.mark.slow
-class TestCompacting(DeltaSuite):
-    """Small files are put together behind each batch."""
-
-    @pytest.fixture
-    def case(self, tmp_path: Path) -> SinkCase:
-        path = tmp_path / "table"
-        calls = ("connectors.delta_sink.table:append", "connectors.delta_sink.table:optimize")
-        options = {"path": str(path), "compact.interval": "1ms"}
-        return SinkCase(DeltaSink(), options, lambda: ordered(path), row, ROW, tmp_path, settings=settings(), calls=calls)
-
-
-@pytest.mark.slow
 class TestJsonByColumns(DeltaSuite):
     """In partitions."""
 

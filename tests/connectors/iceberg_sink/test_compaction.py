@@ -1,13 +1,18 @@
 """Small files of an Iceberg table are put together, with Spark."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from connectors.iceberg_sink import catalogs
 from connectors.lakes import compaction
 from rocketconnect_sdk.sink import QueuePosition
 from tests.connectors.iceberg_sink.owner import Owner, ids, in_front, rows_path
 from tests.connectors.iceberg_sink.spark import opened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 pytestmark = [
     pytest.mark.spark,
@@ -81,3 +86,34 @@ def test_one_that_is_replaced_meanwhile_puts_nothing_together(
     assert "a newer owner" in caplog.text
     assert files(tmp_path) == 3
     assert ids(tmp_path) == list(range(30))
+
+
+@pytest.mark.parametrize("is_done", [False, True], ids=["before", "behind"])
+def test_one_that_is_killed_at_its_commit_has_lost_and_doubled_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_done: bool
+) -> None:
+    owner = Owner(tmp_path, compact_interval="1ms")
+    owner.start()
+    owner.write(0, 10)
+    owner.write(10, 20)
+    does: Callable[..., None] = catalogs.link
+    commits = 0
+
+    def killed(*given: object) -> None:
+        nonlocal commits
+        commits += 1
+        if commits == 1 or is_done:
+            does(*given)
+        if commits == 2:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(catalogs, "link", killed)
+        with pytest.raises(KeyboardInterrupt):
+            owner.write(20, 30)
+    newer = Owner(tmp_path, owner=(1, 2), compact_interval="1ms")
+    assert newer.start() == {"orders/broker-a/0": QueuePosition(30)}
+    newer.write(30, 40)
+    newer.write(40, 50)
+    assert ids(tmp_path) == list(range(50))
+    assert files(tmp_path) < 4

@@ -51,21 +51,6 @@ class TestRows(IcebergSuite):
 
 
 @pytest.mark.slow
-class TestCompacting(IcebergSuite):
-    """Small files are put together behind each batch."""
-
-    @pytest.fixture
-    def case(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SinkCase:
-        monkeypatch.setattr("connectors.lakes.compaction.ENOUGH", 2)
-        warehouse = tmp_path / "lake"
-        options = {"warehouse": str(warehouse), "table": "db.rows", "compact.interval": "1ms"}
-        calls = ("connectors.iceberg_sink.catalogs:link",)
-        return SinkCase(
-            IcebergSink(), options, lambda: ordered(warehouse / "db" / "rows"), row, ROW, tmp_path, settings=settings(), calls=calls
-        )
-
-
-@pytest.mark.slow
 class TestJsonByColumns(IcebergSuite):
     """In partitions."""
 
