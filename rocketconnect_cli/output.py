@@ -84,11 +84,19 @@ def show_error(error: ApiError) -> None:
     # Services put their problems into one sentence, too; here they follow as a list.
     told = any(problem.get("reason", "\0") in rest for problem in error.problems)
     err.print(f"Error: {heading if told else error}", style="red", markup=False)
-    for problem in error.problems:
+    for line in lines_of(error.problems):
+        err.print(line, markup=False)
+
+
+def lines_of(problems: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What is wrong with a configuration, every problem with its fix on a line of its own: values may be as long as they want."""
+    lines = []
+    for problem in problems:
         given = f" (given: {problem['value']!r})" if problem.get("value") else ""
-        err.print(f"  {problem.get('key') or 'configuration'}: {problem.get('reason', '')}{given}", markup=False)
+        lines.append(f"  {problem.get('key') or 'configuration'}: {problem.get('reason', '')}{given}")
         if problem.get("fix"):
-            err.print(f"    -> {problem['fix']}", markup=False)
+            lines.append(f"    -> {problem['fix']}")
+    return lines
 
 
 def show_warnings(answer: dict[str, Any]) -> None:

@@ -27,10 +27,10 @@ from rocketconnect_cli.output import (
     api,
     emit,
     err,
+    lines_of,
     out,
     show_notes,
     show_warnings,
-    table_of,
     with_api,
 )
 from rocketconnect_cli.shown import (
@@ -267,8 +267,7 @@ def validate(
     with api(url) as client:
         answer = client.request("POST", "/v1/connectors:validate", body=body, like={"problems": [{}]})
     problems = answer["problems"]
-    cells = ((p.get("key", ""), p.get("value", ""), p.get("reason", ""), p.get("fix", "")) for p in problems)
-    emit(output, answer, lambda: table_of(("KEY", "VALUE", "WRONG", "FIX"), cells) if problems else "nothing is wrong with it")
+    emit(output, answer, lambda: ["What is wrong with it:", *lines_of(problems)] if problems else "nothing is wrong with it")
     show_warnings(answer)
     show_notes(answer)
     if problems:

@@ -150,6 +150,8 @@ class _Instance:
         # Prometheus has its address in a file, people and scripts have that of REST in theirs.
         directory.keep_ports({"rest": chosen.rest, "metrics": chosen.metrics})
         processes: list[Process] = []
+        what, logs = "the services" if self._namesrv else "RocketMQ and the services", directory.path / "logs"
+        err.print(f"Starting {what}, which takes some ten seconds; logs are in {logs}", style="dim", markup=False)
         if not self._namesrv:
             processes += self._embedded_rocketmq(chosen)
         name_server = self._namesrv or self._embedded.name_server

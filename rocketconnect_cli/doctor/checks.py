@@ -29,7 +29,7 @@ def examine(data: Path, rest_port: int) -> Iterator[Finding]:
     yield from findings.of_packages({name: _version(name) for name in PACKAGES}, _least(), advice("up"))
     yield java()
     if rest_port:
-        yield port(rest_port)
+        yield port(rest_port, data)
     yield data_directory(data)
     yield disk(data)
     yield findings.of_open_files(*resource.getrlimit(resource.RLIMIT_NOFILE))
@@ -45,10 +45,11 @@ def java() -> Finding:
     return Finding("java", Verdict.OK, f"Java {major_version(program)} at {program}")
 
 
-def port(number: int) -> Finding:
-    """The port of REST."""
+def port(number: int, data: Path) -> Finding:
+    """The port of REST, which may be that of the instance that runs on this data directory."""
     free = ports.is_free(number)
-    return findings.of_port(number, free=free, ours=not free and _answers(number))
+    ours = not free and DataDirectory(data).kept_ports().get("rest") == number and _answers(number)
+    return findings.of_port(number, free=free, ours=ours)
 
 
 def data_directory(path: Path) -> Finding:

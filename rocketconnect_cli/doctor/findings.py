@@ -90,7 +90,7 @@ def of_port(port: int, *, free: bool, ours: bool) -> Finding:
     if free:
         return Finding("port", Verdict.OK, f"port {port} for REST is free")
     if ours:
-        return Finding("port", Verdict.OK, f"RocketConnect answers on port {port} already")
+        return Finding("port", Verdict.OK, f"the instance of this data directory answers on port {port} already")
     fix = "Stop what listens there, or give another with --rest-port (0: any free one)."
     return Finding("port", Verdict.PROBLEM, f"port {port} for REST is in use", fix)
 

@@ -36,8 +36,12 @@ def meant(filename: str) -> str:
     """The question whether a file beside one that is not there was meant: "Did you mean /data/books.csv?"; empty: none is near."""
     path = Path(filename)
     first = _first_absent(path)
+    names = _beside(first)
     like = _LIKE_PATTERN if is_glob(first.name) else LIKE
-    near = [str(Path(first.parent, name, *path.parts[len(first.parts) :])) for name in nearest(first.name, _beside(first), like)]
+    if not is_glob(first.name):
+        # That both are texts is no likeness.
+        names = [name for name in names if Path(name).stem == first.stem or nearest(first.stem, [Path(name).stem])]
+    near = [str(Path(first.parent, name, *path.parts[len(first.parts) :])) for name in nearest(first.name, names, like)]
     allowed = [each for each in near if reading().problem(Path(each)) is None]
     question = did_you_mean(allowed)
     return question[:1].upper() + question[1:]

@@ -44,7 +44,10 @@ class KeystoreService(KeystoreServiceServicer):
         """Seal and store."""
         checks.refuse([*secret_name_problems(request.name), *value_problems(request.value)])
         if self._keys is None:
-            message = "this instance has no keystore: start the config service and the executors with --keystore-keys"
+            message = (
+                "this instance has no keystore: make its keys with `rocketconnect secret new-key FILE`, and start the config "
+                "service and the executors with --keystore-keys FILE, or `rocketconnect up` with ROCKETCONNECT_KEYSTORE_KEYS=FILE"
+            )
             raise FailedPrecondition("NO_KEYSTORE", message)
         sealed = self._keys.seal(request.name, request.value)
         time = await asyncio.to_thread(self._secrets.put, {request.name: sealed})

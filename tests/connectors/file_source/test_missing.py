@@ -28,6 +28,12 @@ def test_a_missing_file_is_told_with_the_nearest_one_that_is_there(tmp_path: Pat
     assert told(tmp_path / "films.log") == []
 
 
+def test_a_file_that_only_ends_alike_is_not_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "out.txt").write_text("x\n")
+    (problem,) = told(tmp_path / "nosuch.txt")
+    assert "Did you mean" not in problem.fix
+
+
 def test_a_file_that_is_not_waited_for_is_refused_with_the_nearest_one(tmp_path: Path) -> None:
     (tmp_path / "books.log").write_text("x\n")
     for name in ("boks.log", "boks.*"):

@@ -808,6 +808,19 @@ def test_validate_shows_warnings_and_has_nothing_against_the_configuration(rest_
     assert result.output.splitlines()[0] == "nothing is wrong with it"
 
 
+def test_validate_says_each_problem_with_its_fix_whole_however_long_the_value_is(rest_factory: Any) -> None:
+    query = f"SELECT {', '.join(f'field{number}' for number in range(60))} FROM records GROUP BY 1"
+    problems = [{"key": "query", "value": query, "reason": "has GROUP BY", "fix": "Add query.window."}, {"reason": "is empty"}]
+    result = run(rest_factory(200, {"problems": problems}).url, "connector", "validate", *CONFIG)
+    assert result.exit_code == 2
+    assert result.stdout.splitlines() == [
+        "What is wrong with it:",
+        f"  query: has GROUP BY (given: {query!r})",
+        "    -> Add query.window.",
+        "  configuration: is empty",
+    ]
+
+
 @pytest.mark.parametrize(
     "words",
     [("create", "a", *CONFIG), ("update", "a", "-s", "a=b"), ("update", "a", *CONFIG), ("rollback", "a", "1")],

@@ -38,9 +38,13 @@ def test_a_port_of_somebody_else_is_a_problem_with_what_to_do(tmp_path: Path) ->
     assert "--rest-port" in lines[place + 1]
 
 
-def test_a_port_at_which_rocketconnect_answers_is_none(rest_factory: RestFactory) -> None:
-    rest = rest_factory(200, {"connectors": []})
-    assert checks.port(int(rest.url.rpartition(":")[2])).verdict == "ok"
+def test_a_port_at_which_the_instance_of_the_data_directory_answers_is_none_and_that_of_another_one_is(
+    rest_factory: RestFactory, tmp_path: Path
+) -> None:
+    port = int(rest_factory(200, {"connectors": []}).url.rpartition(":")[2])
+    (tmp_path / "ports.json").write_text(json.dumps({"rest": port}))
+    assert checks.port(port, tmp_path).verdict == "ok"
+    assert checks.port(port, tmp_path / "other").verdict == "problem"
 
 
 def test_a_directory_that_can_not_be_written_is_a_problem(tmp_path: Path) -> None:
