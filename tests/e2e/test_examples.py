@@ -104,7 +104,8 @@ def test_the_example_with_hive_works_as_it_is_written(instance: Any, tmp_path: P
 def test_the_tables_of_the_readme_work_as_they_are_written(instance: Any, tmp_path: Path) -> None:
     section = (EXAMPLES.parent / "README.md").read_text().split("## Tables and databases\n")[1].split("\n## ")[0]
     found = said([Shown("alias rc=.venv/bin/rocketconnect", ""), *commands(section)], instance.url, copied(tmp_path))
-    assert "stations-in" in found[-1].output
+    assert "stations-out is IDLE" in found[-2].output
+    assert "id: int32" in found[-1].output
     for name in ("stations-in", "stations-out"):
         instance.api.request("DELETE", f"/v1/connectors/{name}")
 

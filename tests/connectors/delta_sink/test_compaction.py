@@ -23,7 +23,7 @@ def files(path: Path) -> int:
     return len(DeltaTable(str(path)).file_uris())
 
 
-@pytest.mark.parametrize("mode", ["insert", "upsert"])
+@pytest.mark.parametrize("mode", ["insert", pytest.param("upsert", marks=pytest.mark.slow)])
 def test_small_files_become_one_with_the_same_rows_which_is_on_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:

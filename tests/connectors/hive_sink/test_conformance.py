@@ -18,6 +18,11 @@ class TestPartitions(SinkSuite):
         options = table.options(**{"partition.path": "queue={field:queue}"})
         return SinkCase(HiveSink(), options, read, row, ROW, table.folder.parent, calls=CALLS)
 
+    @pytest.mark.slow
+    def test_killed_at_any_step_it_goes_on_with_every_record(self, case: SinkCase) -> None:
+        """There are some hundred steps."""
+        super().test_killed_at_any_step_it_goes_on_with_every_record(case)
+
 
 @pytest.mark.slow
 class TestNoPartitions(SinkSuite):

@@ -61,6 +61,7 @@ def test_partitions_and_types_of_spark_are_read_as_spark_reads_them(table: Table
     assert sorted(list(row.values()) for row in read(of_own, {})) == own_shown  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_insert_overwrite_is_told_read_or_passed_and_what_spark_adds_elsewhere_is_read(
     table: Table, metastore: HiveMetastore, tmp_path: Path
 ) -> None:

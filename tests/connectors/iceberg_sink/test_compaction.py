@@ -37,7 +37,7 @@ def operation(lake: Path) -> str:
     return snapshot.summary.operation.value
 
 
-@pytest.mark.parametrize("mode", ["insert", "upsert"])
+@pytest.mark.parametrize("mode", ["insert", pytest.param("upsert", marks=pytest.mark.slow)])
 def test_small_files_of_each_partition_become_one_with_the_same_rows(tmp_path: Path, mode: str) -> None:
     key = "id" if mode == "upsert" else ""
     owner = Owner(tmp_path, partition_by="day", insert_mode=mode, pk_fields=key)

@@ -1,13 +1,14 @@
 """Several connectors at once: which are listed, and which get an order."""
 
 import json
-import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from rocketconnect_cli.api import Api, ApiError, Exit
+from rocketconnect_cli.commands import connector
 from rocketconnect_cli.commands.root import app
 from tests.rocketconnect_cli.conftest import Rest, RestFactory
 
@@ -173,7 +174,8 @@ def test_a_status_is_shown_again_until_it_is_interrupted(rest: Rest, monkeypatch
         if len(waited) == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(time, "sleep", sleep)
+    # Of this command alone: threads of other tests sleep, too.
+    monkeypatch.setattr(connector, "time", SimpleNamespace(sleep=sleep))
     result = run(rest, "status", "users", "--watch", "--every", "500ms", "-o", "json")
     assert result.exit_code == 0
     assert waited == [0.5, 0.5]

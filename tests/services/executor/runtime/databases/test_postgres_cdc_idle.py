@@ -112,6 +112,7 @@ def test_a_connector_that_is_paused_for_longer_than_the_server_bears_silence_kee
     connection.execute(b"SELECT pg_drop_replication_slot('kept')")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("table")
 def test_a_snapshot_that_is_paused_goes_on_in_its_transaction(tasks: Tasks, connection: Connection) -> None:
     connection.execute(b"CREATE TABLE kept_later (id int PRIMARY KEY, name text)")
