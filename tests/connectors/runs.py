@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Generic, Self, TypeVar
 
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import Config
@@ -41,7 +41,7 @@ class Run(Generic[Task]):
     number: int
     uid: str
 
-    def start(self) -> "Run[Task]":
+    def start(self) -> Self:
         self.positions = dict(self.task.start())
         return self
 

@@ -3,8 +3,6 @@
 import base64
 import hashlib
 import hmac
-import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,8 +13,8 @@ from xml.etree import ElementTree
 import httpx
 
 from tests import free_ports
+from tests.servers.handled import answering
 
-START_SECONDS = 60.0
 ACCOUNT = "devstoreaccount1"
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 """Every Azurite has them; they are no secret."""
@@ -103,19 +101,9 @@ def running() -> Iterator[Azure]:
     where = ["--blobHost", "127.0.0.1", "--blobPort", str(port), "--inMemoryPersistence"]
     # Clients are newer than it, and ask with the version of the service that they know.
     command = ["node", str(_MAIN), *where, "--silent", "--disableTelemetry", "--skipApiVersionCheck"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        url = f"http://127.0.0.1:{port}/{ACCOUNT}"
-        until = time.monotonic() + START_SECONDS
-        while not _answers(url):
-            if process.poll() is not None or time.monotonic() > until:
-                msg = f"{' '.join(command)} does not answer; has `make setup-tests` run?"
-                raise AzureFailed(msg)
-            time.sleep(0.05)
+    url = f"http://127.0.0.1:{port}/{ACCOUNT}"
+    with answering(command, lambda: _answers(url), lambda told: AzureFailed(f"{told}; has `make setup-tests` run?"), {}):
         yield Azure(url)
-    finally:
-        process.kill()
-        process.wait()
 
 
 def _answers(url: str) -> bool:

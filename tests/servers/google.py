@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from itertools import count
 from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
 from xml.etree import ElementTree
@@ -26,6 +26,8 @@ from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
+
+from tests.servers.handled import handled
 
 _KEY = "ROCKETCONNECT_TESTS_GOOGLE_KEY"
 _TESTER = "the tests themselves"
@@ -269,34 +271,18 @@ def running() -> Iterator[Google]:
     # Before any process is started that is to have it.
     _key()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        wbufsize = -1
+    def handle(request: BaseHTTPRequestHandler) -> None:
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        body = request.rfile.read(int(headers.get("content-length", 0)))
+        status, told, data = made.handle(request.command, request.path, headers, body)
+        request.send_response(status)
+        for name, value in told.items():
+            request.send_header(name, value)
+        request.send_header("content-length", str(len(data)))
+        request.end_headers()
+        if request.command != "HEAD":
+            request.wfile.write(data)
 
-        def log_message(self, *_: object) -> None: ...
-
-        def handle_request(self) -> None:
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            body = self.rfile.read(int(headers.get("content-length", 0)))
-            status, told, data = made.handle(self.command, self.path, headers, body)
-            self.send_response(status)
-            for name, value in told.items():
-                self.send_header(name, value)
-            self.send_header("content-length", str(len(data)))
-            self.end_headers()
-            if self.command != "HEAD":
-                self.wfile.write(data)
-
-    for method in ("GET", "PUT", "POST", "DELETE", "HEAD"):
-        setattr(Handler, f"do_{method}", Handler.handle_request)
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        made.url = f"http://127.0.0.1:{server.server_address[1]}"
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield made
-        finally:
-            server.shutdown()
-            thread.join()
+    with handled(handle) as port:
+        made.url = f"http://127.0.0.1:{port}"
+        yield made

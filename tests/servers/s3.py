@@ -1,9 +1,6 @@
 """A server that speaks S3, with its objects in memory: moto's. It knows If-Match and If-None-Match."""
 
-import os
-import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,8 +11,8 @@ import httpx
 from pyarrow.fs import S3FileSystem
 
 from tests import free_ports
+from tests.servers.handled import answering
 
-START_SECONDS = 60.0
 KEY, SECRET, REGION = "tester", "the-secret-of-tester", "eu-north-1"
 _SIGNED = f"Credential={KEY}/20260101/{REGION}/s3/aws4_request, SignedHeaders=host, Signature=0"
 _SOMEBODY = {"authorization": f"AWS4-HMAC-SHA256 {_SIGNED}"}
@@ -94,21 +91,13 @@ def running(environment: Mapping[str, str] | None = None) -> Iterator[S3]:
     """
     port = free_ports.choose()
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    process = subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, **(environment or {})}
-    )
-    try:
-        url = f"http://127.0.0.1:{port}"
-        until = time.monotonic() + START_SECONDS
-        while not _answers(url):
-            if process.poll() is not None or time.monotonic() > until:
-                msg = f"{' '.join(command)} does not answer; is moto[s3] installed, with flask and flask-cors?"
-                raise S3Failed(msg)
-            time.sleep(0.05)
+    url = f"http://127.0.0.1:{port}"
+
+    def failed(told: str) -> S3Failed:
+        return S3Failed(f"{told}; is moto[s3] installed, with flask and flask-cors?")
+
+    with answering(command, lambda: _answers(url), failed, environment or {}):
         yield S3(url)
-    finally:
-        process.kill()
-        process.wait()
 
 
 def _answers(url: str) -> bool:

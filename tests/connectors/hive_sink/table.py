@@ -48,7 +48,7 @@ class Table:
         """A task that writes it."""
         context = TaskContext("orders", uid, task, generation, epoch, log=LOG)
         made = HiveSink().open(self.config(options or {}), {}, context)
-        return Run(made, {}, epoch, task)
+        return Run(made, {}, epoch, task, uid)
 
     @property
     def metastore(self) -> Metastore:

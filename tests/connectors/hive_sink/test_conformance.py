@@ -3,7 +3,8 @@ import pytest
 from connectors.hive_sink import HiveSink
 from rocketconnect_sdk.conformance import SinkCase, SinkSuite
 from tests.connectors.hive_sink.table import Table
-from tests.connectors.object_store_sink.prefix import ROW, row
+from tests.connectors.object_store_sink.prefix import row
+from tests.connectors.runs import ROW
 
 pytestmark = pytest.mark.spark
 CALLS = ("connectors.hive.thrift:call",)

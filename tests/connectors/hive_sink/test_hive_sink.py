@@ -19,7 +19,8 @@ from rocketconnect_sdk.schema import Schema, Type, decimal, struct, timestamp
 from tests import free_ports
 from tests.connectors.hive_sink.spark_reader import spark
 from tests.connectors.hive_sink.table import Table, columns_of, location_of
-from tests.connectors.object_store_sink.run import QUEUE, Run
+from tests.connectors.object_store_sink.run import Run
+from tests.connectors.runs import QUEUE
 from tests.servers.hive_metastore import HiveMetastore
 
 pytestmark = pytest.mark.spark

@@ -1,15 +1,15 @@
 """A server between the sink and its store, which can be worse than either."""
 
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import unquote, urlsplit
 
 import httpx
 
 from tests.connectors.stores import Server
+from tests.servers.handled import handled
 
 _CONDITIONS = {"if-match", "if-none-match", "x-goog-if-generation-match"}
 Requests = list[tuple[str, str, Mapping[str, str]]]
@@ -78,24 +78,6 @@ def _origin(url: str) -> str:
 def between(made: Between) -> Iterator[Between]:
     """It runs until the end of the block."""
 
-    def handle(request: BaseHTTPRequestHandler) -> None:
-        made.handle(request)
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def log_message(self, *_: object) -> None: ...
-
-    for method in ("GET", "PUT", "POST", "DELETE", "HEAD"):
-        setattr(Handler, f"do_{method}", handle)
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        made.url = f"http://127.0.0.1:{server.server_address[1]}{urlsplit(made.store.url).path if made.store else ''}"
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield made
-        finally:
-            server.shutdown()
-            thread.join()
+    with handled(made.handle) as port:
+        made.url = f"http://127.0.0.1:{port}{urlsplit(made.store.url).path if made.store else ''}"
+        yield made

@@ -7,12 +7,7 @@ from typing import Any
 
 import pyarrow.dataset as pads
 
-from rocketconnect_sdk.schema import Schema, Type, struct
 from tests.servers.s3 import S3
-
-ROW = struct(
-    [("queue", Schema(Type.INT32)), ("offset", Schema(Type.INT64)), ("text", Schema(Type.STRING, optional=True))], name="row"
-)
 
 
 def row(queue: int, offset: int) -> dict[str, object]:

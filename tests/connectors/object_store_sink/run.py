@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from connectors.object_store_sink import ObjectStoreSink
 from connectors.object_store_sink.task import ObjectTask
@@ -10,39 +10,18 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema
-from rocketconnect_sdk.sink import QueuePosition, Receipt, SinkCommit
-from tests.connectors.object_store_sink.prefix import ROW, row
+from rocketconnect_sdk.sink import QueuePosition, Receipt
+from tests.connectors import runs
+from tests.connectors.object_store_sink.prefix import row
+from tests.connectors.runs import QUEUE, ROW
 from tests.connectors.stores import known
 
-QUEUE = "orders/broker-a/0"
 LOG = logging.getLogger("objects")
 
 
 @dataclass
-class Run:
-    """One run of a task.
-
-    Attributes:
-        task: The task.
-        positions: Where it is.
-        epoch: Its epoch.
-        number: Of the task in its plan.
-    """
-
-    task: ObjectTask
-    positions: dict[str, QueuePosition]
-    epoch: int
-    number: int
-
-    def start(self) -> "Run":
-        self.positions = dict(self.task.start())
-        return self
-
-    def commit_of(self, until: int, queue: str = QUEUE) -> SinkCommit:
-        before = self.positions.get(queue, QueuePosition(0))
-        token = f"{queue}:{before.place}-{until}".replace("/", "-")
-        after = {queue: replace(before, until=until)}
-        return SinkCommit("uid", self.number, self.epoch, {queue: before}, after, until - before.until, token)
+class Run(runs.Run[ObjectTask]):
+    """One run of a task. See there."""
 
     def batch(self, until: int, queue: str = QUEUE) -> SinkBatch:
         begin = self.positions.get(queue, QueuePosition(0)).until
@@ -50,11 +29,6 @@ class Run:
 
     def stage(self, batch: SinkBatch, part: str = "") -> Receipt:
         return self.task.writer().stage(batch, part or f"part-{batch.queue}-{batch.offsets[0]}")
-
-    def write(self, until: int, queue: str = QUEUE, batch: SinkBatch | None = None) -> None:
-        commit = self.commit_of(until, queue)
-        self.task.commit([self.stage(batch or self.batch(until, queue))], commit)
-        self.positions |= commit.after
 
 
 def rows_of(offsets: Sequence[int], queue: str = QUEUE) -> SinkBatch:
@@ -73,4 +47,4 @@ def opened(options: Mapping[str, str], *, epoch: int = 1, generation: int = 1, t
     sink = ObjectStoreSink()
     context = TaskContext("orders", uid, task, generation, epoch, log=LOG)
     made = sink.open(known(parse(sink.options, options)), {}, context)
-    return Run(made, {}, epoch, task)
+    return Run(made, {}, epoch, task, uid)

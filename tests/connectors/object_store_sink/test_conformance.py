@@ -17,7 +17,8 @@ from rocketconnect_sdk.conformance.kill import run_and_kill
 from rocketconnect_sdk.conformance.sink_case import expected, seen, writing
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import Config
-from tests.connectors.object_store_sink.prefix import ROW, files_in, lines_of, row
+from tests.connectors.object_store_sink.prefix import files_in, lines_of, row
+from tests.connectors.runs import ROW
 from tests.connectors.stores import Server, known, made_bucket
 from tests.servers.azure import Azure
 from tests.servers.google import Google

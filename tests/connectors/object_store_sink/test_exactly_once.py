@@ -15,7 +15,8 @@ from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.sink import QueuePosition
 from tests.connectors.object_store_sink.between import Between, between
 from tests.connectors.object_store_sink.prefix import files_in, lines_of, row
-from tests.connectors.object_store_sink.run import QUEUE, opened
+from tests.connectors.object_store_sink.run import opened
+from tests.connectors.runs import QUEUE
 from tests.connectors.stores import Server, known, made_bucket
 from tests.servers.azure import Azure
 from tests.servers.google import Google

@@ -22,7 +22,8 @@ from rocketconnect_sdk.errors import RecordRefused
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import BYTES, STRING, Schema, Type, decimal, struct, timestamp
 from tests.connectors.object_store_sink.prefix import files_in
-from tests.connectors.object_store_sink.run import QUEUE, opened, records
+from tests.connectors.object_store_sink.run import opened, records
+from tests.connectors.runs import QUEUE
 from tests.servers.s3 import S3
 
 DAY = 86_400_000
