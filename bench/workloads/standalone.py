@@ -1,16 +1,13 @@
 """Spark on other machines: lines and a table through a standalone cluster of two workers, beside Spark in the driver's process."""
 
-import os
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
 
 from bench import lines, tables
 from bench.measuring.instance import folder, instance
-from bench.peers.spark_standalone import spark_standalone
+from bench.peers.spark_standalone import spark_profile, spark_standalone
 from bench.workload import Options, Sample, Workload
 from bench.workloads import files, flights
-from rocketconnect_sdk.permissions.spark_profiles import PROFILE, PROFILES
+from rocketconnect_sdk.permissions.spark_profiles import PROFILE
 
 LOCAL = "local[*]"
 CLUSTER = "two workers"
@@ -19,7 +16,12 @@ CLUSTER = "two workers"
 def run(options: Options) -> Iterator[Sample]:
     """Lines to one file, and a table to Parquet files, in turns; the first turn, in which Java compiles, does not count."""
     rows, table_rows = options.rows or files.ROWS, min(options.rows or tables.ROWS, tables.ROWS)
-    with folder() as place, spark_standalone(place / "spark") as cluster, _profile(place, cluster.master), instance() as it:
+    with (
+        folder() as place,
+        spark_standalone(place / "spark") as cluster,
+        spark_profile(place / "profiles.toml", CLUSTER, {"spark.master": cluster.master}),
+        instance() as it,
+    ):
         source, table = it.folder / "in.txt", it.folder / "flights.csv"
         lines.write(source, rows)
         columns = tables.write(table, table_rows)
@@ -33,18 +35,6 @@ def run(options: Options) -> Iterator[Sample]:
                 if number:
                     yield Sample(f"lines to a file, {case}", moved.figures(), moved.costs)
                     yield Sample(f"table to Parquet, {case}", figures, costs)
-
-
-@contextmanager
-def _profile(place: Path, master: str) -> Iterator[None]:
-    """An instance that is started within it has a Spark profile for this cluster."""
-    file = place / "profiles.toml"
-    file.write_text(f'["{CLUSTER}"]\n"spark.master" = "{master}"\n"spark.driver.host" = "127.0.0.1"\n', encoding="utf-8")
-    os.environ[PROFILES] = str(file)
-    try:
-        yield
-    finally:
-        del os.environ[PROFILES]
 
 
 WORKLOAD = Workload(

@@ -46,8 +46,8 @@ class DeltaSink(LakeSink):
     options = (
         Option(
             "path",
-            "The absolute path of the directory of the table, on a file system of this machine. The directory that it is in must "
-            "exist. A table that is not there is made.",
+            "The absolute path of the directory of the table, on a file system of this machine and of all of Spark's workers. The "
+            "directory that it is in must exist. A table that is not there is made.",
             required=True,
             access=Access.WRITE,
         ),

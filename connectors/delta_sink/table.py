@@ -12,10 +12,12 @@ from urllib.parse import unquote
 
 from connectors.delta_sink.statement import merger
 from connectors.file_sink.jobs import staged_job, uri
+from connectors.lakes.seen import unseen
 from connectors.lakes.staging import staged
 from rocketconnect_sdk.errors import PermanentError, RetriableError
 from rocketconnect_sdk.files.manifest import sync
 from rocketconnect_sdk.targets.merging import Merge
+from rocketconnect_sdk.wording.counts import counted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -234,12 +236,16 @@ class Table:
         return gone, added
 
     def sync(self, before: int, name: str, version: int) -> None:
-        """Has what a commit has added on the disk: Delta leaves that to the operating system. Raises OSError.
+        """Has what a commit has added on the disk: Delta leaves that to the operating system.
 
         Args:
             before: The number of the state in front of it, or an older one.
             name: The id of the commit.
             version: Its version.
+
+        Raises:
+            PermanentError: a file is not there: it was written elsewhere.
+            OSError: it is not known whether it is on the disk.
         """
         for path, actions in self._commits(before):
             if any((each.get("txn", {}).get("appId"), each.get("txn", {}).get("version")) == (name, version) for each in actions):
@@ -251,10 +257,15 @@ class Table:
             yield path, [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
 
     def _bring(self, path: Path, actions: "Sequence[Mapping[str, Any]]") -> None:
-        """Has a commit, and what it adds, on the disk."""
+        """Has a commit, and what it adds, on the disk. Raises PermanentError: a file is not there."""
         # Where the table has a feed of its changes, MERGE adds files of these, too.
         files = [each[kind] for each in actions for kind in ("add", "cdc") if kind in each]
         added = [self._root / unquote(each["path"]) for each in files]
+        if missing := [file for file in added if not file.exists()]:
+            number = int(path.stem)
+            lost = f"it does not see {counted(missing, 'file')} of version {number} of the table, such as {missing[0]}"
+            fix = f"Restore the table to version {number - 1}, and reset the connector to its position"
+            raise unseen(self._root, str(self._session.sparkContext.master), f"{lost}. {fix}")
         for file in (*added, path):
             sync(file)
         for folder in {file.parent for file in added} | {self._root, path.parent}:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from connectors.delta_sink.positions import PositionFiles
+from connectors.delta_sink.positions import HIDDEN, PositionFiles
 from connectors.delta_sink.table import Attempt, Snapshot, Table, Transaction
 from connectors.file_sink.columns import Columns
 from connectors.file_sink.rows import rows_of
@@ -65,7 +65,6 @@ class DeltaTask(LakeTask):
 
     def start(self) -> Mapping[str, QueuePosition]:
         """See SinkTask. A table that is not there is made where its columns are known, else in front of the first batch."""
-        self._check_master()
         with understood(self._root):
             self._files.make()
             if self._columns is not None and self._table.snapshot() is None:
@@ -211,4 +210,6 @@ class DeltaTask(LakeTask):
 
     @property
     def _table(self) -> Table:
+        # Spark's workers read the log of a table, too.
+        self._seen.check(self._session, self._root / HIDDEN)
         return Table(self._root, self._session)

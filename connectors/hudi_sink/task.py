@@ -111,6 +111,13 @@ class HudiTask(LakeTask):
             if look is not None:
                 self._commit(commit, Change(), look.columns)
 
+    def _check_master(self) -> None:
+        """Raises PermanentError: Spark is not on this machine."""
+        master = str(self._session.sparkContext.master)
+        if not master.startswith("local"):
+            msg = f"{self._root}: Spark's workers are elsewhere (spark.master={master}). Set spark.profile to one with local[*]"
+            raise PermanentError(msg)
+
     @property
     def _key(self) -> Sequence[str]:
         """The columns of the key of a table that is made here."""

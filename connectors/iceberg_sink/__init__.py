@@ -52,8 +52,8 @@ class IcebergSink(LakeSink):
     options = (
         Option(
             "warehouse",
-            "The absolute path of the directory of the tables, on a file system of this machine. The directory that it is in must "
-            "exist.",
+            "The absolute path of the directory of the tables, on a file system of this machine and of all of Spark's workers. The "
+            "directory that it is in must exist.",
             required=True,
             access=Access.WRITE,
         ),

@@ -12,9 +12,11 @@ from uuid import uuid4
 from connectors.file_sink.jobs import staged_job
 from connectors.iceberg_sink.catalogs import Catalog, Overtaken, java_name, local
 from connectors.iceberg_sink.partitions import Transform
+from connectors.lakes.seen import unseen
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.files.manifest import sync
 from rocketconnect_sdk.permissions.roots import writing
+from rocketconnect_sdk.wording.counts import counted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -150,21 +152,26 @@ class Look:
         Raises:
             SystemAway: there is no room.
             RecordError: a row cannot be made.
-            PermanentError: the table does not take such rows.
+            PermanentError: the table does not take such rows, or they were written elsewhere.
         """
         # As Iceberg's own actions have files written which they commit afterwards.
         tables = _single(self._jvm, "org.apache.iceberg.spark.SparkTableCache")
         written = _single(self._jvm, "org.apache.iceberg.spark.FileRewriteCoordinator")
         group = f"rocketconnect-{uuid4()}"
-        with understood(self._location):
+        with understood(self.location):
             tables.add(group, self._java)
             try:
                 # Where a column takes no null it was looked at whether values are any.
                 rows.write.format("iceberg").mode("append").option("check-nullability", "false").save(group)
-                return list(written.fetchNewFiles(self._java, group))
+                files = list(written.fetchNewFiles(self._java, group))
             finally:
                 written.clearRewrite(self._java, group)
                 tables.remove(group)
+        # Invariant 5: Iceberg would commit what it was told of.
+        if missing := [name for file in files if not local(name := str(file.location())).exists()]:
+            reason = f"of {counted(files, 'file')} that they wrote, it does not see {len(missing)}, such as {missing[0]}"
+            raise unseen(self.location, str(rows.sparkSession.sparkContext.master), reason)
+        return files
 
     def forget(self, files: Sequence[Any]) -> None:
         """Removes files that no commit has, as far as that is possible."""
@@ -179,7 +186,7 @@ class Look:
             OSError, SystemAway, RetriableError: it may be there, or not.
             PermanentError: there can be no such table.
         """
-        with understood(self._location):
+        with understood(self.location):
             made = self._made(change)
             self._sync(made, change.files)
             self.may_be_there = True
@@ -224,7 +231,7 @@ class Look:
 
     def _sync(self, made: Any, files: Sequence[Any]) -> None:
         """Has all that a commit names on the disk: Iceberg leaves that to the operating system. Raises OSError."""
-        root, folders = self._location, set()
+        root, folders = self.location, set()
         for location in (*(str(file.location()) for file in files), *self._own(made)):
             path = local(location)
             # Iceberg opens files by their names, and properties of the table say where.
@@ -244,7 +251,8 @@ class Look:
                 writing().remove(each)
 
     @property
-    def _location(self) -> Path:
+    def location(self) -> Path:
+        """The directory of the table. Raises PermanentError: it is on no file system of this machine."""
         return local(str(self._java.location()))
 
 

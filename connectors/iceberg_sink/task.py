@@ -72,7 +72,6 @@ class IcebergTask(LakeTask):
 
     def start(self) -> Mapping[str, QueuePosition]:
         """See SinkTask. A table that is not there is made where its columns are known, else in front of the first batch."""
-        self._check_master()
         with understood(self._root):
             if self._columns is not None and self._table.look() is None:
                 from rocketconnect_sdk.spark.types import to_spark_type
@@ -123,7 +122,7 @@ class IcebergTask(LakeTask):
                 self._commit(commit, Change())
 
     def _found(self, columns: "StructType") -> Look:
-        """The table, which is made where there is none."""
+        """The table, which is made where there is none, and which Spark's workers see."""
         look = self._table.look()
         if look is None:
             from rocketconnect_sdk.spark.types import from_spark_type, to_spark_type
@@ -139,6 +138,7 @@ class IcebergTask(LakeTask):
         if look is None:
             msg = f"{self._root}: the table was made, and is gone again"
             raise RetriableError(msg)
+        self._seen.check(self._session, look.location)
         return look
 
     def _aligned(self, rows: "DataFrame", look: Look) -> "DataFrame":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from connectors.file_sink.forms import unwritable
 from connectors.file_sink.rows import rows_as
 from connectors.lakes.compaction import Compaction
+from connectors.lakes.seen import Seen
 from rocketconnect_sdk.columns.objects import rows_of_array
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import ConnectorError, PermanentError
@@ -29,7 +30,7 @@ def files_of(rows: "DataFrame", commit: SinkCommit) -> "DataFrame":
 
 
 class LakeTask(DataFrameSinkTask):
-    """Writes a table in a directory of this machine with Spark.
+    """Writes a table in a directory with Spark, which this process and all workers of Spark's see.
 
     Args:
         root: The directory of the table.
@@ -47,6 +48,7 @@ class LakeTask(DataFrameSinkTask):
         self._columns = columns
         self._flush = flush
         self._compaction = compaction
+        self._seen = Seen()
 
     @property
     def flush(self) -> FlushPolicy:
@@ -106,10 +108,3 @@ class LakeTask(DataFrameSinkTask):
             msg = f"{self._root}: there is no Spark session"
             raise PermanentError(msg)
         return session
-
-    def _check_master(self) -> None:
-        """Raises PermanentError: who writes files is not on this machine."""
-        master = str(self._session.sparkContext.master)
-        if not master.startswith("local"):
-            msg = f"{self._root}: Spark's workers are elsewhere (spark.master={master}). Set spark.profile to one with local[*]"
-            raise PermanentError(msg)

@@ -238,6 +238,28 @@ def test_an_answer_that_is_lost_is_no_double_and_no_loss(tmp_path: Path, monkeyp
     assert len(list((path / "_rocketconnect" / "uid").iterdir())) == 1
 
 
+def test_a_file_of_a_commit_that_is_not_where_it_was_written_is_told_with_the_way_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "table"
+    owner = Owner(path)
+    owner.start()
+    owner.write(0, 10)
+    before = set(path.glob("*.parquet"))
+    appends: Callable[..., None] = table.append
+
+    def elsewhere(*given: object) -> None:
+        appends(*given)
+        (new,) = set(path.glob("*.parquet")) - before
+        new.unlink()
+
+    monkeypatch.setattr(table, "append", elsewhere)
+    version = DeltaTable(str(path)).version()
+    told = rf"does not see 1 file of version {version + 1} of the table, such as .*Restore the table to version {version},"
+    with pytest.raises(PermanentError, match=told):
+        owner.write(10, 20)
+
+
 def test_several_connectors_and_other_programs_may_append(tmp_path: Path) -> None:
     path = tmp_path / "table"
     one, other = Owner(path, uid="one"), Owner(path, uid="other")

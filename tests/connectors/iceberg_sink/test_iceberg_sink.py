@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from connectors.iceberg_sink import catalogs
+from connectors.iceberg_sink import catalogs, table
 from connectors.iceberg_sink.catalogs import Overtaken
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.conformance.sink_case import spark_session
@@ -212,6 +212,19 @@ def test_an_answer_that_is_lost_is_no_double_and_no_loss(tmp_path: Path, monkeyp
     next_owner.write(10, 20)
     next_owner.write(20, 30)
     assert ids(tmp_path) == list(range(30))
+
+
+def test_files_that_are_not_where_they_were_written_are_in_no_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner = Owner(tmp_path)
+    owner.start()
+    owner.write(0, 10)
+    with monkeypatch.context() as patch:
+        patch.setattr(table, "local", lambda name: tmp_path / "none" if name.endswith(".parquet") else catalogs.local(name))
+        with pytest.raises(PermanentError, match=r"of 1 file that they wrote, it does not see 1, such as .* at the same path"):
+            owner.write(10, 20)
+    assert ids(tmp_path) == list(range(10))
+    owner.write(10, 20)
+    assert ids(tmp_path) == list(range(20))
 
 
 def test_several_connectors_and_other_programs_may_append(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
