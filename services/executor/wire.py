@@ -117,6 +117,7 @@ def metrics(value: TaskMetrics) -> states.TaskMetrics:
         late_skipped=value.late_skipped,
         gap_messages=value.gap_messages,
         last_left_out=value.last_left_out,
+        spark_ui=value.spark_ui,
         warnings=[states.TaskWarning(time=timestamp(one.time), message=one.message) for one in value.warnings],
         open_batch=None
         if value.open_batch is None

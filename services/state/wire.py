@@ -122,6 +122,7 @@ def _metrics(view: TaskView) -> pb.TaskMetrics:
         metrics.ClearField("source_remaining_known")
         metrics.ClearField("source_remaining_unit")
         metrics.ClearField("source_time_left")
+        metrics.ClearField("spark_ui")
     return metrics
 
 

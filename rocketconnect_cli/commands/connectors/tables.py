@@ -65,6 +65,7 @@ def state(state: Row, now: datetime) -> list[Table | str]:
         *open_batches(tasks, now),
         *left_out(state),
         *warned(tasks, now),
+        *spark_pages(tasks),
         *_reasons(state.get("trace", ""), tasks),
     ]
 
@@ -106,6 +107,16 @@ def warned(tasks: Sequence[Row], now: datetime) -> Iterator[str]:
     for task in tasks:
         for one in task.get("metrics", {}).get("warnings", []):
             yield f"{_of([task.get('task', 0)])} warned {age(one.get('time', ''), now)} ago: {one.get('message', '')}"
+
+
+def spark_pages(tasks: Sequence[Row]) -> Iterator[str]:
+    """Where the Spark UI of each driver is, if it has one."""
+    of: dict[str, list[int]] = {}
+    for task in tasks:
+        if page := task.get("metrics", {}).get("sparkUi", ""):
+            of.setdefault(page, []).append(task.get("task", 0))
+    for page, numbers in of.items():
+        yield f"{_of(numbers)}: the Spark UI is at {page}"
 
 
 def _reasons(whole: str, tasks: Sequence[Row]) -> Iterator[str]:

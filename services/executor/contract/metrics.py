@@ -80,3 +80,4 @@ class TaskMetrics:
     last_left_out: str = ""
     warnings: tuple[Warned, ...] = ()
     open_batch: OpenBatch | None = None
+    spark_ui: str = ""

@@ -255,6 +255,7 @@ def _engine(
     from services.executor.runtime.sink.spark.engines import DataFrameEngine, RecordsOnSparkEngine
 
     context.spark = session = _awaited(spark, runtime)
+    runtime.reporter.metrics.spark_ui = session.sparkContext.uiWebUrl or ""
     if isinstance(plugin, RecordSink):
         records = plugin.open(runtime.config, task_config, context)
         held.callback(records.close)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
+import httpx
 import psutil
 import pytest
 
@@ -30,6 +31,7 @@ SETTINGS = {
     "spark.cores.max": "2",
     "spark.executor.cores": "1",
     "spark.executor.memory": "512m",
+    "spark.ui.enabled": "true",
 }
 """Each of two drivers has a process at each of two workers."""
 TOPIC = "to-cluster"
@@ -147,6 +149,9 @@ def test_rows_are_in_the_tables_once_though_workers_are_killed_and_none_are_wher
         cluster.until(lambda lake=lake: lake.count("rows") >= ROWS)  # type: ignore[misc]
         assert numbers(lake) == list(range(ROWS))
     assert not [name for name in tables if is_failed(cluster, name)]
+    for name in tables:
+        (task,) = get_state(cluster.api, name)["tasks"]
+        assert "Spark Jobs" in httpx.get(task["metrics"]["sparkUi"], follow_redirects=True).text
 
     with stranger(cluster):
         cluster.until(lambda: len(joined(cluster)) == len(tables))

@@ -707,6 +707,16 @@ def test_what_a_sink_was_given_and_has_not_made_durable_is_told(rest_factory: An
     assert told == "task 0: 1,200 records wait for 2m until the sink has made them durable"
 
 
+def test_the_spark_ui_of_each_driver_is_told_once(rest_factory: Any) -> None:
+    pages = ("http://10.0.0.7:4040", "http://10.0.0.7:4040", "http://10.0.0.8:4040", "")
+    tasks = [{"task": task, "state": "STATE_RUNNING", "metrics": {"sparkUi": page}} for task, page in enumerate(pages)]
+    rest = rest_factory(200, {"state": {"state": "STATE_RUNNING", "tasks": tasks}})
+    assert run(rest.url, "connector", "status", "a").stdout.splitlines()[-2:] == [
+        "tasks 0, 1: the Spark UI is at http://10.0.0.7:4040",
+        "task 2: the Spark UI is at http://10.0.0.8:4040",
+    ]
+
+
 def test_what_was_left_out_is_told_with_the_last_one_and_where_it_is_kept(rest_factory: Any) -> None:
     def told(**metrics: str) -> list[str]:
         task = {"task": 0, "state": "STATE_RUNNING", "metrics": metrics}

@@ -55,7 +55,11 @@ def fill(tasks: Tasks, lines: list[str], **options: str) -> None:
     assert running.stop().clean
 
 
-def test_small_and_large_batches_of_a_record_sink_arrive_once_and_in_order(tasks: Tasks, spark: "SparkSession") -> None:
+def test_small_and_large_batches_of_a_record_sink_arrive_once_and_in_order(
+    tasks: Tasks, spark: "SparkSession", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It tells where the Spark UI is, too, of which the sessions of tests have none."""
+    monkeypatch.setattr(type(spark.sparkContext), "uiWebUrl", "http://127.0.0.1:4040")
     few = [f"small {number}" for number in range(10)]
     many = [f"large {number} " + "x" * 100 for number in range(40_000)]
     table = tasks.path / "t.db"
@@ -63,6 +67,7 @@ def test_small_and_large_batches_of_a_record_sink_arrive_once_and_in_order(tasks
     config = {"connector.class": "table", "engine": "spark", "file": str(table)}
     running = tasks.start(Kind.SINK, config, spark=lambda: spark)
     running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 10, 120)
+    assert running.reporter.metrics.spark_ui == "http://127.0.0.1:4040"
     tasks.file("a", few + many)
     source = tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(tasks.path / "a")}, epoch=2)
     running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 40_010, 120)
