@@ -20,6 +20,7 @@ from services.executor.runtime.rocketmq import gaps as continuity
 from services.executor.runtime.rocketmq.queue_names import text
 from services.executor.runtime.sink.batcher import Batcher
 from services.executor.runtime.sink.decode.decoder import Decoder
+from services.executor.runtime.sink.decode.origins import by_topic
 from services.executor.runtime.sink.decode.part import Part
 from services.executor.runtime.sink.duplicates import LeftOut, select
 from services.executor.runtime.sink.positions import merged
@@ -260,8 +261,14 @@ class SinkReader:
         reading.not_before = time.monotonic() + (pause if seconds is None else seconds)
 
     def _take(self, reading: _Reading, batch: DecodedBatch) -> None:
+        for topic, messages in by_topic(batch):
+            self._take_of(topic, reading, messages)
+            if self._closed:
+                return
+
+    def _take_of(self, topic: str, reading: _Reading, batch: DecodedBatch) -> None:
         kept, moved, left_out = select(batch.raw_properties, reading.marks)
-        parts = self._decoder.decode(batch, kept, reading.position, moved, time.monotonic(), reading.marks)
+        parts = self._decoder.decode(batch, kept, reading.position, moved, time.monotonic(), reading.marks, topic)
         self._limit.take(sum(part.read for part in parts), sum(map(len, batch.bodies)))
         for part in parts:
             self._finish(part)

@@ -61,6 +61,7 @@ class Decoder:
         marks: Mapping[str, SourceMark],
         now: float,
         before: Mapping[str, SourceMark],
+        topic: str | None = None,
     ) -> list[Part]:
         """The parts of a pulled batch: one, unless the schema changes in it.
 
@@ -71,13 +72,14 @@ class Decoder:
             marks: That move with it.
             now: Monotonic time.
             before: The marks before the batch.
+            topic: Of which they are; None: that of their queue.
 
         Raises:
             SystemAway, RetriableError: a converter or transform needs a system that does not answer; the same again later.
             PermanentError: of a converter or transform.
         """
         del before
-        queue = text(batch.queue)
+        queue, topic = text(batch.queue), topic or batch.queue.topic
         bodies = batch.bodies if kept is None else [batch.bodies[i] for i in kept]
         raws = batch.raw_properties if kept is None else [batch.raw_properties[i] for i in kept]
         offsets = batch.offsets if kept is None else [batch.offsets[i] for i in kept]
@@ -90,7 +92,7 @@ class Decoder:
         values, schemas = self._values(bodies, columns.tombstones, bad)
         made = Made(values, schemas, columns.keys, columns.times, columns.headers)
         if self._chain:
-            made = self._transformed(made, batch.queue.topic, bodies.__getitem__, bad)
+            made = self._transformed(made, topic, bodies.__getitem__, bad)
         arrays = self._arrays(made, bodies, bad)
         error = self._first_error(queue, offsets, bad)
         stop = len(bodies)
@@ -100,12 +102,12 @@ class Decoder:
             until = offsets[stop]
             bad = {}
         parts = []
-        whole = made.batch(queue, batch.queue.topic, offsets, self._wanted)
+        whole = made.batch(queue, topic, offsets, self._wanted)
         left_out = bad.keys() | made.dropped
         for first, last, schema in made.ranges(left_out, stop):
             good = [i for i in range(first, last) if i not in left_out] if left_out else range(first, last)
-            topic = whole.topic if made.topics is None or not good else made.topics[good[0]]
-            records = replace(whole.take(good), topic=topic, schema=schema, size=sum(map(len, picked(bodies, good))))
+            goes_to = topic if made.topics is None or not good else made.topics[good[0]]
+            records = replace(whole.take(good), topic=goes_to, schema=schema, size=sum(map(len, picked(bodies, good))))
             failed = [BadRecord(queue, offsets[i], _whole(bad[i], bodies[i]), raws[i]) for i in range(first, last) if i in bad]
             dropped = sum(first <= i < last for i in made.dropped)
             part = Part(queue, start, until, {}, records, len(records) + len(failed) + dropped, 0, failed, now)
@@ -113,7 +115,7 @@ class Decoder:
                 part.array = arrays.get((first, last)) or self._wanted.array(records.values, schema)
             parts.append(part)
         if not parts:
-            nothing = SinkBatch(queue, batch.queue.topic, [], [])
+            nothing = SinkBatch(queue, topic, [], [])
             empty = self._wanted.array([], None) if self._wanted.array is not None else None
             parts.append(Part(queue, start, until, {}, nothing, 0, 0, arrived=now, array=empty))
         for part, following in pairwise(parts):

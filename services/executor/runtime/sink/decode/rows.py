@@ -40,14 +40,15 @@ class RowsDecoder(Decoder):
         marks: Mapping[str, SourceMark],
         now: float,
         before: Mapping[str, SourceMark],
+        topic: str | None = None,
     ) -> list[Part]:
         """See Decoder."""
         del marks  # each part has those of its message
-        queue = text(batch.queue)
+        queue, topic = text(batch.queue), topic or batch.queue.topic
         seen = dict(before)
         parts: list[Part] = []
         for index in range(len(batch)) if kept is None else kept:
-            part = self._part(batch, index, seen, now)
+            part = self._part(batch, topic, index, seen, now)
             part.start = start
             seen.update(part.marks)
             parts.append(part)
@@ -56,7 +57,7 @@ class RowsDecoder(Decoder):
             start = part.until
         until = batch.offsets[-1] + 1
         if not parts:
-            parts.append(self._empty(queue, batch.queue.topic, start, now))
+            parts.append(self._empty(queue, topic, start, now))
         parts[-1].until, parts[-1].stored_ms = until, batch.store_timestamps_ms[-1]
         left_out = len(batch) - (len(batch) if kept is None else len(kept))
         parts[-1].duplicates += left_out
@@ -67,9 +68,9 @@ class RowsDecoder(Decoder):
         array = self._wanted.array([], None) if self._wanted.array is not None else None
         return Part(queue, start, start, {}, SinkBatch(queue, topic, [], []), 0, 0, arrived=now, array=array)
 
-    def _part(self, batch: DecodedBatch, index: int, seen: Mapping[str, SourceMark], now: float) -> Part:
+    def _part(self, batch: DecodedBatch, topic: str, index: int, seen: Mapping[str, SourceMark], now: float) -> Part:
         """Of one message."""
-        queue, topic = text(batch.queue), batch.queue.topic
+        queue = text(batch.queue)
         offset, body, raw = batch.offsets[index], batch.bodies[index], batch.raw_properties[index]
         part = self._empty(queue, topic, offset, now)
         part.until, part.stored_ms, part.marks = offset + 1, batch.store_timestamps_ms[index], behind([raw])
@@ -83,7 +84,7 @@ class RowsDecoder(Decoder):
         rows = _fresh(whole, raw, seen)
         part.duplicates, part.read = len(whole) - len(rows), len(whole)
         first = len(whole) - len(rows)
-        made, bad = self._made(batch, index, whole, rows)
+        made, bad = self._made(batch, topic, index, whole, rows)
         good = sorted(set(range(len(rows))) - {found.row - first for found in bad if found.row is not None} - made.dropped)
         goes_to = made.topics[good[0]] if made.topics is not None and good else topic
         records = made.batch(queue, goes_to, [offset] * len(rows), self._wanted)
@@ -95,7 +96,7 @@ class RowsDecoder(Decoder):
             part.array = values.array if isinstance(values, Column) else self._wanted.array(values, part.records.schema)
         return self._with_bad(part, bad, part.read)
 
-    def _made(self, batch: DecodedBatch, index: int, whole: Rows, rows: Rows) -> tuple[Made, list[BadRecord]]:
+    def _made(self, batch: DecodedBatch, topic: str, index: int, whole: Rows, rows: Rows) -> tuple[Made, list[BadRecord]]:
         """What the rows of a message have become, and which of them are bad."""
         queue, offset, raw = text(batch.queue), batch.offsets[index], batch.raw_properties[index]
         first = len(whole) - len(rows)
@@ -115,7 +116,7 @@ class RowsDecoder(Decoder):
         def original(row: int) -> bytes:
             return whole.alone(first + row).pack()
 
-        made = _alike(self._transformed(made, batch.queue.topic, original, failures), original, failures)
+        made = _alike(self._transformed(made, topic, original, failures), original, failures)
         return made, [BadRecord(queue, offset, failure, raw, first + row) for row, failure in sorted(failures.items())]
 
     def _with_bad(self, part: Part, bad: Sequence[BadRecord], read: int) -> Part:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rocketconnect_sdk.letters.dead_letters import REPLAY_ORIGIN, REPLAY_TOPIC, replay_topic
 from rocketmq_remoting.model import Message
 from services.executor.contract.task import Kind
 from services.executor.runtime.rocketmq.properties import EXTENSION, TOMBSTONE
@@ -66,6 +67,33 @@ def test_bad_rows_are_skipped_and_the_others_are_there_once(tasks: Tasks, spark:
     with closing(sqlite3.connect(path)) as database:
         found = database.execute(f'SELECT id, name FROM "{tasks.topic}" ORDER BY id').fetchall()
     assert found == [(1, "c"), (2, "b"), (3, "d")]
+
+
+def test_a_row_that_comes_back_from_the_dead_letters_is_in_the_table_of_its_topic(tasks: Tasks, spark: "SparkSession") -> None:
+    path = tasks.path / "db"
+    config = {
+        "connector.class": "jdbc_sink",
+        "engine": "spark",
+        "connection.url": f"sqlite:///{path}",
+        "auto.create": "true",
+        "value.converter": "json",
+        "value.converter.schemas.enable": "true",
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": f"dead-{tasks.unique}",
+    }
+    put(tasks, [message(1, "a"), "bad"])
+    running = tasks.start(Kind.SINK, config, spark=lambda: spark)
+    running.reporter.wait_for(lambda: running.reporter.metrics.dead_letters == 1, 120)
+    (queue,) = tasks.client.queues(replay_topic(f"sink-{tasks.unique}"))
+    origin = {REPLAY_ORIGIN: f"{tasks.topic}/{queue.broker}/0:1"}
+    tasks.client.send_batch(queue, [Message(message(2, "mended").encode(), properties=origin)], 20)
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 2, 120)
+    assert running.stop().clean
+    with closing(sqlite3.connect(path)) as database:
+        tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        found = database.execute(f'SELECT id, name FROM "{tasks.topic}" ORDER BY id').fetchall()
+    assert found == [(1, "a"), (2, "mended")]
+    assert not [name for name in tables if name.startswith(REPLAY_TOPIC)]
 
 
 def test_tombstones_delete_rows_and_columns_that_are_not_told_stay(tasks: Tasks, spark: "SparkSession") -> None:
