@@ -17,6 +17,7 @@ from connectors.iceberg_sink.needs import ICEBERG, ICEBERG_VERSION, POSTGRESQL_V
 from rocketconnect_cli.embedded import rocketmq_jars
 from rocketconnect_kit.java import ivy, jars
 from rocketconnect_kit.java.find import find_java
+from tests.servers.hdfs import HADOOP, HADOOP_VERSION
 
 
 class Pinned(NamedTuple):
@@ -85,6 +86,9 @@ SETS = {
             for name in ("debezium-api", "debezium-embedded", "debezium-connector-mariadb", "debezium-connector-postgres")
         ]
         + ["org.slf4j:slf4j-simple:1.7.36"],
+    ),
+    "hadoop": _of(
+        HADOOP, [f"org.apache.hadoop:{name}:{HADOOP_VERSION}" for name in ("hadoop-common", "hadoop-hdfs", "hadoop-hdfs-client")]
     ),
 }
 

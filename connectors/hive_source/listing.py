@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from connectors.hive_source.table import Part, State, WatchedTable
-from connectors.object_store_source.listing import Found, Objects, is_data, objects_of, shortened
+from connectors.object_store_source.listing import Found, Objects, is_data, shortened
+from connectors.object_store_source.places import objects_of
 from connectors.objects.logins import Login
 from connectors.objects.place import Place
 

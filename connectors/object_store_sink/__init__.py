@@ -1,11 +1,11 @@
-"""Topics into objects of S3, Google and Azure, or into files of a folder: Parquet, ORC, JSON lines, CSV."""
+"""Topics into objects of S3, Google and Azure, or into files of HDFS or a folder: Parquet, ORC, JSON lines, CSV."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from connectors.objects.checks import folder_problems
 from connectors.objects.options import SERVERS, login_of, login_problems, may_ask, name_of, place_of
-from connectors.objects.place import FOLDER, url_problem
+from connectors.objects.place import FOLDER, HDFS, url_problem
 from rocketconnect_sdk.columns.declared import DOC, columns_problem, given_columns, no_rows_problem
 from rocketconnect_sdk.configuration.csv_options import WRITTEN_DELIMITER, delimiter_of
 from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROWS, flush_interval
@@ -38,7 +38,7 @@ def _zone_problem(name: str) -> str | None:
 
 
 class ObjectStoreSink(RecordSink):
-    """Writes objects to S3, Google, Azure, or files to a folder, exactly once: Parquet, ORC, JSON lines, CSV, in partitions."""
+    """Writes objects to S3, Google, Azure, or files to HDFS or a folder, exactly once: Parquet, ORC, JSON lines, CSV."""
 
     name = "object_store_sink"
     guarantee = Guarantee.EXACTLY_ONCE
@@ -46,10 +46,11 @@ class ObjectStoreSink(RecordSink):
         Option(
             "url",
             "Where the objects go: s3://BUCKET/PREFIX, for any store that speaks S3 and has conditional writes, gs://BUCKET/PREFIX "
-            "of Google, az://CONTAINER/PREFIX of Azure, or file:///FOLDER. One connector has it.",
+            "of Google, az://CONTAINER/PREFIX of Azure, hdfs://HOST/FOLDER, or file:///FOLDER. One connector has it.",
             required=True,
             check=url_problem,
-            fix="Write s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX, or file:///FOLDER with an absolute path.",
+            fix="Write s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX, hdfs://HOST/FOLDER, or file:///FOLDER with "
+            "an absolute path.",
         ),
         Option(
             "format",
@@ -203,7 +204,13 @@ def _size_problems(config: Config) -> Iterable[Problem]:
 
 
 def _store_problems(config: Config) -> Iterable[Problem]:
-    if may_ask(config):
+    if not may_ask(config):
+        return
+    if place_of(config).kind == HDFS:
+        from connectors.objects.look_hdfs import write_problems
+
+        yield from write_problems(place_of(config), login_of(config))
+    else:
         from connectors.object_store_sink.look import bucket_problems
 
         yield from bucket_problems(place_of(config), login_of(config))

@@ -1,39 +1,33 @@
 """A prefix of a bucket as a store: staged objects are copied, and the manifest is compared and set by its ETag or generation."""
 
 import json
-import random
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import obstore
 from obstore.exceptions import AlreadyExistsError, PreconditionError
 
+from connectors.object_store_sink.compared import ComparedManifests, Quicker
 from connectors.object_store_sink.store import HIDDEN, STAGED, Store
 from connectors.objects.logins import Login
 from connectors.objects.place import AZURE, GOOGLE, S3, Place
 from connectors.objects.remote import Remote, asking, connect, says_no_bucket
 from connectors.objects.removing import remove
-from rocketconnect_sdk.errors import PermanentError, RetriableError
-from rocketconnect_sdk.targets.manifests import Manifest, Manifests, Owner, manifest_from_json
+from rocketconnect_sdk.errors import PermanentError
+from rocketconnect_sdk.targets.manifests import Manifest, Owner, manifest_from_json
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta, PutResult, UpdateVersion
 
 _MANIFEST = f"{HIDDEN}/manifest.json"
 _PROBE = f"{HIDDEN}/probe"
-_ATTEMPTS = 20
 _WHOLE_SECONDS = 300
 """Of a request that carries a whole object."""
 IGNORES = "the store ignores conditions of writes (If-Match), so that of two owners of a task both would write"
 IGNORES_FIX = "Use a store with conditional writes, such as Amazon S3, MinIO or Cloudflare R2"
 _NONE: "UpdateVersion" = {"e_tag": '"00000000000000000000000000000000"', "version": "1"}
 """The ETag, and the generation, of no object that there is."""
-
-
-class _Quicker(Exception):
-    """Somebody else has written the manifest meanwhile."""
 
 
 class BucketStore(Store):
@@ -114,32 +108,12 @@ class BucketStore(Store):
                 remove(self._remote, paths)
 
 
-class _ObjectManifests(Manifests):
+class _ObjectManifests(ComparedManifests["UpdateVersion"]):
     """One object that is replaced by the next manifest, if nobody else has replaced it meanwhile."""
 
     def __init__(self, place: Place, remote: Remote, owner: Owner) -> None:
-        super().__init__(place, owner, exclusive=False)
-        self._asked = place
+        super().__init__(place, owner, asking)
         self._remote = remote
-        self._known: tuple[Manifest, UpdateVersion] | None = None
-        """The newest that is known, and what a store takes for the condition that it is still there."""
-
-    def change(self, work: Callable[[Manifest | None], Manifest]) -> Manifest:
-        """See Manifests."""
-        for attempt in range(_ATTEMPTS):
-            try:
-                with asking(self._asked):
-                    self._known = self._known or self._read()
-                    return work(self._known[0] if self._known else None)
-            except _Quicker:
-                self._known = None
-                time.sleep(random.uniform(0, 0.02 * (attempt + 1)))  # noqa: S311  # spreads those who try again
-            except BaseException:
-                # What was to be written may have been, though the answer did not come.
-                self._known = None
-                raise
-        msg = f"{self._place}: other tasks write the manifest all the time"
-        raise RetriableError(msg)
 
     def _read(self) -> "tuple[Manifest, UpdateVersion] | None":
         try:
@@ -153,13 +127,13 @@ class _ObjectManifests(Manifests):
             msg = f"{self._place}: {_MANIFEST} is no manifest of this sink. Name another prefix, or restore the object"
             raise PermanentError(msg) from error
 
-    def _write(self, manifest: Manifest) -> None:
-        data = json.dumps(manifest.to_json(), separators=(",", ":")).encode()
+    def _replace(self, manifest: Manifest, known: "UpdateVersion | None", data: bytes) -> "UpdateVersion":
+        del manifest
         try:
-            put = obstore.put(self._remote, _MANIFEST, data, mode=self._known[1] if self._known else "create", use_multipart=False)
+            put = obstore.put(self._remote, _MANIFEST, data, mode=known or "create", use_multipart=False)
         except (AlreadyExistsError, PreconditionError):
-            raise _Quicker from None
-        self._known = manifest, _version(put)
+            raise Quicker from None
+        return _version(put)
 
 
 def ignores_conditions(remote: Remote, place: Place) -> bool:

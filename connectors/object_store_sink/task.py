@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from connectors.object_store_sink.forms import Form, refusals, table_of
 from connectors.object_store_sink.layout import Layout, Staged
 from connectors.object_store_sink.store import Store, plain
-from connectors.objects.logins import Login
+from connectors.objects.logins import HdfsLogin, Login
 from connectors.objects.place import FOLDER, Place
 from rocketconnect_sdk.errors import RecordError, RecordRefused
 from rocketconnect_sdk.record import SinkBatch
@@ -56,6 +56,10 @@ class Written:
             from connectors.object_store_sink.folder import FolderStore
 
             return FolderStore(Path(self.place.prefix), owner)
+        if isinstance(self.login, HdfsLogin):
+            from connectors.object_store_sink.hdfs import HdfsStore
+
+            return HdfsStore(self.place, self.login, owner)
         from connectors.object_store_sink.bucket import BucketStore
 
         return BucketStore(self.place, self.login, owner)

@@ -1,11 +1,11 @@
-"""Objects of S3, Google and Azure, or files of a folder, into a topic: Parquet, JSON lines, CSV, text."""
+"""Objects of S3, Google and Azure, or files of HDFS or a folder, into a topic: Parquet, JSON lines, CSV, text."""
 
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
 from connectors.objects.options import SERVERS, login_of, login_problems, may_ask, name_of, place_of
-from connectors.objects.place import FOLDER, url_problem
+from connectors.objects.place import FOLDER, HDFS, url_problem
 from rocketconnect_sdk.columns.declared import DOC, columns_problem
 from rocketconnect_sdk.configuration.csv_options import READ_DELIMITER
 from rocketconnect_sdk.context import TaskContext
@@ -27,17 +27,18 @@ _SAMPLED = 100
 
 
 class ObjectStoreSource(Source):
-    """Reads objects of S3, Google, Azure, or files of a folder, each once, and new ones as they come: Parquet, lines, CSV."""
+    """Reads objects of S3, Google, Azure, or files of HDFS, a folder, each once, and new ones as they come: Parquet, lines, CSV."""
 
     name = "object_store_source"
     options = (
         Option(
             "url",
-            "Where the objects are: s3://BUCKET/PREFIX, gs://BUCKET/PREFIX of Google, az://CONTAINER/PREFIX of Azure, or "
-            "file:///FOLDER with files that are there whole.",
+            "Where the objects are: s3://BUCKET/PREFIX, gs://BUCKET/PREFIX of Google, az://CONTAINER/PREFIX of Azure, "
+            "hdfs://HOST/FOLDER, or file:///FOLDER; those of HDFS and of a folder are files that are there whole.",
             required=True,
             check=url_problem,
-            fix="Write s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX, or file:///FOLDER with an absolute path.",
+            fix="Write s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX, hdfs://HOST/FOLDER, or file:///FOLDER with "
+            "an absolute path.",
         ),
         Option(
             "pattern",
@@ -102,7 +103,8 @@ class ObjectStoreSource(Source):
 
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "ObjectSourceTask":
         """See Source."""
-        from connectors.object_store_source.listing import is_data, objects_of
+        from connectors.object_store_source.listing import is_data
+        from connectors.object_store_source.places import objects_of
         from connectors.object_store_source.task import ObjectSourceTask
 
         number, _, tasks = task["share"].partition("/")
@@ -147,13 +149,16 @@ def _folder_problems(config: Config) -> Iterable[Problem]:
         yield Problem("url", config["url"], reason, reading().fix(place.prefix))
         return
     from connectors.object_store_source.doubts import delimiter_problems
-    from connectors.object_store_source.listing import objects_of
+    from connectors.object_store_source.places import objects_of
 
     yield from delimiter_problems(config, objects_of(place, None))
 
 
 def _store_problems(config: Config) -> Iterable[Problem]:
     if may_ask(config):
+        if place_of(config).kind == HDFS:
+            yield from _hdfs_problems(config)
+            return
         from connectors.objects.look import SECONDS, quick, reach_problems
 
         place, login = place_of(config), login_of(config)
@@ -164,3 +169,15 @@ def _store_problems(config: Config) -> Iterable[Problem]:
             from connectors.object_store_source.listing import Bucket
 
             yield from delimiter_problems(config, Bucket(place, login, seconds=SECONDS, retries=1))
+
+
+def _hdfs_problems(config: Config) -> Iterable[Problem]:
+    from connectors.objects.look_hdfs import read_problems
+
+    found = list(read_problems(place_of(config), login_of(config)))
+    yield from found
+    if not found:
+        from connectors.object_store_source.doubts import delimiter_problems
+        from connectors.object_store_source.places import objects_of
+
+        yield from delimiter_problems(config, objects_of(place_of(config), login_of(config)))

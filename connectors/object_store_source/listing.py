@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from connectors.objects.logins import Login
-from connectors.objects.place import FOLDER, Place
+from connectors.objects.place import Place
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.permissions.roots import reading
 
@@ -159,11 +159,6 @@ class Folder(Objects):
             return os.pread(file, length, start)
         finally:
             os.close(file)
-
-
-def objects_of(place: Place, login: Login | None) -> Objects:
-    """Those of a place. Asks nobody."""
-    return Folder(Path(place.prefix)) if place.kind == FOLDER or login is None else Bucket(place, login)
 
 
 def is_data(name: str, pattern: str) -> bool:

@@ -4,7 +4,7 @@ import re
 from enum import Enum
 from http import HTTPStatus
 
-from connectors.objects.place import AZURE, GOOGLE, S3, Place
+from connectors.objects.place import AZURE, GOOGLE, HDFS, S3, Place
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, RetriableError, SystemAway
 
 _CODE = re.compile(r"<Code>([A-Za-z0-9]{1,64})</Code>")
@@ -32,6 +32,8 @@ class Fault(Enum):
     REGION = "has the bucket in another region"
     ELSEWHERE = "leads to a host that no connector may speak to"
     UNABLE = "cannot do it"
+    FULL = "has no room for it"
+    NO_WEBHDFS = "does not speak WebHDFS"
     OTHER = "has refused it"
 
 
@@ -49,6 +51,14 @@ _FIXES = {
         Fault.KEYS: "Set account.key to a key of the account, or sas.token to one that is valid now",
         Fault.DENIED: "See that account.key is a key of the account, or that sas.token allows to read, add, create, write, delete "
         "and list, and that the network rules of the account let the executor in",
+    },
+    HDFS: {
+        Fault.KEYS: "Set user.name, or delegation.token to one that is valid now; Kerberos itself connectors do not speak",
+        Fault.DENIED: "Let the user read and write the folder, or set user.name to one who may",
+        Fault.UNABLE: "Name a NameNode of Hadoop 3, or one of 2.9 and later",
+        Fault.FULL: "Raise the quota of the folder, or remove what nobody needs",
+        Fault.NO_WEBHDFS: "Set endpoint to the HTTP address of the NameNode (dfs.namenode.http-address, often port 9870), which is "
+        "not the one of fs.defaultFS",
     },
 }
 _FIX = {
@@ -86,9 +96,15 @@ def fault_of(error: BaseException, place: Place) -> tuple[Fault, str]:
 
 def understood(error: BaseException, place: Place) -> ConnectorError:
     """The error that says what the task does about one of obstore."""
-    fault, said = fault_of(error, place)
+    return meaning(*fault_of(error, place), place)
+
+
+def meaning(fault: Fault, said: str, place: Place) -> ConnectorError:
+    """The error that says what the task does about a fault, of which the store said this."""
     if fault in (Fault.AWAY, Fault.BUSY):
         return SystemAway(f"{place}: the store {fault.value} ({said})")
+    if fault is Fault.FULL:
+        return RetriableError(f"{place}: the store {fault.value} ({said}). {fix_of(fault, place.kind)}")
     if fix := fix_of(fault, place.kind):
         return PermanentError(f"{place}: the store {fault.value} ({said}). {fix}")
     return RetriableError(f"{place}: the store {fault.value} ({said})")

@@ -5,13 +5,16 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs
 
+HTTP_PORT = 9870
+"""Of a NameNode, where its configuration does not say another one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Login(ABC):
     """How a server is reached, and who we are there.
 
     Attributes:
-        endpoint: Its URL; empty: that of the cloud.
+        endpoint: Its URL; empty: that of the cloud. Of NameNodes the URLs, with commas between them.
     """
 
     endpoint: str
@@ -104,6 +107,28 @@ class AzureLogin(Login):
     def who(self) -> tuple[str, str]:
         """See Login."""
         return "sas.token" if self.token else "account.key", ""
+
+
+@dataclass(frozen=True, slots=True)
+class HdfsLogin(Login):
+    """Of HDFS, by WebHDFS.
+
+    Attributes:
+        user: Who we say that we are; empty: there is a token.
+        token: A delegation token; empty: there is a user.
+    """
+
+    user: str
+    token: str = field(default="", repr=False)
+
+    def url(self, bucket: str) -> str:
+        """See Login. With the port of RPC, which addresses of Hadoop have, nobody speaks HTTP."""
+        return self.endpoint.rstrip("/") or f"http://{bucket.partition(':')[0]}:{HTTP_PORT}"
+
+    @property
+    def who(self) -> tuple[str, str]:
+        """See Login."""
+        return ("delegation.token", "") if self.token else ("user.name", self.user)
 
 
 def account_key_problem(key: str) -> str | None:

@@ -7,8 +7,8 @@ from importlib.util import find_spec
 from urllib.parse import urlsplit
 
 from connectors.objects.google import key_problem
-from connectors.objects.logins import AzureLogin, GoogleLogin, Login, S3Login, account_key_problem, token_problem
-from connectors.objects.place import AZURE, FOLDER, GOOGLE, S3, Place, endpoint_problem, parse_url
+from connectors.objects.logins import AzureLogin, GoogleLogin, HdfsLogin, Login, S3Login, account_key_problem, token_problem
+from connectors.objects.place import AZURE, FOLDER, GOOGLE, HDFS, S3, Place, endpoint_problem, parse_url, servers, servers_problem
 from rocketconnect_sdk.configuration.references import REFERENCE
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option
@@ -21,11 +21,18 @@ _SERVICE = "service.account.key"
 _ACCOUNT = "account.name"
 _KEY = "account.key"
 _SAS = "sas.token"
+_USER = "user.name"
+_DELEGATION = "delegation.token"
 _ACCOUNT_NAME = re.compile(r"[a-z0-9]{3,24}")
+_USER_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9._-]*[$]?")
 
 
 def _account_problem(name: str) -> str | None:
     return None if not name or _ACCOUNT_NAME.fullmatch(name) else "is no name of a storage account"
+
+
+def _user_problem(name: str) -> str | None:
+    return None if not name or _USER_NAME.fullmatch(name) else "is no name of a user that WebHDFS takes"
 
 
 _ENDPOINT = Option(
@@ -73,6 +80,16 @@ _AZURE = (
         aliases=("azblob.sas.token",),
     ),
 )
+_HDFS = (
+    Option(
+        _USER,
+        "Of HDFS: the user, whom a cluster without Kerberos believes.",
+        default="",
+        check=_user_problem,
+        fix="Give letters, digits, points, hyphens and underscores, a letter first.",
+    ),
+    Option(_DELEGATION, "Of HDFS: a delegation token, as hdfs fetchdt gives it, in place of user.name.", secret=True),
+)
 
 SERVER = (_ENDPOINT, *_S3)
 """The options of a server of S3: `endpoint`, `region`, `virtual.host`, `access.key.id`, `secret.access.key`, `session.token`."""
@@ -81,22 +98,27 @@ SERVERS = (
     replace(
         _ENDPOINT,
         doc="The URL of the server. Empty: Amazon's for the region, Google's, or Azure's for the account. For Azure the account is "
-        "its path where the host does not name it, as http://127.0.0.1:10000/devstoreaccount1.",
+        "its path where the host does not name it, as http://127.0.0.1:10000/devstoreaccount1. For HDFS the HTTP address of the "
+        "NameNode, or of several with commas between them, of which one is active; empty: port 9870 of the host in url.",
+        check=servers_problem,
         fix="Write http://HOST:PORT or https://HOST, for Azure with /ACCOUNT where the host does not name it.",
+        reaches=lambda urls: of_urls(servers(urls)),
     ),
     *(replace(each, doc=f"Of S3: {each.doc[0].lower()}{each.doc[1:]}") for each in _S3),
     *_GOOGLE,
     *_AZURE,
+    *_HDFS,
 )
-"""Those of S3, of Google (`service.account.key`) and of Azure (`account.name`, `account.key`, `sas.token`)."""
+"""Those of S3, of Google (`service.account.key`), of Azure (`account.name`, `account.key`, `sas.token`) and of HDFS."""
 
-_WHO = ("access.key.id", _SECRET, _TOKEN, _SERVICE, _KEY, _SAS)
-_PACKAGES = {S3: ("obstore",), GOOGLE: ("obstore", "cryptography"), AZURE: ("obstore",)}
+_WHO = ("access.key.id", _SECRET, _TOKEN, _SERVICE, _KEY, _SAS, _DELEGATION)
+_PACKAGES: dict[str, tuple[str, ...]] = {S3: ("obstore",), GOOGLE: ("obstore", "cryptography"), AZURE: ("obstore",), HDFS: ()}
 _ASKS = "is not given, and the store asks who it is"
 _OF = {
     S3: ("s3://BUCKET/PREFIX", [option.key for option in SERVER]),
     GOOGLE: ("gs://BUCKET/PREFIX", [_ENDPOINT.key, *(option.key for option in _GOOGLE)]),
     AZURE: ("az://CONTAINER/PREFIX", [_ENDPOINT.key, *(option.key for option in _AZURE)]),
+    HDFS: ("hdfs://HOST/FOLDER", [_ENDPOINT.key, *(option.key for option in _HDFS)]),
 }
 """By kind of place how it is written, and the options that mean something with it."""
 
@@ -118,6 +140,8 @@ def login_of(config: Config, place: Place | None = None) -> Login:
         return GoogleLogin(endpoint, config[_SERVICE] or "")
     if place.kind == AZURE:
         return AzureLogin(endpoint, config[_ACCOUNT], config[_KEY] or "", (config[_SAS] or "").removeprefix("?"))
+    if place.kind == HDFS:
+        return HdfsLogin(endpoint, config[_USER], config[_DELEGATION] or "")
     given = config["virtual.host"]
     virtual = "." not in place.bucket and not endpoint if given is None else given
     keys = (config["access.key.id"], config[_SECRET] or "", config[_TOKEN] or "")
@@ -127,6 +151,8 @@ def login_of(config: Config, place: Place | None = None) -> Login:
 def name_of(config: Config) -> str:
     """What has one owner: the place, however it is written. Containers of Azure have their names within an account."""
     place = place_of(config)
+    if place.kind == HDFS:
+        return place.name(login_of(config).url(place.bucket))
     return place.name(login_of(config).url("") if place.kind == AZURE else config["endpoint"])
 
 
@@ -155,7 +181,7 @@ def login_problems(config: Config, place: Place | None = None, key: str = "url")
 def _foreign_problems(config: Config, kind: str) -> Iterable[Problem]:
     """Options of another kind of place than the one that is named."""
     shown, known = ("a folder", []) if kind == FOLDER else (f"{kind}://", _OF[kind][1])
-    for option in (*SERVER, *_GOOGLE, *_AZURE):
+    for option in (*SERVER, *_GOOGLE, *_AZURE, *_HDFS):
         if option.key not in known and (given := config.raw.get(option.key)):
             written = next(written for written, keys in _OF.values() if option.key in keys)
             value = "" if option.secret else given
@@ -164,7 +190,10 @@ def _foreign_problems(config: Config, kind: str) -> Iterable[Problem]:
 
 def _who_problems(config: Config, kind: str) -> Iterable[Problem]:
     """Of who we are there, as far as it is known already."""
-    if kind != AZURE and urlsplit(config["endpoint"]).path.strip("/"):
+    named = servers(config["endpoint"])
+    if kind != HDFS and len(named) > 1:
+        yield Problem("endpoint", config["endpoint"], "names several servers", "Name one.")
+    elif kind != AZURE and any(urlsplit(url).path for url in named):
         yield Problem("endpoint", config["endpoint"], "has a path", "Write http://HOST:PORT or https://HOST.")
     if kind == S3:
         for key in ("access.key.id", _SECRET):
@@ -178,8 +207,20 @@ def _who_problems(config: Config, kind: str) -> Iterable[Problem]:
             yield Problem(
                 _SERVICE, "", reason, "Set it to a reference to the JSON, such as ${env:GOOGLE_KEY}, or ${vault:PATH:KEY}."
             )
+    elif kind == HDFS:
+        yield from _hdfs_problems(config)
     else:
         yield from _account_problems(config)
+
+
+def _hdfs_problems(config: Config) -> Iterable[Problem]:
+    if not config["endpoint"] and not place_of(config).bucket:
+        fix = "Set it to the HTTP address of the NameNode, such as http://namenode:9870, or name its host in url."
+        yield Problem("endpoint", "", "is not given, and url names no host", fix)
+    if not config[_USER] and not config[_DELEGATION]:
+        yield Problem(_USER, "", _ASKS, "Set user.name, or delegation.token to a reference such as ${env:TOKEN}.")
+    elif config[_USER] and config[_DELEGATION]:
+        yield Problem(_USER, config[_USER], "is given besides delegation.token", "Remove one of them.")
 
 
 def _account_problems(config: Config) -> Iterable[Problem]:
@@ -214,7 +255,7 @@ def may_ask(config: Config, place: Place | None = None) -> bool:
 
 def _refused(config: Config, place: Place) -> Problem | None:
     """The server that the executor lets no connector speak to, also where no endpoint is given."""
-    for host, port in of_urls(login_of(config, place).url(place.bucket)):
+    for host, port in of_urls(servers(login_of(config, place).url(place.bucket))):
         if reason := host_problem(host, port):
             return Problem("endpoint", config["endpoint"], reason, fix(host))
     return None

@@ -10,9 +10,17 @@ FOLDER = "file"
 S3 = "s3"
 GOOGLE = "gs"
 AZURE = "az"
-_WRITTEN = {S3: "s3://bucket/prefix", GOOGLE: "gs://bucket/prefix", AZURE: "az://container/prefix", FOLDER: "file:///folder"}
+HDFS = "hdfs"
+_WRITTEN = {
+    S3: "s3://bucket/prefix",
+    GOOGLE: "gs://bucket/prefix",
+    AZURE: "az://container/prefix",
+    HDFS: "hdfs://host/folder",
+    FOLDER: "file:///folder",
+}
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]")
 _CONTAINER = re.compile(r"(?=.{3,63}\Z)[a-z0-9]+(?:-[a-z0-9]+)*")
+_NAME_NODE = re.compile(r"(?:[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?(?::[0-9]{1,5})?)?")
 _MOST = 512
 """Bytes of a prefix: S3 and Google take keys of 1,024, and what stands behind it needs room."""
 
@@ -22,8 +30,8 @@ class Place:
     """A prefix of a bucket, or a folder.
 
     Attributes:
-        kind: FOLDER, S3, GOOGLE or AZURE: the scheme of its URL.
-        bucket: The bucket, or the container of Azure; of a folder nothing.
+        kind: FOLDER, S3, GOOGLE, AZURE or HDFS: the scheme of its URL.
+        bucket: The bucket, or the container of Azure; of HDFS the NameNode, where the URL names it; of a folder nothing.
         prefix: Of all keys, without a slash at its ends; of a folder its absolute path.
     """
 
@@ -45,6 +53,8 @@ class Place:
         """
         if self.kind == FOLDER:
             return f"file://{os.path.realpath(self.prefix)}"
+        if self.kind == HDFS:
+            return f"{HDFS}:///{self.prefix} at {','.join(servers(server))}"
         return f"{self} at {server.rstrip('/')}" if server else str(self)
 
 
@@ -69,7 +79,9 @@ def parse_url(url: str) -> Place:
     if parts.scheme == AZURE and not _CONTAINER.fullmatch(parts.netloc):
         msg = "names no container: 3 to 63 lower-case letters, digits and single hyphens between them"
         raise ValueError(msg)
-    if not _BUCKET.fullmatch(parts.netloc):
+    if parts.scheme == HDFS:
+        _check_hdfs(parts.netloc, parts.path)
+    elif not _BUCKET.fullmatch(parts.netloc):
         msg = "names no bucket: 3 to 63 lower-case letters, digits, points and hyphens"
         raise ValueError(msg)
     prefix = parts.path.strip("/")
@@ -81,6 +93,15 @@ def parse_url(url: str) -> Place:
         msg = f"has a prefix that no key begins with: names between single slashes, {_MOST} bytes at most"
         raise ValueError(msg)
     return Place(parts.scheme, parts.netloc, prefix)
+
+
+def _check_hdfs(server: str, path: str) -> None:
+    if not _NAME_NODE.fullmatch(server):
+        msg = "names no host of a NameNode: hdfs://HOST/FOLDER, or hdfs:///FOLDER with the option endpoint"
+        raise ValueError(msg)
+    if not path.strip("/") or ":" in path:
+        msg = "names no folder of HDFS: names between slashes, without colons, as hdfs://namenode/lake/orders"
+        raise ValueError(msg)
 
 
 def url_problem(url: str) -> str | None:
@@ -105,6 +126,16 @@ def _problem(url: str, kinds: Sequence[str]) -> str | None:
 
 def _none_of(kinds: Sequence[str]) -> str:
     return f"names none of {', '.join(_WRITTEN[kind] for kind in kinds)}"
+
+
+def servers(urls: str) -> list[str]:
+    """The URLs of servers with commas between them, one by one."""
+    return [url.strip().rstrip("/") for url in urls.split(",") if url.strip()]
+
+
+def servers_problem(urls: str) -> str | None:
+    """What is wrong with the URLs of servers, which have commas between them."""
+    return next(filter(None, map(endpoint_problem, servers(urls))), None)
 
 
 def endpoint_problem(url: str) -> str | None:

@@ -17,6 +17,7 @@ from tests.servers.clickhouse import ClickHouse, ClickHouseFailed, EmbeddedClick
 
 if TYPE_CHECKING:
     from tests.connectors.hive_sink.table import Table
+    from tests.servers.hdfs import Hdfs
     from tests.servers.hive_metastore import HiveMetastore
 
 _databases, _tables = count(), count()
@@ -81,6 +82,19 @@ def google_server() -> Iterator[google.Google]:
     """One that speaks as Google Cloud Storage."""
     with google.running() as found:
         yield found
+
+
+@pytest.fixture(scope="session")
+def hdfs_server() -> "Iterator[Hdfs]":
+    """A real one, of Hadoop 3.4."""
+    from rocketconnect_kit.java.errors import JarsUnavailable
+    from tests.servers.hdfs import Hdfs, HdfsFailed
+
+    try:
+        with Hdfs().running() as found:
+            yield found
+    except (HdfsFailed, JarsUnavailable) as error:
+        pytest.fail(str(error), pytrace=False)
 
 
 @pytest.fixture(scope="session")

@@ -185,6 +185,25 @@ for get in (lambda url: httpx.get(url, follow_redirects=True), urllib.request.ur
     assert victim.visits == 0
 
 
+def test_a_name_node_leads_to_data_nodes_that_are_allowed_alone(victim: Victim, redirecting: Callable[[str], int]) -> None:
+    port = redirecting(f"http://127.0.0.1:{victim.port}/webhdfs/v1/a?op=CREATE")
+    code = """
+from connectors.objects.logins import HdfsLogin
+from connectors.objects.place import HDFS, Place
+from connectors.objects.webhdfs import WebHdfs
+guard()
+files = WebHdfs(Place(HDFS, "", "data"), HdfsLogin(told["url"], "tester"))
+for ask in (lambda: files.create("a", b"x"), lambda: files.read("a", 0, 1)):
+    try:
+        ask()
+    except connections.HostRefused as error:
+        print("refused", told["victim"] in str(error))
+"""
+    said = guarded(code, f"127.0.0.1:{port}", url=f"http://127.0.0.1:{port}", victim=f"127.0.0.1:{victim.port}")
+    assert said.splitlines() == ["refused True"] * 2
+    assert victim.visits == 0
+
+
 def test_a_name_that_has_another_address_the_next_time_is_connected_to_where_it_was_looked_up_first(victim: Victim) -> None:
     code = """
 turns = iter(["127.0.0.2", "127.0.0.1", "127.0.0.1", "127.0.0.1"])

@@ -22,11 +22,13 @@ from tests.connectors.runs import ROW
 from tests.connectors.stores import Server, known, made_bucket
 from tests.servers.azure import Azure
 from tests.servers.google import Google
+from tests.servers.hdfs import Hdfs
 from tests.servers.s3 import S3
 
 STEPS = 12
 """Two batches of two queues are so many calls of the store, at least."""
 CALLS = ("obstore:put", "obstore:copy", "obstore:delete")
+HDFS_CALLS = ("connectors.objects.webhdfs:send",)
 
 
 class TestFolder(SinkSuite):
@@ -59,6 +61,10 @@ class KnownSink(ObjectStoreSink):
         return super().open(known(config), task, context)
 
 
+def calls_of(server: Server) -> tuple[str, ...]:
+    return HDFS_CALLS if isinstance(server, Hdfs) else CALLS
+
+
 def bucket_case(server: Server, bucket: str) -> SinkCase:
     def read() -> list[object]:
         objects = {name: data for name, data in server.objects(bucket, "data/").items() if not name.startswith("data/_")}
@@ -67,7 +73,7 @@ def bucket_case(server: Server, bucket: str) -> SinkCase:
         return [row for file in files for row in file.read(use_threads=False).to_pylist()]
 
     options = server.options() | {"url": f"{server.place(bucket)}/data"}
-    return SinkCase(KnownSink(), options, read, row, ROW, calls=CALLS)
+    return SinkCase(KnownSink(), options, read, row, ROW, calls=calls_of(server))
 
 
 class BucketSuite(SinkSuite):
@@ -99,17 +105,25 @@ class TestAzure(BucketSuite):
         return bucket_case(azure_server, made_bucket(azure_server))
 
 
+@pytest.mark.slow
+class TestHdfs(BucketSuite):
+    @pytest.fixture
+    def case(self, hdfs_server: Hdfs) -> SinkCase:
+        return bucket_case(hdfs_server, made_bucket(hdfs_server))
+
+
 def killed(endpoint: str, place: str) -> None:
     """The test of the suite."""
     # What is loaded here, each of them has.
     importlib.import_module("connectors.object_store_sink.task")
     importlib.import_module("connectors.object_store_sink.bucket")
+    importlib.import_module("connectors.object_store_sink.hdfs")
     kind, _, rest = place.partition("://")
-    servers: dict[str, Callable[[str], Server]] = {"s3": S3, "gs": Google, "az": Azure}
-    case = bucket_case(servers[kind](endpoint), rest.partition("/")[0])
+    servers: dict[str, Callable[[str], Server]] = {"s3": S3, "gs": Google, "az": Azure, "hdfs": Hdfs}
+    case = bucket_case(servers[kind](endpoint), rest.lstrip("/").partition("/")[0])
     for step in range(1, 100):
         until = 20 * step
-        was_killed = run_and_kill(partial(_write, case, 2 * step, (until - 10, until)), step, CALLS)
+        was_killed = run_and_kill(partial(_write, case, 2 * step, (until - 10, until)), step, case.calls)
         assert not run_and_kill(partial(_write, case, 2 * step + 1, (until,)), 0)
         assert seen(case, until) == expected(case, until)
         if not was_killed:

@@ -55,7 +55,7 @@ def of_bucket(server: Server, bucket: str) -> Target:
     return Target(options, lambda: server.objects(bucket), partial(server.delete, bucket))
 
 
-@pytest.fixture(params=["folder", *SERVERS])
+@pytest.fixture(params=["folder", *SERVERS, pytest.param("hdfs_server", marks=pytest.mark.slow)])
 def target(request: pytest.FixtureRequest, tmp_path: Path) -> Target:
     if request.param == "folder":
         return Target({"url": f"file://{tmp_path}/out"}, lambda: files_in(tmp_path), lambda name: (tmp_path / name).unlink())

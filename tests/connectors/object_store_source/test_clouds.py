@@ -1,4 +1,4 @@
-"""Objects of Google and of Azure."""
+"""Objects of Google and of Azure, and files of HDFS."""
 
 import pytest
 
@@ -11,9 +11,10 @@ from tests.connectors.object_store_sink.prefix import row
 from tests.connectors.object_store_sink.run import opened as sinking
 from tests.connectors.object_store_source.objects import KnownSource, opened, packed, read, rows
 from tests.connectors.stores import Server, known, made_bucket
+from tests.servers.hdfs import Hdfs
 
 
-@pytest.fixture(params=["azure_server", "google_server"])
+@pytest.fixture(params=["azure_server", "google_server", pytest.param("hdfs_server", marks=pytest.mark.slow)])
 def server(request: pytest.FixtureRequest) -> Server:
     found: Server = request.getfixturevalue(request.param)
     return found
@@ -60,11 +61,14 @@ def test_what_takes_the_place_of_an_object_is_another_one(server: Server) -> Non
 
 
 def test_what_object_store_sink_writes_is_read_once_also_after_a_death(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between a name that was given and the removal of what was staged under it."""
+    """Between a name that was given and the removal of what was staged under it, or what comes in its place."""
     bucket, positions = made_bucket(server), dict[str, Position]()
     sink = sinking(server.options() | {"url": f"{server.place(bucket)}/data"}).start()
     with monkeypatch.context() as patch:
-        patch.setattr("connectors.object_store_sink.bucket.remove", _dies)
+        if isinstance(server, Hdfs):
+            patch.setattr(type(sink.task._store), "discard", _dies)
+        else:
+            patch.setattr("connectors.object_store_sink.bucket.remove", _dies)
         with pytest.raises(KeyboardInterrupt):
             sink.write(20)
     found: list[object] = []
@@ -85,5 +89,7 @@ def test_what_is_wrong_is_told_at_once(server: Server) -> None:
         config = known(parse(ObjectStoreSource.options, options(server, bucket)))
         return [each.key for each in ObjectStoreSource().check(config)]
 
-    assert told(made_bucket(server)) == []
+    bucket = made_bucket(server)
+    server.put(bucket, "data/a", packed(rows(0, 1)))
+    assert told(bucket) == []
     assert told("nowhere") == ["url"]

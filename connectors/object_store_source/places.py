@@ -1,0 +1,18 @@
+"""The objects of a place of any kind."""
+
+from pathlib import Path
+
+from connectors.object_store_source.listing import Bucket, Folder, Objects
+from connectors.objects.logins import HdfsLogin, Login
+from connectors.objects.place import FOLDER, Place
+
+
+def objects_of(place: Place, login: Login | None) -> Objects:
+    """Those of a place. Asks nobody."""
+    if place.kind == FOLDER or login is None:
+        return Folder(Path(place.prefix))
+    if isinstance(login, HdfsLogin):
+        from connectors.object_store_source.hdfs import HdfsFolder
+
+        return HdfsFolder(place, login)
+    return Bucket(place, login)

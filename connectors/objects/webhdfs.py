@@ -1,0 +1,271 @@
+"""Folders of HDFS over WebHDFS: HTTP to the NameNode, which leads to DataNodes for what is in files."""
+
+import json
+import ssl
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, NoReturn
+from urllib.parse import quote, urlsplit
+
+import httpx
+
+from connectors.objects.faults import Fault, meaning
+from connectors.objects.logins import HdfsLogin
+from connectors.objects.place import Place, servers
+from rocketconnect_sdk.permissions.connections import check_url
+
+_CONNECT_SECONDS = 3.0
+_SHOWN = 200
+_PIECE = 1 << 20
+_NOTHING = memoryview(b"")
+_STANDBY = "StandbyException"
+_FAULTS = {
+    "AccessControlException": Fault.DENIED,
+    **dict.fromkeys(("InvalidToken", "SecurityException", "AuthenticationException", "AuthorizationException"), Fault.KEYS),
+    **dict.fromkeys(("SafeModeException", "RetriableException", _STANDBY), Fault.BUSY),
+    **dict.fromkeys(("NSQuotaExceededException", "DSQuotaExceededException", "QuotaByStorageTypeExceededException"), Fault.FULL),
+    **dict.fromkeys(("IllegalArgumentException", "UnsupportedOperationException"), Fault.UNABLE),
+}
+
+
+class Refused(Exception):
+    """What a server said instead of an answer, or that it said nothing.
+
+    Attributes:
+        fault: What that means.
+        said: In a few words, without any secret.
+    """
+
+    def __init__(self, fault: Fault, said: str) -> None:
+        super().__init__(said)
+        self.fault = fault
+        self.said = said
+
+
+class NotThere(Refused):
+    """There is no such file or folder, or not the folder that it is to be in."""
+
+
+class Taken(Refused):
+    """Something has the name already."""
+
+
+class Standby(Refused):
+    """The NameNode is not the active one, or was not reached: whatever was asked for was not done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A file or a folder.
+
+    Attributes:
+        name: In its folder; of what was asked for by its path nothing.
+        is_folder: It is one.
+        size: Of a file, in bytes.
+        tag: Of a file: is another one when it is written anew, or goes on.
+    """
+
+    name: str
+    is_folder: bool
+    size: int
+    tag: str
+
+
+class WebHdfs:
+    """The files below a folder; paths are those behind it, and the folder itself is the empty one.
+
+    Connections are made for one request each: none is there to be closed, and none is shared with a forked process. No request is
+    sent twice, unless it is known that it was not done.
+
+    Args:
+        place: The folder.
+        login: Its servers.
+        seconds: Of one wait for a server, at most.
+
+    Raises:
+        HostRefused: the executor lets no connector speak to a server, which any method may say of one that it is led to.
+        Refused: of all methods: the server has refused it, or does not answer; then a change may have been made all the same.
+    """
+
+    def __init__(self, place: Place, login: HdfsLogin, *, seconds: float = 30) -> None:
+        self._place = place
+        self._login = login
+        self._seconds = seconds
+        self._servers = servers(login.url(place.bucket))
+        for url in self._servers:
+            check_url(url)
+        # Without one a context is made for each request, which takes longer than the request.
+        is_tls = any(url.startswith("https:") for url in self._servers)
+        self._trusted = ssl.create_default_context() if is_tls else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+    def status(self, path: str) -> Status:
+        """What is known of a path. Raises NotThere."""
+        return _status(self._known("GET", path, "GETFILESTATUS", "FileStatus"))
+
+    def is_there(self, path: str) -> bool:
+        """Whether something has a path."""
+        try:
+            self.status(path)
+        except NotThere:
+            return False
+        return True
+
+    def listed(self, path: str) -> Iterator[Status]:
+        """What is in a folder, in the order of the names. Raises NotThere."""
+        after: dict[str, str] = {}
+        left = True
+        while left:
+            found = self._known("GET", path, "LISTSTATUS_BATCH", "DirectoryListing", **after)
+            try:
+                page = [_status(each) for each in found["partialListing"]["FileStatuses"]["FileStatus"]]
+                left = found["remainingEntries"] > 0 and bool(page)
+            except (KeyError, TypeError) as error:
+                raise Refused(Fault.NO_WEBHDFS, "an answer that is no listing") from error
+            yield from page
+            after = {"startAfter": page[-1].name} if page else {}
+
+    def read(self, path: str, start: int, length: int) -> bytes:
+        """A piece of a file, or less where it ends before. Raises NotThere."""
+        return self._ask("GET", self._led("GET", path, "OPEN", offset=str(start), length=str(length)))
+
+    def create(self, path: str, data: bytes | memoryview) -> None:
+        """Writes a file that is not there yet, and the folders that it is in; it is whole when this returns. Raises Taken."""
+        self._ask("PUT", self.led_to(path), memoryview(data))
+
+    def led_to(self, path: str) -> str:
+        """Where a file would be written. Changes nothing."""
+        return self._led("PUT", path, "CREATE", overwrite="false")
+
+    def rename(self, path: str, new: str, *, over: bool = False) -> None:
+        """Gives a file or a folder another path, in one step.
+
+        Args:
+            path: Of what is there.
+            new: Of what is not there, in a folder that is.
+            over: A file that is there is replaced.
+
+        Raises:
+            NotThere: it is not there, or the folder of the new path.
+            Taken: something has the new path.
+        """
+        options = {"destination": self._path(new), "renameoptions": "OVERWRITE" if over else "NONE"}
+        answer = self._name_node("PUT", path, "RENAME", options)
+        if answer.strip():
+            # So answers who does not know the options, and renames by other rules.
+            raise Refused(Fault.UNABLE, "it knows no renaming that overwrites nothing")
+
+    def make_folder(self, path: str) -> None:
+        """Makes a folder, as far as it is not there, and those that it is in."""
+        self._known("PUT", path, "MKDIRS", "boolean")
+
+    def remove(self, path: str) -> None:
+        """Removes a file, or a folder with all that is in it, as far as it is there."""
+        self._known("DELETE", path, "DELETE", "boolean", recursive="true")
+
+    def check_access(self, path: str, actions: str) -> None:
+        """Raises Refused: we may not do this with what is there: `r-x`, `-wx` and so on. Raises NotThere."""
+        self._name_node("GET", path, "CHECKACCESS", {"fsaction": actions})
+
+    def _path(self, path: str) -> str:
+        return "/" + "/".join(filter(None, (self._place.prefix, path)))
+
+    def _known(self, method: str, path: str, operation: str, wanted: str, **parameters: str) -> Any:
+        """That part of the answer."""
+        try:
+            return json.loads(self._name_node(method, path, operation, parameters))[wanted]
+        except (ValueError, KeyError, TypeError):
+            raise Refused(Fault.NO_WEBHDFS, "an answer that is none of WebHDFS") from None
+
+    def _name_node(self, method: str, path: str, operation: str, parameters: Mapping[str, str]) -> bytes:
+        """Asks the one that is active, which is asked first from then on."""
+        who = {"delegation": self._login.token} if self._login.token else {"user.name": self._login.user}
+        asked = str(httpx.QueryParams({"op": operation, **who, **parameters}))
+        for index, server in enumerate(self._servers):
+            try:
+                answer = self._ask(method, f"{server}/webhdfs/v1{quote(self._path(path))}?{asked}")
+            except Standby:
+                if index == len(self._servers) - 1:
+                    raise
+            else:
+                self._servers.insert(0, self._servers.pop(index))
+                return answer
+        msg = "there is always a server"
+        raise AssertionError(msg)
+
+    def _led(self, method: str, path: str, operation: str, **parameters: str) -> str:
+        """Where the NameNode leads."""
+        location = self._name_node(method, path, operation, parameters).decode()
+        parts = urlsplit(location)
+        if parts.scheme != urlsplit(self._servers[0]).scheme or not parts.hostname:
+            raise Refused(Fault.NO_WEBHDFS, "it leads nowhere, or from https to http" if location else "it leads to no DataNode")
+        check_url(location)
+        return location
+
+    def _ask(self, method: str, url: str, data: memoryview = _NOTHING) -> bytes:
+        """The body of the answer; where it leads somewhere, that."""
+        server = urlsplit(url).netloc
+        client = httpx.Client(timeout=httpx.Timeout(self._seconds, connect=_CONNECT_SECONDS), verify=self._trusted)
+        try:
+            status, location, body = send(client, method, url, data)
+        except (httpx.ConnectError, httpx.ConnectTimeout):
+            raise Standby(Fault.AWAY, f"no connection to {server}") from None
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
+            said = "no answer in time" if isinstance(error, httpx.TimeoutException) else type(error).__name__
+            raise Refused(Fault.AWAY, f"{server}: {said}") from None
+        if status == HTTPStatus.TEMPORARY_REDIRECT:
+            return location.encode()
+        if not HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+            _refuse(status, body)
+        return body
+
+
+def send(client: httpx.Client, method: str, url: str, data: memoryview) -> tuple[int, str, bytes]:
+    """One request: its status, where it leads, and its body. Everything that changes a file system goes through here.
+
+    Raises:
+        httpx.HTTPError, httpx.InvalidURL, httpx.StreamError: there is no answer.
+    """
+    headers = {"Content-Type": "application/octet-stream", "Content-Length": str(len(data))}
+    # Not as a whole, which would be in memory twice.
+    content = (bytes(data[begin : begin + _PIECE]) for begin in range(0, len(data), _PIECE))
+    with client:
+        answer = client.request(method, url, content=content, headers=headers)
+    return answer.status_code, answer.headers.get("location", ""), answer.content
+
+
+@contextmanager
+def asking(place: Place) -> Iterator[None]:
+    """Turns what a server has refused in the block into what the task does about it. Raises as `meaning` says."""
+    try:
+        yield
+    except Refused as error:
+        raise meaning(error.fault, error.said, place) from None
+
+
+def _status(found: Mapping[str, Any]) -> Status:
+    try:
+        tag = f"{found['fileId']:x}-{found['modificationTime']:x}-{found['length']:x}"
+        return Status(found["pathSuffix"], found["type"] == "DIRECTORY", found["length"], tag)
+    except (KeyError, TypeError, ValueError) as error:
+        raise Refused(Fault.NO_WEBHDFS, "an answer that says nothing of a file") from error
+
+
+def _refuse(status: int, body: bytes) -> NoReturn:
+    try:
+        told = json.loads(body)["RemoteException"]
+        name, message = str(told["exception"]), str(told.get("message") or "")
+    except (ValueError, KeyError, TypeError):
+        _refuse_page(status)
+    fault = _FAULTS.get(name, Fault.OTHER)
+    first = (message.splitlines() or [""])[0][:_SHOWN]
+    said = name if fault is Fault.KEYS or not first else f"{name}: {first}"
+    kind = {"FileNotFoundException": NotThere, "FileAlreadyExistsException": Taken, _STANDBY: Standby}.get(name, Refused)
+    raise kind(fault, said)
+
+
+def _refuse_page(status: int) -> NoReturn:
+    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        raise Refused(Fault.KEYS, str(status))
+    raise Refused(Fault.BUSY if status >= HTTPStatus.INTERNAL_SERVER_ERROR else Fault.NO_WEBHDFS, str(status))
