@@ -36,11 +36,11 @@ run: setup ## Start RocketConnect with its embedded default (rocketconnect up)
 PYTEST := $(VENV)/python -m pytest --numprocesses 2
 
 .PHONY: test
-test: setup-tests lint types proto-check ## Set up and check everything but the long tests, 40 minutes on two cores (ARGS="-n0 -k name")
+test: setup-tests lint types proto-check ## Set up and check everything but the long tests, half an hour on two cores (ARGS="-n0 -k name")
 	@$(PYTEST) -m "not slow" $(ARGS)
 
 .PHONY: test-all
-test-all: setup-tests lint types proto-check ## Check everything, with the long tests: about three quarters of an hour
+test-all: setup-tests lint types proto-check ## Check everything, with the long tests: an hour and more
 	@HYPOTHESIS_PROFILE=search $(PYTEST) $(ARGS)
 
 .PHONY: ci

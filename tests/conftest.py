@@ -35,6 +35,8 @@ def pytest_configure() -> None:
     os.environ.setdefault("ROCKETCONNECT_READ_ROOTS", "/")
     os.environ.setdefault("ROCKETCONNECT_WRITE_ROOTS", "/")
     os.environ.setdefault("ROCKETCONNECT_DEAD_LETTER_TOPICS", "*")
+    # Spark's Java processes of tests live for a minute: what the best compiler costs them they never get back.
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

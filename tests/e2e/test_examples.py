@@ -80,6 +80,7 @@ def test_the_example_with_two_databases_works_as_it_is_written_and_leaves_no_slo
             time.sleep(0.1)
 
 
+@pytest.mark.slow
 def test_the_example_with_a_database_and_a_lake_works_as_it_is_written(instance: Any, tmp_path: Path, mariadb: Mariadb) -> None:
     ports = {"3306": str(mariadb.port)}
     shown = written("mariadb-to-delta")
@@ -93,7 +94,7 @@ def test_the_example_with_clickhouse_works_as_it_is_written(instance: Any, tmp_p
         assert differing(shown, said(shown, instance.url, copied(tmp_path, ports), ports)) == []
 
 
-@pytest.mark.parametrize("name", ["csv-to-hive", "hive-to-jsonlines"])
+@pytest.mark.parametrize("name", [pytest.param("csv-to-hive", marks=pytest.mark.slow), "hive-to-jsonlines"])
 def test_the_example_with_hive_works_as_it_is_written(instance: Any, tmp_path: Path, name: str) -> None:
     with HiveMetastore().running() as server:
         ports = {"9083": str(server.port)}

@@ -111,6 +111,7 @@ def test_a_sink_set_back_to_a_time_delivers_exactly_what_was_stored_since(pipeli
     assert f"position of {pipeline.queue}: [{end}] -> [{end - 2}]" in logs
 
 
+@pytest.mark.slow
 def test_a_sink_is_moved_by_so_many_messages_and_no_further_than_they_reach(pipeline: Pipeline) -> None:
     seen = pipeline.lines()
     assert len(seen) >= 3

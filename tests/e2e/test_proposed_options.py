@@ -52,10 +52,9 @@ def test_types_are_found_in_a_file_that_comes_after_its_connector(instance: Any,
 @pytest.mark.parametrize(
     ("converter", "key", "proposal"),
     [
-        ([], "columns", ["columns=year:int64,title,price:double,added:date"]),
-        (["value.converter=arrow"], "value.converter", ["value.converter=arrow"]),
+        pytest.param([], "columns", ["columns=year:int64,title,price:double,added:date"], id="text"),
+        pytest.param(["value.converter=arrow"], "value.converter", ["value.converter=arrow"], id="packed", marks=pytest.mark.slow),
     ],
-    ids=["text", "packed"],
 )
 def test_the_options_that_a_refusal_names_make_rows_of_the_topic(
     instance: Any, tmp_path: Path, converter: list[str], key: str, proposal: list[str]

@@ -27,6 +27,7 @@ def guarded(acl_rocketmq: EmbeddedRocketMQ, tmp_path_factory: pytest.TempPathFac
         subprocess.run(
             [
                 "java",
+                "-XX:TieredStopAtLevel=1",
                 f"-Duser.home={home}",
                 "-cp",
                 f"{server.jars}/*",

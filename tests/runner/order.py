@@ -18,7 +18,9 @@ _FIRST = ("e2e", "spark", "mariadb", "postgres", "rocketmq")
 _TOGETHER = {
     "tests/e2e/": "instance",
     "tests/connectors/delta_sink/": "delta",
+    "tests/connectors/delta_source/test_round_trip.py": "delta",
     "tests/connectors/iceberg_sink/": "iceberg",
+    "tests/connectors/iceberg_source/test_round_trip.py": "iceberg",
     "tests/connectors/hudi_sink/": "hudi",
     "tests/connectors/hudi_source/": "hudi",
     "tests/connectors/hive_sink/": "hive",
@@ -27,6 +29,7 @@ _TOGETHER = {
     "tests/connectors/file_sink/test_file_sink.py": "spark",
     "tests/connectors/jdbc_sink/test_conformance.py": "spark",
     "tests/pairs/": "spark",
+    "tests/pyspark_rocketmq/": "spark",
     "tests/services/executor/runtime/databases/test_database_to_database.py": "spark",
     "tests/services/executor/runtime/sink/test_evolution.py": "spark",
     "tests/services/executor/runtime/databases/test_jdbc_sink.py": "spark",

@@ -34,7 +34,11 @@ def of_idle(simulation: Simulation) -> dict[Key, str]:
 _SCRIPTS = st.lists(st.tuples(st.sampled_from(KINDS), st.sampled_from([0.0, 0.05, 0.4, 1.5, 4.0, 7.0])), max_size=20)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=60 if settings.get_current_profile_name() == "search" else 30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 @given(st.integers(0, 2**16), _SCRIPTS)
 def test_whatever_a_script_says_a_task_has_one_owner_and_in_the_end_all_run(seed: int, script: list[tuple[str, float]]) -> None:
     simulation = Simulation(seed, idle=3)

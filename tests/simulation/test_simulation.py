@@ -10,7 +10,7 @@ import pytest
 from tests.simulation.mutations import ALL, Mutation
 from tests.simulation.run import run
 
-FEW = 150
+FEW = 75
 SEEDS = int(os.environ.get("SIMULATION_SEEDS", "2000"))
 
 

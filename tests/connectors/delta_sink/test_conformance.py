@@ -28,7 +28,7 @@ def ordered(path: Path) -> list[dict[str, object]]:
 
 
 class DeltaSuite(SinkSuite):
-    @pytest.mark.parametrize(("older", "newer"), [((1, 1), (1, 2)), ((1, 9), (2, 10))])
+    @pytest.mark.parametrize(("older", "newer"), [pytest.param((1, 1), (1, 2), marks=pytest.mark.slow), ((1, 9), (2, 10))])
     def test_an_older_owner_is_refused(self, case: SinkCase, older: tuple[int, int], newer: tuple[int, int]) -> None:
         """A newer plan has higher epochs, too: the cluster service draws all of them from one number."""
         super().test_an_older_owner_is_refused(case, older, newer)

@@ -278,7 +278,10 @@ def test_an_owner_that_is_replaced_in_the_middle_of_a_merge_changes_nothing(
     assert texts(path) == {0: "new"}
 
 
-@pytest.mark.parametrize("behind", [False, True], ids=["before its commit", "behind its commit"])
+@pytest.mark.parametrize(
+    "behind",
+    [pytest.param(False, id="before its commit", marks=pytest.mark.slow), pytest.param(True, id="behind its commit")],
+)
 def test_killed_at_a_merge_each_change_is_made_once(tmp_path: Path, behind: bool) -> None:
     path = tmp_path / "table"
     owner = Owner(path)

@@ -29,3 +29,8 @@ class TestUpsert(SinkSuite):
     @pytest.fixture
     def case(self, doris: Doris, options: dict[str, str]) -> SinkCase:
         return case_of(doris, options | {"insert.mode": "upsert", "pk.fields": "queue,offset"})
+
+    @pytest.mark.slow
+    def test_killed_at_any_step_it_goes_on_with_every_record(self, case: SinkCase) -> None:
+        """The steps are those of TestInsert, in another table."""
+        super().test_killed_at_any_step_it_goes_on_with_every_record(case)

@@ -67,6 +67,14 @@ class TestParquet(SinkSuite):
 
         return SinkCase(FileSink(), {"filename": str(path), "format": "parquet"}, read, row, ROW, tmp_path)
 
+    @pytest.mark.slow
+    def test_killed_at_any_step_it_goes_on_with_every_record(self, case: SinkCase) -> None:
+        """There are some tens of steps."""
+        super().test_killed_at_any_step_it_goes_on_with_every_record(case)
+
+    def test_killed_at_every_fifth_step_it_goes_on_with_every_record(self, case: SinkCase) -> None:
+        self.killed_at_steps(case, 5)
+
 
 @pytest.mark.slow
 class TestOrc(SinkSuite):

@@ -86,6 +86,7 @@ def test_spark_reads_a_table_that_was_made_with_all_of_its_types_and_partitions(
     assert len(table.rows()) == 3
 
 
+@pytest.mark.slow
 def test_a_table_that_spark_has_made_gets_rows_partitions_and_columns(
     table: Table, metastore: HiveMetastore, tmp_path: Path
 ) -> None:

@@ -33,17 +33,26 @@ def changed(root: Path) -> str:
     return first
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Such a table, and its first instant; made once, as a source only reads."""
+    root = tmp_path_factory.mktemp("changes") / "table"
+    return root, changed(root)
+
+
 class TestChanges(SourceSuite):
     @pytest.fixture
-    def case(self, tmp_path: Path) -> SourceCase:
-        return case(tmp_path / "table", start=changed(tmp_path / "table"), **CHANGES)
+    def case(self, made: tuple[Path, str]) -> SourceCase:
+        root, first = made
+        return case(root, start=first, **CHANGES)
 
 
 class TestChangesWithTombstones(SourceSuite):
     @pytest.fixture
-    def case(self, tmp_path: Path) -> SourceCase:
+    def case(self, made: tuple[Path, str]) -> SourceCase:
         """A position between a deletion and its tombstone is one, too."""
-        return case(tmp_path / "table", start=changed(tmp_path / "table"), tombstones="true", **CHANGES)
+        root, first = made
+        return case(root, start=first, tombstones="true", **CHANGES)
 
 
 @pytest.mark.parametrize("partitioned", [False, True])

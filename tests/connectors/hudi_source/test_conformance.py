@@ -1,4 +1,6 @@
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,32 +29,47 @@ def history(root: Path, **options: Any) -> str:
     return first
 
 
+Made = Callable[..., tuple[Path, str]]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """A table with that history, and its first instant; each is made once, as a source only reads."""
+
+    @cache
+    def one(name: str, **options: Any) -> tuple[Path, str]:
+        root = tmp_path_factory.mktemp("tables") / name
+        return root, history(root, **options)
+
+    return one
+
+
 ROWS = [row(number, day=day) for number, day in enumerate([0, 1, 0, 1, 0, 2, 0, 1, 2])]
 
 
 class TestAllRowsThenWhatIsAdded(SourceSuite):
     @pytest.fixture
-    def case(self, tmp_path: Path) -> SourceCase:
-        history(tmp_path / "table of [ü] *", partitioned=True)
-        return case(tmp_path / "table of [ü] *", key_columns="id")
+    def case(self, made: Made) -> SourceCase:
+        root, _ = made("table of [ü] *", partitioned=True)
+        return case(root, key_columns="id")
 
-    def test_it_reads_the_rows_that_another_reader_finds(self, case: SourceCase, tmp_path: Path) -> None:
+    def test_it_reads_the_rows_that_another_reader_finds(self, case: SourceCase) -> None:
         (found,) = read_all(case)
         (records,) = found.values()
         values: list[Any] = [seen.value for seen in records]
-        assert sorted(values, key=lambda value: int(value["id"])) == theirs(tmp_path / "table of [ü] *")
+        assert sorted(values, key=lambda value: int(value["id"])) == theirs(Path(case.config["path"]))
         assert [seen.key for seen in records] == [{"id": value["id"]} for value in values]
 
 
 class TestCommitByCommit(SourceSuite):
     @pytest.fixture
-    def case(self, tmp_path: Path) -> SourceCase:
-        first = history(tmp_path / "table", version=6)
-        return replace(case(tmp_path / "table", start=first), expected=ROWS)
+    def case(self, made: Made) -> SourceCase:
+        root, first = made("table", version=6)
+        return replace(case(root, start=first), expected=ROWS)
 
 
 class TestInParts(SourceSuite):
     @pytest.fixture
-    def case(self, tmp_path: Path) -> SourceCase:
-        first = history(tmp_path / "table", partitioned=True)
-        return replace(case(tmp_path / "table", start=first, splits="3"), expected=ROWS)
+    def case(self, made: Made) -> SourceCase:
+        root, first = made("table of [ü] *", partitioned=True)
+        return replace(case(root, start=first, splits="3"), expected=ROWS)

@@ -12,7 +12,7 @@ from tests.connectors.mysql_cdc_source.capturing import options, parsed
 
 pytestmark = pytest.mark.mariadb
 
-ROWS: list[dict[str, Any]] = [{"id": number - 3, "name": None if number % 3 else f"é{number}"} for number in range(30)]
+ROWS: list[dict[str, Any]] = [{"id": number - 3, "name": None if number % 3 else f"é{number}"} for number in range(18)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class TestLog(SourceSuite):
         database.run("FLUSH BINARY LOGS")
         database.run(f"PURGE BINARY LOGS TO '{database.end().file}'")
         _filled(database)
-        database.run("UPDATE t SET id = id + 1000 WHERE id > 20", "DELETE FROM t WHERE id < 0")
-        moved = [part for row in ROWS if row["id"] > 20 for part in (None, {**row, "id": row["id"] + 1000})]
+        database.run("UPDATE t SET id = id + 1000 WHERE id > 11", "DELETE FROM t WHERE id < 0")
+        moved = [part for row in ROWS if row["id"] > 11 for part in (None, {**row, "id": row["id"] + 1000})]
         gone = [None for row in ROWS if row["id"] < 0]
         return _case(database, options(database, change_form="row", snapshot_mode="earliest"), [*ROWS, *moved, *gone])

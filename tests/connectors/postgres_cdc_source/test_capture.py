@@ -66,7 +66,16 @@ def test_changes_of_one_transaction_have_its_number_and_their_order(shop: Shop) 
     assert orders == {1: (1, 1), 7: (2, 1), 2: (3, 2)}
 
 
-@pytest.mark.parametrize("key", ["bigint", 'text COLLATE "C"', "uuid", "none", "int, region text"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        pytest.param("bigint", marks=pytest.mark.slow),
+        'text COLLATE "C"',
+        pytest.param("uuid", marks=pytest.mark.slow),
+        "none",
+        "int, region text",
+    ],
+)
 def test_a_snapshot_that_is_broken_off_anywhere_goes_on_behind_what_is_stored(shop: Shop, key: str) -> None:
     kind, _, second = key.partition(", ")
     value = {"uuid": "('00000000-0000-0000-0000-' || lpad(n::text, 12, '0'))::uuid"}.get(kind, "n::text::" + kind.split()[0])

@@ -247,7 +247,8 @@ def test_a_schema_that_would_come_back_as_another_one_is_refused_and_not_registe
 
 @pytest.mark.parametrize("name", ["avro", "json_schema", "protobuf"])
 @given(case=typed())
-@settings(max_examples=40)
+# Each example of Protobuf starts a compiler.
+@settings(max_examples=40 if settings.get_current_profile_name() == "search" else 15)
 def test_a_column_is_written_as_its_values_are(name: str, case: tuple[Schema, Any]) -> None:
     schema, value = case
     assume(value is not None)

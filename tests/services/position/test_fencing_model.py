@@ -171,5 +171,7 @@ class Positions(RuleBasedStateMachine):
         self.folder.cleanup()
 
 
-Positions.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+Positions.TestCase.settings = settings(
+    max_examples=60 if settings.get_current_profile_name() == "search" else 30, stateful_step_count=40, deadline=None
+)
 TestPositions = Positions.TestCase

@@ -111,6 +111,7 @@ else:
 """
 
 
+@pytest.mark.slow
 def test_the_jars_that_a_sink_needs_are_fetched_once_and_are_in_the_session(tmp_path: Path) -> None:
     listing = tmp_path / "some-logger-1.7.36.jars"
     listing.write_text("org.slf4j:slf4j-simple:1.7.36 2f39bed943d624dfa8f4102d0571283a10870b6aa36f197a8a506f147010c10f\n")

@@ -31,6 +31,7 @@ from services.executor.contract.stop_limits import EXECUTOR_SECONDS, StopLimits
 from services.executor.contract.task import Kind, Outcome, State, TaskSpec
 from services.executor.runtime.run import run_task
 from services.executor.runtime.sink.spark.session import make_session
+from services.executor.runtime.task import meter
 from services.executor.runtime.task.control import TaskControl
 from services.executor.runtime.task.lease import Lease
 from tests import free_ports
@@ -323,6 +324,12 @@ class Tasks:
             process.kill()
             process.wait()
         self.client.close()
+
+
+@pytest.fixture(autouse=True)
+def soon_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task that has come to rest says so soon: by itself it waits for three seconds, which hundreds of tests would wait, too."""
+    monkeypatch.setattr(meter, "_MOVED_LATELY", 0.3)
 
 
 @pytest.fixture

@@ -71,7 +71,14 @@ def _die_in_the_middle(tasks: Tasks, config: Mapping[str, str], file: Path) -> N
     tasks.file("a", LINES)
 
 
-@pytest.mark.parametrize("change", [_Change(6, "true"), _Change(4, "false"), _Change(2, "true")], ids=["grown", "keys", "shrunk"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(_Change(6, "true"), id="grown"),
+        pytest.param(_Change(4, "false"), id="keys"),
+        pytest.param(_Change(2, "true"), id="shrunk", marks=pytest.mark.slow),
+    ],
+)
 def test_after_an_unclean_end_records_that_now_go_elsewhere_are_there_once_in_topic_and_sink(tasks: Tasks, change: _Change) -> None:
     file = tasks.file("a", [])
     config = {"connector.class": "lines", "files": str(file), "keyed": "true"}

@@ -158,7 +158,7 @@ def test_two_tasks_share_the_queues(tasks: Tasks) -> None:
     assert [rows(file) for file in files] == [["zero"], ["one"]]
 
 
-@pytest.mark.parametrize("fault", ["away", "retry", "stage"])
+@pytest.mark.parametrize("fault", ["away", pytest.param("retry", marks=pytest.mark.slow), "stage"])
 def test_while_the_target_is_away_it_waits_and_writes_once_when_it_is_back(tasks: Tasks, fault: str) -> None:
     produce(tasks, values(10))
     file = tasks.path / "t.db"

@@ -57,7 +57,7 @@ def test_a_source_whose_topic_was_deleted_waits_and_says_how_it_goes_on(tasks: T
 
 
 @pytest.mark.rocketmq
-@pytest.mark.parametrize("clean", [True, False], ids=["clean", "unclean"])
+@pytest.mark.parametrize("clean", [pytest.param(True, id="clean", marks=pytest.mark.slow), pytest.param(False, id="unclean")])
 def test_what_is_lost_while_a_source_is_stopped_ends_each_start_until_the_user_accepts_it(tasks: Tasks, clean: bool) -> None:
     tasks.create_topic(1)
     config = {"connector.class": "lines", "files": str(tasks.file("in", lines(10)))}

@@ -41,8 +41,8 @@ def test_a_source_that_is_done_is_idle_at_once_and_one_that_rests_a_moment_later
     reporter = RecordingReporter()
     made = Meter(reporter, 0.0)
     made.moved(10.0, 1, 1)
-    made.say(11.0, "", work=False)
-    made.say(11.0, "", work=False, done=True)
+    made.say(10.1, "", work=False)
+    made.say(10.1, "", work=False, done=True)
     assert [state for state, _ in reporter.states] == [State.RUNNING, State.IDLE]
 
 

@@ -120,7 +120,14 @@ class Killed:
         return path.read_text() if path.exists() else ""
 
 
-@QUERIES
+@pytest.mark.parametrize(
+    ("query", "points"),
+    [
+        pytest.param(FILTER, COMMITTED, id="filter"),
+        pytest.param(DUPLICATES, KEPT, id="duplicates", marks=pytest.mark.slow),
+        pytest.param(WINDOWS, (*COMMITTED, *KEPT), id="windows"),
+    ],
+)
 def test_a_query_whose_task_is_killed_writes_what_one_pass_over_all_messages_makes(
     tasks: Tasks, monkeypatch: pytest.MonkeyPatch, query: Query, points: tuple[str, ...]
 ) -> None:

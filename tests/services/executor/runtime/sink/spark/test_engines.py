@@ -186,8 +186,14 @@ def letters(tasks: Tasks, topic: str) -> list[tuple[str, dict[str, str]]]:
     ]
 
 
-@pytest.mark.parametrize("form", ["csv", "parquet", "orc"])
-@pytest.mark.parametrize("count", [3, 8_000])
+@pytest.mark.parametrize(
+    ("form", "count"),
+    [
+        ("csv", 8_000),
+        ("parquet", 3),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in (("csv", 3), ("parquet", 8_000), ("orc", 3), ("orc", 8_000))),
+    ],
+)
 def test_values_that_a_data_frame_sink_cannot_write_become_dead_letters(
     tasks: Tasks, spark: "SparkSession", form: str, count: int
 ) -> None:
