@@ -5,11 +5,20 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from connectors.iceberg_sink.needs import ICEBERG
 from connectors.iceberg_sink.partitions import DOC, parse_partitions, partitions_problem
-from connectors.lakes.catalogue_options import JDBC, catalogue_problems, table_options, table_root
+from connectors.lakes.catalogue_options import (
+    JDBC,
+    REST,
+    answer_problems,
+    catalogue_problems,
+    login_of,
+    rest_table,
+    table_options,
+    table_root,
+)
 from connectors.lakes.compaction import COMPACTION, compaction_of
 from connectors.lakes.options import (
     CHANGES,
@@ -25,7 +34,7 @@ from connectors.lakes.options import (
 from connectors.lakes.sink import LakeSink
 from rocketconnect_sdk.columns.declared import given_columns
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
 from rocketconnect_sdk.evolution import Takes
 from rocketconnect_sdk.files.checks import directory_targets, place_problems
 from rocketconnect_sdk.options import Config, Option, run_checks
@@ -53,8 +62,8 @@ class IcebergSink(LakeSink):
         Option(
             "warehouse",
             "The absolute path of the directory of the tables, on a file system of this machine and of all of Spark's workers. The "
-            "directory that it is in must exist.",
-            required=True,
+            "directory that it is in must exist. Not with catalog=rest.",
+            default="",
             access=Access.WRITE,
         ),
         *table_options("One that is not there is made.", "Its tables of the catalogue are made, if they are not there."),
@@ -74,20 +83,24 @@ class IcebergSink(LakeSink):
 
     def check(self, config: Config) -> Iterable[Problem]:
         """See Sink."""
-        return run_checks(
-            config, _place_problems, catalogue_problems, evolution_problems, _partition_problems, mode_problems, self.there_problems
-        )
+        checks = (_place_problems, catalogue_problems, evolution_problems, _partition_problems, mode_problems)
+        return run_checks(config, *checks, answer_problems, self.there_problems)
 
     def has_table(self, config: Config) -> bool:
         """See LakeSink."""
         from connectors.iceberg_sink.catalogs import is_table
 
+        if config["catalog"] == REST:
+            return _told(config) is not None
         return is_table(table_root(config))
 
     def table_columns(self, config: Config) -> Schema | None:
         """See LakeSink."""
-        from connectors.iceberg_sink.metadata import table_columns
+        from connectors.iceberg_sink.metadata import columns_of, table_columns
 
+        if config["catalog"] == REST:
+            told = _told(config)
+            return None if told is None else columns_of(told.get("metadata"))
         return table_columns(table_root(config))
 
     def place(self, config: Config) -> tuple[str, str]:
@@ -102,12 +115,18 @@ class IcebergSink(LakeSink):
 
     def targets(self, config: Config) -> Iterable[Target]:
         """To a table several connectors may append, each other topics. See Sink."""
+        if config["catalog"] == REST:
+            login = login_of(config)
+            place = f"{login.url} {login.warehouse} {config['table']}"
+            yield from (Target("table", f"topic {topic} in {place}") for topic in config["topics"])
+            return
         yield from directory_targets("table", str(table_root(config)), config["topics"])
 
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "IcebergTask":
         """See DataFrameSink."""
         from connectors.file_sink.columns import Columns
         from connectors.iceberg_sink.catalogs import DatabaseCatalog, DirectoryCatalog
+        from connectors.iceberg_sink.rest import RestCatalog
         from connectors.iceberg_sink.task import IcebergTask
         from connectors.iceberg_sink.upserts import UpsertTask
         from connectors.lakes.upserts import Upserts, keyed_of
@@ -126,6 +145,8 @@ class IcebergSink(LakeSink):
                 user=config["catalog.user"],
                 password=config["catalog.password"],
             )
+        elif config["catalog"] == REST:
+            catalog = partial(RestCatalog, login_of(config), config["table"])
         evolving = Columns(root, policy_of(config), self.takes(), context.log)
         partitions = parse_partitions(config["partition.by"])
         columns = given_columns(config["columns"])
@@ -135,10 +156,20 @@ class IcebergSink(LakeSink):
         return UpsertTask(Upserts(root, columns, evolving, keyed_of(config)), *given)
 
 
+def _told(config: Config) -> Mapping[str, Any] | None:
+    """What the catalogue of rest says of the table; None: there is none, or the catalogue says nothing."""
+    try:
+        return rest_table(config)
+    except (SystemAway, PermanentError):
+        return None
+
+
 def _place_problems(config: Config) -> Iterable[Problem]:
     from connectors.iceberg_sink.catalogs import is_table
 
     given = config["warehouse"]
+    if not given or config["catalog"] == REST:
+        return
     if "://" in given:
         reason = "is an address, and only tables in directories of this machine can be written"
         yield Problem("warehouse", given, reason, "Give an absolute path.")

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -52,18 +52,23 @@ class Catalog(ABC):
 
     Args:
         root: The directory of the table, if it is made here.
-        warehouse: The directory beneath which tables are made.
+        warehouse: The directory beneath which tables are made; None: the catalogue has one.
         table: The names of its namespaces, and its own, with points between them.
         session: Of Spark, with Iceberg.
     """
 
-    def __init__(self, root: Path, warehouse: Path, table: str, session: "SparkSession") -> None:
+    makes_folders: ClassVar[bool] = True
+    """Whether a table is made by this process, in the directory `root`."""
+    compares_all: ClassVar[bool] = True
+    """Whether two commits on one state never succeed both, whatever they change; else two that make a snapshot do not."""
+
+    def __init__(self, root: Path, warehouse: Path | None, table: str, session: "SparkSession") -> None:
         self._root = root
         self._session = session
         jvm: Any = session._jvm  # noqa: SLF001  # the way to Java
         self._jvm = jvm
         self._ident: Any = jvm.org.apache.iceberg.catalog.TableIdentifier.parse(table)
-        self._java: Any = self._opened({"warehouse": uri(warehouse)})
+        self._java: Any = self._opened({} if warehouse is None else {"warehouse": uri(warehouse)})
 
     def load(self) -> Any | None:
         """The table of Java's at its newest state; None: there is none. Raises SystemAway, PermanentError."""

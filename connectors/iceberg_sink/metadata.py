@@ -44,9 +44,20 @@ def table_columns(root: Path) -> Schema | None:
     newest = states[max(states)]
     try:
         data = newest.read_bytes()
-        state = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+        return columns_of(json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data))
+    except (OSError, ValueError):
+        return None
+
+
+def columns_of(state: Any) -> Schema | None:
+    """The columns that a state of a table has; None: it is not known what they are.
+
+    Args:
+        state: As Iceberg's format has it.
+    """
+    try:
         return _struct(_current(state), optional=False)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration):
+    except (ValueError, KeyError, TypeError, AttributeError, StopIteration):
         # Whoever only looks refuses nothing for a table that others have made in a way of their own.
         return None
 

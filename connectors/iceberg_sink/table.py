@@ -203,7 +203,7 @@ class Look:
         if change.columns is not None:
             kind = self._jvm.org.apache.iceberg.spark.SparkSchemaUtil.convert(java_type(self._jvm, change.columns))
             transaction.updateSchema().unionByNameWith(kind).commit()
-        if change.files or change.gone:
+        if change.files or change.gone or not self._catalog.compares_all:
             if change.compacts:
                 # Readers of what is new leave such a snapshot out.
                 added = transaction.newRewrite()
@@ -301,7 +301,7 @@ class Table:
             PermanentError: there can be no such table.
         """
         iceberg = self._jvm.org.apache.iceberg
-        with understood(self._root), suppress(Overtaken):
+        with understood(self._root) if self._catalog.makes_folders else _taken(self._root), suppress(Overtaken):
             schema = iceberg.spark.SparkSchemaUtil.convert(java_type(self._jvm, columns))
             builder = iceberg.PartitionSpec.builderFor(schema)
             for each in partitions:
@@ -331,13 +331,19 @@ def understood(root: Path) -> Iterator[None]:
         RecordError: a row cannot be made.
         PermanentError: there is no such table, or rows are not for it.
     """
+    with _taken(root), staged_job(root):
+        yield
+
+
+@contextmanager
+def _taken(root: Path) -> Iterator[None]:
+    """Raises PermanentError: there is no such table, or rows are not for it."""
     from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
     from pyspark.errors import AnalysisException, IllegalArgumentException
 
     wrong = (AnalysisException, IllegalArgumentException)
     try:
-        with staged_job(root):
-            yield
+        yield
     except (Py4JJavaError, *wrong) as error:
         text = str(error).partition("\n\tat ")[0][:1000]
         if isinstance(error, wrong) or java_name(error) in _REFUSED:

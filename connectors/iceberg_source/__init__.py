@@ -6,11 +6,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from connectors.jdbc.place import parse_url
-from connectors.lakes.catalogue_options import JDBC, catalogue_problems, table_options, table_root
+from connectors.lakes.catalogue_options import (
+    JDBC,
+    REST,
+    answer_problems,
+    catalogue_problems,
+    is_login_known,
+    login_of,
+    table_options,
+    table_root,
+)
 from connectors.lakes.reading.options import READING, start
 from connectors.lakes.reading.source import LakeSource
 from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.options import Config, Option, run_checks
+from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.permissions.roots import Access
 
 if TYPE_CHECKING:
@@ -25,8 +35,8 @@ class IcebergSource(LakeSource):
     options = (
         Option(
             "warehouse",
-            "The absolute path of the directory of the tables, on a file system of this machine.",
-            required=True,
+            "The absolute path of the directory of the tables, on a file system of this machine. Not with catalog=rest.",
+            default="",
             access=Access.READ,
         ),
         *table_options("", ""),
@@ -36,33 +46,46 @@ class IcebergSource(LakeSource):
 
     def check(self, config: Config) -> Iterable[Problem]:
         """See Source."""
-        return run_checks(config, _path_problems, catalogue_problems, self._table_problems)
+        return run_checks(config, _path_problems, catalogue_problems, answer_problems, self._table_problems)
 
     def _table_problems(self, config: Config) -> Iterable[Problem]:
-        wrong = any(_path_problems(config)) or any(catalogue_problems(config))
+        if config["catalog"] == REST and not is_login_known(config):
+            return ()
+        wrong = any(any(found(config)) for found in (_path_problems, catalogue_problems, answer_problems))
         return () if wrong else self.table_problems(config, "table")
 
     def place(self, config: Config) -> tuple[str, Path]:
         """See LakeSource."""
         return "table", table_root(config)
 
+    def origins(self, config: Config) -> Iterable[Origin]:
+        """See Source. With rest the table has the same name for all who read it."""
+        if config["catalog"] != REST:
+            return super().origins(config)
+        login = login_of(config)
+        return [Origin("table", f"{login.url}/ {login.warehouse}", config["table"])]
+
     def log(self, config: Config) -> "IcebergLog":
         """See LakeSource."""
         if find_spec("pyiceberg") is None:
             msg = "iceberg_source needs pyiceberg, which is not installed: pip install 'rocketconnect[iceberg-source]'"
             raise PermanentError(msg)
-        from connectors.iceberg_source.catalogues import Catalogue, DatabaseCatalogue, DirectoryCatalogue
+        from connectors.iceberg_source.catalogues import Catalogue, DatabaseCatalogue, DirectoryCatalogue, ServerCatalogue
         from connectors.iceberg_source.log import IcebergLog
 
         catalogue: Catalogue = DirectoryCatalogue(table_root(config))
         if config["catalog"] == JDBC:
             place, user, password = parse_url(config["catalog.url"]), config["catalog.user"], config["catalog.password"]
             catalogue = DatabaseCatalogue(config["catalog.name"], config["table"], place, user, password)
+        elif config["catalog"] == REST:
+            catalogue = ServerCatalogue(login_of(config), config["table"])
         return IcebergLog(catalogue)
 
 
 def _path_problems(config: Config) -> Iterable[Problem]:
     given = config["warehouse"]
+    if not given or config["catalog"] == REST:
+        return
     if "://" in given:
         reason = "is an address, and only tables in directories of this machine can be read"
         yield Problem("warehouse", given, reason, "Give an absolute path.")

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 
 from connectors.jdbc.place import Place
+from connectors.lakes.rest_catalogue import RestCatalogue, RestLogin
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.permissions.connections import libpq
 from rocketconnect_sdk.permissions.roots import reading
@@ -93,6 +94,28 @@ class DatabaseCatalogue(Catalogue):
             msg = f"{place}: the catalogue {self._name} has no table {self._namespace}.{self._table}"
             raise SystemAway(msg)
         return str(row[0])
+
+
+class ServerCatalogue(Catalogue):
+    """Iceberg's REST catalogue.
+
+    Args:
+        login: Where it is, and who we are there.
+        table: The names of its namespaces, and its own, with points between them.
+    """
+
+    def __init__(self, login: RestLogin, table: str) -> None:
+        self._login = login
+        self._table = table
+        self._catalogue = RestCatalogue(login)
+
+    def newest(self) -> str:
+        """See Catalogue."""
+        found = self._catalogue.table(self._table)
+        if found is None:
+            msg = f"{self._login}: the catalogue has no table {self._table}"
+            raise SystemAway(msg)
+        return str(found["metadata-location"])
 
 
 def read_state(path: Path) -> bytes:

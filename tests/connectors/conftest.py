@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tests.connectors.hive_sink.table import Table
     from tests.servers.hdfs import Hdfs
     from tests.servers.hive_metastore import HiveMetastore
+    from tests.servers.iceberg_rest import RestServer
 
 _databases, _tables = count(), count()
 _CALL = """
@@ -106,6 +107,18 @@ def metastore() -> "Iterator[HiveMetastore]":
         with HiveMetastore().running() as found:
             yield found
     except MetastoreFailed as error:
+        pytest.fail(str(error), pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def rest_server() -> "Iterator[RestServer]":
+    """Iceberg's REST catalogue."""
+    from tests.servers.iceberg_rest import CatalogFailed, RestServer
+
+    try:
+        with RestServer().running() as found:
+            yield found
+    except CatalogFailed as error:
         pytest.fail(str(error), pytrace=False)
 
 

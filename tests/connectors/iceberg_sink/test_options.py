@@ -2,7 +2,9 @@ from pathlib import Path
 
 import pytest
 
+from connectors import iceberg_sink
 from connectors.iceberg_sink import IcebergSink
+from connectors.lakes import catalogue_options
 from rocketconnect_sdk.errors import ConfigError
 from rocketconnect_sdk.options import Kind, Option, parse
 
@@ -77,9 +79,53 @@ def test_a_catalogue_in_a_database_needs_one_and_one_in_a_directory_has_none(tmp
             problems(**given, catalog="jdbc", catalog_url=wrong)
 
 
+def test_a_catalogue_with_a_server_of_its_own_says_where_the_tables_are(tmp_path: Path) -> None:
+    url = "https://127.0.0.1:9/api/catalog"
+    alone = "means nothing with catalog="
+    assert problems(catalog="rest") == [
+        ("catalog.url", "is missing, and catalog=rest needs the address of the catalogue"),
+    ]
+    assert problems() == [("warehouse", "is missing, and catalog=hadoop needs the directory of the tables")]
+    assert problems(warehouse=str(tmp_path), catalog="rest", catalog_url="postgresql://127.0.0.1/lake") == [
+        ("catalog.url", "is no address of a server that speaks HTTP"),
+        ("warehouse", f"{alone}rest, where the catalogue says in which directory a table is"),
+    ]
+    assert problems(catalog="rest", catalog_url=url, catalog_user="u", catalog_token="${env:T}", catalog_scope="s") == [
+        ("catalog.password", "is missing beside catalog.user: a client of OAuth2 has both"),
+        ("catalog.user", "means nothing beside catalog.token, which is a token already"),
+        ("catalog.scope", "means nothing beside catalog.token, which is a token already"),
+    ]
+    assert problems(catalog="rest", catalog_url=url, catalog_oauth2_url="https://id/tokens") == [
+        ("catalog.oauth2.url", "means nothing without catalog.user: no token is asked for")
+    ]
+    assert problems(warehouse=str(tmp_path), catalog_warehouse="w", catalog_token="${env:T}") == [
+        ("catalog.warehouse", f"{alone}hadoop"),
+        ("catalog.token", f"{alone}hadoop"),
+    ]
+    assert problems(warehouse=str(tmp_path), catalog="jdbc", catalog_url=url) == [("catalog.url", "names no PostgreSQL")]
+    with pytest.raises(ConfigError, match="has a user or a password in it"):
+        problems(catalog="rest", catalog_url="https://u:p@127.0.0.1/")
+
+
 def test_two_connectors_with_one_topic_have_one_target(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path)
     options = [{"warehouse": str(path), "table": "db.rows"} for path in (tmp_path, tmp_path / "link")]
     configs = [parse((*IcebergSink.options, TOPICS), {**each, "topics": "orders"}) for each in options]
     one, other = ([target.name for target in IcebergSink().targets(config)] for config in configs)
     assert one == other == [f"topic orders in file://{tmp_path}/db/rows"]
+
+
+def test_a_table_of_a_server_is_one_target(tmp_path: Path) -> None:
+    given = {"catalog": "rest", "catalog.url": "https://h/c", "catalog.warehouse": "w", "table": "db.rows", "topics": "orders"}
+    configs = [parse((*IcebergSink.options, TOPICS), {**given, "catalog.url": url}) for url in ("https://h/c", "https://h/c/")]
+    one, other = ([target.name for target in IcebergSink().targets(config)] for config in configs)
+    assert one == other == ["topic orders in https://h/c w db.rows"]
+
+
+def test_a_table_whose_files_are_in_a_store_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {"metadata-location": "s3://b/m.json", "metadata": {"location": "s3://bucket/db/rows"}}
+    for module in (catalogue_options, iceberg_sink):
+        monkeypatch.setattr(module, "rest_table", lambda _: told)
+    assert problems(catalog="rest", catalog_url="https://127.0.0.1:9") == [
+        ("table", "is in s3://bucket/db/rows, and only tables in directories of this machine are read and written")
+    ]
