@@ -270,8 +270,9 @@ def test_what_is_wrong_is_told_at_once(server: S3, bucket: str, tmp_path: Path, 
     wrong = {"format": "text", "columns": "id", "key_field": "id", "url": "s3://nowhere"}
     assert look(options(server, bucket, **wrong)) == [("columns", False), ("key.field", False), ("url", False)]
     assert look({"url": "s3://orders"}) == [("access.key.id", False), ("secret.access.key", False)]
-    assert look({"url": "file:///tmp", "region": "eu", "compression": "gzip"}) == [("compression", False), ("region", False)]
-    assert look({"url": "file:///tmp", "format": "csv", "csv.header": "false"}) == [("columns", False)]
+    here = {"url": f"file://{tmp_path}"}
+    assert look({**here, "region": "eu", "compression": "gzip"}) == [("compression", False), ("region", False)]
+    assert look({**here, "format": "csv", "csv.header": "false"}) == [("columns", False)]
     monkeypatch.setenv(READ_ROOTS, str(tmp_path / "allowed"))
     assert look({"url": f"file://{tmp_path}"}) == [("url", False)]
     task = opened({"url": f"file://{tmp_path}"})

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -29,7 +30,10 @@ from services.cluster.service import ClusterService
 from services.cluster.state import Policy
 from services.cluster.store import ClusterStore
 
-TIMING = Timing(lease=1.0, heartbeat_interval=0.2, send_deadline=0.3)
+TIMING = Timing(lease=60.0, heartbeat_interval=0.2, send_deadline=0.3)
+"""Workers of tests beat only where that is the matter."""
+LAPSING = pytest.mark.parametrize("client", [Timing(lease=1.0, heartbeat_interval=0.2, send_deadline=0.3)], indirect=True)
+"""For tests of what is so when a lease has lapsed."""
 
 
 class Client:
@@ -60,6 +64,21 @@ class Client:
             raise decode(error) from error
         return answer
 
+    @asynccontextmanager
+    async def beating(self, worker: str, session: int) -> AsyncIterator[None]:
+        """The lease of the worker does not lapse."""
+
+        async def beat() -> None:
+            while True:
+                await self.call("Heartbeat", pb.HeartbeatRequest(worker_id=worker, session=session))
+                await asyncio.sleep(0.2)
+
+        task = asyncio.create_task(beat())
+        try:
+            yield
+        finally:
+            task.cancel()
+
     async def plan(self, worker: str, session: int, assignment: pb.Assignment, tasks: int) -> int:
         request = pb.ReportPlanRequest(
             worker_id=worker,
@@ -75,11 +94,12 @@ class Client:
 
 
 @pytest.fixture
-async def client(tmp_path: Path) -> AsyncIterator[Client]:
+async def client(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Client]:
+    timing = getattr(request, "param", TIMING)
     engine = database.engine(f"sqlite:///{tmp_path}/cluster.db")
     database.migrate(engine, "cluster")
-    coordinator = Coordinator(ClusterStore(engine, 0), Policy(TIMING), time.monotonic, Random(0))
-    service = ClusterService(coordinator, TIMING)
+    coordinator = Coordinator(ClusterStore(engine, 0), Policy(timing), time.monotonic, Random(0))
+    service = ClusterService(coordinator, timing)
     async with coordinator.running(), serve_for_test(lambda s: rpc.add_ClusterServiceServicer_to_server(service, s)) as channel:
         yield Client(rpc.ClusterServiceStub(channel), coordinator)
     engine.dispose()
@@ -89,7 +109,7 @@ async def test_a_worker_gets_a_session_its_work_and_every_change_of_it(client: C
     answer = await client.call(
         "RegisterWorker", pb.RegisterWorkerRequest(worker_id="a", address="h:1", plugins=["file_source"], labels={"zone": "a"})
     )
-    assert (answer.lease.ToNanoseconds(), answer.heartbeat_interval.ToNanoseconds()) == (10**9, 2 * 10**8)
+    assert (answer.lease.ToNanoseconds(), answer.heartbeat_interval.ToNanoseconds()) == (60 * 10**9, 2 * 10**8)
     session = answer.session
     watch = client.watch("a", session)
     first = await client.next_of(watch)
@@ -141,6 +161,7 @@ async def test_the_stream_of_a_session_that_was_replaced_ends_and_tells_nothing_
             await client.call(method, request)
 
 
+@LAPSING
 async def test_the_stream_of_a_silent_worker_ends_when_it_is_judged(client: Client) -> None:
     session = await client.register("a")
     watch = client.watch("a", session)
@@ -150,18 +171,9 @@ async def test_the_stream_of_a_silent_worker_ends_when_it_is_judged(client: Clie
         await client.call("Heartbeat", pb.HeartbeatRequest(worker_id="a", session=session))
     # While nobody at all is heard, nobody is judged.
     other = await client.register("b")
-
-    async def beat() -> None:
-        while True:
-            await client.call("Heartbeat", pb.HeartbeatRequest(worker_id="b", session=other))
-            await asyncio.sleep(0.2)
-
-    beating = asyncio.create_task(beat())
-    try:
+    async with client.beating("b", other):
         with pytest.raises(FailedPrecondition, match="has ended"):
             await client.next_of(watch)
-    finally:
-        beating.cancel()
 
 
 async def test_what_is_not_held_is_fenced(client: Client, connector: Callable[..., Connector]) -> None:
@@ -233,19 +245,21 @@ async def test_a_worker_says_nothing_in_the_name_of_another_one(client: Client) 
         IDENTITY.reset(who)
 
 
+@LAPSING
 async def test_workers_are_listed_with_their_leases(client: Client, connector: Callable[..., Connector]) -> None:
     await client.register("b", labels={"zone": "b"})
     await asyncio.sleep(1.5)
     session = await client.register("a")
-    await client.want(connector())
-    [planning] = (await client.next_of(client.watch("a", session))).assignments
-    await client.plan("a", session, planning, 3)
-    first = await client.call("ListWorkers", pb.ListWorkersRequest(page_size=1))
-    [alive] = first.workers
-    assert (alive.worker_id, alive.alive, alive.tasks, list(alive.plugins)) == ("a", True, 3, ["file_source"])
-    assert 0 < alive.lease_until.ToNanoseconds() / 1e9 - time.time() <= 1.0
-    [lost] = (await client.call("ListWorkers", pb.ListWorkersRequest(page_token=first.next_page_token))).workers
-    assert (lost.worker_id, lost.alive, dict(lost.labels), lost.HasField("lease_until")) == ("b", False, {"zone": "b"}, False)
+    async with client.beating("a", session):
+        await client.want(connector())
+        [planning] = (await client.next_of(client.watch("a", session))).assignments
+        await client.plan("a", session, planning, 3)
+        first = await client.call("ListWorkers", pb.ListWorkersRequest(page_size=1))
+        [alive] = first.workers
+        assert (alive.worker_id, alive.alive, alive.tasks, list(alive.plugins)) == ("a", True, 3, ["file_source"])
+        assert 0 < alive.lease_until.ToNanoseconds() / 1e9 - time.time() <= 1.0
+        [lost] = (await client.call("ListWorkers", pb.ListWorkersRequest(page_token=first.next_page_token))).workers
+        assert (lost.worker_id, lost.alive, dict(lost.labels), lost.HasField("lease_until")) == ("b", False, {"zone": "b"}, False)
 
 
 async def test_a_worker_that_cannot_join_as_it_says_is_told_all_that_is_wrong(client: Client) -> None:
