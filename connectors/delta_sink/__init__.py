@@ -1,6 +1,6 @@
 """Topics into a Delta Lake table, with Spark."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ from connectors.lakes.options import (
     CHANGES,
     COLUMNS,
     FLUSH,
+    FOR_EACH,
     INSERT,
     evolution,
     evolution_problems,
@@ -47,7 +48,7 @@ class DeltaSink(LakeSink):
         Option(
             "path",
             "The absolute path of the directory of the table, on a file system of this machine and of all of Spark's workers. The "
-            "directory that it is in must exist. A table that is not there is made.",
+            f"directory that it is in must exist. A table that is not there is made. {FOR_EACH}",
             required=True,
             access=Access.WRITE,
         ),
@@ -64,8 +65,8 @@ class DeltaSink(LakeSink):
         *COMPACTION,
     )
 
-    def check(self, config: Config) -> Iterable[Problem]:
-        """See Sink."""
+    def check_table(self, config: Config) -> Iterable[Problem]:
+        """See LakeSink."""
         return run_checks(config, _path_problems, evolution_problems, _partition_problems, mode_problems, self.there_problems)
 
     def has_table(self, config: Config) -> bool:
@@ -91,18 +92,17 @@ class DeltaSink(LakeSink):
         # A column that takes no null keeps that: Delta checks it.
         return replace(DIRECTORY, nulls=False)
 
-    def targets(self, config: Config) -> Iterable[Target]:
-        """To a table several connectors may append, each other topics. See Sink."""
-        yield from directory_targets("path", config["path"], config["topics"])
+    def table_targets(self, config: Config, topics: Iterable[str]) -> Iterable[Target]:
+        """See LakeSink."""
+        yield from directory_targets("path", config["path"], topics)
 
-    def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "DeltaTask":
-        """See DataFrameSink."""
+    def open_table(self, config: Config, context: TaskContext) -> "DeltaTask":
+        """See LakeSink."""
         from connectors.delta_sink.task import DeltaTask
         from connectors.delta_sink.upserts import UpsertTask
         from connectors.file_sink.columns import Columns
         from connectors.lakes.upserts import keyed_of
 
-        del task
         root = Path(config["path"])
         columns = given_columns(config["columns"])
         evolving = Columns(root, policy_of(config), self.takes(), context.log)

@@ -1,7 +1,7 @@
 """Topics into a table of Hudi, with Spark's Java."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from connectors.lakes.options import (
     CHANGES,
     COLUMNS,
     FLUSH,
+    FOR_EACH,
     INSERT,
     evolution,
     evolution_problems,
@@ -56,7 +57,7 @@ class HudiSink(LakeSink):
         Option(
             "path",
             "The absolute path of the directory of the table, on a file system of this machine. The directory that it is in must "
-            "exist. A table that is not there is made, as COPY_ON_WRITE.",
+            f"exist. A table that is not there is made, as COPY_ON_WRITE. {FOR_EACH}",
             required=True,
             access=Access.WRITE,
         ),
@@ -80,8 +81,8 @@ class HudiSink(LakeSink):
         ),
     )
 
-    def check(self, config: Config) -> Iterable[Problem]:
-        """See Sink."""
+    def check_table(self, config: Config) -> Iterable[Problem]:
+        """See LakeSink."""
         checks = (_path_problems, evolution_problems, _partition_problems, mode_problems, _name_problems, self.there_problems)
         return run_checks(config, *checks)
 
@@ -107,18 +108,17 @@ class HudiSink(LakeSink):
 
         return TABLE
 
-    def targets(self, config: Config) -> Iterable[Target]:
-        """To a table several connectors may append, each other topics. See Sink."""
-        yield from directory_targets("path", config["path"], config["topics"])
+    def table_targets(self, config: Config, topics: Iterable[str]) -> Iterable[Target]:
+        """See LakeSink."""
+        yield from directory_targets("path", config["path"], topics)
 
-    def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "HudiTask":
-        """See DataFrameSink."""
+    def open_table(self, config: Config, context: TaskContext) -> "HudiTask":
+        """See LakeSink."""
         from connectors.hudi_sink.columns import HudiColumns
         from connectors.hudi_sink.task import HudiTask
         from connectors.hudi_sink.upserts import UpsertTask
         from connectors.lakes.upserts import keyed_of
 
-        del task
         root = Path(config["path"])
         columns = given_columns(config["columns"])
         evolving = HudiColumns(root, policy_of(config), self.takes(), context.log)

@@ -53,10 +53,11 @@ class UpsertTask(Upserting, HudiTask):
 
     def _check(self, look: Look) -> None:
         super()._check(look)
-        if set(look.key) != set(self._key):
+        # Without pk.fields it is known with the first batch.
+        if self._key and set(look.key) != set(self._key):
             there = f"the key {','.join(look.key)}" if look.key else "no key"
             fix = f"Set pk.fields={','.join(look.key)}" if look.key else "Set insert.mode=insert, or name another table"
-            msg = f"{self._root}: the table has {there}, and pk.fields is {','.join(self._key)}. {fix}"
+            msg = f"{self._root}: the table has {there}, and that of the records is {','.join(self._key)}. {fix}"
             raise PermanentError(msg)
 
     def _known(self) -> Schema | None:

@@ -12,11 +12,13 @@ from connectors.iceberg_sink.partitions import DOC, parse_partitions, partitions
 from connectors.lakes.catalogue_options import (
     JDBC,
     REST,
+    TABLE_FIX,
     answer_problems,
     catalogue_problems,
     login_of,
     rest_table,
     table_options,
+    table_problem,
     table_root,
 )
 from connectors.lakes.compaction import COMPACTION, compaction_of
@@ -24,6 +26,7 @@ from connectors.lakes.options import (
     CHANGES,
     COLUMNS,
     FLUSH,
+    FOR_EACH,
     INSERT,
     evolution,
     evolution_problems,
@@ -66,7 +69,10 @@ class IcebergSink(LakeSink):
             default="",
             access=Access.WRITE,
         ),
-        *table_options("One that is not there is made.", "Its tables of the catalogue are made, if they are not there."),
+        *table_options(
+            f"One that is not there is made. {FOR_EACH}",
+            "Its tables of the catalogue are made, if they are not there.",
+        ),
         COLUMNS,
         evolution("the table gets new columns, and wider types where Iceberg widens them"),
         Option(
@@ -81,9 +87,9 @@ class IcebergSink(LakeSink):
         *COMPACTION,
     )
 
-    def check(self, config: Config) -> Iterable[Problem]:
-        """See Sink."""
-        checks = (_place_problems, catalogue_problems, evolution_problems, _partition_problems, mode_problems)
+    def check_table(self, config: Config) -> Iterable[Problem]:
+        """See LakeSink."""
+        checks = (_name_problems, _place_problems, catalogue_problems, evolution_problems, _partition_problems, mode_problems)
         return run_checks(config, *checks, answer_problems, self.there_problems)
 
     def has_table(self, config: Config) -> bool:
@@ -113,17 +119,17 @@ class IcebergSink(LakeSink):
 
         return TABLE
 
-    def targets(self, config: Config) -> Iterable[Target]:
-        """To a table several connectors may append, each other topics. See Sink."""
+    def table_targets(self, config: Config, topics: Iterable[str]) -> Iterable[Target]:
+        """See LakeSink."""
         if config["catalog"] == REST:
             login = login_of(config)
             place = f"{login.url} {login.warehouse} {config['table']}"
-            yield from (Target("table", f"topic {topic} in {place}") for topic in config["topics"])
+            yield from (Target("table", f"topic {topic} in {place}") for topic in topics)
             return
-        yield from directory_targets("table", str(table_root(config)), config["topics"])
+        yield from directory_targets("table", str(table_root(config)), topics)
 
-    def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "IcebergTask":
-        """See DataFrameSink."""
+    def open_table(self, config: Config, context: TaskContext) -> "IcebergTask":
+        """See LakeSink."""
         from connectors.file_sink.columns import Columns
         from connectors.iceberg_sink.catalogs import DatabaseCatalog, DirectoryCatalog
         from connectors.iceberg_sink.rest import RestCatalog
@@ -131,7 +137,6 @@ class IcebergSink(LakeSink):
         from connectors.iceberg_sink.upserts import UpsertTask
         from connectors.lakes.upserts import Upserts, keyed_of
 
-        del task
         root = table_root(config)
         catalog: Callable[[SparkSession], Catalog] = partial(DirectoryCatalog, root, Path(config["warehouse"]), config["table"])
         if config["catalog"] == JDBC:
@@ -162,6 +167,11 @@ def _told(config: Config) -> Mapping[str, Any] | None:
         return rest_table(config)
     except (SystemAway, PermanentError):
         return None
+
+
+def _name_problems(config: Config) -> Iterable[Problem]:
+    if problem := table_problem(config["table"]):
+        yield Problem("table", config["table"], problem, TABLE_FIX)
 
 
 def _place_problems(config: Config) -> Iterable[Problem]:

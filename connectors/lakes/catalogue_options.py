@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from connectors.jdbc.place import parse_url
 from connectors.jdbc.place import url_problem as jdbc_problem
+from connectors.lakes.options import TOPIC
 from connectors.lakes.rest_catalogue import SCOPE, CatalogueRefused, RestCatalogue, RestLogin
 from rocketconnect_sdk.configuration.references import REFERENCE
 from rocketconnect_sdk.errors import Problem, SystemAway
@@ -28,8 +29,17 @@ _CHECK_SECONDS = 5.0
 """A check waits no longer for an answer of a catalogue."""
 
 
-def _table_problem(text: str) -> str | None:
+TABLE_FIX = "Write NAMESPACE.TABLE, of letters, digits, _ and -."
+
+
+def table_problem(text: str) -> str | None:
+    """What is wrong with the name of a table; None: nothing."""
     return None if _TABLE.fullmatch(text) else "is not the name of a table with its namespace"
+
+
+def _tables_problem(text: str) -> str | None:
+    """The same, where the topic may be in it."""
+    return table_problem(text.replace(TOPIC, "topic"))
 
 
 def _url_problem(url: str) -> str | None:
@@ -69,8 +79,8 @@ def table_options(of_table: str, of_database: str) -> Sequence[Option]:
             "table",
             f"The table behind its namespace: shop.orders is in the directory shop/orders of the warehouse. {of_table}".rstrip(),
             required=True,
-            check=_table_problem,
-            fix="Write NAMESPACE.TABLE, of letters, digits, _ and -.",
+            check=_tables_problem if of_table else table_problem,
+            fix=TABLE_FIX,
         ),
         Option(
             "catalog",

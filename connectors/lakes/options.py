@@ -13,6 +13,9 @@ from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
 from rocketconnect_sdk.files.checks import place_problems
 from rocketconnect_sdk.options import Config, Kind, Option
 
+TOPIC = "${topic}"
+"""Stands for the topic in the name of a table."""
+FOR_EACH = f"With {TOPIC} each topic has a table, with the same options."
 INSERT = "insert"
 RECORD_KEY = "record_key"
 
@@ -40,7 +43,13 @@ CHANGES = (
         default="record_value",
         choices=("record_value", RECORD_KEY),
     ),
-    Option("pk.fields", "The columns of the key, with upsert. No two rows of the table have the same.", Kind.LIST, ""),
+    Option(
+        "pk.fields",
+        "The columns of the key, with upsert. No two rows of the table have the same. Empty, with pk.mode=record_key: those that "
+        "the keys of the records have.",
+        Kind.LIST,
+        "",
+    ),
     DELETE_ENABLED,
     TRUNCATE_ENABLED,
 )
@@ -118,10 +127,9 @@ def mode_problems(config: Config) -> Iterable[Problem]:
             fix = "Set insert.mode=upsert, or remove it."
             yield Problem(name, config.raw[name], "means nothing where each record is a new row", fix)
         return
-    if not key:
-        yield Problem(
-            "pk.fields", "", "is missing, and insert.mode=upsert needs the key of each row", "Name the columns of the key."
-        )
+    if not key and config["pk.mode"] != RECORD_KEY:
+        fix = "Name the columns of the key, or set pk.mode=record_key, where the records have it as theirs."
+        yield Problem("pk.fields", "", "is missing, and insert.mode=upsert needs the key of each row", fix)
     for name in dict.fromkeys(name for name in key if key.count(name) > 1):
         yield Problem("pk.fields", name, "is there more than once", "Name each column once.")
     if config["columns"]:

@@ -1,26 +1,44 @@
 """What sinks of lakes have in common before any of their tasks begins."""
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
-from typing import ClassVar
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
 
-from connectors.lakes.options import INSERT, policy_of
+from connectors.lakes.options import INSERT, TOPIC, policy_of
 from rocketconnect_sdk.columns.declared import no_rows_problem, parse_columns
+from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import Takes, as_table, nullable
 from rocketconnect_sdk.evolution.held import columns_problem, rows_problems
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.schema import Schema
-from rocketconnect_sdk.sink import DataFrameSink, FlushPolicy
+from rocketconnect_sdk.sink import DataFrameSink, DataFrameSinkTask, FlushPolicy
+from rocketconnect_sdk.targets.owned import Target
+
+if TYPE_CHECKING:
+    from connectors.lakes.task import LakeTask
 
 
 class LakeSink(DataFrameSink):
-    """A sink into one table of a lake, with the options COLUMNS, CHANGES and FLUSH (connectors.lakes.options).
+    """A sink into a table of a lake, or one for each topic, with the options COLUMNS, CHANGES and FLUSH (connectors.lakes.options).
 
     A commit costs the table a version and Spark a job, whatever it has: it is worth waiting for more rows where there are more.
     """
 
     defaults: ClassVar[Mapping[str, str]] = {"batch.bytes": "64MiB", "buffer.bytes": "128MiB"}
+
+    @abstractmethod
+    def open_table(self, config: Config, context: TaskContext) -> "LakeTask":
+        """Makes the task of one table. Must not block for long."""
+
+    @abstractmethod
+    def check_table(self, config: Config) -> Iterable[Problem]:
+        """What is wrong with the configuration of one table. See Sink.check."""
+
+    @abstractmethod
+    def table_targets(self, config: Config, topics: Iterable[str]) -> Iterable[Target]:
+        """One table, to which several connectors may append, each other topics. See Sink.targets."""
 
     @abstractmethod
     def has_table(self, config: Config) -> bool:
@@ -38,6 +56,44 @@ class LakeSink(DataFrameSink):
     def takes(self) -> Takes:
         """What the table can become."""
 
+    def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> DataFrameSinkTask:
+        """See DataFrameSink."""
+        from rocketconnect_sdk.targets.by_topic import ByTopic
+
+        del task
+        if not self._is_many(config):
+            return self.open_table(config, context)
+        return ByTopic({topic: self.open_table(one, context) for topic, one in self._by_topic(config)})
+
+    def check(self, config: Config) -> Iterable[Problem]:
+        """See Sink."""
+        key, value = self.place(config)
+        if self._is_many(config) and config.raw.get("query"):
+            fix = f"Leave {TOPIC} out: a query has one result for all topics."
+            yield Problem(key, value, "is a table for each topic, and there is a query", fix)
+        for _, one in self._by_topic(config):
+            found = list(self.check_table(one))
+            yield from found
+            if any(problem.key != key for problem in found):
+                # It is so with all of them.
+                return
+
+    def targets(self, config: Config) -> Iterable[Target]:
+        """See Sink."""
+        for topic, one in self._by_topic(config):
+            yield from self.table_targets(one, [topic] if topic else config["topics"])
+
+    def _is_many(self, config: Config) -> bool:
+        return TOPIC in self.place(config)[1]
+
+    def _by_topic(self, config: Config) -> Iterator[tuple[str, Config]]:
+        """The configuration of each table, by its topic; "": of one table for all of them."""
+        if not self._is_many(config):
+            yield "", config
+            return
+        for topic in config["topics"]:
+            yield topic, config.replaced(partial(_named, topic=topic))
+
     def there_problems(self, config: Config) -> Iterable[Problem]:
         """What is wrong with the option `columns` for the table that is there."""
         if config["columns"] and (table := self.table_columns(config)) is not None:
@@ -47,17 +103,23 @@ class LakeSink(DataFrameSink):
     def without_rows(self, config: Config) -> Iterable[Problem]:
         """A table of one column that holds each value whole is hardly meant. See Sink."""
         # JSON that changes rows has the columns of the table that is there.
-        if not config["columns"] and (config["insert.mode"] == INSERT or not self.has_table(config)):
+        if not config["columns"] and (
+            config["insert.mode"] == INSERT or not all(self.has_table(one) for _, one in self._by_topic(config))
+        ):
             yield no_rows_problem("the table")
 
     def check_rows(self, config: Config, rows: Mapping[str, Schema]) -> Iterable[Problem]:
-        """One table for all topics, also that which is there. See Sink."""
+        """Those of the topics of a table fit each other, and the table that is there. See Sink."""
+        if config["columns"]:
+            return
+        for topic, one in self._by_topic(config):
+            yield from self._table_rows_problems(one, {topic: rows[topic]} if topic in rows else {} if topic else rows)
+
+    def _table_rows_problems(self, config: Config, rows: Mapping[str, Schema]) -> Iterable[Problem]:
         from connectors.file_sink.mixing import topics_problems
         from rocketconnect_sdk.targets.changes import row_schema
         from rocketconnect_sdk.targets.fitted import spared
 
-        if config["columns"]:
-            return
         yield from topics_problems(config, rows, "table")
         if (table := self.table_columns(config)) is None:
             return
@@ -85,3 +147,7 @@ class LakeSink(DataFrameSink):
         """Always. See Sink."""
         del config
         return True
+
+
+def _named(text: str, topic: str) -> str:
+    return text.replace(TOPIC, topic)

@@ -36,7 +36,7 @@ class Keyed:
     """How rows are told from each other, and what may happen to them.
 
     Attributes:
-        key: The columns of the key.
+        key: The columns of the key; empty, with by_key: those that the first key has.
         by_key: They are in the key of the record; else in its value.
         delete: Deletions are made.
         truncate: A truncation deletes all rows.
@@ -69,6 +69,7 @@ class Upserts:
         self._columns = columns
         self._evolving = evolving
         self._keyed = keyed
+        self._key = keyed.key
         self._schema: Schema | None = None
         self._reasons: dict[int, str] = {}
 
@@ -79,8 +80,8 @@ class Upserts:
 
     @property
     def key(self) -> Sequence[str]:
-        """The columns of the key."""
-        return self._keyed.key
+        """The columns of the key; empty: not known yet."""
+        return self._key
 
     @property
     def reasons(self) -> Mapping[int, str]:
@@ -93,9 +94,10 @@ class Upserts:
 
     def check_key(self, table: Schema | None) -> None:
         """Raises PermanentError: the table has no such key."""
-        missing = [] if table is None else sorted(set(self._keyed.key) - {each.name for each in table.fields})
+        missing = [] if table is None else sorted(set(self._key) - {each.name for each in table.fields})
         if missing:
-            msg = f"{self._root}: the table has no column {', '.join(missing)}, which pk.fields names. Add it, or set pk.fields"
+            fix = "Add it, or set pk.fields"
+            msg = f"{self._root}: the table has no column {', '.join(missing)}, which the key of its rows has. {fix}"
             raise PermanentError(msg)
 
     def prepare(self, frame: "DataFrame", table: Schema | None) -> tuple[Merge, Settled] | None:
@@ -126,6 +128,7 @@ class Upserts:
             schema = NO_VALUES
             batch = replace(batch, values=pa.nulls(count, pa.struct([])))
         made: tuple[Merge, Settled] | None = None
+        known = self._key
         try:
             if row_schema(schema) is None:
                 values, schema, self._reasons = self._read(batch.values, table)
@@ -138,6 +141,8 @@ class Upserts:
         except RecordError as error:
             self._reasons = dict.fromkeys(range(count), str(error))
         if self._reasons:
+            # The first key may be a bad one.
+            self._key = known
             msg = f"{self._root}: {counted(self._reasons, 'value')} cannot be written: {next(iter(self._reasons.values()))}"
             raise RecordError(msg)
         return made
@@ -148,15 +153,17 @@ class Upserts:
         if self._keyed.truncate and changes.only_truncates and table is None:
             # It may not be known what to make.
             return None
-        key = self._keyed.key
         if keys is None:
             by_value(changes)
         else:
-            columns = key_columns(keys, key, changes.schema if table is None else table)
+            columns = key_columns(keys, self._key, changes.schema if table is None else table)
+            self._key = tuple(each.name for each in columns.fields)
+            self.check_key(table)
             found, bad = read_keys(keys, columns)
             by_key(changes, found, columns)
             # A truncation has no key.
             changes.reasons.update({index: reason for index, reason in bad.items() if index not in changes.truncates})
+        key = self._key
         if not self._keyed.truncate:
             changes.reasons.update(dict.fromkeys(changes.truncates, "truncates the table, and truncate.enabled is false"))
         if not self._keyed.delete:
@@ -180,12 +187,12 @@ class Upserts:
             msg = f"the value has no schema, and there is no table {self._root} to say what it is: set columns"
             raise RecordError(msg)
         # Keys are looked at whether a value names them or not: a deletion has no row behind it.
-        return read_values(values, keyed(known, self._keyed.key))
+        return read_values(values, keyed(known, self._key))
 
     def _settled(self, table: Schema | None, records: Schema) -> Settled:
         if self._columns is None or table is None:
             # Keys that are null are told one by one, so it does not matter whether their columns take nulls.
-            return self._evolving.settle(None if table is None else spared(table, [self._keyed.key]), records)
+            return self._evolving.settle(None if table is None else spared(table, [self._key]), records)
         missing = [each.name for each in records.fields if each.name not in {other.name for other in table.fields}]
         if missing:
             msg = f"{self._root}: the table has no column {', '.join(missing)}, which columns names. Add it, or change columns"
@@ -254,10 +261,10 @@ def _check_fields(records: Schema, key: Sequence[str]) -> None:
     kinds = {each.name: each.schema.type for each in records.fields}
     for name in key:
         if name not in kinds:
-            msg = f"the record has no field {name}, which pk.fields names"
+            msg = f"the record has no field {name}, which the key of rows has"
             raise RecordError(msg)
         if kinds[name] in _NO_KEY:
-            msg = f"the field {name}, which pk.fields names, is a {kinds[name].value}, and these cannot be compared"
+            msg = f"the field {name}, which the key of rows has, is a {kinds[name].value}, and these cannot be compared"
             raise RecordError(msg)
 
 

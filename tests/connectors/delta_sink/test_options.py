@@ -49,6 +49,27 @@ def test_upserts_need_the_columns_of_the_key(tmp_path: Path) -> None:
     assert problems(**given, pk_fields="id,hour", columns="id:int64,day:string") == [("pk.fields", "is none of the columns")]
 
 
+def test_upserts_take_the_key_that_the_records_have(tmp_path: Path) -> None:
+    assert problems(path=str(tmp_path / "table"), insert_mode="upsert", pk_mode="record_key") == []
+
+
+def test_each_topic_has_a_table_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "a.csv").write_text("a\n")
+    given = {"connector.class": "delta_sink", "topics": "a,b,c", "path": str(tmp_path / "${topic}"), "columns": "id:int64"}
+    config = parse_sink(DeltaSink(), given)
+    assert [(problem.value, problem.reason) for problem in DeltaSink().check(config)] == [
+        (str(tmp_path / "b"), "is a directory that has files in it and is no Delta table")
+    ]
+    assert [target.name for target in DeltaSink().targets(config)] == [
+        f"topic {topic} in file://{tmp_path / topic}" for topic in ("a", "b", "c")
+    ]
+    queried = parse_sink(DeltaSink(), given | {"query": "SELECT id FROM records", "topics": "a"})
+    assert [problem.key for problem in DeltaSink().check(queried)] == ["path"]
+    wrong = parse_sink(DeltaSink(), given | {"insert.mode": "upsert", "topics": "a,c"})
+    assert [problem.key for problem in DeltaSink().check(wrong)] == ["pk.fields"], "once, and not for each topic"
+
+
 def test_columns_are_needed_where_neither_the_converter_nor_a_table_that_is_there_has_some(tmp_path: Path) -> None:
     def wrong(**options: str) -> list[str]:
         given = {"connector.class": "delta_sink", "topics": "t", "path": str(tmp_path / "table")}

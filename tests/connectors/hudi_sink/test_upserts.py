@@ -130,12 +130,12 @@ def test_a_table_with_another_key_is_refused(tmp_path: Path) -> None:
     owner = Owner(keyed, UPSERT)
     owner.start()
     owner.rows(k1="one")
-    with pytest.raises(PermanentError, match=r"the table has the key id, and pk\.fields is id,text\. Set pk\.fields=id"):
+    with pytest.raises(PermanentError, match=r"the table has the key id, and that of the records is id,text\. Set pk\.fields=id"):
         Owner(keyed, {**UPSERT, "pk.fields": "id,text"}).start()
     appended = Owner(plain)
     appended.start()
     appended.append(0, 1, schema=ROW)
-    with pytest.raises(PermanentError, match=r"the table has no key, and pk\.fields is id\. Set insert\.mode=insert"):
+    with pytest.raises(PermanentError, match=r"the table has no key, and that of the records is id\. Set insert\.mode=insert"):
         Owner(plain, UPSERT).start()
 
 

@@ -49,15 +49,17 @@ class Batcher:
         limits: How large things get.
         gather: So many seconds after its first record a batch is waited for while more is known to be there: what a batch costs
             besides its records is shared by more of them. Where there is nothing more, nothing waits.
+        topics_apart: A batch has records of one topic alone.
     """
 
-    def __init__(self, policy: FlushPolicy, limits: Limits, gather: float = 0.0) -> None:
+    def __init__(self, policy: FlushPolicy, limits: Limits, gather: float = 0.0, *, topics_apart: bool = False) -> None:
         self._policy = policy
         self._gather = gather
         self._more = False
         self._limits = limits
         rows = min(policy.rows or limits.batch_records, limits.batch_records)
-        self._cut = Cut(rows, min(policy.bytes or limits.batch_bytes, limits.batch_bytes))
+        size = min(policy.bytes or limits.batch_bytes, limits.batch_bytes)
+        self._cut = Cut(rows, size, topics_apart=topics_apart)
         self._held = 0
         self._failing = False
         self._changed = threading.Condition()

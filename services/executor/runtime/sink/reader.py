@@ -271,6 +271,7 @@ class SinkReader:
         parts = self._decoder.decode(batch, kept, reading.position, moved, time.monotonic(), reading.marks, topic)
         self._limit.take(sum(part.read for part in parts), sum(map(len, batch.bodies)))
         for part in parts:
+            part.topic = topic
             self._finish(part)
             self._put(part)
         reading.marks = merged(reading.marks, moved)
@@ -346,7 +347,8 @@ class SinkReader:
         self.passed += gap.end - gap.start
         queue = text(gap.queue)
         nothing = SinkBatch(queue, gap.queue.topic, [], [])
-        self._put(Part(queue, reading.position, gap.resume_at, {}, nothing, 0, 0, arrived=time.monotonic()))
+        topic = gap.queue.topic
+        self._put(Part(queue, reading.position, gap.resume_at, {}, nothing, 0, 0, arrived=time.monotonic(), topic=topic))
         reading.position = gap.resume_at
         reading.stream.seek(gap.resume_at)
 

@@ -7,6 +7,7 @@ from functools import partial
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.sink import FlushPolicy, QueuePosition, SinkTask
+from rocketconnect_sdk.targets.by_topic import ByTopic
 from rocketmq_remoting.model import MessageQueue
 from services.executor.contract.task import State
 from services.executor.runtime.errors.attempts import Stopped
@@ -54,7 +55,7 @@ def begin(runtime: TaskRuntime, task: SinkTask, engine: Engine, context: TaskCon
     limits = Limits(config["buffer.bytes"], config["batch.bytes"], config["batch.records"])
     # What a buffered sink is given it is given at once; its limits are of what it has.
     policy = FlushPolicy() if isinstance(engine, BufferedEngine) else task.flush
-    batcher = Batcher(policy, limits, engine.gather_seconds)
+    batcher = Batcher(policy, limits, engine.gather_seconds, topics_apart=isinstance(task, ByTopic))
     group = config["task.group.id"] or f"connect-{runtime.spec.connector}"
     key, value = runtime.converters()
     reader = SinkReader(

@@ -13,6 +13,7 @@ class Cut:
     Args:
         rows: It is full with so many records.
         size: And with so many bytes.
+        topics_apart: It has records of one topic alone, that of the oldest part.
 
     Attributes:
         taken: The parts of the batch, in order.
@@ -21,12 +22,13 @@ class Cut:
         size: And bytes.
     """
 
-    def __init__(self, rows: int, size: int) -> None:
+    def __init__(self, rows: int, size: int, *, topics_apart: bool = False) -> None:
         self.taken: list[Part] = []
         self.left: list[Part] = []
         self.rows = 0
         self.size = 0
         self._limits = (rows, size)
+        self._topics_apart = topics_apart
         self._schema: Schema | None = None
         self._blocked: set[str] = set()
 
@@ -51,12 +53,14 @@ class Cut:
     def _fits(self, part: Part) -> bool:
         if part.queue in self._blocked or (part.error is not None and self.left):
             return False
+        if self._topics_apart and self.taken and part.topic != self.taken[0].topic:
+            return False
         schema = part.records.schema if len(part.records) else None
         return schema is None or self._schema is None or schema == self._schema
 
     def following(self) -> "Cut":
         """The batch behind this one, of what is left."""
-        following = Cut(*self._limits)
+        following = Cut(*self._limits, topics_apart=self._topics_apart)
         for part in self.left:
             following.offer(part)
         return following

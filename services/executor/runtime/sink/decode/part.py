@@ -57,6 +57,7 @@ class Part:
         array: The values as an Arrow array, where the engine wants one.
         table: The records as an Arrow table, where the engine wants one.
         stored_ms: When the broker stored the message before `until`; 0: not known.
+        topic: Of which the messages are, see ByTopic.of_topic.
     """
 
     queue: str
@@ -72,6 +73,7 @@ class Part:
     array: Any = None
     table: Any = None
     stored_ms: int = 0
+    topic: str = ""
 
     @property
     def held_bytes(self) -> int:

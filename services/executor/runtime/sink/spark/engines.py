@@ -22,6 +22,7 @@ from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import DataFrameSinkTask, Receipt, RecordSinkTask, SinkCommit, SinkWriter
 from rocketconnect_sdk.spark.types import to_spark
 from rocketconnect_sdk.stages import Stage
+from rocketconnect_sdk.targets.by_topic import ByTopic
 from services.executor.runtime.errors.failure import Failure, as_bytes, beyond
 from services.executor.runtime.sink.decode.part import BadRecord, Part, Wanted, place_in
 from services.executor.runtime.sink.engines import Ready, stage
@@ -95,31 +96,32 @@ class DataFrameEngine:
             raise Stopping(msg, beyond(records.queue, (records.offsets[index] + 1,))) from error
 
     def _write(self, parts: Sequence[Part], commit: SinkCommit, ready: Ready) -> Sequence[BadRecord]:
-        table = self._with_columns(parts, ready) if commit.rows else None
+        task = self._task.of_topic(parts[0].topic) if isinstance(self._task, ByTopic) else self._task
+        table = self._with_columns(task, parts, ready) if commit.rows else None
         while True:
             ready(list(self._refused.values()))
             rows = commit.rows - len(self._refused)
             try:
                 if table is None or not rows:
-                    self._task.move(replace(commit, rows=0))
+                    task.move(replace(commit, rows=0))
                 else:
-                    self._hand_over(_without(table, self._refused), replace(commit, rows=rows))
+                    self._hand_over(task, _without(table, self._refused), replace(commit, rows=rows))
             except RecordError as error:
-                self._ask(parts, table, error)
+                self._ask(task, parts, table, error)
                 continue
             refused = list(self._refused.values())
             self._refused = {}
             return refused
 
-    def _hand_over(self, table: pa.Table, commit: SinkCommit) -> None:
+    def _hand_over(self, task: DataFrameSinkTask, table: pa.Table, commit: SinkCommit) -> None:
         try:
             with frame_of(self._session, table, self._staging) as frame, _spark_errors():
-                self._task.write(frame, commit)
+                task.write(frame, commit)
             del frame
         finally:
             let_go_of_java()
 
-    def _with_columns(self, parts: Sequence[Part], ready: Ready) -> pa.Table:
+    def _with_columns(self, task: DataFrameSinkTask, parts: Sequence[Part], ready: Ready) -> pa.Table:
         """The batch, with the columns that the task has for its schema; the rows that do not have them are refused."""
         table = table_of(parts)
         schema = next((part.records.schema for part in parts if part.records.schema), None)
@@ -127,7 +129,7 @@ class DataFrameEngine:
             return table
         ready(list(self._refused.values()))
         try:
-            columns = self._task.columns_for(schema)
+            columns = task.columns_for(schema)
         except RecordError as error:
             self._refuse(parts, dict.fromkeys(range(table.num_rows), str(error)))
             return table
@@ -137,10 +139,10 @@ class DataFrameEngine:
         self._refuse(parts, reasons)
         return table.set_column(table.column_names.index("value"), "value", values)
 
-    def _ask(self, parts: Sequence[Part], table: pa.Table | None, error: RecordError) -> None:
+    def _ask(self, task: DataFrameSinkTask, parts: Sequence[Part], table: pa.Table | None, error: RecordError) -> None:
         """Asks the task which rows it was, by row of the table."""
         values = None if table is None or "value" not in table.column_names else table.column("value").combine_chunks()
-        reasons = {} if values is None else self._task.unwritable(values)
+        reasons = {} if values is None else task.unwritable(values)
         if not reasons.keys() - self._refused.keys():
             raise PermanentError(str(error)) from error
         self._refuse(parts, reasons)

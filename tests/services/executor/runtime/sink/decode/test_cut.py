@@ -13,8 +13,10 @@ NUMBER = Schema(Type.INT64)
 
 
 def part(number: int, queue: str, schema: Schema | None, rows: int, *, bad: bool = False) -> Part:
+    """The queues a and b are of one topic, c of another."""
     records = SinkBatch(queue, "t", ["x"] * rows, [number] * rows, schema=schema, size=rows)
-    return Part(queue, number, number + 1, {}, records, rows, 0, error=ValueError() if bad else None)
+    error = ValueError() if bad else None
+    return Part(queue, number, number + 1, {}, records, rows, 0, error=error, topic="other" if queue == "c" else "t")
 
 
 @st.composite
@@ -26,9 +28,9 @@ def waiting(draw: st.DrawFn) -> list[Part]:
     return [part(number, *kind, bad=bad and number == len(drawn) - 1) for number, kind in enumerate(drawn)]
 
 
-def cuts(parts: list[Part], rows: int = MOST_ROWS) -> list[Cut]:
+def cuts(parts: list[Part], rows: int = MOST_ROWS, *, apart: bool = False) -> list[Cut]:
     """All batches, until nothing is left."""
-    found = [Cut(rows, 1 << 30)]
+    found = [Cut(rows, 1 << 30, topics_apart=apart)]
     for each in parts:
         found[0].offer(each)
     while found[-1].left:
@@ -43,6 +45,16 @@ def numbers(parts: list[Part]) -> list[int]:
 @given(waiting())
 def test_each_part_is_in_one_batch_and_the_order_of_a_queue_stays(parts: list[Part]) -> None:
     taken = list(chain.from_iterable(cut.taken for cut in cuts(parts)))
+    assert sorted(numbers(taken)) == numbers(parts)
+    for queue in "abc":
+        assert [each.start for each in taken if each.queue == queue] == [each.start for each in parts if each.queue == queue]
+
+
+@given(waiting())
+def test_where_topics_are_apart_a_batch_has_one_and_nothing_is_lost_or_out_of_order(parts: list[Part]) -> None:
+    found = cuts(parts, apart=True)
+    assert all(len({each.topic for each in cut.taken}) <= 1 for cut in found)
+    taken = list(chain.from_iterable(cut.taken for cut in found))
     assert sorted(numbers(taken)) == numbers(parts)
     for queue in "abc":
         assert [each.start for each in taken if each.queue == queue] == [each.start for each in parts if each.queue == queue]

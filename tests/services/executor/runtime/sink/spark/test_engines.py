@@ -128,8 +128,9 @@ def test_what_runs_for_a_large_batch_in_the_thread_of_a_task_finds_the_settings_
         found.append(jvm.org.apache.spark.sql.internal.SQLConf.get().getConfString(key, "nothing"))
 
     def run() -> None:
-        engine = DataFrameEngine(cast("Any", SimpleNamespace(rows_as=None, write=write)), spark, "test", ["value"])
-        engine._hand_over(pa.table({"value": ["a"]}), SinkCommit("uid", 0, 1, {}, {}, 1, "token"))
+        task = cast("Any", SimpleNamespace(rows_as=None, write=write))
+        engine = DataFrameEngine(task, spark, "test", ["value"])
+        engine._hand_over(task, pa.table({"value": ["a"]}), SinkCommit("uid", 0, 1, {}, {}, 1, "token"))
         engine.close()
 
     spark.conf.set(key, "here")
