@@ -18,13 +18,18 @@ from pathlib import Path
 def archive_in(folder: Path) -> Path | None:
     """Return where the archive that fits the Java and the pyspark of this process is or would be; None: one of them is missing."""
     java = shutil.which("java", path=f"{home}/bin" if (home := os.environ.get("JAVA_HOME")) else None)
-    spec = importlib.util.find_spec("pyspark")
-    if java is None or spec is None or spec.origin is None:
+    jars = jars_folder()
+    if java is None or jars is None:
         return None
     program = Path(java).resolve()
-    jars = Path(spec.origin).with_name("jars").glob("*.jar")
-    state = sorted((each.name, (found := each.stat()).st_mtime_ns, found.st_size) for each in (program, *jars))
-    return folder / f"spark-{version('pyspark')}-{_digest((str(program), spec.origin))}-{_digest(state)}.jsa"
+    state = sorted((each.name, (found := each.stat()).st_mtime_ns, found.st_size) for each in (program, *jars.glob("*.jar")))
+    return folder / f"spark-{version('pyspark')}-{_digest((str(program), str(jars.with_name('__init__.py'))))}-{_digest(state)}.jsa"
+
+
+def jars_folder() -> Path | None:
+    """Return where the jars of the pyspark of this process are; None: it is not installed."""
+    spec = importlib.util.find_spec("pyspark")
+    return None if spec is None or spec.origin is None else Path(spec.origin).with_name("jars")
 
 
 def _digest(known: object) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rocketconnect_cli.embedded.spark import spark_folder
+from services.executor.make_class_archive import forget_gone
 from services.executor.runtime.sink.spark.class_archive import archive_in, java_options
 
 _USE = """
@@ -75,6 +76,16 @@ def test_pyspark_that_was_installed_anew_has_another_archive_of_the_same_place(
 
 
 @pytest.mark.slow
+def test_archives_of_installations_that_are_gone_are_taken_away(tmp_path: Path) -> None:
+    gone, here = tmp_path / "gone", tmp_path / "here"
+    here.mkdir()
+    for name, jars in (("spark-4.1.4-aaa-111", gone), ("spark-4.1.4-bbb-222", here)):
+        (tmp_path / f"{name}.jsa").touch()
+        (tmp_path / f"{name}.of").symlink_to(jars)
+    forget_gone(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["here", "spark-4.1.4-bbb-222.jsa", "spark-4.1.4-bbb-222.of"]
+
+
 def test_java_tells_of_an_archive_that_it_cant_use_beside_what_it_prints(tmp_path: Path) -> None:
     archive = archive_in(tmp_path)
     assert archive is not None
