@@ -1,7 +1,8 @@
 """What sinks of lakes have in common before any of their tasks begins."""
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -11,7 +12,7 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import Takes, as_table, nullable
 from rocketconnect_sdk.evolution.held import columns_problem, rows_problems
-from rocketconnect_sdk.options import Config
+from rocketconnect_sdk.options import Config, OptionWrong
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import DataFrameSink, DataFrameSinkTask, FlushPolicy
 from rocketconnect_sdk.targets.owned import Target
@@ -67,15 +68,16 @@ class LakeSink(DataFrameSink):
 
     def check(self, config: Config) -> Iterable[Problem]:
         """See Sink."""
-        key, value = self.place(config)
         if self._is_many(config) and config.raw.get("query"):
             fix = f"Leave {TOPIC} out: a query has one result for all topics."
-            yield Problem(key, value, "is a table for each topic, and there is a query", fix)
-        for _, one in self._by_topic(config):
-            found = list(self.check_table(one))
+            yield Problem(*self.place(config), "is a table for each topic, and there is a query", fix)
+        told: list[Problem] = []
+        for topic, one in self._by_topic(config):
+            found = [problem for problem in self.check_table(one) if problem not in told]
             yield from found
-            if any(problem.key != key for problem in found):
-                # It is so with all of them.
+            told += found
+            if found and not any(topic in problem.value for problem in found):
+                # It is so with all tables, and may have taken its time to be found out.
                 return
 
     def targets(self, config: Config) -> Iterable[Target]:
@@ -84,14 +86,19 @@ class LakeSink(DataFrameSink):
             yield from self.table_targets(one, [topic] if topic else config["topics"])
 
     def _is_many(self, config: Config) -> bool:
-        return TOPIC in self.place(config)[1]
+        # What is wrong with an option is told where it is read, and hides nothing else.
+        with suppress(OptionWrong):
+            return TOPIC in self.place(config)[1]
+        return False
 
     def _by_topic(self, config: Config) -> Iterator[tuple[str, Config]]:
         """The configuration of each table, by its topic; "": of one table for all of them."""
-        if not self._is_many(config):
+        topics: Sequence[str] = ()
+        with suppress(OptionWrong):
+            topics = config["topics"] if self._is_many(config) else ()
+        if not topics:
             yield "", config
-            return
-        for topic in config["topics"]:
+        for topic in topics:
             yield topic, config.replaced(partial(_named, topic=topic))
 
     def there_problems(self, config: Config) -> Iterable[Problem]:

@@ -70,6 +70,16 @@ def test_each_topic_has_a_table_of_its_own(tmp_path: Path) -> None:
     assert [problem.key for problem in DeltaSink().check(wrong)] == ["pk.fields"], "once, and not for each topic"
 
 
+@pytest.mark.parametrize(
+    "given", [{}, {"topics": "t"}, {"path": "/nowhere/${topic}"}, {"topics": "t", "path": "/nowhere/${topic}"}]
+)
+def test_what_is_missing_hides_no_other_problem(given: dict[str, str]) -> None:
+    found = check_connector({"connector.class": "delta_sink", "insert.mode": "upsert", **given}).problems
+    missing = {"topics", "path"} - given.keys()
+    nowhere = {"path"} if given.keys() >= {"topics", "path"} else set[str]()
+    assert {problem.key for problem in found} >= {"pk.fields", *missing, *nowhere}
+
+
 def test_columns_are_needed_where_neither_the_converter_nor_a_table_that_is_there_has_some(tmp_path: Path) -> None:
     def wrong(**options: str) -> list[str]:
         given = {"connector.class": "delta_sink", "topics": "t", "path": str(tmp_path / "table")}
