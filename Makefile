@@ -32,8 +32,8 @@ demo-lake: setup ## Move the same rows into tables of Delta Lake and Iceberg, ch
 run: setup ## Start RocketConnect with its embedded default (rocketconnect up)
 	@$(VENV)/rocketconnect up
 
-# Three workers share a machine of two cores: tests wait half of their time.
-PYTEST := $(VENV)/python -m pytest --numprocesses 3
+# Two workers share a machine of two cores: more of them slow each other's Java down.
+PYTEST := $(VENV)/python -m pytest --numprocesses 2
 
 .PHONY: test
 test: setup-tests lint types proto-check ## Set up and check everything but the long tests, half an hour on two cores (ARGS="-n0 -k name")

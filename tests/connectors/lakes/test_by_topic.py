@@ -20,7 +20,8 @@ from rocketmq_remoting.client import Client
 from rocketmq_remoting.model import Message
 from services.executor.runtime.rocketmq.properties import TOMBSTONE
 
-pytestmark = [pytest.mark.e2e, pytest.mark.spark]
+pytestmark = [pytest.mark.e2e, pytest.mark.spark, pytest.mark.slow]
+LAKES = pytest.mark.parametrize("lake", [Delta, Iceberg, Hudi], ids=lambda lake: lake.form)
 LIMIT_SECONDS = 240.0
 FIELDS = {"order": {"id": "int64", "price": "double"}, "who": {"code": "string", "name": "string"}}
 
@@ -114,11 +115,7 @@ def deletion(kind: str, key: object) -> Message:
     return Message(b"", keys=json.dumps({next(iter(FIELDS[kind])): key}), properties={TOMBSTONE: "1"})
 
 
-@pytest.mark.parametrize(
-    "lake",
-    [Delta, pytest.param(Iceberg, marks=pytest.mark.slow), pytest.param(Hudi, marks=pytest.mark.slow)],
-    ids=lambda lake: lake.form,
-)
+@LAKES
 def test_changes_of_two_topics_are_in_their_tables_once_though_the_driver_is_killed(
     instance: Instance, tmp_path: Path, lake: type[Lake]
 ) -> None:
@@ -141,8 +138,7 @@ def test_changes_of_two_topics_are_in_their_tables_once_though_the_driver_is_kil
         instance.api.request("DELETE", f"/v1/connectors/{tables.name}")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("lake", [Delta, Iceberg, Hudi], ids=lambda lake: lake.form)
+@LAKES
 def test_rows_of_two_topics_are_appended_to_their_tables_once_though_the_driver_is_killed(
     instance: Instance, tmp_path: Path, lake: type[Lake]
 ) -> None:

@@ -4,6 +4,7 @@ import json
 import socket
 import time
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import unquote
 
@@ -742,12 +743,13 @@ def test_an_executor_that_is_only_just_starting_is_waited_for_and_that_is_told(
     def comes_back(_seconds: float) -> None:
         rest.status, rest.body = 200, json.dumps({"connector": {"name": "a", "uid": "1", "wantedState": ""}}).encode()
 
-    monkeypatch.setattr("rocketconnect_cli.api.time.sleep", comes_back)
+    # That of the command alone: other threads sleep, too.
+    monkeypatch.setattr("rocketconnect_cli.api.time", SimpleNamespace(sleep=comes_back, monotonic=time.monotonic))
     made = run(rest.url, "connector", "create", "a", *CONFIG)
     assert (made.exit_code, made.stderr) == (0, "no executor answers yet; waiting for one that is starting ...\n")
     assert rest.asked == ["POST /v1/connectors"] * 2
 
-    monkeypatch.setattr("rocketconnect_cli.api.time.sleep", lambda _seconds: None)
+    monkeypatch.setattr("rocketconnect_cli.api.time", SimpleNamespace(sleep=lambda _seconds: None, monotonic=time.monotonic))
     monkeypatch.setattr("rocketconnect_cli.api.STARTING_SECONDS", 0.05)
     rest.status, rest.body = 503, json.dumps(starting).encode()
     given_up = run(rest.url, "connector", "create", "a", *CONFIG)

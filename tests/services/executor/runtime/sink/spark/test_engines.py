@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
@@ -13,10 +13,13 @@ import pytest
 from pyarrow.dataset import dataset
 
 from connectors.file_sink import single
-from rocketconnect_sdk.sink import SinkCommit
+from rocketconnect_sdk.record import SinkBatch
+from rocketconnect_sdk.sink import DataFrameSinkTask, QueuePosition, SinkCommit
+from rocketconnect_sdk.targets.by_topic import ByTopic
 from rocketmq_remoting.model import Message, MessageQueue
 from services.executor.contract.task import Kind
 from services.executor.runtime.rocketmq.queue_names import text
+from services.executor.runtime.sink.decode.part import Part
 from services.executor.runtime.sink.spark import batches as spark_batches
 from services.executor.runtime.sink.spark.engines import DataFrameEngine
 from tests.services.executor.runtime.conftest import PLUGINS, Tasks, rows
@@ -24,7 +27,7 @@ from tests.services.executor.runtime.conftest import PLUGINS, Tasks, rows
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = [
     pytest.mark.rocketmq,
@@ -304,3 +307,38 @@ def test_without_spark_a_sink_that_needs_it_says_so(tasks: Tasks) -> None:
     outcome = tasks.start(Kind.SINK, {"connector.class": "frames", "engine": "spark", "directory": "x"}).end()
     assert outcome.permanent
     assert "Spark" in outcome.error
+
+
+class Keeping(DataFrameSinkTask):
+    """Keeps the values that it is given, and the commits that have none."""
+
+    def __init__(self) -> None:
+        self.values: list[str] = []
+        self.moved: list[SinkCommit] = []
+
+    def start(self) -> Mapping[str, QueuePosition]:
+        return {}
+
+    def write(self, frame: "DataFrame", commit: SinkCommit) -> None:
+        del commit
+        self.values += [row.value for row in frame.collect()]
+
+    def move(self, commit: SinkCommit) -> None:
+        self.moved.append(commit)
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_batch_goes_to_the_task_of_its_topic_with_and_without_records(spark: "SparkSession") -> None:
+    kept = {"a": Keeping(), "b": Keeping()}
+    engine = DataFrameEngine(ByTopic(kept), spark, "test", ["value"])
+    for topic, values in (("a", ["one"]), ("b", ["two", "three"]), ("b", [])):
+        queue = f"{topic}/broker/0"
+        part = Part(queue, 0, 9, {}, SinkBatch(queue, topic, values, list(range(len(values)))), 9, 0, topic=topic)
+        part.array = pa.array(values, pa.string())
+        engine.finish(part)
+        engine.write([part], SinkCommit("uid", 0, 1, {}, {queue: QueuePosition(9)}, len(values), "token"), lambda _: None)
+    engine.close()
+    assert (kept["a"].values, kept["b"].values) == (["one"], ["two", "three"])
+    assert (len(kept["a"].moved), len(kept["b"].moved)) == (0, 1)
