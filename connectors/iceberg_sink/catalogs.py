@@ -3,7 +3,7 @@
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -25,6 +25,10 @@ _HINT = "version-hint.text"
 _STATE = re.compile(r"v([0-9]+)(?:\.gz|\.zstd)?\.metadata\.json(?:\.gz)?")
 _SUFFIXES = (".metadata.json", ".gz.metadata.json", ".zstd.metadata.json", ".metadata.json.gz")
 _DENIED = re.compile(r"password authentication failed|no password was provided|role .* does not exist|database .* does not exist")
+
+
+OVERTAKEN = ("CommitFailedException", "AlreadyExistsException")
+"""What Java says where another commit, or who has made a table, was faster."""
 
 
 class Overtaken(RetriableError):
@@ -90,6 +94,33 @@ class Catalog(ABC):
     def create(self, schema: Any, spec: Any) -> None:
         """Makes the table. Raises Overtaken: there is one by now."""
 
+    def _make_namespace(self, namespace: Any) -> None:
+        """Makes it in Java's catalogue, if it is not there."""
+        from py4j.protocol import Py4JJavaError
+
+        if self._java.namespaceExists(namespace):
+            return
+        try:
+            self._java.createNamespace(namespace)
+        except Py4JJavaError as error:
+            if java_name(error) != "AlreadyExistsException":
+                raise
+
+    def _make_table(self, make: Callable[[], Any]) -> Any:
+        """What Java gives for the table that it makes, or begins. Raises Overtaken: there is one by now."""
+        from py4j.protocol import Py4JJavaError
+
+        try:
+            return make()
+        except Py4JJavaError as error:
+            if java_name(error) == "AlreadyExistsException":
+                msg = f"{self._root}: another one has made the table meanwhile"
+                raise Overtaken(msg, wait=0.1) from None
+            raise
+
+    def _builder(self, schema: Any, spec: Any) -> Any:
+        return self._java.buildTable(self._ident, schema).withPartitionSpec(spec)
+
     @abstractmethod
     def publish(self, operations: Any, base: Any, made: Any) -> None:
         """Makes a state the newest one if `base` still is, else Overtaken. Durable when it returns.
@@ -121,18 +152,10 @@ class DirectoryCatalog(Catalog):
 
     def create(self, schema: Any, spec: Any) -> None:
         """See Catalog."""
-        from py4j.protocol import Py4JJavaError
-
         for folder in (*reversed(self._parents()), self._root, self._root / _METADATA):
             writing().make_folder(folder)
             sync(folder.parent)
-        try:
-            transaction = self._java.buildTable(self._ident, schema).withPartitionSpec(spec).createTransaction()
-        except Py4JJavaError as error:
-            if java_name(error) == "AlreadyExistsException":
-                msg = f"{self._root}: another one has made the table meanwhile"
-                raise Overtaken(msg, wait=0.1) from None
-            raise
+        transaction = self._make_table(self._builder(schema, spec).createTransaction)
         self.publish(None, None, transaction.currentMetadata())
 
     def publish(self, operations: Any, base: Any, made: Any) -> None:
@@ -233,19 +256,9 @@ class DatabaseCatalog(Catalog):
 
     def create(self, schema: Any, spec: Any) -> None:
         """See Catalog."""
-        from py4j.protocol import Py4JJavaError
-
         with self._reached():
-            namespace = self._ident.namespace()
-            try:
-                if not self._java.namespaceExists(namespace):
-                    self._java.createNamespace(namespace)
-                self._java.buildTable(self._ident, schema).withPartitionSpec(spec).create()
-            except Py4JJavaError as error:
-                if java_name(error) == "AlreadyExistsException":
-                    msg = f"{self._root}: another one has made the table, or its namespace, meanwhile"
-                    raise Overtaken(msg, wait=0.1) from None
-                raise
+            self._make_namespace(self._ident.namespace())
+            self._make_table(self._builder(schema, spec).create)
 
     def publish(self, operations: Any, base: Any, made: Any) -> None:
         """See Catalog."""
@@ -255,7 +268,7 @@ class DatabaseCatalog(Catalog):
             try:
                 exchange(operations, base, made)
             except Py4JJavaError as error:
-                if java_name(error) in ("CommitFailedException", "AlreadyExistsException"):
+                if java_name(error) in OVERTAKEN:
                     msg = f"{self._root}: another commit was faster"
                     raise Overtaken(msg, wait=0.1) from None
                 raise

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from connectors.iceberg_sink import catalogs
-from connectors.iceberg_sink.catalogs import Catalog, Overtaken, dict_of, java_name, local
+from connectors.iceberg_sink.catalogs import OVERTAKEN, Catalog, Overtaken, dict_of, java_name, local
 from connectors.lakes.rest_catalogue import CatalogueRefused, RestLogin, refused
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
 from rocketconnect_sdk.files.manifest import sync
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _TIMES = {"rest.client.connection-timeout-ms": "10000", "rest.client.socket-timeout-ms": "60000"}
-_OVERTAKEN = ("CommitFailedException", "AlreadyExistsException")
 _NOT_NOW = ("ServiceUnavailableException", "ServiceFailureException")
 
 
@@ -53,24 +52,17 @@ class RestCatalog(Catalog):
 
     def create(self, schema: Any, spec: Any) -> None:
         """See Catalog."""
-        from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
-
+        parse = self._jvm.org.apache.iceberg.catalog.TableIdentifier.parse
         names = str(self._ident).split(".")
         with self._reached():
-            try:
-                # A catalogue makes a namespace in one that is there.
-                for count in range(1, len(names)):
-                    self._make_namespace(".".join(names[:count]))
-                self._java.buildTable(self._ident, schema).withPartitionSpec(spec).create()
-            except Py4JJavaError as error:
-                if java_name(error) == "AlreadyExistsException":
-                    msg = f"{self._root}: another one has made the table, or its namespace, meanwhile"
-                    raise Overtaken(msg, wait=0.1) from None
-                raise
+            # A catalogue makes a namespace in one that is there.
+            for count in range(1, len(names)):
+                self._make_namespace(parse(".".join([*names[:count], "table"])).namespace())
+            self._make_table(self._builder(schema, spec).create)
 
     def publish(self, operations: Any, base: Any, made: Any) -> None:
         """See Catalog."""
-        from py4j.protocol import Py4JJavaError
+        from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 
         with self._reached():
             try:
@@ -79,7 +71,7 @@ class RestCatalog(Catalog):
                 if java_name(error) == "CommitStateUnknownException":
                     msg = f"{self._login}: the catalogue has not said what became of the commit: {_said(error)}"
                     raise RetriableError(msg) from None
-                if java_name(error) not in _OVERTAKEN:
+                if java_name(error) not in OVERTAKEN:
                     raise
                 # Who sends a request again, as clients and proxies do, is told that its own commit was faster.
                 if not self._has(made):
@@ -95,18 +87,6 @@ class RestCatalog(Catalog):
         """Whether the table has the snapshot of a commit."""
         found = super().load()
         return found is not None and found.snapshot(made.currentSnapshot().snapshotId()) is not None
-
-    def _make_namespace(self, name: str) -> None:
-        from py4j.protocol import Py4JJavaError
-
-        namespace = self._jvm.org.apache.iceberg.catalog.TableIdentifier.parse(f"{name}.table").namespace()
-        if self._java.namespaceExists(namespace):
-            return
-        try:
-            self._java.createNamespace(namespace)
-        except Py4JJavaError as error:
-            if java_name(error) != "AlreadyExistsException":
-                raise
 
     def _opened(self, properties: Mapping[str, str]) -> Any:
         login = self._login

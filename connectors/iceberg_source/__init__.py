@@ -46,13 +46,16 @@ class IcebergSource(LakeSource):
 
     def check(self, config: Config) -> Iterable[Problem]:
         """See Source."""
-        return run_checks(config, _path_problems, catalogue_problems, answer_problems, self._table_problems)
+        return run_checks(config, _path_problems, catalogue_problems, self._table_problems)
 
     def _table_problems(self, config: Config) -> Iterable[Problem]:
-        if config["catalog"] == REST and not is_login_known(config):
-            return ()
-        wrong = any(any(found(config)) for found in (_path_problems, catalogue_problems, answer_problems))
-        return () if wrong else self.table_problems(config, "table")
+        if any(_path_problems(config)) or any(catalogue_problems(config)):
+            return
+        # The catalogue is asked once.
+        answers = list(answer_problems(config))
+        yield from answers
+        if not answers and (config["catalog"] != REST or is_login_known(config)):
+            yield from self.table_problems(config, "table")
 
     def place(self, config: Config) -> tuple[str, Path]:
         """See LakeSource."""

@@ -63,7 +63,7 @@ def unseen(place: Path, master: str, reason: str) -> PermanentError:
 
 
 def _processes(session: "SparkSession") -> frozenset[str]:
-    """The ids of those that work for this session; one that is started again has another one."""
+    """The ids of those that work for this driver; one that is started again has another one."""
     context: Any = session.sparkContext._jsc  # noqa: SLF001  # the way to Java
     return frozenset(filter(None, str(context.sc().getExecutorIds().mkString(",")).split(",")))
 

@@ -120,7 +120,7 @@ class LakeSink(DataFrameSink):
         if config["columns"]:
             return
         for topic, one in self._by_topic(config):
-            yield from self._table_rows_problems(one, {topic: rows[topic]} if topic in rows else {} if topic else rows)
+            yield from self._table_rows_problems(one, {each: schema for each, schema in rows.items() if topic in ("", each)})
 
     def _table_rows_problems(self, config: Config, rows: Mapping[str, Schema]) -> Iterable[Problem]:
         from connectors.file_sink.mixing import topics_problems
