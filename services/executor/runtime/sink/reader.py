@@ -261,17 +261,16 @@ class SinkReader:
         reading.not_before = time.monotonic() + (pause if seconds is None else seconds)
 
     def _take(self, reading: _Reading, batch: DecodedBatch) -> None:
-        for topic, messages in by_topic(batch):
-            self._take_of(topic, reading, messages)
+        for messages in by_topic(batch):
+            self._take_of_topic(reading, messages)
             if self._closed:
                 return
 
-    def _take_of(self, topic: str, reading: _Reading, batch: DecodedBatch) -> None:
+    def _take_of_topic(self, reading: _Reading, batch: DecodedBatch) -> None:
         kept, moved, left_out = select(batch.raw_properties, reading.marks)
-        parts = self._decoder.decode(batch, kept, reading.position, moved, time.monotonic(), reading.marks, topic)
+        parts = self._decoder.decode(batch, kept, reading.position, moved, time.monotonic(), reading.marks)
         self._limit.take(sum(part.read for part in parts), sum(map(len, batch.bodies)))
         for part in parts:
-            part.topic = topic
             self._finish(part)
             self._put(part)
         reading.marks = merged(reading.marks, moved)

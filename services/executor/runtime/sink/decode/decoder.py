@@ -27,6 +27,7 @@ from services.executor.runtime.rocketmq.properties import KEY_BASE64, TIMESTAMP,
 from services.executor.runtime.rocketmq.queue_names import text
 from services.executor.runtime.sink.decode.headers import headers_of
 from services.executor.runtime.sink.decode.made import Made
+from services.executor.runtime.sink.decode.origins import topic_of
 from services.executor.runtime.sink.decode.part import BadRecord, Part, Wanted
 from services.executor.runtime.sink.duplicates import behind
 from services.executor.runtime.transforms import failure_of
@@ -61,25 +62,23 @@ class Decoder:
         marks: Mapping[str, SourceMark],
         now: float,
         before: Mapping[str, SourceMark],
-        topic: str | None = None,
     ) -> list[Part]:
         """The parts of a pulled batch: one, unless the schema changes in it.
 
         Args:
-            batch: At least one message.
+            batch: At least one message; all of one topic (see by_topic).
             kept: The indexes of those that are no duplicates; None: all.
             start: The queue offset at which its range begins.
             marks: That move with it.
             now: Monotonic time.
             before: The marks before the batch.
-            topic: Of which they are; None: that of their queue.
 
         Raises:
             SystemAway, RetriableError: a converter or transform needs a system that does not answer; the same again later.
             PermanentError: of a converter or transform.
         """
         del before
-        queue, topic = text(batch.queue), topic or batch.queue.topic
+        queue, topic = text(batch.queue), topic_of(batch)
         bodies = batch.bodies if kept is None else [batch.bodies[i] for i in kept]
         raws = batch.raw_properties if kept is None else [batch.raw_properties[i] for i in kept]
         offsets = batch.offsets if kept is None else [batch.offsets[i] for i in kept]
@@ -110,14 +109,14 @@ class Decoder:
             records = replace(whole.take(good), topic=goes_to, schema=schema, size=sum(map(len, picked(bodies, good))))
             failed = [BadRecord(queue, offsets[i], _whole(bad[i], bodies[i]), raws[i]) for i in range(first, last) if i in bad]
             dropped = sum(first <= i < last for i in made.dropped)
-            part = Part(queue, start, until, {}, records, len(records) + len(failed) + dropped, 0, failed, now)
+            part = Part(queue, start, until, {}, records, len(records) + len(failed) + dropped, 0, failed, now, topic=topic)
             if self._wanted.array is not None:
                 part.array = arrays.get((first, last)) or self._wanted.array(records.values, schema)
             parts.append(part)
         if not parts:
             nothing = SinkBatch(queue, topic, [], [])
             empty = self._wanted.array([], None) if self._wanted.array is not None else None
-            parts.append(Part(queue, start, until, {}, nothing, 0, 0, arrived=now, array=empty))
+            parts.append(Part(queue, start, until, {}, nothing, 0, 0, arrived=now, array=empty, topic=topic))
         for part, following in pairwise(parts):
             part.until = following.start = _first_offset(following)
         for part in parts:

@@ -1,4 +1,4 @@
-"""Of which topics messages are that come back from a dead-letter topic. Pure."""
+"""Of which topics messages are, those among them that come back from a dead-letter topic. Pure."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -8,22 +8,36 @@ from rocketmq_remoting.batch import DecodedBatch
 from rocketmq_remoting.protocol.properties import decode_properties
 
 
-def by_topic(batch: DecodedBatch) -> Iterator[tuple[str, DecodedBatch]]:
-    """The messages in their order, and of which topic they are: with what goes by topics they go where they would have gone before.
+def by_topic(batch: DecodedBatch) -> Iterator[DecodedBatch]:
+    """The messages in their order, each batch of one topic (see topic_of).
 
     Args:
-        batch: Those of one queue, at least one. What a replay topic has is of the topics in which it failed first, where it says
-            so.
+        batch: Those of one queue, at least one.
     """
-    topic = batch.queue.topic
-    if not topic.startswith(REPLAY_TOPIC):
-        yield topic, batch
+    if not _is_replay(batch):
+        yield batch
         return
-    for of, places in groupby(range(len(batch)), lambda index: _origin(batch.raw_properties[index]) or topic):
+    for _, places in groupby(range(len(batch)), lambda index: _topic(batch, index)):
         offsets = [batch.offsets[index] for index in places]
-        yield of, batch.between(offsets[0], offsets[-1] + 1)
+        yield batch.between(offsets[0], offsets[-1] + 1)
 
 
-def _origin(raw: bytes) -> str:
-    """The topic of "topic/broker/queue:offset"; empty: it does not say."""
-    return decode_properties(raw).get(REPLAY_ORIGIN, "").rpartition(":")[0].split("/")[0]
+def topic_of(batch: DecodedBatch) -> str:
+    """Of which topic the first message is: with what goes by topics it goes where it would have gone before.
+
+    What a replay topic has is of the topic in which it failed first, where it says so.
+
+    Args:
+        batch: Of one queue, at least one message.
+    """
+    return _topic(batch, 0) if _is_replay(batch) else batch.queue.topic
+
+
+def _is_replay(batch: DecodedBatch) -> bool:
+    return batch.queue.topic.startswith(REPLAY_TOPIC)
+
+
+def _topic(batch: DecodedBatch, index: int) -> str:
+    """That of "topic/broker/queue:offset"."""
+    origin = decode_properties(batch.raw_properties[index]).get(REPLAY_ORIGIN, "")
+    return origin.rpartition(":")[0].split("/")[0] or batch.queue.topic

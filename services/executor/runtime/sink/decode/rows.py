@@ -20,6 +20,7 @@ from services.executor.runtime.rocketmq.source_marks import parse
 from services.executor.runtime.sink.decode.decoder import Decoder, damaged
 from services.executor.runtime.sink.decode.headers import headers_of
 from services.executor.runtime.sink.decode.made import Made
+from services.executor.runtime.sink.decode.origins import topic_of
 from services.executor.runtime.sink.decode.part import BadRecord, Part
 from services.executor.runtime.sink.duplicates import behind
 
@@ -40,11 +41,10 @@ class RowsDecoder(Decoder):
         marks: Mapping[str, SourceMark],
         now: float,
         before: Mapping[str, SourceMark],
-        topic: str | None = None,
     ) -> list[Part]:
         """See Decoder."""
         del marks  # each part has those of its message
-        queue, topic = text(batch.queue), topic or batch.queue.topic
+        queue, topic = text(batch.queue), topic_of(batch)
         seen = dict(before)
         parts: list[Part] = []
         for index in range(len(batch)) if kept is None else kept:
@@ -66,7 +66,7 @@ class RowsDecoder(Decoder):
 
     def _empty(self, queue: str, topic: str, start: int, now: float) -> Part:
         array = self._wanted.array([], None) if self._wanted.array is not None else None
-        return Part(queue, start, start, {}, SinkBatch(queue, topic, [], []), 0, 0, arrived=now, array=array)
+        return Part(queue, start, start, {}, SinkBatch(queue, topic, [], []), 0, 0, arrived=now, array=array, topic=topic)
 
     def _part(self, batch: DecodedBatch, topic: str, index: int, seen: Mapping[str, SourceMark], now: float) -> Part:
         """Of one message."""
@@ -126,7 +126,7 @@ class RowsDecoder(Decoder):
                 self._policy.check(record.failure, record.place, record.beyond)
             except RecordFailed as error:
                 # Invariant 5: nothing of the message moves. Its position is before it.
-                failing = self._empty(part.queue, part.records.topic, part.start, part.arrived)
+                failing = self._empty(part.queue, part.topic, part.start, part.arrived)
                 failing.error = error
                 return failing
         part.bad, part.read = bad, read

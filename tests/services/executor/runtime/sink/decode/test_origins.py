@@ -4,7 +4,7 @@ from rocketconnect_sdk.letters.dead_letters import REPLAY_ORIGIN, replay_topic
 from rocketmq_remoting.batch import DecodedBatch, Source
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import encode_properties
-from services.executor.runtime.sink.decode.origins import by_topic
+from services.executor.runtime.sink.decode.origins import by_topic, topic_of
 
 
 def batch(topic: str, *origins: str) -> DecodedBatch:
@@ -16,7 +16,7 @@ def batch(topic: str, *origins: str) -> DecodedBatch:
 
 
 def found(topic: str, *origins: str) -> list[tuple[str, list[bytes]]]:
-    return [(of, messages.bodies) for of, messages in by_topic(batch(topic, *origins))]
+    return [(topic_of(messages), messages.bodies) for messages in by_topic(batch(topic, *origins))]
 
 
 def test_what_was_replayed_is_of_the_topic_where_it_failed_first_and_keeps_its_order() -> None:
