@@ -7,13 +7,15 @@ import sys
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
+from rocketconnect_kit.java.errors import JarsUnavailable
 from tests.connectors.stores import made_bucket
+from tests.server_process import Server, ServerFailed
 from tests.servers import azure, google, s3
-from tests.servers.clickhouse import ClickHouse, ClickHouseFailed, EmbeddedClickHouse
+from tests.servers.clickhouse import ClickHouse, EmbeddedClickHouse
 
 if TYPE_CHECKING:
     from tests.connectors.hive_sink.table import Table
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from tests.servers.hive_metastore import HiveMetastore
     from tests.servers.iceberg_rest import RestServer
 
+AnyServer = TypeVar("AnyServer", bound=Server)
 _databases, _tables = count(), count()
 _CALL = """
 import importlib, json, os, pwd, sys
@@ -88,38 +91,25 @@ def google_server() -> Iterator[google.Google]:
 @pytest.fixture(scope="session")
 def hdfs_server() -> "Iterator[Hdfs]":
     """A real one, of Hadoop 3.4."""
-    from rocketconnect_kit.java.errors import JarsUnavailable
-    from tests.servers.hdfs import Hdfs, HdfsFailed
+    from tests.servers.hdfs import Hdfs
 
-    try:
-        with Hdfs().running() as found:
-            yield found
-    except (HdfsFailed, JarsUnavailable) as error:
-        pytest.fail(str(error), pytrace=False)
+    yield from _running(Hdfs)
 
 
 @pytest.fixture(scope="session")
 def metastore() -> "Iterator[HiveMetastore]":
     """A real one, of Hive 2.3."""
-    from tests.servers.hive_metastore import HiveMetastore, MetastoreFailed
+    from tests.servers.hive_metastore import HiveMetastore
 
-    try:
-        with HiveMetastore().running() as found:
-            yield found
-    except MetastoreFailed as error:
-        pytest.fail(str(error), pytrace=False)
+    yield from _running(HiveMetastore)
 
 
 @pytest.fixture(scope="session")
 def rest_server() -> "Iterator[RestServer]":
     """Iceberg's REST catalogue."""
-    from tests.servers.iceberg_rest import CatalogFailed, RestServer
+    from tests.servers.iceberg_rest import RestServer
 
-    try:
-        with RestServer().running() as found:
-            yield found
-    except CatalogFailed as error:
-        pytest.fail(str(error), pytrace=False)
+    yield from _running(RestServer)
 
 
 @pytest.fixture
@@ -155,9 +145,9 @@ def clickhouse(request: pytest.FixtureRequest, database: str) -> ClickHouse:
     return server.with_database(database)
 
 
-def _running(kind: type[ClickHouse]) -> Iterator[ClickHouse]:
+def _running(kind: type[AnyServer]) -> Iterator[AnyServer]:
     try:
         with kind().running() as server:
             yield server
-    except ClickHouseFailed as error:
+    except (ServerFailed, JarsUnavailable) as error:
         pytest.fail(str(error), pytrace=False)

@@ -5,13 +5,8 @@ That is in a process of its own, which answers like a server: see tests.servers.
 
 import json
 import shutil
-import signal
-import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any, Self
@@ -19,8 +14,8 @@ from typing import Any, Self
 import httpx
 
 from tests import free_ports
+from tests.server_process import Server, ServerFailed
 
-START_SECONDS = 60.0
 PASSWORD = "the-secret-of-tester"
 _CONFIG = """<yandex>
 <logger><level>warning</level><console>1</console></logger>
@@ -43,29 +38,24 @@ _USERS = """<yandex>
 </yandex>"""
 
 
-class ClickHouseFailed(Exception):
-    """It is not installed, or does not start; the text says what to do."""
-
-
-class ClickHouse:
-    """A server and its data. It may be killed or suspended, and started again with its data.
+class ClickHouse(Server):
+    """A server with its databases.
 
     Args:
         zone: Its time zone.
         tls: The certificate of 127.0.0.1 with which it speaks TLS as well, at `tls_url`, and its key; None: it does not.
-
-    Raises:
-        ClickHouseFailed: its program is missing.
     """
 
+    title = "ClickHouse"
+    prefix = "rocketconnect-clickhouse-"
+
     def __init__(self, zone: str = "Asia/Tokyo", tls: tuple[Path, Path] | None = None) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="rocketconnect-clickhouse-"))
+        super().__init__()
         self.port = free_ports.choose()
         self.url = f"http://127.0.0.1:{self.port}"
         self._tls_port, self._tls = free_ports.choose(), tls
         self.tls_url = f"https://127.0.0.1:{self._tls_port}"
         self.database = "default"
-        self._process: subprocess.Popen[bytes] | None = None
         self._zone = zone
 
     def with_database(self, name: str) -> Self:
@@ -80,11 +70,11 @@ class ClickHouse:
         return {"url": self.url, "database": self.database}
 
     def command(self) -> Sequence[str]:
-        """What runs it; it dies with the thread that starts it."""
+        """See Server."""
         server, setpriv = (shutil.which(name) or shutil.which(name, path="/usr/sbin") for name in ("clickhouse-server", "setpriv"))
         if server is None or setpriv is None:
             msg = "ClickHouse's server and setpriv are needed (Debian: apt-get install clickhouse-server util-linux)"
-            raise ClickHouseFailed(msg)
+            raise ServerFailed(msg)
         more = ""
         if self._tls is not None:
             certificate, key = self._tls
@@ -93,33 +83,6 @@ class ClickHouse:
         (self.folder / "config.xml").write_text(config)
         (self.folder / "users.xml").write_text(_USERS.format(password=PASSWORD))
         return [setpriv, "--pdeathsig", "KILL", server, f"--config-file={self.folder / 'config.xml'}"]
-
-    def start(self) -> None:
-        """Start it, and wait until it answers.
-
-        Raises:
-            ClickHouseFailed: it does not; the text has its log.
-        """
-        log = self.folder / "server.log"
-        with log.open("ab") as file:
-            self._process = subprocess.Popen(self.command(), stdout=file, stderr=file, start_new_session=True, cwd=self.folder)
-        deadline = time.monotonic() + START_SECONDS
-        while not self.answers():
-            if self._process.poll() is not None or time.monotonic() > deadline:
-                msg = f"ClickHouse did not start:\n{log.read_text(errors='replace')[-5_000:]}"
-                raise ClickHouseFailed(msg)
-            time.sleep(0.05)
-
-    def signal(self, number: signal.Signals) -> None:
-        """Suspends it or lets it go on."""
-        assert self._process is not None
-        self._process.send_signal(number)
-
-    def kill(self) -> None:
-        """Kill it; its data stay."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
 
     def run(self, *queries: str) -> list[list[Any]]:
         """The rows of the last of some queries; none of a statement."""
@@ -140,37 +103,17 @@ class ClickHouse:
         except httpx.HTTPError:
             return False
 
-    @contextmanager
-    def running(self) -> "Iterator[ClickHouse]":
-        """Run it until the end of the block, and remove it with its data.
-
-        Raises:
-            ClickHouseFailed: it does not start.
-        """
-        try:
-            self.start()
-            yield self
-        finally:
-            self.kill()
-            shutil.rmtree(self.folder, ignore_errors=True)
-
 
 class EmbeddedClickHouse(ClickHouse):
     """A new engine, which answers to the requests that the connectors make. It knows no users."""
 
+    title = "the embedded ClickHouse (of chdb-core)"
+
     def command(self) -> Sequence[str]:
-        """See ClickHouse."""
+        """See Server."""
         return [sys.executable, "-m", "tests.servers.clickhouse_embedded", str(self.port), str(self.folder / "data")]
 
-    def start(self) -> None:
-        """See ClickHouse. It finds its module from the root of the repository."""
-        log = self.folder / "server.log"
-        root = Path(__file__).parents[2]
-        with log.open("ab") as file:
-            self._process = subprocess.Popen(self.command(), stdout=file, stderr=file, cwd=root)
-        deadline = time.monotonic() + START_SECONDS
-        while not self.answers():
-            if self._process.poll() is not None or time.monotonic() > deadline:
-                msg = f"the embedded ClickHouse did not start; is chdb-core installed?\n{log.read_text(errors='replace')[-5_000:]}"
-                raise ClickHouseFailed(msg)
-            time.sleep(0.05)
+    @property
+    def runs_in(self) -> Path:
+        """See Server. It finds its module from the root of the repository."""
+        return Path(__file__).parents[2]

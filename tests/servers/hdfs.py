@@ -1,23 +1,17 @@
 """HDFS out of Hadoop's jars: a NameNode and a DataNode in a Java process of their own, which are reached by WebHDFS."""
 
-import shutil
-import signal
 import ssl
 import subprocess
-import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import httpx
 
-from rocketconnect_kit.java.find import find_javac
 from rocketconnect_kit.java.jars import JarSet, jars_of
-from rocketconnect_kit.tethered import tethered
 from tests import free_ports
+from tests.server_process import JavaServer
 
 HADOOP_VERSION = "3.4.2"
 HADOOP = JarSet(
@@ -27,69 +21,43 @@ HADOOP = JarSet(
     "ROCKETCONNECT_HADOOP_JARS",
     ("hadoop-hdfs-*.jar", "hadoop-common-*.jar"),
 )
-START_SECONDS = 120.0
 USER = "tester"
 """Who connectors are; whoever runs the tests is the superuser."""
 _ROOT = Path("/")
 _NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """The default one takes longer to make than an answer to come."""
-_SOURCE = Path(__file__).parent / "java" / "OneNodeHdfs.java"
-_HEAP = "256m"
 
 
-class HdfsFailed(Exception):
-    """It does not start; the text has its log."""
-
-
-class Hdfs:
-    """A server and its data. It may be killed or suspended, and started again with its data.
+class Hdfs(JavaServer):
+    """A NameNode with a DataNode.
 
     Args:
         url: Of one that another process runs; empty: its own.
 
     Attributes:
-        folder: For its data.
         url: Of the NameNode.
-        superuser: Who may do everything.
     """
+
+    title = "HDFS"
+    prefix = "rocketconnect-hdfs-"
+    source = Path(__file__).parent / "java" / "OneNodeHdfs.java"
 
     def __init__(self, url: str = "") -> None:
         self.url = url
-        self._process: subprocess.Popen[bytes] | None = None
         if url:
             return
-        self.folder = Path(tempfile.mkdtemp(prefix="rocketconnect-hdfs-"))
+        super().__init__()
         self.url = f"http://127.0.0.1:{free_ports.choose()}"
         self._ports = [free_ports.choose() for _ in range(4)]
 
-    def start(self) -> None:
-        """Start it, and wait until it takes files.
-
-        Raises:
-            HdfsFailed: it does not.
-            JarsUnavailable: the jars could not be downloaded.
-        """
-        class_path = f"{self.folder}:{jars_of(HADOOP)}/*"
-        if not (self.folder / f"{_SOURCE.stem}.class").exists():
-            subprocess.run(
-                [find_javac(), "-nowarn", "-cp", class_path, "-d", self.folder, _SOURCE], check=True, capture_output=True
-            )
-            for name in ("hdfs", "datanode"):
-                # Of pages for browsers, which the jars do not have.
-                (self.folder / "webapps" / name / "WEB-INF").mkdir(parents=True)
+    def command(self) -> Sequence[str]:
+        """See Server. Raises JarsUnavailable: the jars could not be downloaded."""
+        for name in ("hdfs", "datanode"):
+            # Of pages for browsers, which the jars do not have.
+            (self.folder / "webapps" / name / "WEB-INF").mkdir(parents=True, exist_ok=True)
         self._write_settings()
-        flags = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", f"-Xmx{_HEAP}", f"-Djava.io.tmpdir={self.folder}"]
-        opened = ["--add-opens=java.base/java.lang=ALL-UNNAMED"]
-        command = ["java", *flags, *opened, "-cp", class_path, _SOURCE.stem, f"{self.folder}/name"]
-        log = self.folder / "server.log"
-        with log.open("ab") as file:
-            self._process = subprocess.Popen(tethered(command), stdin=subprocess.DEVNULL, stdout=file, stderr=file, cwd=self.folder)
-        deadline = time.monotonic() + START_SECONDS
-        while not self.answers():
-            if self._process.poll() is not None or time.monotonic() > deadline:
-                msg = f"HDFS did not start:\n{log.read_text(errors='replace')[-5_000:]}"
-                raise HdfsFailed(msg)
-            time.sleep(0.1)
+        flags = ["--add-opens=java.base/java.lang=ALL-UNNAMED"]
+        return self.java(f"{jars_of(HADOOP)}/*", flags, [self.source.stem, f"{self.folder}/name"])
 
     def _write_settings(self) -> None:
         names, *others = self._ports
@@ -132,18 +100,7 @@ class Hdfs:
         """Lets the NameNode "enter" its safe mode, in which nothing is changed, or "leave" it."""
         class_path = f"{self.folder}:{jars_of(HADOOP)}/*"
         command = ["java", "-cp", class_path, "org.apache.hadoop.hdfs.tools.DFSAdmin", "-safemode", wanted]
-        subprocess.run(command, check=True, capture_output=True, cwd=self.folder, timeout=START_SECONDS)
-
-    def signal(self, number: signal.Signals) -> None:
-        """Suspends it or lets it go on."""
-        assert self._process is not None
-        self._process.send_signal(number)
-
-    def kill(self) -> None:
-        """Kill it; its data stay."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+        subprocess.run(command, check=True, capture_output=True, cwd=self.folder, timeout=self.start_seconds)
 
     def options(self) -> dict[str, str]:
         """The options of a connector for it, but for the URL of the folder."""
@@ -208,17 +165,3 @@ class Hdfs:
         """What is another one of a file that is written anew."""
         status = self.status(bucket, key)
         return f"{status['fileId']} {status['modificationTime']} {status['length']}"
-
-    @contextmanager
-    def running(self) -> Iterator["Hdfs"]:
-        """Run it until the end of the block, and remove it with its data.
-
-        Raises:
-            HdfsFailed: it does not start.
-        """
-        try:
-            self.start()
-            yield self
-        finally:
-            self.kill()
-            shutil.rmtree(self.folder, ignore_errors=True)

@@ -17,6 +17,7 @@ from rocketconnect_sdk.errors import PermanentError, RetriableError
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.schema import Schema, Type, struct
 from rocketconnect_sdk.sink import DataFrameSinkTask, QueuePosition, SinkCommit
+from tests.connectors.answers import lose_an_answer
 from tests.connectors.delta_sink.spark import read, settings
 
 pytestmark = [
@@ -218,16 +219,7 @@ def test_an_answer_that_is_lost_is_no_double_and_no_loss(tmp_path: Path, monkeyp
     owner = Owner(path)
     owner.start()
     owner.write(0, 10)
-    append: Callable[..., None] = table.append
-
-    def lost(*args: object) -> None:
-        monkeypatch.setattr(table, "append", append)
-        if written:
-            append(*args)
-        msg = "the answer is lost"
-        raise RetriableError(msg)
-
-    monkeypatch.setattr(table, "append", lost)
+    lose_an_answer(monkeypatch, table, "append", written=written)
     with pytest.raises(RetriableError):
         owner.write(10, 20)
     next_owner = Owner(path, owner=(1, 2))

@@ -11,6 +11,7 @@ from rocketconnect_sdk.conformance.sink_case import spark_session
 from rocketconnect_sdk.errors import PermanentError, RecordError, RetriableError
 from rocketconnect_sdk.schema import Schema, Type, struct
 from rocketconnect_sdk.sink import QueuePosition
+from tests.connectors.answers import lose_an_answer
 from tests.connectors.hudi_sink.owner import NUMBER, TWO, Owner, ids, in_front
 from tests.connectors.hudi_sink.spark import read, settings
 
@@ -110,16 +111,7 @@ def test_an_answer_that_is_lost_is_no_double_and_no_loss(tmp_path: Path, monkeyp
     owner = Owner(path)
     owner.start()
     owner.append(0, 10)
-    does = table.commit
-
-    def lost(*args: object) -> None:
-        monkeypatch.setattr(table, "commit", does)
-        if written:
-            does(*args)
-        msg = "the answer is lost"
-        raise RetriableError(msg)
-
-    monkeypatch.setattr(table, "commit", lost)
+    lose_an_answer(monkeypatch, table, "commit", written=written)
     with pytest.raises(RetriableError):
         owner.append(10, 20)
     owner.append(10, 20)

@@ -12,9 +12,11 @@ from connectors.iceberg_sink.catalogs import DirectoryCatalog
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.conformance.sink_case import spark_session
 from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import PermanentError, RetriableError
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.schema import Schema, Type, struct
 from rocketconnect_sdk.sink import DataFrameSinkTask, QueuePosition, SinkCommit
+from tests.connectors.answers import lose_an_answer
 from tests.connectors.iceberg_sink.spark import read, settings
 
 PLAN, EPOCH = 28_342_800_000, 28_342_800_417
@@ -83,3 +85,45 @@ def java_table(lake: Path) -> Any:
     found = catalog.load()
     assert found is not None
     return found
+
+
+def replace_in_the_middle(monkeypatch: pytest.MonkeyPatch, owner: Callable[..., Owner], ids: Callable[[], list[object]]) -> None:
+    """An owner is replaced in the middle of a write, and adds nothing.
+
+    Args:
+        monkeypatch: Until the end of the test.
+        owner: Makes the owner with a number.
+        ids: Of all rows.
+    """
+    zombie, new = owner(), owner(number=2)
+    zombie.start()
+    zombie.write(0, 10)
+    in_front(monkeypatch, "exchange", new.start)
+    with pytest.raises(PermanentError, match="a newer owner"):
+        zombie.write(10, 20)
+    assert ids() == list(range(10))
+    new.write(10, 12, schema=TWO, more=7)
+    assert ids() == list(range(12))
+    assert owner(number=3).start() == {"orders/broker-a/0": QueuePosition(12)}
+
+
+def lose_the_answer_of_a_commit(
+    monkeypatch: pytest.MonkeyPatch, owner: Callable[..., Owner], ids: Callable[[], list[object]], *, written: bool
+) -> None:
+    """The answer of a commit is lost, and its rows are there once.
+
+    Args:
+        monkeypatch: Until the end of the test.
+        owner: Makes the owner with a number.
+        ids: Of all rows.
+        written: It was done.
+    """
+    one = owner()
+    one.start()
+    one.write(0, 10)
+    lose_an_answer(monkeypatch, catalogs, "exchange", written=written)
+    with pytest.raises(RetriableError):
+        one.write(10, 20)
+    one.write(10, 20)
+    assert owner(number=2).start() == {"orders/broker-a/0": QueuePosition(20)}
+    assert ids() == list(range(20))

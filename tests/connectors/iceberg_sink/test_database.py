@@ -9,11 +9,10 @@ import psycopg
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 
-from connectors.iceberg_sink import IcebergSink, catalogs
+from connectors.iceberg_sink import IcebergSink
 from rocketconnect_sdk.conformance import SinkCase
-from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
-from rocketconnect_sdk.sink import QueuePosition
-from tests.connectors.iceberg_sink.owner import TWO, Owner, in_front
+from rocketconnect_sdk.errors import PermanentError, SystemAway
+from tests.connectors.iceberg_sink.owner import Owner, lose_the_answer_of_a_commit, replace_in_the_middle
 from tests.connectors.iceberg_sink.spark import settings
 from tests.connectors.iceberg_sink.test_conformance import ROW, IcebergSuite, row
 
@@ -59,6 +58,10 @@ def read(postgres: str, name: str) -> list[dict[str, object]]:
     return sorted(rows, key=lambda each: str(each.get("offset", each.get("id"))).zfill(9))
 
 
+def ids(postgres: str, name: str) -> list[object]:
+    return [each["id"] for each in read(postgres, name)]
+
+
 @pytest.mark.slow
 class TestRows(IcebergSuite):
     @pytest.fixture
@@ -74,16 +77,7 @@ class TestRows(IcebergSuite):
 def test_an_owner_that_is_replaced_in_the_middle_of_a_write_adds_nothing(
     tmp_path: Path, postgres: str, owner: Callable[..., Owner], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    zombie, new = owner(), owner(number=2)
-    zombie.start()
-    zombie.write(0, 10)
-    in_front(monkeypatch, "exchange", new.start)
-    with pytest.raises(PermanentError, match="a newer owner"):
-        zombie.write(10, 20)
-    assert [each["id"] for each in read(postgres, tmp_path.name)] == list(range(10))
-    new.write(10, 12, schema=TWO, more=7)
-    assert [each["id"] for each in read(postgres, tmp_path.name)] == list(range(12))
-    assert owner(number=3).start() == {"orders/broker-a/0": QueuePosition(12)}
+    replace_in_the_middle(monkeypatch, owner, lambda: ids(postgres, tmp_path.name))
 
 
 @pytest.mark.slow
@@ -91,25 +85,7 @@ def test_an_owner_that_is_replaced_in_the_middle_of_a_write_adds_nothing(
 def test_an_answer_that_is_lost_is_no_double_and_no_loss(
     tmp_path: Path, postgres: str, owner: Callable[..., Owner], monkeypatch: pytest.MonkeyPatch, written: bool
 ) -> None:
-    one = owner()
-    one.start()
-    one.write(0, 10)
-    exchange = catalogs.exchange
-
-    def lost(*given: object) -> None:
-        monkeypatch.setattr(catalogs, "exchange", exchange)
-        if written:
-            exchange(*given)
-        msg = "the answer is lost"
-        raise RetriableError(msg)
-
-    monkeypatch.setattr(catalogs, "exchange", lost)
-    with pytest.raises(RetriableError):
-        one.write(10, 20)
-    one.write(10, 20)
-    other = owner(number=2)
-    assert other.start() == {"orders/broker-a/0": QueuePosition(20)}
-    assert [each["id"] for each in read(postgres, tmp_path.name)] == list(range(20))
+    lose_the_answer_of_a_commit(monkeypatch, owner, lambda: ids(postgres, tmp_path.name), written=written)
 
 
 def test_a_database_that_is_away_is_waited_for(owner: Callable[..., Owner]) -> None:

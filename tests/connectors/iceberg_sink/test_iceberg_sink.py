@@ -17,6 +17,7 @@ from rocketconnect_sdk.errors import PermanentError, RetriableError
 from rocketconnect_sdk.files.manifest import sync
 from rocketconnect_sdk.schema import Schema, Type, struct
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
+from tests.connectors.answers import lose_an_answer
 from tests.connectors.iceberg_sink.owner import NUMBER, TWO, Owner, ids, in_front, java_table, rows_path
 from tests.connectors.iceberg_sink.spark import opened, read, settings
 
@@ -195,16 +196,7 @@ def test_an_answer_that_is_lost_is_no_double_and_no_loss(tmp_path: Path, monkeyp
     owner = Owner(tmp_path)
     owner.start()
     owner.write(0, 10)
-    link: Callable[..., None] = catalogs.link
-
-    def lost(*args: object) -> None:
-        monkeypatch.setattr(catalogs, "link", link)
-        if written:
-            link(*args)
-        msg = "the answer is lost"
-        raise RetriableError(msg)
-
-    monkeypatch.setattr(catalogs, "link", lost)
+    lose_an_answer(monkeypatch, catalogs, "link", written=written)
     with pytest.raises(RetriableError):
         owner.write(10, 20)
     next_owner = Owner(tmp_path, owner=(1, 2))

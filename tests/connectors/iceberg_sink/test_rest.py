@@ -8,12 +8,12 @@ import pytest
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
 
-from connectors.iceberg_sink import IcebergSink, catalogs, rest
+from connectors.iceberg_sink import IcebergSink, rest
 from rocketconnect_sdk.conformance import SinkCase
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
 from rocketconnect_sdk.permissions.roots import WRITE_ROOTS
 from rocketconnect_sdk.sink import QueuePosition
-from tests.connectors.iceberg_sink.owner import ONE, TWO, Owner, in_front
+from tests.connectors.iceberg_sink.owner import ONE, Owner, in_front, lose_the_answer_of_a_commit, replace_in_the_middle
 from tests.connectors.iceberg_sink.spark import settings
 from tests.connectors.iceberg_sink.test_conformance import ROW, IcebergSuite, row
 from tests.servers.iceberg_rest import GUEST, SECRET, RestServer, reference
@@ -85,16 +85,7 @@ def test_an_owner_that_is_replaced_in_the_middle_of_a_write_adds_nothing(
     rest_server: RestServer, table: str, owner: Callable[..., Owner], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The claim changes no rows, and a catalogue compares nothing else of what it changes."""
-    zombie, new = owner(), owner(number=2)
-    zombie.start()
-    zombie.write(0, 10)
-    in_front(monkeypatch, "exchange", new.start)
-    with pytest.raises(PermanentError, match="a newer owner"):
-        zombie.write(10, 20)
-    assert ids(rest_server, table) == list(range(10))
-    new.write(10, 12, schema=TWO, more=7)
-    assert ids(rest_server, table) == list(range(12))
-    assert owner(number=3).start() == {"orders/broker-a/0": QueuePosition(12)}
+    replace_in_the_middle(monkeypatch, owner, lambda: ids(rest_server, table))
 
 
 @pytest.mark.parametrize("status", [504, 409, pytest.param(429, marks=pytest.mark.slow)])
@@ -122,24 +113,7 @@ def test_a_commit_whose_answer_is_an_error_is_no_double_and_no_loss(
 def test_a_commit_without_an_answer_is_no_double_and_no_loss(
     rest_server: RestServer, table: str, owner: Callable[..., Owner], monkeypatch: pytest.MonkeyPatch, written: bool
 ) -> None:
-    one = owner()
-    one.start()
-    one.write(0, 10)
-    exchange = catalogs.exchange
-
-    def lost(*given: object) -> None:
-        monkeypatch.setattr(catalogs, "exchange", exchange)
-        if written:
-            exchange(*given)
-        msg = "the answer is lost"
-        raise RetriableError(msg)
-
-    monkeypatch.setattr(catalogs, "exchange", lost)
-    with pytest.raises(RetriableError):
-        one.write(10, 20)
-    one.write(10, 20)
-    assert owner(number=2).start() == {"orders/broker-a/0": QueuePosition(20)}
-    assert ids(rest_server, table) == list(range(20))
+    lose_the_answer_of_a_commit(monkeypatch, owner, lambda: ids(rest_server, table), written=written)
 
 
 @pytest.mark.slow

@@ -2,7 +2,9 @@
 
 import json
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,6 +26,19 @@ pytestmark = [
 ]
 
 
+def config_of(path: Path, more: Mapping[str, str]) -> dict[str, str]:
+    """Of a sink into this SQLite."""
+    return {
+        "connector.class": "jdbc_sink",
+        "engine": "spark",
+        "connection.url": f"sqlite:///{path}",
+        "auto.create": "true",
+        "value.converter": "json",
+        "value.converter.schemas.enable": "true",
+        **more,
+    }
+
+
 def message(number: int | None, name: str) -> str:
     fields = [{"field": "id", "type": "int64", "optional": True}, {"field": "name", "type": "string", "optional": True}]
     schema = {"type": "struct", "fields": fields, "optional": False}
@@ -43,18 +58,9 @@ def put(tasks: Tasks, bodies: "list[str] | list[Message]") -> None:
 
 def test_bad_rows_are_skipped_and_the_others_are_there_once(tasks: Tasks, spark: "SparkSession") -> None:
     path = tasks.path / "db"
-    config = {
-        "connector.class": "jdbc_sink",
-        "engine": "spark",
-        "connection.url": f"sqlite:///{path}",
-        "table.name.format": "${topic}",
-        "insert.mode": "upsert",
-        "pk.fields": "id",
-        "auto.create": "true",
-        "value.converter": "json",
-        "value.converter.schemas.enable": "true",
-        "errors.tolerance": "all",
-    }
+    config = config_of(
+        path, {"table.name.format": "${topic}", "insert.mode": "upsert", "pk.fields": "id", "errors.tolerance": "all"}
+    )
     put(tasks, [message(1, "a"), message(None, "no key"), message(2, "b"), message(1, "c")])
     running = tasks.start(Kind.SINK, config, spark=lambda: spark)
     running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 3, 120)
@@ -71,16 +77,7 @@ def test_bad_rows_are_skipped_and_the_others_are_there_once(tasks: Tasks, spark:
 
 def test_a_row_that_comes_back_from_the_dead_letters_is_in_the_table_of_its_topic(tasks: Tasks, spark: "SparkSession") -> None:
     path = tasks.path / "db"
-    config = {
-        "connector.class": "jdbc_sink",
-        "engine": "spark",
-        "connection.url": f"sqlite:///{path}",
-        "auto.create": "true",
-        "value.converter": "json",
-        "value.converter.schemas.enable": "true",
-        "errors.tolerance": "all",
-        "errors.deadletterqueue.topic.name": f"dead-{tasks.unique}",
-    }
+    config = config_of(path, {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": f"dead-{tasks.unique}"})
     put(tasks, [message(1, "a"), "bad"])
     running = tasks.start(Kind.SINK, config, spark=lambda: spark)
     running.reporter.wait_for(lambda: running.reporter.metrics.dead_letters == 1, 120)
@@ -98,19 +95,8 @@ def test_a_row_that_comes_back_from_the_dead_letters_is_in_the_table_of_its_topi
 
 def test_tombstones_delete_rows_and_columns_that_are_not_told_stay(tasks: Tasks, spark: "SparkSession") -> None:
     path = tasks.path / "db"
-    config = {
-        "connector.class": "jdbc_sink",
-        "engine": "spark",
-        "connection.url": f"sqlite:///{path}",
-        "insert.mode": "upsert",
-        "pk.mode": "record_key",
-        "pk.fields": "id",
-        "delete.enabled": "true",
-        "auto.create": "true",
-        "key.converter": "string",
-        "value.converter": "json",
-        "value.converter.schemas.enable": "true",
-    }
+    keyed = {"insert.mode": "upsert", "pk.mode": "record_key", "pk.fields": "id", "delete.enabled": "true"}
+    config = config_of(path, {**keyed, "key.converter": "string"})
     rows = [Message(message(number, "a").encode(), keys=str(number)) for number in (1, 2, 3)]
     put(tasks, [tombstone(1), *rows, tombstone(2)])
     running = tasks.start(Kind.SINK, config, spark=lambda: spark)
