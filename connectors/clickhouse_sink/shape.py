@@ -14,9 +14,11 @@ from connectors.clickhouse.native import block, type_of
 from connectors.clickhouse.place import Version, quoted
 from connectors.clickhouse.types import NESTED, Column, column_type, digits_of, items_kind
 from rocketconnect_sdk.columns.arrow_types import readable
+from rocketconnect_sdk.columns.parts import parts
 from rocketconnect_sdk.evolution import Takes
 from rocketconnect_sdk.evolution.fitting import fit
 from rocketconnect_sdk.schema import DIGITS, Field, Schema, Type, Unit
+from rocketconnect_sdk.targets.rows import Rows
 
 _TIMES = (Type.TIME, Type.TIMESTAMP)
 _SHOWN = 100
@@ -126,18 +128,17 @@ def key_names(expression: str) -> set[str]:
     return set(expression.replace("`", " ").replace("(", " ").replace(")", " ").replace(",", " ").split())
 
 
-def fitted(values: pa.StructArray, schema: Schema, target: Target) -> tuple[pa.Table, dict[int, str]]:
+def fitted(rows: Rows, target: Target) -> tuple[pa.Table, dict[int, str]]:
     """Rows of the columns of a table, in Arrow's types that `rows_block` takes, and by index what is wrong with some.
 
     Args:
-        values: Of the types that Spark has for the schema.
-        schema: What they are.
+        rows: What they are of.
         target: The columns.
     """
-    rows, reasons = fit(values, schema, target.schema)
+    held, reasons = fit(rows.values, rows.schema, target.schema)
     columns = {}
-    for index, (column, field) in enumerate(zip(target.columns, target.schema.fields, strict=True)):
-        made, bad = _typed(rows.field(index), field.schema, column.kind)
+    for column, (field, values) in zip(target.columns, parts(held, target.schema), strict=True):
+        made, bad = _typed(values, field.schema, column.kind)
         for row, why in bad:
             reasons.setdefault(row, f"{column.name} {why}")
         columns[column.name] = made

@@ -101,11 +101,10 @@ class TableWriter(SinkWriter):
         places = [index for index in changes.writes if index not in refused]
         if not places:
             return None
-        wanted = pa.array(places, pa.int64())
-        held = changes.rows if len(places) == len(changes.rows) else changes.rows.take(wanted)
+        held = changes.rows if len(places) == len(changes.rows.values) else changes.rows.take(places)
         table, columns = self._ready(name, table, changes.schema)
         target = target_of(columns, met(columns, changes.schema), changes.schema)
-        rows, reasons = fitted(held, changes.schema, target)
+        rows, reasons = fitted(held, target)
         if reasons:
             refused.update({places[row]: why for row, why in reasons.items()})
             good = pa.array([row for row in range(len(places)) if row not in reasons], pa.int64())
@@ -136,7 +135,7 @@ class TableWriter(SinkWriter):
         if table is None:
             msg = f"the value has no schema, and there is no table {self._writing.name(batch.topic)} to say what it is: set columns"
             raise RecordError(msg)
-        found, schema, reasons = read_values(texts, met(own(table), Schema(Type.STRUCT)))
+        found, schema, reasons = read_values(texts, met(own(table), Schema(Type.STRUCT)), ())
         refused.update({index: why for index, why in reasons.items() if index not in refused})
         return found, schema
 

@@ -10,9 +10,11 @@ import pyarrow.compute as pc
 from connectors.doris.place import quoted
 from connectors.doris.types import NESTED, Column, column_type, digits_of, parts
 from rocketconnect_sdk.columns.arrow_types import readable
+from rocketconnect_sdk.columns.parts import parts as parts_of
 from rocketconnect_sdk.evolution import Takes
 from rocketconnect_sdk.evolution.fitting import fit
 from rocketconnect_sdk.schema import DIGITS, Field, Schema, Type, Unit
+from rocketconnect_sdk.targets.rows import Rows
 
 _TEXTUAL = (*NESTED, Type.TIME, Type.TIMESTAMP, Type.BYTES, Type.DATE, Type.JSON, Type.UUID)
 _SHOWN = 100
@@ -87,22 +89,21 @@ def _definition(name: str, schema: Schema, key: Sequence[str]) -> str:
     return f"{quoted(name)} {column_type(schema, key=name in key)} {null}"
 
 
-def fitted(columns: Sequence[Column], values: pa.StructArray, schema: Schema, target: Schema) -> tuple[pa.Table, dict[int, str]]:
+def fitted(columns: Sequence[Column], rows: Rows, target: Schema) -> tuple[pa.Table, dict[int, str]]:
     """Rows of the columns of a table, of types that `lines` writes, and by index what is wrong with some.
 
     Args:
         columns: Of the table, among them those of the target.
-        values: Of the types that Spark has for the schema.
-        schema: What they are.
+        rows: What they are of.
         target: What is written.
     """
-    rows, reasons = fit(values, schema, target)
+    held, reasons = fit(rows.values, rows.schema, target)
     known = {each.name: each for each in columns}
     made = {}
-    for index, field in enumerate(target.fields):
+    for field, values in parts_of(held, target):
         column = known[field.name]
-        made[field.name] = _typed(rows.field(index), field.schema, column)
-        for row, why in _untaken(rows.field(index), made[field.name], field.schema, column):
+        made[field.name] = _typed(values, field.schema, column)
+        for row, why in _untaken(values, made[field.name], field.schema, column):
             reasons.setdefault(row, f"{field.name} {why}")
     return pa.table(made), reasons
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -140,7 +141,7 @@ class _Staging:
             return None
         table = self._ready(name, table, changes.schema)
         target = target_of(met(table.columns, changes.schema), changes.schema)
-        rows, bad = fitted(table.columns, changes.rows, changes.schema, target)
+        rows, bad = fitted(table.columns, changes.rows, target)
         self._bad.update(bad)
         return None if self._bad else Rows(table.name, rows.column_names, lines(rows, {}))
 
@@ -159,10 +160,8 @@ class _Staging:
             table = self._ready(name, table, changes.schema)
         columns = table.columns
 
-        def fit(values: pa.StructArray, schema: Schema, wanted: Schema) -> tuple[pa.Table, dict[int, str]]:
-            return fitted(columns, values, schema, wanted)
-
         whole = keyed(met(columns, changes.schema), key)
+        fit = partial(fitted, columns)
         rows, bad = rows_written(changes, target_of(whole, changes.schema), fit)
         gone, _ = keys_gone(changes, only(whole, key), moved(changes, key), fit)
         self._bad.update(changes.reasons | bad)
@@ -209,7 +208,8 @@ class _Staging:
             msg = f"the value has no schema, and there is no table {self._writing.name(batch.topic)} to say what it is: set columns"
             raise RecordError(msg)
         there = met(table.columns, Schema(Type.STRUCT))
-        found, schema, reasons = read_values(texts, keyed(there, table.key) if self._writing.upsert else there)
+        key = table.key if self._writing.upsert else ()
+        found, schema, reasons = read_values(texts, keyed(there, key), key)
         self._bad.update(reasons)
         return found, schema
 

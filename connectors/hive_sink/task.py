@@ -7,6 +7,7 @@ from logging import Logger
 import pyarrow as pa
 from pyarrow import parquet
 
+from connectors.hive.names import in_lower_case
 from connectors.hive.tables import columns_of, same_place
 from connectors.hive.types import lowered, met
 from connectors.hive_sink.table import Landing, without
@@ -71,10 +72,11 @@ class HiveWriter(ObjectWriter):
         schema = form.columns or batch.schema or from_arrow_type(values.type, optional=True)
         records = lowered(nullable(as_table(schema)))
         columns = columns_of(self._landing.ready(records))
-        rows, reasons = fit(values, records if schema.type is Type.STRUCT else schema, met(columns, records))
+        is_rows = schema.type is Type.STRUCT
+        rows, reasons = fit(in_lower_case(values) if is_rows else values, records if is_rows else schema, met(columns, records))
         if reasons:
             raise RecordError(next(iter(reasons.values())))
-        table = pa.table(rows.flatten(), [each.name for each in columns.fields])
+        table = pa.Table.from_struct_array(rows)
         folders = levels.folders(batch.topic, table, batch.timestamps_ms)
         kept = table.select([each.name for each in without(columns, [level.name for level in levels.all]).fields])
         return dealt(kept, folders, batch.offsets, partial(_file, compression=form.compression))

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from connectors.hive.names import Doubled, check_once, in_lower_case
 from connectors.hive_source.listing import TableFile, TableObjects
 from connectors.hive_source.table import constants
 from connectors.lakes.reading.batches import Batches
@@ -79,40 +79,21 @@ class _FileRows(FileRows):
         """See FileRows."""
         wanted = [name for name in self._columns.names if name not in self._file.constants]
         found = [name for name in there.names if name.lower() in wanted]
-        _check_once([name.lower() for name in found], "")
+        try:
+            check_once([name.lower() for name in found])
+        except Doubled as error:
+            raise _doubled(error) from None
         return found
 
     def named_as_table(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """See FileRows."""
         names = [name.lower() for name in batch.schema.names]
-        arrays = [_lowered(values, name) for values, name in zip(batch.columns, names, strict=True)]
+        try:
+            arrays = [in_lower_case(values, name) for values, name in zip(batch.columns, names, strict=True)]
+        except Doubled as error:
+            raise _doubled(error) from None
         return pa.RecordBatch.from_arrays(arrays, names=names) if arrays else batch
 
 
-def _lowered(values: pa.Array, name: str) -> pa.Array:
-    """The same with the names of its parts in lower case."""
-    kind = values.type
-    mask = values.is_null() if values.null_count else None
-    if pa.types.is_struct(kind):
-        names = [field.name.lower() for field in kind]
-        _check_once(names, f"{name}.")
-        parts = [_lowered(values.field(index), f"{name}.{part}") for index, part in enumerate(names)]
-        fields = [pa.field(part, made.type) for part, made in zip(names, parts, strict=True)]
-        return pa.StructArray.from_arrays(parts, fields=fields, mask=mask) if fields else values
-    if pa.types.is_large_list(kind):
-        return _lowered(values.cast(pa.list_(kind.value_field)), name)
-    if pa.types.is_list(kind):
-        first, last = values.offsets[0].as_py(), values.offsets[-1].as_py()
-        items = _lowered(values.values[first:last], name)
-        return pa.ListArray.from_arrays(pc.subtract(values.offsets, first), items, mask=mask)
-    if pa.types.is_map(kind):
-        first, last = values.offsets[0].as_py(), values.offsets[-1].as_py()
-        keys, items = _lowered(values.keys[first:last], name), _lowered(values.items[first:last], name)
-        return pa.MapArray.from_arrays(pc.subtract(values.offsets, first), keys, items, mask=mask)
-    return values
-
-
-def _check_once(names: Sequence[str], within: str) -> None:
-    if doubled := next((name for name in names if names.count(name) > 1), None):
-        msg = f"{within}{doubled} is in the file twice, in letters of other cases"
-        raise Unfit(msg)
+def _doubled(error: Doubled) -> Unfit:
+    return Unfit(f"{error} is in the file twice, in letters of other cases")

@@ -9,9 +9,11 @@ import pyarrow.compute as pc
 
 from connectors.jdbc.dialect import Dialect, Table
 from rocketconnect_sdk.columns.arrow_types import readable
+from rocketconnect_sdk.columns.parts import parts
 from rocketconnect_sdk.evolution.fitting import fit
 from rocketconnect_sdk.schema import LENGTH, Field, Schema, Type, Unit
 from rocketconnect_sdk.targets.fitted import keyed
+from rocketconnect_sdk.targets.rows import Rows
 
 _NESTED = (Type.STRUCT, Type.ARRAY, Type.MAP)
 _TIMES = (Type.TIME, Type.TIMESTAMP)
@@ -137,12 +139,12 @@ def created(records: Schema, key: Sequence[str], width: int) -> Table:
     return Table(keyed(records, key), tuple(key), {each.name: _width(each.schema, width) for each in texts})
 
 
-def fitted(values: pa.StructArray, schema: Schema, shape: Shape, dialect: Dialect) -> tuple[pa.Table, dict[int, str]]:
+def fitted(rows: Rows, shape: Shape, dialect: Dialect) -> tuple[pa.Table, dict[int, str]]:
     """Rows as the database takes them, and by index what is wrong with those that it does not take."""
-    rows, reasons = fit(values, schema, shape.columns)
+    held, reasons = fit(rows.values, rows.schema, shape.columns)
     columns = {}
-    for index, each in enumerate(shape.columns.fields):
-        column = _typed(rows.field(index), each.schema)
+    for each, values in parts(held, shape.columns):
+        column = _typed(values, each.schema)
         for bad, why in _untaken(column, shape.widths.get(each.name, 0), dialect):
             for row in pc.indices_nonzero(bad).to_pylist():
                 reasons.setdefault(row, f"{each.name} {str(column[row])[:100]} {why}")

@@ -30,9 +30,10 @@ from rocketconnect_sdk.targets.changes import (
     row_schema,
     tables_of,
 )
-from rocketconnect_sdk.targets.fitted import NO_VALUES, Fit, keys_gone, only, rows_written
+from rocketconnect_sdk.targets.fitted import NO_VALUES, Fit, keyed, keys_gone, only, rows_written
 from rocketconnect_sdk.targets.keys import key_columns, read_keys
 from rocketconnect_sdk.targets.objects import origins_of, read_values
+from rocketconnect_sdk.targets.rows import Rows
 from rocketconnect_sdk.wording.counts import counted
 
 if TYPE_CHECKING:
@@ -223,15 +224,15 @@ class JdbcTask(DataFrameSinkTask):
         bad: dict[int, str] = {}
         try:
             with self._transaction([name]) as connection:
+                key = self._writing.key
                 if row_schema(schema) is None:
-                    values, schema, bad = self._read(connection, name, batch.values)
+                    values, schema, bad = self._read(connection, name, key, batch.values)
                     batch = replace(batch, values=values)
                 changes = read_changes(batch.values, schema, batch.unchanged)
                 is_gone = schema == NO_VALUES or (self._writing.truncate and changes.only_truncates)
                 if is_gone and self._writing.create and self._dialect.table(connection, name) is None:
                     # Nothing is there that could be deleted, and it may not be known what to make.
                     return None
-                key = self._writing.key
                 if batch.keys is not None:
                     key = self._set_key(connection, name, changes, batch.keys)
                 else:
@@ -248,8 +249,8 @@ class JdbcTask(DataFrameSinkTask):
         if not self._writing.delete:
             changes.reasons.update(dict.fromkeys(changes.deletes, f"deletes a row of {name}, and delete.enabled is false"))
 
-        def fit(values: pa.StructArray, schema: Schema, columns: Schema) -> tuple[pa.Table, dict[int, str]]:
-            return fitted(values, schema, replace(shape, columns=columns), self._dialect)
+        def fit(rows: Rows, columns: Schema) -> tuple[pa.Table, dict[int, str]]:
+            return fitted(rows, replace(shape, columns=columns), self._dialect)
 
         rows, bad = rows_written(changes, shape.columns, fit)
         changes.reasons = {**bad, **changes.reasons}
@@ -258,13 +259,16 @@ class JdbcTask(DataFrameSinkTask):
             self._refuse([indexes[index]], reason)
         return Prepared(shape, changes, rows, gone, left, indexes)
 
-    def _read(self, connection: Connection, name: str, values: pa.Array) -> tuple[pa.StructArray, Schema, dict[int, str]]:
+    def _read(
+        self, connection: Connection, name: str, key: Sequence[str], values: pa.Array
+    ) -> tuple[pa.StructArray, Schema, dict[int, str]]:
         """Values without a schema. Raises RecordError: there is no table that says what they are."""
         table = self._dialect.table(connection, name)
         if table is None:
             msg = f"the value has no schema, and there is no table {name} to say what it is: make it, or set columns"
             raise RecordError(msg)
-        return read_values(values, table.columns)
+        key = (key or table.key) if self._writing.keyed else ()
+        return read_values(values, table.columns if self._writing.by_key else keyed(table.columns, key), key)
 
     def _gone(self, changes: Changes, shape: Shape, fit: Fit) -> tuple[pa.Table | None, pa.Table | None]:
         """The keys of the rows that are deleted, and of those that move."""

@@ -10,6 +10,7 @@ from connectors.jdbc.session import Session
 from connectors.jdbc_sink.shape import Shape, fitted, met
 from rocketconnect_sdk.schema import Field, Schema, Type
 from rocketconnect_sdk.spark.types import to_spark
+from rocketconnect_sdk.targets.rows import Rows
 from rocketconnect_sdk.verification import CapturedTable, KeptRows, SinkTables
 
 
@@ -52,7 +53,7 @@ class _Kept(JdbcRows, KeptRows):
         given = Schema(Type.STRUCT, fields=tuple(Field(each.name, there[each.name]) for each in both))
         values = pa.StructArray.from_arrays([rows.field(each.name) for each in both], [each.name for each in both])
         columns = met(replace(self.columns, fields=both), given, (), self._dialect)
-        made, reasons = fitted(to_spark(values), given, Shape(self._name, columns, (), self._table.widths), self._dialect)
+        made, reasons = fitted(Rows(to_spark(values), given), Shape(self._name, columns, (), self._table.widths), self._dialect)
         return pa.table({name: _zoneless(made[name]) for name in made.column_names}), reasons
 
 

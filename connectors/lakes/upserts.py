@@ -187,7 +187,7 @@ class Upserts:
             msg = f"the value has no schema, and there is no table {self._root} to say what it is: set columns"
             raise RecordError(msg)
         # Keys are looked at whether a value names them or not: a deletion has no row behind it.
-        return read_values(values, keyed(known, self._key))
+        return read_values(values, keyed(known, self._key), self._key)
 
     def _settled(self, table: Schema | None, records: Schema) -> Settled:
         if self._columns is None or table is None:

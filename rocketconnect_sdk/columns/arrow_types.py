@@ -52,6 +52,8 @@ def by_hand_type(schema: Schema) -> pa.DataType:
 def recast(values: pa.Array, kind: pa.DataType) -> pa.Array:
     """Values as another type, part by part: within a null Arrow's own cast refuses parts that are null and must not be.
 
+    Fields of structs are told by their names.
+
     Raises:
         pa.ArrowException: as cast.
     """
@@ -59,7 +61,7 @@ def recast(values: pa.Array, kind: pa.DataType) -> pa.Array:
         return values
     mask = values.is_null() if values.null_count else None
     if pa.types.is_struct(kind) and pa.types.is_struct(values.type):
-        parts = [recast(values.field(index), field.type) for index, field in enumerate(kind)]
+        parts = [recast(values.field(field.name), field.type) for field in kind]
         return pa.StructArray.from_arrays(parts, fields=list(kind), mask=mask)
     if pa.types.is_list(kind) and pa.types.is_list(values.type):
         first, last = values.offsets[0].as_py(), values.offsets[-1].as_py()

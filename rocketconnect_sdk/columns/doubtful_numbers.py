@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rocketconnect_sdk.columns.floats import CERTAIN
+from rocketconnect_sdk.columns.parts import parts
 from rocketconnect_sdk.columns.text_columns import NotPlain
 from rocketconnect_sdk.schema import Schema, Type
 
@@ -50,8 +51,8 @@ def _doubtful(column: pa.Array, schema: Schema) -> "np.ndarray[Any, np.dtype[np.
     if schema.type in CERTAIN:
         return _doubtful_floats(column, CERTAIN[schema.type])
     if schema.type is Type.STRUCT:
-        parts = [_doubtful(part, field.schema) for part, field in zip(column.flatten(), schema.fields, strict=True)]
-        found = [part for part in parts if part is not None]
+        looked = [_doubtful(part, field.schema) for field, part in parts(column, schema)]
+        found = [part for part in looked if part is not None]
         return np.logical_or.reduce(found) if found else None
     if schema.type is Type.ARRAY and schema.items is not None:
         items = _doubtful(column.flatten(), schema.items)

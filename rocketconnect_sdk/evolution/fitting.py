@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.columns.arrow_types import to_arrow_type
 from rocketconnect_sdk.columns.declared import type_name
+from rocketconnect_sdk.columns.parts import places_of
 from rocketconnect_sdk.evolution.numbers import NUMBERS, has_all
 from rocketconnect_sdk.evolution.tables import VALUE, as_table, nullable
 from rocketconnect_sdk.schema import WHOLE, Schema, Type, Unit
@@ -112,7 +113,10 @@ class _Fitting:
 
     def _struct(self, place: _Place, values: pa.StructArray, schema: Schema, column: Schema) -> pa.Array:
         # Not flatten(), which copies: what is part of a null is not alive, whatever it holds.
-        there = {part.name: (part.schema, values.field(index)) for index, part in enumerate(schema.fields)}
+        there = {
+            part.name: (part.schema, values.field(place))
+            for part, place in zip(schema.fields, places_of(values, schema), strict=True)
+        }
         parts = []
         for part in column.fields:
             inside = place.inside(part.name, values)

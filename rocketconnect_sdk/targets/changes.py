@@ -10,7 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rocketconnect_sdk.evolution import nullable
+from rocketconnect_sdk.evolution.fitting import fit
 from rocketconnect_sdk.schema import Schema, Type
+from rocketconnect_sdk.targets.rows import Rows
 
 _WRITES = ("c", "u", "r")
 _DELETE = "d"
@@ -26,10 +28,8 @@ class Changes:
     """Of one batch; numbers are indexes into its values.
 
     Attributes:
-        schema: Of the rows that are written.
         rows: By value the row behind the change; null where there is none.
-        before: By value the row before it, as far as it is told; None: no value is an envelope.
-        gone_schema: Of `gone`.
+        before: By value the row before it, as far as it is told: it may have other columns. None: no value is an envelope.
         gone: By value the row, or the key of the row, that a deletion means.
         writes: The values that write a row.
         deletes: Those that delete one.
@@ -40,11 +40,9 @@ class Changes:
         reasons: The values that are no changes, and why.
     """
 
-    schema: Schema
-    rows: pa.StructArray
-    before: pa.StructArray | None = None
-    gone_schema: Schema | None = None
-    gone: pa.StructArray | None = None
+    rows: Rows
+    before: Rows | None = None
+    gone: Rows | None = None
     writes: list[int] = field(default_factory=list)
     deletes: list[int] = field(default_factory=list)
     truncates: list[int] = field(default_factory=list)
@@ -52,6 +50,11 @@ class Changes:
     missing: list[int] = field(default_factory=list)
     unchanged: dict[int, tuple[str, ...]] = field(default_factory=dict)
     reasons: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def schema(self) -> Schema:
+        """Of the rows that are written."""
+        return self.rows.schema
 
     @property
     def only_truncates(self) -> bool:
@@ -114,15 +117,16 @@ def read_changes(values: pa.StructArray, schema: Schema, unchanged: Sequence[str
     """
     of_rows = row_schema(schema) or schema
     if not is_envelope(schema):
-        found = Changes(of_rows, values)
+        found = Changes(Rows(values, of_rows))
         found.writes = pc.indices_nonzero(values.is_valid()).to_pylist()
         found.missing = pc.indices_nonzero(values.is_null()).to_pylist()
         found.unchanged = {index: tuple(sorted(names.split(","))) for index, names in enumerate(unchanged) if names}
         return found
-    found = Changes(of_rows, values.field("after"), values.field("before"))
-    there = {each.name for each in schema.fields}
-    of_envelopes = values.field("unchanged").to_pylist() if "unchanged" in there else None
-    after = found.rows.is_valid().to_pylist()
+    fields = {each.name: each.schema for each in schema.fields}
+    before = Rows(values.field("before"), nullable(fields["before"])) if fields["before"].type is Type.STRUCT else None
+    found = Changes(Rows(values.field("after"), of_rows), before)
+    of_envelopes = values.field("unchanged").to_pylist() if "unchanged" in fields else None
+    after = found.rows.values.is_valid().to_pylist()
     for index, (valid, op) in enumerate(zip(values.is_valid().to_pylist(), values.field("op").to_pylist(), strict=True)):
         if not valid:
             found.missing.append(index)
@@ -145,11 +149,11 @@ def by_value(changes: Changes) -> None:
         why = "there is no value, so it is not known what to write. Where that deletes the row of the key, set pk.mode=record_key"
         changes.reasons.update(dict.fromkeys(changes.missing, why))
         return
-    told = changes.before.is_valid()
+    told = changes.before.values.is_valid()
     for index in changes.deletes:
         if not told[index].as_py():
             changes.reasons[index] = "the change deletes a row and does not have it. Set pk.mode=record_key"
-    changes.gone, changes.gone_schema = changes.before, nullable(changes.schema)
+    changes.gone = changes.before
 
 
 def by_key(changes: Changes, keys: pa.StructArray, columns: Schema) -> None:
@@ -161,24 +165,31 @@ def by_key(changes: Changes, keys: pa.StructArray, columns: Schema) -> None:
         columns: Of the keys.
     """
     changes.deletes = sorted([*changes.deletes, *changes.missing])
-    changes.gone, changes.gone_schema = keys, columns
-    names = {each.name for each in columns.fields}
-    others = [each for each in changes.schema.fields if each.name not in names]
-    parts = [changes.rows.field(each.name) for each in others] + [keys.field(each.name) for each in columns.fields]
-    mask = changes.rows.is_null() if changes.rows.null_count else None
+    changes.gone = Rows(keys, columns)
+    others = [each for each in changes.schema.fields if not changes.gone.has([each.name])]
+    parts = [changes.rows.column(each.name) for each in others] + [changes.gone.column(each.name) for each in columns.fields]
+    rows = changes.rows.values
+    mask = rows.is_null() if rows.null_count else None
     fields = (*others, *columns.fields)
-    changes.rows = pa.StructArray.from_arrays(parts, [each.name for each in fields], mask=mask)
-    changes.schema = replace(changes.schema, fields=fields)
+    made = pa.StructArray.from_arrays(parts, [each.name for each in fields], mask=mask)
+    changes.rows = Rows(made, replace(changes.schema, fields=fields))
 
 
 def moved(changes: Changes, key: Sequence[str]) -> list[int]:
-    """The writes whose row had another key before the change."""
-    if changes.before is None or not key or not set(key) <= {each.name for each in changes.before.type}:
+    """The writes whose row had another key before the change, as far as that is told."""
+    before, rows = changes.before, changes.rows
+    if before is None or not key or not before.has(key) or not rows.has(key):
         return []
-    was = [changes.before.field(name) for name in key]
-    other = pc.fill_null(reduce(pc.or_, map(pc.not_equal, was, [changes.rows.field(name) for name in key])), False)
-    there = reduce(pc.and_, (part.is_valid() for part in was), changes.before.is_valid())
-    wanted = set(pc.indices_nonzero(pc.and_(other, there)).to_pylist())
+    was, now = ([each.column(name) for name in key] for each in (before, rows))
+    there = reduce(pc.and_, (part.is_valid() for part in was), before.values.is_valid())
+    wanted: set[int] = set()
+    if [part.type for part in was] != [part.type for part in now]:
+        # A value that the type of the row does not have is another one.
+        fields = {each.name: each for each in nullable(rows.schema).fields}
+        held, others = fit(before.values, before.schema, replace(rows.schema, fields=tuple(fields[name] for name in key)))
+        was, wanted = [held.field(name) for name in key], set(others)
+    other = pc.fill_null(reduce(pc.or_, map(pc.not_equal, was, now)), False)
+    wanted.update(pc.indices_nonzero(pc.and_(other, there)).to_pylist())
     return [index for index in changes.writes if index in wanted]
 
 

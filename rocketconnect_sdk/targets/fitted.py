@@ -6,22 +6,22 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rocketconnect_sdk.evolution import nullable
 from rocketconnect_sdk.evolution.fitting import fit
 from rocketconnect_sdk.schema import Field, Schema, Type
 from rocketconnect_sdk.targets.changes import Changes
+from rocketconnect_sdk.targets.rows import Rows
 
 NO_VALUES = Schema(Type.STRUCT, optional=True)
 """Of a batch in which no record has a value: nothing but deletions."""
 
-Fit = Callable[[pa.StructArray, Schema, Schema], tuple[pa.Table, dict[int, str]]]
-"""Values of the first schema as rows of the columns of the second one, and by index what is wrong with those that do not fit."""
+Fit = Callable[[Rows, Schema], tuple[pa.Table, dict[int, str]]]
+"""Rows as those of the columns of a table, and by index what is wrong with those that do not fit."""
 
 
-def fit_rows(values: pa.StructArray, schema: Schema, columns: Schema) -> tuple[pa.Table, dict[int, str]]:
+def fit_rows(rows: Rows, columns: Schema) -> tuple[pa.Table, dict[int, str]]:
     """The Fit of a table whose columns Spark has as they are."""
-    rows, reasons = fit(values, schema, columns)
-    return pa.table(rows.flatten(), [each.name for each in columns.fields]), reasons
+    made, reasons = fit(rows.values, rows.schema, columns)
+    return pa.Table.from_struct_array(made), reasons
 
 
 def rows_written(changes: Changes, columns: Schema, fit: Fit) -> tuple[pa.Table, dict[int, str]]:
@@ -32,11 +32,11 @@ def rows_written(changes: Changes, columns: Schema, fit: Fit) -> tuple[pa.Table,
         columns: Of the table, as far as rows have them.
         fit: See Fit.
     """
-    values = changes.rows.take(pa.array(changes.writes, pa.int64()))
+    written = changes.rows.take(changes.writes)
     if not changes.unchanged:
-        rows, bad = fit(values, changes.schema, columns)
+        rows, bad = fit(written, columns)
     else:
-        rows, bad = fit(values, changes.schema, spared(columns, changes.unchanged.values()))
+        rows, bad = fit(written, spared(columns, changes.unchanged.values()))
         bad = nulls_told(rows, columns, [changes.unchanged.get(index, ()) for index in changes.writes]) | bad
     return rows, {changes.writes[row]: reason for row, reason in bad.items()}
 
@@ -59,16 +59,13 @@ def keys_gone(changes: Changes, key: Schema, also: Sequence[int], fit: Fit) -> t
     changes.moves = [index for index in also if index in changes.unchanged]
     also = [index for index in also if index not in changes.unchanged]
     parts: list[pa.Table | None] = []
-    for indexes, rows, schema in (
-        (changes.deletes, changes.gone, changes.gone_schema),
-        (also, changes.before, nullable(changes.schema)),
-        (changes.moves, changes.before, nullable(changes.schema)),
-    ):
-        if not indexes or rows is None or schema is None:
+    for indexes, rows in ((changes.deletes, changes.gone), (also, changes.before), (changes.moves, changes.before)):
+        if not indexes or rows is None:
             parts.append(None)
         else:
-            made, bad = fit(rows.take(pa.array(indexes, pa.int64())), schema, key)
-            changes.reasons = {**{indexes[row]: reason for row, reason in bad.items()}, **changes.reasons}
+            made, bad = fit(rows.take(indexes), key)
+            of = "of the row before the change " if rows is changes.before else ""
+            changes.reasons = {**{indexes[row]: f"{of}{reason}" for row, reason in bad.items()}, **changes.reasons}
             parts.append(made)
     changes.deletes = [*changes.deletes, *also]
     *gone, left = parts

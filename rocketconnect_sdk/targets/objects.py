@@ -1,5 +1,6 @@
 """JSON objects without a schema as rows of a table, or as change envelopes of such rows. Pure."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,14 +19,16 @@ _Object = dict[str, Any] | None
 _decode = msgspec.json.Decoder().decode
 
 
-def read_values(values: pa.Array, table: Schema) -> tuple[pa.StructArray, Schema, dict[int, str]]:
+def read_values(values: pa.Array, table: Schema, key: Sequence[str]) -> tuple[pa.StructArray, Schema, dict[int, str]]:
     """Texts as rows of the columns that they name, or as change envelopes with such rows.
 
-    Columns that none of them names keep their default; other fields are left out.
+    Columns that none of them names keep their default; other fields are left out. Of the row before a change only its key is
+    looked at: nothing else of it is needed, whatever it has.
 
     Args:
         values: JSON objects; a null stays one. One that has the fields of an envelope makes all of them envelopes.
         table: The columns of the table.
+        key: Those of its key; they are always there. Empty: rows have none.
 
     Returns:
         As many structs in the types that Spark has for them, their schema, and by index what is wrong with those that are none.
@@ -39,7 +42,7 @@ def read_values(values: pa.Array, table: Schema) -> tuple[pa.StructArray, Schema
             objects.append(None)
             reasons[index] = str(error)
     if any(each is not None and each.keys() >= ENVELOPE for each in objects):
-        made, schema = _envelopes(objects, table, reasons)
+        made, schema = _envelopes(objects, table, key, reasons)
     else:
         whole = values if not values.null_count and not reasons else None
         made, schema = _rows(objects, table, reasons, whole)
@@ -59,7 +62,7 @@ def origins_of(values: pa.Array) -> list[dict[str, str]]:
     return found
 
 
-def _envelopes(objects: list[_Object], table: Schema, reasons: dict[int, str]) -> tuple[pa.StructArray, Schema]:
+def _envelopes(objects: list[_Object], table: Schema, key: Sequence[str], reasons: dict[int, str]) -> tuple[pa.StructArray, Schema]:
     for index, each in enumerate(objects):
         if each is not None and not each.keys() >= ENVELOPE:
             reasons[index], objects[index] = "the value is no change envelope, and others of its batch are", None
@@ -75,11 +78,12 @@ def _envelopes(objects: list[_Object], table: Schema, reasons: dict[int, str]) -
     unchanged = pa.array([None if each is None else _names(each.get("unchanged")) for each in objects], pa.list_(pa.string()))
     # The rows after the changes say which columns there are.
     after, columns = _rows(parts["after"], table, reasons, None)
-    before, of_before = _rows(parts["before"], table, reasons, None)
+    of_key = replace(table, fields=tuple(each for each in table.fields if each.name in key))
+    before = _rows_of([_some(each, key) for each in parts["before"]], of_key, reasons, None)
     text = Schema(Type.STRING, optional=True)
     fields = (
         Field("op", text),
-        Field("before", replace(of_before, optional=True)),
+        Field("before", replace(of_key, optional=True)),
         Field("after", replace(columns, optional=True)),
         Field("unchanged", Schema(Type.ARRAY, optional=True, items=text)),
     )
@@ -99,9 +103,17 @@ def _rows(objects: list[_Object], table: Schema, reasons: dict[int, str], texts:
     named = {name for each in objects if each is not None for name in each}
     # A column that takes no null is there, so that it is told which rows lack it.
     columns = replace(table, fields=tuple(each for each in table.fields if each.name in named or not each.schema.optional))
+    return _rows_of(objects, columns, reasons, texts), columns
+
+
+def _rows_of(objects: list[_Object], columns: Schema, reasons: dict[int, str], texts: pa.Array | None) -> pa.StructArray:
     rows = _typed(objects, nullable(columns), reasons, texts)
     nothing = pa.array([each is None for each in objects], pa.bool_())
-    return pa.StructArray.from_arrays(rows.flatten(), fields=list(rows.type), mask=nothing), columns
+    return pa.StructArray.from_arrays(rows.flatten(), fields=list(rows.type), mask=nothing)
+
+
+def _some(row: _Object, names: Sequence[str]) -> _Object:
+    return None if row is None else {name: row[name] for name in names if name in row}
 
 
 def _typed(objects: list[_Object], columns: Schema, reasons: dict[int, str], texts: pa.Array | None) -> pa.StructArray:

@@ -1,0 +1,206 @@
+"""A change concerns the row that it tells, whatever the order of the fields and however many there are: every sink of changes."""
+
+import itertools
+import json
+from collections.abc import Sequence
+from logging import getLogger
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+
+from connectors.file_sink.columns import DIRECTORY, Columns
+from connectors.lakes.upserts import Keyed, Upserts
+from rocketconnect_sdk.arrow import to_array
+from rocketconnect_sdk.errors import RecordError
+from rocketconnect_sdk.evolution import Policy
+from rocketconnect_sdk.record import SinkBatch
+from rocketconnect_sdk.schema import STRING, Schema, Type, struct
+from rocketconnect_sdk.sink import QueuePosition
+from rocketconnect_sdk.spark.types import to_spark
+from tests.connectors.doris_sink.run import Run, opened
+from tests.connectors.jdbc_sink.conftest import Target, target
+from tests.connectors.lakes.changes import Frame
+from tests.connectors.runs import QUEUE
+from tests.connectors.told import COLUMNS, KEY, Row, Story, stories
+from tests.servers.doris import Doris
+
+__all__ = ["target"]
+TABLE = struct(
+    [("v", Schema(Type.INT64, optional=True)), ("id", Schema(Type.INT64)), ("c", Schema(Type.STRING, optional=True))], name="row"
+)
+KEEP, DELETE = {"v": 2, "id": 1, "c": "keep"}, {"v": 1, "id": 2, "c": "delete"}
+_names = itertools.count()
+
+
+def deletion(before: Row) -> Story:
+    """Of the second of two rows, alone in its batch."""
+    first = [{"op": "c", "before": None, "after": row} for row in (KEEP, DELETE)]
+    return Story([first, [{"op": "d", "before": before, "after": None}]], [], {1: KEEP})
+
+
+def beside_an_insert(before: Row) -> Story:
+    added = {"v": 5, "id": 3, "c": "added"}
+    batch = [{"op": "d", "before": before, "after": None}, {"op": "c", "before": None, "after": added}]
+    return Story([deletion(before).batches[0], batch], [], {1: KEEP, 3: added})
+
+
+FORMS = [deletion(DELETE), deletion({"id": 2}), deletion({"c": "x", "id": 2, "w": 1}), beside_an_insert({"id": 2})]
+
+
+def lake(batches: Sequence[Sequence[object]], schemas: Sequence[Schema | None]) -> dict[int, Row]:
+    """What the sinks of lakes make of their tables: all by the same way."""
+    rows: dict[int, Row] = {}
+    upserts = Upserts(
+        Path("t"), None, Columns(Path("t"), Policy.IGNORE, DIRECTORY, getLogger("t")), Keyed((KEY,), False, True, False)
+    )
+    for batch, schema in zip(batches, schemas, strict=True):
+        if schema is not None:
+            upserts.say(schema)
+        frame: Any = Frame(pa.table({"value": to_spark(to_array(batch, schema or STRING))}))
+        made = upserts.prepare(frame, TABLE)
+        assert made is not None
+        merge, _ = made
+        for row, gone in zip(merge.rows.to_pylist(), merge.gone, strict=True):
+            rows.pop(row[KEY], None)
+            if not gone:
+                rows[row[KEY]] = {name: row[name] for name in COLUMNS}
+    return rows
+
+
+def database(target: Target, batches: Sequence[Sequence[object]], schemas: Sequence[Schema | None]) -> dict[int, Row]:
+    name = f"told{next(_names)}"
+    target.run(f'CREATE TABLE "{name}" (v bigint, id bigint PRIMARY KEY, c varchar(99))')
+    task = target.start(
+        insert_mode="upsert", pk_fields="id", delete_enabled="true", schema_evolution="ignore", table_name_format=name
+    )
+    for batch, schema in zip(batches, schemas, strict=True):
+        target.write(task, batch, schema)
+    task.close()
+    return {row[1]: dict(zip(COLUMNS, row, strict=True)) for row in target.run(f'SELECT v, id, c FROM "{name}"')}
+
+
+def doris_rows(
+    doris: Doris, run: Run, table: str, batches: Sequence[Sequence[object]], schemas: Sequence[Schema | None]
+) -> dict[int, Row]:
+    for batch, schema in zip(batches, schemas, strict=True):
+        begin = run.positions.get(QUEUE, QueuePosition(0)).until
+        made = SinkBatch(QUEUE, "orders", batch, range(begin, begin + len(batch)), schema=schema)
+        run.write(begin + len(batch), batch=made)
+    return {row[1]: dict(zip(COLUMNS, row, strict=True)) for row in doris.run(f"SELECT v, id, c FROM shop.{table}")}
+
+
+def doris_run(options: dict[str, str], **more: str) -> Run:
+    options = {"insert.mode": "upsert", "pk.fields": "id", "delete.enabled": "true", "schema.evolution": "ignore"} | options
+    return opened(options | more).start()
+
+
+def none(story: Story) -> list[Schema | None]:
+    """The schemas of JSON."""
+    return [None] * len(story.batches)
+
+
+@given(stories())
+@example(FORMS[0])
+@example(FORMS[1])
+@example(FORMS[2])
+@example(FORMS[3])
+def test_a_lake_has_the_rows_that_json_tells(story: Story) -> None:
+    assert lake(story.texts, none(story)) == story.after
+
+
+@given(stories(more=False))
+def test_a_lake_has_the_rows_that_envelopes_with_schemas_tell(story: Story) -> None:
+    assert lake(story.batches, story.schemas) == story.after
+
+
+SERVERS = pytest.mark.parametrize(
+    "target",
+    [
+        "sqlite",
+        pytest.param("postgres", marks=[pytest.mark.slow, pytest.mark.postgres]),
+        pytest.param("mariadb", marks=[pytest.mark.slow, pytest.mark.mariadb]),
+    ],
+    indirect=True,
+)
+_SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+
+
+@SERVERS
+@_SHARED
+@given(stories())
+@example(FORMS[0])
+@example(FORMS[1])
+@example(FORMS[2])
+@example(FORMS[3])
+def test_a_database_has_the_rows_that_json_tells(target: Target, story: Story) -> None:
+    assert database(target, story.texts, none(story)) == story.after
+
+
+@SERVERS
+@_SHARED
+@given(stories(more=False))
+def test_a_database_has_the_rows_that_envelopes_with_schemas_tell(target: Target, story: Story) -> None:
+    assert database(target, story.batches, story.schemas) == story.after
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("target", ["postgres"], indirect=True)
+@pytest.mark.parametrize("story", FORMS)
+def test_postgres_deletes_the_row_that_the_change_tells(target: Target, story: Story) -> None:
+    assert database(target, story.texts, none(story)) == story.after
+
+
+@pytest.fixture
+def doris_server() -> Any:
+    with Doris().add("shop").running() as server:
+        yield server
+
+
+@_SHARED
+@given(stories(more=False))
+@example(FORMS[0])
+@example(FORMS[2])
+@example(FORMS[3])
+def test_doris_has_the_rows_that_changes_tell(doris_server: Doris, story: Story) -> None:
+    for batches, schemas in ((story.texts, none(story)), (story.batches, story.schemas or none(story))):
+        if batches is story.batches and not story.schemas:
+            continue
+        name = f"told{next(_names)}"
+        doris_server.run(
+            f"CREATE TABLE IF NOT EXISTS `shop`.`{name}` (`id` BIGINT NOT NULL, `v` BIGINT NULL, `c` VARCHAR(99) NULL) "
+            "UNIQUE KEY (`id`) DISTRIBUTED BY HASH (`id`)"
+        )
+        run = doris_run(doris_server.options("shop") | {"table": name})
+        found = doris_rows(doris_server, run, name, batches, schemas)
+        run.task.close()
+        assert found == story.after
+
+
+@pytest.mark.parametrize("before", [{}, {"v": 1}, {"id": None, "v": 1}, {"w": 1}])
+def test_a_deletion_that_does_not_tell_the_key_is_a_bad_record(before: Row) -> None:
+    text = json.dumps({"op": "d", "before": before, "after": None})
+    with pytest.raises(RecordError, match="of the row before the change id is null, and the column takes no null"):
+        lake([[text]], [None])
+
+
+def test_a_deletion_whose_row_has_no_such_field_is_a_bad_record() -> None:
+    row = struct([("v", Schema(Type.INT64))], optional=True)
+    schema = struct([("op", STRING), ("before", row), ("after", TABLE)])
+    with pytest.raises(RecordError, match="id is missing, and the column takes no null"):
+        lake([[{"op": "d", "before": {"v": 1}, "after": None}]], [schema])
+
+
+def test_of_the_row_before_a_change_only_the_key_matters() -> None:
+    change = {"op": "u", "before": {"id": 1, "v": "0000-00-00", "c": [1]}, "after": {"id": 1, "v": 5, "c": "x"}}
+    assert lake([[json.dumps(change)]], [None]) == {1: change["after"]}
+
+
+def test_a_key_of_another_type_before_the_change_is_compared_by_its_value() -> None:
+    before = struct([("id", STRING)], optional=True)
+    schema = struct([("op", STRING), ("before", before), ("after", TABLE)])
+    change = {"op": "u", "before": {"id": "1"}, "after": KEEP}
+    with pytest.raises(RecordError, match="of the row before the change id is string, and the column is int64"):
+        lake([[change]], [schema])
