@@ -82,6 +82,9 @@ class Rest:
         return {**told, "ROCKETCONNECT_INSECURE": str(self.insecure).lower()}
 
 
+SPARK_WARM = "ROCKETCONNECT_SPARK_WARM"
+"""Whether executors keep a Spark driver ready."""
+
 OF_REST = ("TOKENS_FILES", "TOKEN_FILE", "TOKEN", "TLS_CERT", "TLS_KEY", "TLS_CA", "REST_TLS_CERT", "REST_TLS_KEY", "INSECURE")
 """Settings that are not handed on to everything, as they are of REST, or of the command line."""
 
@@ -163,7 +166,7 @@ def services(
         spark_classes: The folder with which executors start Spark faster; none: they do without.
         rest: Where REST listens, and whom it lets in.
         log_level: For all of them.
-        extra: Further settings for all of them, by environment variable.
+        extra: Further settings for all of them, by environment variable; they win over those from here.
     """
     common = {
         "ROCKETCONNECT_HOST": "127.0.0.1",
@@ -171,12 +174,11 @@ def services(
         "ROCKETCONNECT_LOG_LEVEL": log_level,
         "ROCKETCONNECT_NAME_SERVER": name_server,
         **{f"ROCKETCONNECT_{kind.upper()}_ADDRESS": f"127.0.0.1:{port}" for kind, port in ports.stores.items()},
-        **(extra or {}),
     }
 
     def service(kind: str, port: int, name: str = "", **environment: str) -> Service:
         own = {f"ROCKETCONNECT_{key.upper()}": value for key, value in environment.items()}
-        return Service(name or kind, kind, port, {**common, "ROCKETCONNECT_PORT": str(port), **own})
+        return Service(name or kind, kind, port, {**common, "ROCKETCONNECT_PORT": str(port), **own, **(extra or {})})
 
     spark = {"spark_warm": "true", "spark_classes": str(spark_classes or "")}
     drain = str(EXECUTOR_SECONDS)
