@@ -31,7 +31,7 @@ class Instance:
 @pytest.fixture(scope="session")
 def instance(tmp_path_factory: pytest.TempPathFactory) -> Instance:
     folder = tmp_path_factory.mktemp("instance")
-    ready = _started.enter_context(running(folder / "data", "--executors", "2"))
+    ready = _started.enter_context(running(folder / "data"))
     return Instance(ready, _started.enter_context(Api(str(ready["rest"]))), folder)
 
 

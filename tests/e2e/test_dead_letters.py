@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
@@ -19,10 +18,11 @@ from rocketconnect_sdk.letters.dead_letters import replay_topic
 from rocketmq_remoting import Client
 from rocketmq_remoting.batch import encode_batch
 from rocketmq_remoting.protocol.properties import encode_properties
+from tests.e2e.console import COMMAND
 from tests.services.executor.configured import PLAIN
+from tests.spoken import rc
 
 pytestmark = pytest.mark.e2e
-COMMAND = str(Path(sys.executable).with_name("rocketconnect"))
 
 
 class Sink:
@@ -72,12 +72,7 @@ class Sink:
             time.sleep(0.05)
 
     def rc(self, *words: str, env: dict[str, str] | None = None, given: str = "") -> tuple[int, str, str]:
-        command = [COMMAND, *words, "--url", self.instance.url]
-        answer = subprocess.run(
-            command, capture_output=True, text=True, timeout=200, check=False, env={**os.environ, **(env or {})}, input=given
-        )
-        assert "Traceback" not in answer.stderr
-        return answer.returncode, answer.stdout, answer.stderr
+        return rc(self.instance.url, *words, env=env, given=given)
 
     def dlq(self, verb: str, *words: str) -> Any:
         """What it answers as JSON."""

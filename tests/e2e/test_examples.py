@@ -18,6 +18,9 @@ from tests.servers.postgres import Postgres
 pytestmark = pytest.mark.e2e
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SERVERS = {"csv-to-clickhouse", "csv-to-hive", "hive-to-jsonlines", "mariadb-to-delta", "postgres-to-mariadb"}
+ALONE = sorted({path.name for path in EXAMPLES.iterdir() if path.is_dir()} - SERVERS)
+FAST = ("csv-to-objects", "csv-to-parquet")
+"""One that needs no Spark, and one that does."""
 
 
 def copied(folder: Path, changes: dict[str, str] | None = None) -> Path:
@@ -35,7 +38,7 @@ def written(name: str) -> list[Shown]:
     return [Shown("alias rc=.venv/bin/rocketconnect", ""), *commands((EXAMPLES / name / "README.md").read_text())]
 
 
-@pytest.mark.parametrize("name", sorted({path.name for path in EXAMPLES.iterdir() if path.is_dir()} - SERVERS))
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in FAST else pytest.mark.slow) for name in ALONE])
 def test_an_example_works_as_it_is_written(instance: Any, tmp_path: Path, name: str) -> None:
     shown = written(name)
     assert any(each.output for each in shown)
@@ -63,6 +66,7 @@ def said_with_mariadb(
                 cursor.execute(f"DROP USER IF EXISTS {user}@'%'")
 
 
+@pytest.mark.slow
 def test_the_example_with_two_databases_works_as_it_is_written_and_leaves_no_slot(
     instance: Any, tmp_path: Path, postgres_port: int, mariadb: Mariadb
 ) -> None:
@@ -87,6 +91,7 @@ def test_the_example_with_a_database_and_a_lake_works_as_it_is_written(instance:
     assert differing(shown, said_with_mariadb(shown, instance, copied(tmp_path, ports), ports, mariadb)) == []
 
 
+@pytest.mark.slow
 def test_the_example_with_clickhouse_works_as_it_is_written(instance: Any, tmp_path: Path) -> None:
     with ClickHouse().running() as server:
         ports = {"8123": str(server.port)}
@@ -94,7 +99,8 @@ def test_the_example_with_clickhouse_works_as_it_is_written(instance: Any, tmp_p
         assert differing(shown, said(shown, instance.url, copied(tmp_path, ports), ports)) == []
 
 
-@pytest.mark.parametrize("name", [pytest.param("csv-to-hive", marks=pytest.mark.slow), "hive-to-jsonlines"])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["csv-to-hive", "hive-to-jsonlines"])
 def test_the_example_with_hive_works_as_it_is_written(instance: Any, tmp_path: Path, name: str) -> None:
     with HiveMetastore().running() as server:
         ports = {"9083": str(server.port)}
@@ -102,6 +108,7 @@ def test_the_example_with_hive_works_as_it_is_written(instance: Any, tmp_path: P
         assert differing(shown, said(shown, instance.url, copied(tmp_path, ports), ports)) == []
 
 
+@pytest.mark.slow
 def test_the_tables_of_the_readme_work_as_they_are_written(instance: Any, tmp_path: Path) -> None:
     section = (EXAMPLES.parent / "README.md").read_text().split("## Tables and databases\n")[1].split("\n## ")[0]
     found = said([Shown("alias rc=.venv/bin/rocketconnect", ""), *commands(section)], instance.url, copied(tmp_path))

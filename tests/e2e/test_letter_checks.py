@@ -2,6 +2,7 @@
 
 import base64
 import json
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -134,12 +135,15 @@ def test_a_dry_run_says_of_each_letter_what_would_become_of_it(sink: Sink) -> No
     assert sink.client.max_offset(sink.dead_queue) == end
 
 
-def test_what_was_written_in_an_editor_is_kept_when_it_is_refused(sink: Sink, tmp_path: Path) -> None:
+def test_what_was_written_in_an_editor_is_kept_when_it_is_refused(
+    sink: Sink, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     (letter,) = sink.fail_at("? typed")
     editor = tmp_path / "editor"
     editor.write_text('#!/bin/sh\necho "? much work" > "$1"\n')
     editor.chmod(0o755)
-    env = {"EDITOR": str(editor), "VISUAL": "", "TMPDIR": str(tmp_path)}
+    env = {"EDITOR": str(editor), "VISUAL": ""}
     code, _, err = sink.rc("dlq", "edit", sink.name, letter, env=env)
     (kept,) = tmp_path.glob("dead-letter-*")
     assert (code, str(kept) in err, kept.read_text()) == (2, True, "? much work\n")

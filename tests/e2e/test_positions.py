@@ -1,9 +1,6 @@
 """Positions moved by hand, through the command line, the real services, and the real broker: file -> topic -> file."""
 
 import json
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -17,9 +14,9 @@ from rocketconnect_cli.signed import AUTHOR_VARIABLE
 from rocketconnect_cli.states import wait_for
 from rocketmq_remoting import Client
 from tests.rocketmq_admin import wait_for_progress
+from tests.spoken import rc
 
 pytestmark = pytest.mark.e2e
-COMMAND = str(Path(sys.executable).with_name("rocketconnect"))
 
 
 class Pipeline:
@@ -43,11 +40,7 @@ class Pipeline:
             instance.api.request("POST", "/v1/connectors", body={"name": connector, "config": config})
 
     def rc(self, *words: str, author: str = "") -> tuple[int, str, str]:
-        command = [COMMAND, *words, "--url", self.instance.url]
-        said = {**os.environ, AUTHOR_VARIABLE: author}
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False, env=said)
-        assert "Traceback" not in answer.stderr
-        return answer.returncode, answer.stdout, answer.stderr
+        return rc(self.instance.url, *words, env={AUTHOR_VARIABLE: author})
 
     def write(self, *lines: str) -> None:
         """Append lines, and return when they have arrived."""

@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -11,8 +9,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from tests import spoken
+
 pytestmark = [pytest.mark.e2e, pytest.mark.spark]
-COMMAND = str(Path(sys.executable).with_name("rocketconnect"))
 HANG_SECONDS = 180
 BOOKS = "year,title,price,added\n1999,One,1.5,2024-02-29\n2005,Two,,2024-03-01\n"
 TYPED = [
@@ -22,10 +21,8 @@ TYPED = [
 
 
 def rc(instance: Any, *words: str) -> tuple[int, str]:
-    command = [COMMAND, *words, "--url", instance.url]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=HANG_SECONDS, check=False)
-    assert "Traceback" not in answer.stderr
-    return answer.returncode, answer.stdout + answer.stderr
+    code, out, err = spoken.rc(instance.url, *words)
+    return code, out + err
 
 
 def given(options: list[str]) -> list[str]:

@@ -3,34 +3,31 @@
 import json
 import signal
 import subprocess
-import sys
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.e2e.console import COMMAND
+from tests.spoken import rc
+
 pytestmark = pytest.mark.e2e
-COMMAND = str(Path(sys.executable).with_name("rocketconnect"))
 HANG_SECONDS = 90
 
 
-def rc(instance: Any, *words: str) -> tuple[int, str, str]:
-    command = [COMMAND, "topic", *words, "--url", instance.url]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=HANG_SECONDS, check=False)
-    assert "Traceback" not in answer.stderr
-    return answer.returncode, answer.stdout, answer.stderr
+def topic(instance: Any, *words: str) -> tuple[int, str, str]:
+    return rc(instance.url, "topic", *words)
 
 
 def test_a_topic_is_created_filled_listed_and_looked_at(instance: Any) -> None:
-    code, out, err = rc(instance, "create", "looked-at", "--queues", "2")
+    code, out, err = topic(instance, "create", "looked-at", "--queues", "2")
     assert (code, out.strip(), err) == (0, "looked-at created with 2 queues", "")
-    assert rc(instance, "create", "looked-at", "--queues", "2")[1].strip() == "looked-at is there already, with 2 queues"
-    code, _, err = rc(instance, "create", "looked-at", "--queues", "3")
+    assert topic(instance, "create", "looked-at", "--queues", "2")[1].strip() == "looked-at is there already, with 2 queues"
+    code, _, err = topic(instance, "create", "looked-at", "--queues", "3")
     assert code == 4
     assert "2 queues" in err
-    assert rc(instance, "create", "%RETRY%x")[0] == 2
-    assert rc(instance, "peek", "looked-at")[1].strip() == "There are no messages to show."
+    assert topic(instance, "create", "%RETRY%x")[0] == 2
+    assert topic(instance, "peek", "looked-at")[1].strip() == "There are no messages to show."
 
     source = instance.folder / "looked-at.txt"
     source.write_text("one\ntwo\nthree\n")
@@ -51,35 +48,35 @@ def test_a_topic_is_created_filled_listed_and_looked_at(instance: Any) -> None:
     assert [record["record"]["value"] for record in (*first, fourth)] == ["one", "two", "three", "four"]
     assert {record["source"]["connectorUid"] for record in (*first, fourth)} == {made["uid"]}
 
-    code, out, err = rc(instance, "peek", "looked-at", "-n", "1")
+    code, out, err = topic(instance, "peek", "looked-at", "-n", "1")
     assert (code, err) == (0, "")
     assert "four" in out
     assert "one" not in out
     assert f"from connector {made['name']}:" in out
-    code, out, _ = rc(instance, "peek", "looked-at", "-c", "json", "-o", "json", "--since", "1h")
+    code, out, _ = topic(instance, "peek", "looked-at", "-c", "json", "-o", "json", "--since", "1h")
     assert code == 0
     assert {record["body"] for record in json.loads(out)["records"]} == {"one", "two", "three", "four"}
-    assert rc(instance, "peek", "looked-at", "-c", "jsn")[0] == 2
-    code, _, err = rc(instance, "peek", "lookd-at")
+    assert topic(instance, "peek", "looked-at", "-c", "jsn")[0] == 2
+    code, _, err = topic(instance, "peek", "lookd-at")
     assert (code, err.strip()) == (3, "Error: there is no topic 'lookd-at'; did you mean looked-at?")
 
-    topics = {row["name"]: row for row in json.loads(rc(instance, "list", "-o", "json")[1])["topics"]}
+    topics = {row["name"]: row for row in json.loads(topic(instance, "list", "-o", "json")[1])["topics"]}
     assert sum(int(queue.get("latest", 0)) for queue in topics["looked-at"]["queues"]) == 4
     assert not any(name.startswith(("%", "rmq_sys", "RMQ_SYS", "TBW102")) for name in topics)
-    assert "rmq_sys_" in rc(instance, "list", "--all")[1].casefold()
+    assert "rmq_sys_" in topic(instance, "list", "--all")[1].casefold()
 
     # What a connector writes is not deleted under it.
-    code, _, err = rc(instance, "delete", "looked-at", "--yes")
+    code, _, err = topic(instance, "delete", "looked-at", "--yes")
     assert (code, "looked-at writes it; pause, stop or delete those first" in err) == (2, True)
     instance.api.request("POST", "/v1/connectors/looked-at:stop", body={})
-    code, out, err = rc(instance, "delete", "looked-at", "--yes")
+    code, out, err = topic(instance, "delete", "looked-at", "--yes")
     assert (code, err) == (0, "")
     assert out.splitlines()[0] == "looked-at deleted, with 4 messages"
     assert out.splitlines()[1].startswith("looked-at names it. ")
-    assert rc(instance, "peek", "looked-at")[0] == 3
-    assert rc(instance, "delete", "looked-at", "--yes")[0] == 3
+    assert topic(instance, "peek", "looked-at")[0] == 3
+    assert topic(instance, "delete", "looked-at", "--yes")[0] == 3
     for internal in ("RCREPLAY_x", "rmq_sys_wheel_timer", "SCHEDULE_TOPIC_XXXX"):
-        code, _, err = rc(instance, "delete", internal, "--yes")
+        code, _, err = topic(instance, "delete", internal, "--yes")
         assert (code, "RocketConnect made for itself" in err) == (2, True)
     instance.api.request("DELETE", "/v1/connectors/looked-at")
 
@@ -91,17 +88,14 @@ def test_a_second_source_is_told_what_is_in_its_topic_and_who_reads_it(instance:
 
     def connector(verb: str, *name: str, **options: object) -> tuple[int, str]:
         pairs = [word for key, value in options.items() for word in ("-s", f"{key.replace('_', '.')}={value}")]
-        command = [COMMAND, "connector", verb, *name, *pairs, "--url", instance.url]
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=HANG_SECONDS, check=False)
-        assert "Traceback" not in answer.stderr
-        return answer.returncode, answer.stdout + answer.stderr
+        code, out, err = rc(instance.url, "connector", verb, *name, *pairs)
+        return code, out + err
 
     csv = {"connector_class": "file_source", "format": "csv", "columns": "infer", "topic": "told", "value_converter": "arrow"}
     code, said = connector("create", "told-books", filename=books, **csv)
     assert (code, "has messages" in said) == (0, False)
     assert connector("create", "told-out", connector_class="stdout", topics="told", value_converter="arrow")[0] == 0
-    command = [COMMAND, "connector", "wait", "told-books", "--state", "idle", "--url", instance.url]
-    assert subprocess.run(command, capture_output=True, timeout=HANG_SECONDS, check=False).returncode == 0
+    assert rc(instance.url, "connector", "wait", "told-books", "--state", "idle")[0] == 0
     code, said = connector("create", "told-films", filename=films, **csv)
     assert code == 0
     assert "has messages with other columns, written by the connector told-books, than this source writes" in said

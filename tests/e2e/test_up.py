@@ -235,7 +235,9 @@ def test_a_port_in_use_is_said_in_one_sentence(tmp_path: Path) -> None:
     assert "Traceback" not in answer.stderr
 
 
-@pytest.mark.parametrize("place", ["/proc/foo", "a-file", "a-file/below"])
+@pytest.mark.parametrize(
+    "place", ["a-file", pytest.param("a-file/below", marks=pytest.mark.slow), pytest.param("/proc/foo", marks=pytest.mark.slow)]
+)
 def test_a_data_directory_that_is_none_is_said_in_one_sentence(tmp_path: Path, place: str) -> None:
     (tmp_path / "a-file").touch()
     command = [COMMAND, "up", "--data", str(tmp_path / place), "--rest-port", "0"]

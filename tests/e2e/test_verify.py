@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.console import COMMAND
-from tests.e2e.test_command_line import rc
+from tests.spoken import rc
 
 pytestmark = pytest.mark.e2e
 
@@ -34,7 +34,7 @@ def test_tables_of_two_databases_are_compared_by_an_executor(instance: Any) -> N
     for name, config in (("verified", source), ("verified-copy", sink)):
         body = {"name": name, "config": config, "wantedState": "WANTED_STATE_PAUSED"}
         instance.api.request("POST", "/v1/connectors", body=body)
-    code, out, err = rc(instance, "verify", "verified", "--wait", "0.5", "-o", "json")
+    code, out, err = rc(instance.url, "verify", "verified", "--wait", "0.5", "-o", "json")
     assert code == 0, (out, err)
     (table,) = json.loads(out)["tables"]
     assert (table["table"], table["sink"], table["target"], table["rows"]) == ("order", "verified-copy", "order", 500)
@@ -42,13 +42,13 @@ def test_tables_of_two_databases_are_compared_by_an_executor(instance: Any) -> N
         database.execute('DELETE FROM "order" WHERE id = 7')
         database.execute("""UPDATE "order" SET name = 'x' WHERE id = 8""")
         database.commit()
-    code, out, _ = rc(instance, "verify", "verified", "verified-copy", "-t", "order", "--wait", "0.5")
+    code, out, _ = rc(instance.url, "verify", "verified", "verified-copy", "-t", "order", "--wait", "0.5")
     assert code == 1
     assert "order [7] MISSING\norder [8] DIFFERENT: name\n" in out
-    code, _, err = rc(instance, "verify", "verified-copy")
+    code, _, err = rc(instance.url, "verify", "verified-copy")
     assert (code, "is no source: its class is jdbc_sink" in err) == (2, True)
     for words in (("nothing",), ("verified", "nothing")):
-        code, _, err = rc(instance, "verify", *words)
+        code, _, err = rc(instance.url, "verify", *words)
         assert (code, "'nothing'" in err) == (3, True)
     for name in ("verified", "verified-copy"):
         instance.api.request("DELETE", f"/v1/connectors/{name}")
