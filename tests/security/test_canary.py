@@ -1,9 +1,6 @@
 """Passwords go through everything that an instance does, and are found nowhere that anybody could look at them."""
 
 import base64
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,11 +19,12 @@ from rocketmq_remoting import Client
 from rocketmq_remoting.batch import encode_batch
 from tests.security.environments import environments
 from tests.servers.mariadb import Mariadb
+from tests.spoken import rc
 
-pytestmark = pytest.mark.e2e
-COMMAND = str(Path(sys.executable).with_name("rocketconnect"))
+pytestmark = [pytest.mark.e2e, pytest.mark.mariadb]
 RIGHT, WRONG, KEPT = "canary-right-7Yq2", "canary-wrong-9Zx4", "canary-kept-3Wv8"
 """Passwords: of a user of the database, in a file; one that is wrong; of another user, in the keystore."""
+USERS = {"right": RIGHT, "kept": KEPT}
 KNOWN = "known-to-all"
 """In the name of a table, which is no secret: it has to be found wherever a configuration gets to."""
 NAMES = ("good", "wrong", "kept", "letters")
@@ -49,14 +47,19 @@ COMMANDS = (
 
 
 @pytest.fixture
-def mariadb_with_users() -> Iterator[Mariadb]:
-    with Mariadb().running() as server:
-        with server.connect() as connection, connection.cursor() as cursor:
-            cursor.execute("CREATE DATABASE shop")
-            for user, password in (("right", RIGHT), ("kept", KEPT)):
-                cursor.execute("CREATE USER %s@'%%' IDENTIFIED BY %s", (user, password))
-                cursor.execute("GRANT ALL ON *.* TO %s@'%%'", (user,))
-        yield server
+def mariadb_with_users(mariadb: Mariadb) -> Iterator[Mariadb]:
+    """With a database `canary` and two users, until the end of the test."""
+    with mariadb.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("CREATE DATABASE canary")
+        for user, password in USERS.items():
+            cursor.execute("CREATE USER %s@'%%' IDENTIFIED BY %s", (user, password))
+            cursor.execute("GRANT ALL ON canary.* TO %s@'%%'", (user,))
+        try:
+            yield mariadb
+        finally:
+            cursor.execute("DROP DATABASE canary")
+            for user in USERS:
+                cursor.execute("DROP USER %s@'%%'", (user,))
 
 
 def forms(secret: str) -> set[bytes]:
@@ -86,13 +89,11 @@ def answers(ready: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
 
 def said(ready: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
     """What the command line says."""
-    environment = {**os.environ, "ROCKETCONNECT_URL": str(ready["rest"])}
     for words in COMMANDS:
-        command = [COMMAND, *words.split()]
-        done = subprocess.run(command, capture_output=True, timeout=120, check=False, env=environment)
+        code, out, err = rc(str(ready["rest"]), *words.split())
         # `status` of a connector that has failed is 1, and `doctor` finds that the ports are taken.
-        assert done.returncode in (0, 1), (words, done.stdout, done.stderr)
-        yield f"rocketconnect {words}", done.stdout + done.stderr
+        assert code in (0, 1), (words, out, err)
+        yield f"rocketconnect {words}", (out + err).encode()
 
 
 def kept(folder: Path) -> Iterator[tuple[str, bytes]]:
@@ -129,7 +130,7 @@ def test_a_password_is_in_no_answer_no_log_no_store_no_metric_no_letter_no_proce
         return {
             "connector.class": "jdbc_sink",
             "topics": "canary",
-            "connection.url": f"mysql://127.0.0.1:{mariadb_with_users.port}/shop",
+            "connection.url": f"mysql://127.0.0.1:{mariadb_with_users.port}/canary",
             "user": user,
             "password": password,
             "table.name.format": f"{KNOWN}-{user}",

@@ -1,0 +1,183 @@
+"""Seven services that ask who calls: a pipeline runs, nobody else gets anywhere, and a worker gets none of another one's tasks."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.protobuf.duration_pb2 import Duration
+from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
+from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceStub
+from rocketconnect.config.v1 import config_service_pb2 as config
+from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceStub
+from rocketconnect.executor.v1 import executor_service_pb2 as executor
+from rocketconnect.executor.v1.executor_service_pb2_grpc import ExecutorServiceStub
+from rocketconnect.keystore.v1 import keystore_service_pb2 as keystore
+from rocketconnect.keystore.v1.keystore_service_pb2_grpc import KeystoreServiceStub
+from rocketconnect.position.v1 import position_service_pb2 as position
+from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceStub
+from rocketconnect.state.v1 import state_service_pb2 as states
+from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceStub
+
+from rocketconnect_cli.api import ApiError
+from rocketconnect_cli.instance import topology
+from rocketconnect_kit.calls.channel import sync_channel
+from rocketconnect_kit.settings import ServiceSettings
+from tests.processes import wait_until
+from tests.security.guarded import Guarded, guarding, said
+
+pytestmark = pytest.mark.e2e
+OWN, THIEF = "worker-1", "worker-9"
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory, rocketmq: Any) -> Iterator[Guarded]:
+    """For both tests: to start it takes most of their time. The last one stops it."""
+    with guarding(tmp_path_factory.mktemp("guarded"), rocketmq.name_server) as made:
+        yield made
+
+
+def call(made: Guarded, service: str, name: str, stub: Any, method: str, request: Any) -> Any:
+    settings = ServiceSettings(token_file=made.folder / f"{name}.token")
+    with sync_channel(f"127.0.0.1:{made.fleet.services[service].port}", settings) as channel:
+        return getattr(stub(channel), method)(request, timeout=20)
+
+
+def held(made: Guarded) -> cluster.Assignment:
+    """The one task that runs, as every worker may see it."""
+    answer = call(made, "cluster", THIEF, ClusterServiceStub, "ListAssignments", cluster.ListAssignmentsRequest())
+    [one] = [each for each in answer.assignments if each.connector == "stolen"]
+    assert isinstance(one, cluster.Assignment)
+    return one
+
+
+def opening(held: cluster.Assignment, worker: str, *, generation: int | None = None, later: int = 0) -> position.OpenTaskRequest:
+    return position.OpenTaskRequest(fence=fence(held, generation=generation, later=later), worker_id=worker)
+
+
+def fence(held: cluster.Assignment, *, generation: int | None = None, later: int = 0) -> position.TaskFence:
+    return position.TaskFence(
+        connector_uid=held.connector_uid,
+        task=held.task,
+        generation=held.generation if generation is None else generation,
+        epoch=held.epoch + later,
+    )
+
+
+def forged(held: cluster.Assignment, worker: str) -> position.CommitPositionsRequest:
+    """Everything of the source is told to be sent: what is not yet would be lost."""
+    request = position.CommitPositionsRequest(fence=fence(held), worker_id=worker)
+    update = request.updates.add()
+    update.position.partition, update.position.offset = "forged", "[1000000]"
+    return request
+
+
+def test_a_worker_gets_at_no_task_of_another_one(guarded: Guarded, tmp_path: Path) -> None:
+    source = tmp_path / "in.txt"
+    source.write_text("".join(f"{number}\n" for number in range(100)))
+
+    def created() -> bool:
+        options = {"connector.class": "file_source", "topic": "stolen", "filename": str(source)}
+        try:
+            with guarded.api("alice") as api:
+                api.request("POST", "/v1/connectors", body={"name": "stolen", "config": options})
+        except ApiError:
+            return False
+        return True
+
+    def positions() -> list[tuple[str, str]]:
+        with guarded.api("bob") as api:
+            return [(each["partition"], each["offset"]) for each in api.pages("/v1/connectors/stolen/positions", "positions")]
+
+    def all_read() -> bool:
+        return any(offset == f"[{source.stat().st_size}]" for _, offset in positions())
+
+    def refused(name: str, method: str, request: Any) -> str:
+        return guarded.refused("position", name, PositionServiceStub, method, request)
+
+    wait_until(created, 90)
+    wait_until(all_read, 90)
+    before, task = positions(), held(guarded)
+    assert task.worker_id == OWN
+
+    # In the name of the owner, in its own name, as the next owner, and beyond all of them; the owner itself may not do that either.
+    assert refused(THIEF, "OpenTask", opening(task, OWN)) == "NOT_ALLOWED"
+    for later in (0, 1, 1 << 60):
+        assert refused(THIEF, "OpenTask", opening(task, THIEF, later=later)) == "NOT_ASSIGNED"
+    assert refused(OWN, "OpenTask", opening(task, OWN, generation=1 << 60)) == "NOT_ASSIGNED"
+    assert refused(THIEF, "CommitPositions", forged(task, OWN)) == "NOT_ALLOWED"
+    assert refused(THIEF, "CommitPositions", forged(task, THIEF)) == "NOT_OWNER"
+    confirming = position.ConfirmEpochsRequest(fences=[fence(task)], lease=Duration(seconds=600), worker_id=THIEF)
+    assert list(call(guarded, "position", THIEF, PositionServiceStub, "ConfirmEpochs", confirming).fenced) == [fence(task)]
+    released = cluster.ReleaseAssignmentRequest(
+        worker_id=OWN, session=1, key=cluster.AssignmentKey(connector_uid=task.connector_uid, task=task.task), epoch=task.epoch
+    )
+    assert guarded.refused("cluster", THIEF, ClusterServiceStub, "ReleaseAssignment", released) == "NOT_ALLOWED"
+
+    # Nobody says any more who holds it: what was opened stays its worker's.
+    guarded.fleet.kill("cluster")
+    assert refused(THIEF, "OpenTask", opening(task, THIEF)) == "NOT_OWNER"
+    assert refused(THIEF, "CommitPositions", forged(task, THIEF)) == "NOT_OWNER"
+    guarded.fleet.start("cluster")
+
+    assert positions() == before
+    with source.open("a") as file:
+        file.write("one more\n")
+    wait_until(all_read, 90)
+
+
+def test_a_pipeline_runs_between_services_that_ask_and_who_may_not_is_refused(guarded: Guarded, tmp_path: Path) -> None:
+    source, target = tmp_path / "in.txt", tmp_path / "out.txt"
+    source.write_text("".join(f"{number}\n" for number in range(1000)))
+
+    def joined() -> bool:
+        try:
+            with guarded.api("bob") as api:
+                return bool(list(api.pages("/v1/plugins", "plugins")))
+        except ApiError:
+            return False
+
+    wait_until(joined, 90)
+    with guarded.api("alice") as api:
+        for name, options in (
+            ("out", {"connector.class": "file_lines", "engine": "native", "topics": "guarded", "filename": str(target)}),
+            ("in", {"connector.class": "file_source", "topic": "guarded", "filename": str(source)}),
+        ):
+            api.request("POST", "/v1/connectors", body={"name": name, "config": options})
+    wait_until(lambda: target.exists() and target.read_text() == source.read_text(), 90)
+
+    url = ["--url", guarded.fleet.rest]
+    as_bob = ["--token-file", str(guarded.folder / "bob.token"), "connector"]
+    assert "out" in said(*as_bob, "list", *url)
+    assert "'bob' has the role read, which may not ask for this" in said(*as_bob, "pause", "in", *url, fails=True)
+    assert "who asks is not known; show a token" in said("connector", "list", *url, fails=True)
+
+    create = config.CreateConnectorRequest(name="x", config={"connector.class": "file_source"})
+    signal = executor.SignalTaskRequest(connector="in")
+    opened = position.OpenTaskRequest(fence=position.TaskFence(connector_uid="u", task=0, generation=1 << 60, epoch=1 << 60))
+    register = cluster.RegisterWorkerRequest(worker_id="worker-1", address="127.0.0.1:1")
+    read = keystore.ReadSealedSecretRequest(name="x")
+    # What one worker says of the tasks of another, and where it has users' configurations sent in its place.
+    report = states.ReportTasksRequest(worker_id="worker-1")
+    plugins = config.ReportPluginsRequest(worker_id="worker-1", address="127.0.0.1:1")
+    cleanup = config.ReportCleanupRequest(worker_id="worker-1", connector_uid="u")
+    calls: list[tuple[str, str | None, Any, str, Any, str]] = [
+        ("config", None, ConfigServiceStub, "CreateConnector", create, "NOT_KNOWN"),
+        ("config", "bob", ConfigServiceStub, "CreateConnector", create, "NOT_ALLOWED"),
+        ("executor", "alice", ExecutorServiceStub, "SignalTask", signal, "NOT_ALLOWED"),
+        # A fence of an absurd generation would end a task for good.
+        ("position", "alice", PositionServiceStub, "OpenTask", opened, "NOT_ALLOWED"),
+        ("position", None, PositionServiceStub, "OpenTask", opened, "NOT_KNOWN"),
+        ("cluster", "alice", ClusterServiceStub, "RegisterWorker", register, "NOT_ALLOWED"),
+        ("cluster", "worker-9", ClusterServiceStub, "RegisterWorker", register, "NOT_ALLOWED"),
+        ("state", "worker-9", StateServiceStub, "ReportTasks", report, "NOT_ALLOWED"),
+        ("config", "worker-9", ConfigServiceStub, "ReportPlugins", plugins, "NOT_ALLOWED"),
+        ("config", "worker-9", ConfigServiceStub, "ReportCleanup", cleanup, "NOT_ALLOWED"),
+        ("config", "alice", KeystoreServiceStub, "ReadSealedSecret", read, "NOT_ALLOWED"),
+    ]
+    for service, shown, stub, method, request, reason in calls:
+        assert guarded.refused(service, shown, stub, method, request) == reason, (service, method)
+    codes = guarded.fleet.stop()
+    assert codes == dict.fromkeys(topology.SERVICES, 0)
+    logs = "".join(path.read_text(errors="replace") for path in guarded.folder.glob("*.log"))
+    assert "token-of-" not in logs
