@@ -1,7 +1,7 @@
 """Clients of real brokers, and topics of their own for each test."""
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -16,43 +16,18 @@ def client(rocketmq: EmbeddedRocketMQ) -> Iterator[Client]:
         yield made
 
 
-@pytest.fixture(scope="module")
-def frugal(rocketmq_factory: Callable[[Mapping[str, str]], EmbeddedRocketMQ]) -> EmbeddedRocketMQ:
-    """A broker with RocketMQ's own limits for a pull (32 messages or 256 KiB) and without SQL filters."""
-    return rocketmq_factory(
-        {
-            "maxTransferCountOnMessageInMemory": "32",
-            "maxTransferCountOnMessageInDisk": "8",
-            "maxTransferBytesOnMessageInMemory": str(256 << 10),
-            "maxTransferBytesOnMessageInDisk": str(64 << 10),
-            "enablePropertyFilter": "false",
-        }
-    )
-
-
-@pytest.fixture(scope="module")
-def frugal_client(frugal: EmbeddedRocketMQ) -> Iterator[Client]:
-    """A client of the broker with RocketMQ's own limits."""
-    with Client(frugal.name_server, timeout=10) as made:
-        yield made
-
-
 TopicMaker = Callable[..., list[MessageQueue]]
 
 
 @pytest.fixture
 def new_topic(client: Client) -> TopicMaker:
     """Create a topic of this test's own; returns its queues."""
-    return _topic_maker(client)
+    return topic_maker(client)
 
 
-@pytest.fixture
-def new_frugal_topic(frugal_client: Client) -> TopicMaker:
-    """Create a topic of this test's own on the broker with RocketMQ's own limits; returns its queues."""
-    return _topic_maker(frugal_client)
+def topic_maker(client: Client) -> TopicMaker:
+    """What creates topics by this client, each with a name of its own."""
 
-
-def _topic_maker(client: Client) -> TopicMaker:
     def make(queues: int = 1, topic_type: str = "normal") -> list[MessageQueue]:
         topic = f"test_{uuid.uuid4().hex}"
         client.create_topic(topic, queues=queues, topic_type=topic_type)

@@ -28,6 +28,7 @@ def guarded(acl_rocketmq: EmbeddedRocketMQ, tmp_path_factory: pytest.TempPathFac
             [
                 "java",
                 "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
                 f"-Duser.home={home}",
                 "-cp",
                 f"{server.jars}/*",

@@ -180,12 +180,6 @@ def test_a_wrong_sql_expression_is_told(client: Client, new_topic: TopicMaker) -
         client.pull(queue, 0, message_filter=SqlFilter("n >>> 3"))
 
 
-def test_an_sql_filter_on_a_broker_without_them_is_told(frugal_client: Client, new_frugal_topic: TopicMaker) -> None:
-    (queue,) = new_frugal_topic()
-    with pytest.raises(InvalidFilter, match="enablePropertyFilter=true"):
-        frugal_client.pull(queue, 0, message_filter=SqlFilter("n > 3"))
-
-
 def test_offsets_are_found_by_time(client: Client, new_topic: TopicMaker) -> None:
     (queue,) = new_topic()
     client.send(queue, Message(b"before"))

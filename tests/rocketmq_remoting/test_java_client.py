@@ -17,6 +17,8 @@ pytestmark = pytest.mark.rocketmq
 
 TopicMaker = Callable[..., list[MessageQueue]]
 SOURCE = Path(__file__).parent / "java" / "JavaPeer.java"
+QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""It lives for seconds."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class JavaPeer:
         done = subprocess.run(
             [
                 str(self.java),
+                *QUICK,
                 f"-Duser.home={self.classes}",
                 "-Dfile.encoding=UTF-8",
                 "-Drocketmq.client.logRoot=" + str(self.classes),
@@ -108,7 +111,7 @@ def test_what_the_java_client_sends_is_read(client: Client, new_topic: TopicMake
         assert message.properties["own"] == f"wert ß {number}"
 
 
-@pytest.mark.parametrize("topic_type", ["normal", "batch"])
+@pytest.mark.parametrize("topic_type", ["normal", pytest.param("batch", marks=pytest.mark.slow)])
 def test_what_is_sent_the_java_client_reads(client: Client, new_topic: TopicMaker, java: JavaPeer, topic_type: str) -> None:
     (queue,) = new_topic(topic_type=topic_type)
 

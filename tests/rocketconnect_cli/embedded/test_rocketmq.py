@@ -77,6 +77,7 @@ def _gone(pids: list[int]) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_killed_with_its_owner_it_dies_and_comes_back_with_every_message_on_the_same_ports(tmp_path: Path) -> None:
     with _owner(tmp_path) as owner:
         before = _ready(owner)

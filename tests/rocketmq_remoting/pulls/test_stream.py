@@ -29,7 +29,7 @@ TopicMaker = Callable[..., list[MessageQueue]]
 Filler = Callable[..., None]
 
 
-def _read(stream: PullStream, until: int) -> list[int]:
+def read(stream: PullStream, until: int) -> list[int]:
     """Return the numbers in the bodies up to an offset; each must stand at the offset of its number."""
     numbers: list[int] = []
     deadline = time.monotonic() + 60
@@ -51,37 +51,8 @@ def test_all_messages_come_once_and_in_order(
     (queue,) = new_topic(topic_type=topic_type)
     fill(client, queue, 3000, per_batch=per_batch)
     with PullStream(client, queue, start, max_bytes_buffered=100_000) as stream:
-        assert _read(stream, 3000) == list(range(start, 3000))
+        assert read(stream, 3000) == list(range(start, 3000))
         assert stream.next(0.1) is None
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("topic_type", ["normal", "batch"])
-@pytest.mark.parametrize(("per_batch", "start"), [(500, 0), (33, 40), (7, 3)])
-def test_all_messages_come_once_and_in_order_from_a_broker_that_gives_little_at_once(
-    frugal_client: Client,
-    new_frugal_topic: TopicMaker,
-    fill: Filler,
-    topic_type: str,
-    per_batch: int,
-    start: int,
-) -> None:
-    (queue,) = new_frugal_topic(topic_type=topic_type)
-    fill(frugal_client, queue, 3000, per_batch=per_batch)
-    with PullStream(frugal_client, queue, start) as stream:
-        assert _read(stream, 3000) == list(range(start, 3000))
-        assert stream.next(0.1) is None
-
-
-def test_answers_shorter_than_foreseen_leave_nothing_out(frugal_client: Client, new_frugal_topic: TopicMaker) -> None:
-    (queue,) = new_frugal_topic()
-    # 32 small ones are an answer; of the large ones only two fit into 256 KiB.
-    bodies = [b"%020d" % number if number % 100 < 60 else b"%0100000d" % number for number in range(500)]
-    for first in range(0, 500, 25):
-        frugal_client.send_batch(queue, encode_batch(bodies[first : first + 25]))
-    frugal_client.barrier(queue.broker, 10)
-    with PullStream(frugal_client, queue, 0) as stream:
-        assert _read(stream, 500) == list(range(500))
 
 
 def test_messages_sent_meanwhile_come_too(client: Client, new_topic: TopicMaker) -> None:
@@ -94,7 +65,7 @@ def test_messages_sent_meanwhile_come_too(client: Client, new_topic: TopicMaker)
     sender = threading.Thread(target=send)
     with PullStream(client, queue, 0) as stream:
         sender.start()
-        assert _read(stream, 2000) == list(range(2000))
+        assert read(stream, 2000) == list(range(2000))
     sender.join()
 
 
@@ -120,7 +91,7 @@ def test_reading_ahead_stops_at_the_memory_limit(client: Client, new_topic: Topi
         held = sum(len(window.pending.frame.body) for window in stream._windows if window.pending.frame is not None)
         assert 0 < held <= 3_000_000
         assert stream._waiting_bytes == held
-        assert _read(stream, 20_000)[-1] == 19_999
+        assert read(stream, 20_000)[-1] == 19_999
 
 
 def test_next_joins_what_has_arrived_up_to_its_limit(client: Client, new_topic: TopicMaker, fill: Filler) -> None:
@@ -141,14 +112,14 @@ def test_a_position_beyond_the_end_is_a_gap_with_its_range(client: Client, new_t
             assert (gap.start, gap.end, gap.resume_at, gap.reason) == (10, 25, 10, "lost")
         fill(client, queue, 3, start=10)
         stream.seek(gap.resume_at)
-        assert _read(stream, 13) == [10, 11, 12]
+        assert read(stream, 13) == [10, 11, 12]
 
 
 def test_a_topic_created_anew_is_a_gap(client: Client, new_topic: TopicMaker, fill: Filler) -> None:
     (queue,) = new_topic()
     fill(client, queue, 10)
     with PullStream(client, queue, 0, suspend=0.5) as stream:
-        assert _read(stream, 10) == list(range(10))
+        assert read(stream, 10) == list(range(10))
         client.delete_topic(queue.topic)
         client.create_topic(queue.topic, queues=1)
         with pytest.raises(QueueGap) as caught:
@@ -203,7 +174,7 @@ def test_several_streams_share_a_connection(client: Client, new_topic: TopicMake
         fill(client, queue, 500)
     streams = [PullStream(client, queue, 0) for queue in queues]
     for stream in streams:
-        assert _read(stream, 500) == list(range(500))
+        assert read(stream, 500) == list(range(500))
         stream.close()
 
 
