@@ -35,12 +35,17 @@ def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
     ("target", "fault"),
     [
         ("executor", "kill-all"),
-        ("native-host", "kill"),
-        ("position", "kill"),
-        ("cluster", "kill"),
-        ("broker", "kill"),
         ("sink.after-manifest", "failpoint"),
-        ("source.in-send", "failpoint"),
+        *(
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in [
+                ("native-host", "kill"),
+                ("position", "kill"),
+                ("cluster", "kill"),
+                ("broker", "kill"),
+                ("source.in-send", "failpoint"),
+            ]
+        ),
     ],
 )
 def test_nothing_is_lost_doubled_or_out_of_order_when_something_dies_under_load(arena: Arena, target: str, fault: str) -> None:

@@ -25,6 +25,9 @@ from tests.fidelity.workload import END, LARGE
 from tests.servers import debezium
 from tests.servers.mariadb import PASSWORD, Mariadb
 
+# Of what Debezium says of two databases, as events and as messages, the messages of PostgreSQL are among the fast tests.
+pytestmark = pytest.mark.slow
+
 SURPRISING = ("surprises", "unsigned_key", "zero_year", *SURPRISES)
 """The tables whose values Debezium changes."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -54,7 +57,6 @@ def both(mariadb: Mariadb) -> Iterator[Both]:
         yield Both(events, snapshot, [change for change in found if change.op != "r"], ours)
 
 
-@pytest.mark.slow
 def test_changes_agree_field_by_field(both: Both) -> None:
     of_ours = [change for change in both.ours if change.table not in SURPRISING]
     of_theirs = [_first_row(change) for change in both.theirs if change.table not in SURPRISING]
@@ -126,7 +128,6 @@ def test_each_of_their_deletes_is_followed_by_a_tombstone(both: Both) -> None:
     assert sum(change.table == "large" and change.op == "d" for change in both.ours) == LARGE
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "value"), [("INET6", "::1"), ("INET4", "127.0.0.1")])
 def test_a_type_of_another_table_that_they_do_not_know_fails_them_and_is_read_by_us(
     mariadb: Mariadb, kind: str, value: str
@@ -145,7 +146,6 @@ def test_a_type_of_another_table_that_they_do_not_know_fails_them_and_is_read_by
             assert [each["after"] for each in run.values] == [{"id": 1}, {"id": 2}]
 
 
-@pytest.mark.slow
 def test_a_year_zero_fails_their_snapshot(mariadb: Mariadb) -> None:
     with Database(mariadb) as database:
         database.run("CREATE TABLE years (id INT PRIMARY KEY, a YEAR)", "INSERT INTO years VALUES (1, 0)")

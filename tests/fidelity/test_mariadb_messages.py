@@ -21,6 +21,9 @@ from tests.servers import debezium
 from tests.servers.debezium import Event
 from tests.servers.mariadb import PASSWORD, Mariadb
 
+# Of what Debezium says of two databases, as events and as messages, the messages of PostgreSQL are among the fast tests.
+pytestmark = pytest.mark.slow
+
 SOURCE = ("connector", "db", "file", "pos", "row", "gtid", "server_id", "ts_ms")
 AGREED = ("typed", "keyed", "keyless", "evolving", "large", END)
 """The tables on whose messages both agree."""
@@ -48,7 +51,6 @@ def both() -> Iterator[Both]:
         yield Both(messages.changes_of(events), messages.messages(reading.batches))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("table", AGREED)
 def test_messages_of_a_table_agree_field_by_field(both: Both, table: str) -> None:
     of_ours, of_theirs = of_table(both.ours.events, table), of_table(both.theirs, table)

@@ -26,6 +26,9 @@ from tests.servers import debezium
 from tests.servers.debezium import Event
 from tests.servers.postgres import Postgres
 
+# Of what Debezium says of two databases, as events and as messages, the messages of PostgreSQL are among the fast tests.
+pytestmark = pytest.mark.slow
+
 SURPRISING = ("surprises", "toasted", "evolving", *SURPRISES)
 """Of evolving Debezium may take a later definition for that of a row; of the others, it changes the values."""
 DATABASE = "fidelity"
@@ -106,7 +109,6 @@ def both(logs: Logs) -> Both:
     )
 
 
-@pytest.mark.slow
 def test_changes_agree_field_by_field(both: Both) -> None:
     of_ours = [change for change in both.ours if change.table not in SURPRISING and change.op != "t"]
     of_theirs = [change for change in both.theirs if change.table not in SURPRISING]

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,6 +15,11 @@ from tests.simulation.faults import KINDS, Faults, Profile
 from tests.simulation.run import FAULT_SECONDS, SINK, SOURCE, WORKERS, Simulation, recover
 
 IDLE_UID = "idle-1"
+
+
+def seeds(count: int) -> list[Any]:
+    """The first of them is among the fast tests."""
+    return [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, count))]
 
 
 def settled(seed: int) -> Simulation:
@@ -35,7 +41,7 @@ _SCRIPTS = st.lists(st.tuples(st.sampled_from(KINDS), st.sampled_from([0.0, 0.05
 
 
 @settings(
-    max_examples=60 if settings.get_current_profile_name() == "search" else 30,
+    max_examples=60 if settings.get_current_profile_name() == "search" else 12,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
@@ -59,7 +65,7 @@ def test_whatever_a_script_says_a_task_has_one_owner_and_in_the_end_all_run(seed
     assert max(loads.values(), default=0) - min(loads[worker] for worker in WORKERS) <= 1, simulation.world.story
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", seeds(5))
 def test_when_a_worker_is_lost_its_tasks_move_within_ten_seconds_and_no_others_do(seed: int) -> None:
     simulation = settled(seed)
     before, since = of_idle(simulation), simulation.world.now
@@ -94,7 +100,7 @@ def test_a_worker_that_is_restarted_where_no_file_lasts_has_tasks_again_when_the
     assert "worker-0" in of_idle(simulation).values()
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(6))
 def test_a_worker_id_that_comes_up_on_another_machine_takes_nothing_from_the_one_that_may_still_be_at_work(seed: int) -> None:
     simulation = settled(seed)
     world = simulation.world
@@ -144,7 +150,7 @@ def test_a_paused_worker_holds_nothing_when_it_wakes_up_after_its_lease() -> Non
     assert "worker-0" in of_idle(simulation).values()
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", seeds(5))
 def test_a_worker_whose_machine_was_suspended_for_longer_than_its_lease_finds_it_over_when_it_is_awake(seed: int) -> None:
     simulation = settled(seed)
     world, worker = simulation.world, simulation.world.processes["worker-0"]
@@ -185,7 +191,7 @@ def test_when_the_cluster_store_goes_back_epochs_do_not_and_everything_runs_agai
 @pytest.mark.parametrize("survive", [True, False], ids=["workers live on", "workers start again"])
 @pytest.mark.parametrize("config_too", [True, False], ids=["configurations go back", "configurations stay"])
 @pytest.mark.parametrize("plans", [1, 3])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 def test_plans_go_on_above_what_was_opened_when_the_cluster_store_goes_back(
     seed: int, plans: int, *, config_too: bool, survive: bool
 ) -> None:

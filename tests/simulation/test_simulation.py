@@ -10,7 +10,7 @@ import pytest
 from tests.simulation.mutations import ALL, Mutation
 from tests.simulation.run import run
 
-FEW = 75
+FEW = 30
 SEEDS = int(os.environ.get("SIMULATION_SEEDS", "2000"))
 
 
@@ -29,12 +29,12 @@ def test_a_bug_that_is_put_in_is_found(mutation: Mutation) -> None:
 
 def test_a_seed_is_the_same_run_bit_for_bit_in_every_process() -> None:
     def digests(hash_seed: str) -> list[str]:
-        arguments = [sys.executable, "-m", "tests.simulation", "--digests", "--seeds", "4"]
+        arguments = [sys.executable, "-m", "tests.simulation", "--digests", "--seeds", "2"]
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
         root = Path(__file__).parents[2]
         output = subprocess.run(arguments, env=environment, cwd=root, check=True, capture_output=True, text=True).stdout
         return output.split()
 
-    here = [run(seed).digest for seed in range(4)]
-    assert len(set(here)) == 4
+    here = [run(seed).digest for seed in range(2)]
+    assert len(set(here)) == 2
     assert digests("1") == digests("2") == here

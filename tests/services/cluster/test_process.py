@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import grpc.aio
+import pytest
 from rocketconnect.cluster.v1 import cluster_service_pb2 as pb
 from rocketconnect.cluster.v1 import cluster_service_pb2_grpc as rpc
 from rocketconnect.config.v1 import config_service_pb2 as config_pb
@@ -16,7 +17,6 @@ from rocketconnect.connector.v1 import connector_pb2
 
 from tests.services.cluster.processes import Config, config_service, service_process
 
-ROUNDS = 4
 LANES = 4
 
 
@@ -91,7 +91,10 @@ class Lane:
             assert (own[0].generation, own[0].unowned_state) == (self.given_up, connector_pb2.STATE_FAILED)
 
 
-async def test_killed_at_any_moment_it_comes_back_with_everything_it_had_acknowledged(store_url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("rounds", [2, pytest.param(4, marks=pytest.mark.slow)])
+async def test_killed_at_any_moment_it_comes_back_with_everything_it_had_acknowledged(
+    store_url: str, tmp_path: Path, rounds: int
+) -> None:
     chance = random.Random(5)
     used: dict[int, str] = {}
     lanes = [Lane(number, used, chance) for number in range(LANES)]
@@ -100,7 +103,7 @@ async def test_killed_at_any_moment_it_comes_back_with_everything_it_had_acknowl
         flags = ("--store-url", store_url, "--config-address", config.address, "--log-level", "WARNING")
         for lane in lanes:
             lane.uid = (await config.create(lane.connector, worker_labels=f"zone={lane.worker}")).uid
-        for _round in range(ROUNDS):
+        for _round in range(rounds):
             async with service_process("cluster", *flags) as (process, address), grpc.aio.insecure_channel(address) as channel:
                 stub = rpc.ClusterServiceStub(channel)
                 listed = await assignments_once_it_leads(stub)
@@ -111,7 +114,7 @@ async def test_killed_at_any_moment_it_comes_back_with_everything_it_had_acknowl
                 await asyncio.sleep(chance.uniform(0.6, 1.2))
                 process.kill()
                 await asyncio.gather(*tasks)
-    assert sum(lane.plans for lane in lanes) > 3 * ROUNDS
+    assert sum(lane.plans for lane in lanes) > 3 * rounds
     assert given_up > 0
 
 

@@ -90,7 +90,10 @@ async def test_one_replica_takes_calls_and_the_others_say_so_and_are_well(replic
     await asyncio.to_thread(ask_in_a_thread)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGSTOP, *(pytest.param(number, marks=pytest.mark.slow) for number in (signal.SIGKILL, signal.SIGTERM))],
+)
 async def test_a_worker_keeps_its_session_when_the_leader_is_gone(replicas: Replicas, number: signal.Signals) -> None:
     leader = await replicas.leader()
     async with channel(",".join(replicas.processes), ServiceSettings(), service="cluster") as opened:

@@ -104,7 +104,7 @@ async def test_a_watch_at_one_tells_what_was_written_at_the_other(two: Two) -> N
     assert [connector.uid for connector in told.connectors] == [uid]
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 async def test_creates_go_on_while_one_of_them_ends(two: Two, number: signal.Signals) -> None:
     created: list[str] = []
 

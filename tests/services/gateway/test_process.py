@@ -17,6 +17,8 @@ from typing import Any
 import httpx
 import pytest
 
+CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")
+
 
 @asynccontextmanager
 async def started(addresses: dict[str, str], *flags: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, dict[str, str]]]:
@@ -143,7 +145,19 @@ async def test_it_speaks_tls_and_asks_for_a_certificate_when_it_knows_who_signs_
     def openssl(*words: str) -> None:
         subprocess.run(["openssl", *words], check=True, capture_output=True, cwd=tmp_path)
 
-    request = ("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost")
+    request = (
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=localhost",
+    )
     await asyncio.to_thread(openssl, *request, "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem", "-out", "cert.pem")
     certificate, key = str(tmp_path / "cert.pem"), str(tmp_path / "key.pem")
     flags = ("--port", "0", "--tls-cert", certificate, "--tls-key", key)
@@ -164,7 +178,7 @@ async def test_a_client_certificate_has_the_role_that_its_name_has_in_the_file_o
     def openssl(*words: str) -> None:
         subprocess.run(["openssl", *words], check=True, capture_output=True, cwd=tmp_path)
 
-    made = ("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2")
+    made = ("req", "-x509", *CURVE, "-nodes", "-days", "2")
     served = ("-subj", "/CN=rest", "-addext", "subjectAltName=IP:127.0.0.1")
     await asyncio.to_thread(openssl, *made, *served, "-keyout", "ca.key", "-out", "ca.pem")
     callers = tmp_path / "callers"

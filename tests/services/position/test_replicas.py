@@ -96,7 +96,10 @@ async def reason(call: Any) -> str:
     return "OK"
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGKILL, *(pytest.param(number, marks=pytest.mark.slow) for number in (signal.SIGSTOP, signal.SIGTERM))],
+)
 async def test_commits_go_on_while_one_of_them_is_gone_and_none_that_was_acknowledged_is_lost(
     two: Two, number: signal.Signals
 ) -> None:
