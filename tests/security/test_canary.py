@@ -1,8 +1,10 @@
 """Passwords go through everything that an instance does, and are found nowhere that anybody could look at them."""
 
 import base64
+import os
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -100,7 +102,18 @@ def kept(folder: Path) -> Iterator[tuple[str, bytes]]:
     """What lies on the disk: stores, logs, and what the broker stores."""
     for file in folder.rglob("*"):
         if file.is_file() and not file.is_symlink():
-            yield f"file {file.relative_to(folder)}", file.read_bytes()
+            yield f"file {file.relative_to(folder)}", written(file)
+
+
+def written(file: Path) -> bytes:
+    """What is in a file without its holes: those of the broker have hundreds of megabytes of them."""
+    parts, end = [], 0
+    with file.open("rb") as opened, suppress(OSError):  # there are no more
+        while True:
+            begin = os.lseek(opened.fileno(), end, os.SEEK_DATA)
+            end = os.lseek(opened.fileno(), begin, os.SEEK_HOLE)
+            parts.append(os.pread(opened.fileno(), end - begin, begin))
+    return b"".join(parts)
 
 
 def processes() -> Iterator[tuple[str, bytes]]:

@@ -75,14 +75,16 @@ def test_a_thousand_checks_at_once_leave_other_calls_and_the_lease_alone(start_e
         beats = len(plane.heartbeats)
         assert ask(other, 10) < 10
         plane.wait_for(lambda: len(plane.heartbeats) > beats + 3)
-        refused = [call for call in calls if call.exception() is not None]
-        codes = {call.code() for call in refused}
+        plane.wait_for(lambda: any(call.done() and call.exception() is None for call in calls))
+        codes = {call.code() for call in calls if call.done() and call.exception() is not None}
+        # What waits for its turn would be answered, one after the other.
+        for call in calls:
+            call.cancel()
     assert codes == {grpc.StatusCode.RESOURCE_EXHAUSTED}
-    assert 0 < len(refused) < FLOOD
     assert plane.session == 1
 
 
-@pytest.mark.parametrize("room", [1, 3])
+@pytest.mark.parametrize("room", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_one_connection_has_no_more_calls_at_a_time_than_it_may(start_executor: Start, plane: Any, room: int) -> None:
     executor = start_executor(calls_per_connection=str(room))
     plane.wait_for(lambda: plane.registrations)

@@ -82,6 +82,7 @@ def test_a_task_opens_a_secret_that_nobody_else_sees(
     assert keys.read_bytes().strip() not in stored
 
 
+@pytest.mark.slow
 def test_a_sealed_secret_that_is_put_under_another_name_opens_for_nobody(
     start_executor: Start, plane: Plane, config_service: str, keys: Path, tmp_path: Path
 ) -> None:
@@ -99,6 +100,7 @@ def test_a_sealed_secret_that_is_put_under_another_name_opens_for_nobody(
     assert "it was sealed for another name" in plane.trace("a")
 
 
+@pytest.mark.slow
 def test_a_task_waits_for_a_config_service_that_is_away_and_one_without_keys_reads_nothing(
     start_executor: Start, plane: Plane, config_service: str, keys: Path
 ) -> None:

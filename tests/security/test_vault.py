@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from rocketconnect.executor.v1 import executor_service_pb2 as pb
 
 from tests.security.environments import environments
@@ -75,6 +76,7 @@ def test_the_token_is_in_no_environment_and_no_configuration_reads_it(start_exec
         assert not [pid for pid, text in seen.items() if TOKEN in text]
 
 
+@pytest.mark.slow
 def test_a_configuration_says_neither_which_vault_is_asked_nor_with_which_token(
     start_executor: Start, plane: Plane, tmp_path: Path
 ) -> None:
