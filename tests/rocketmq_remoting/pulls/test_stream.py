@@ -82,14 +82,21 @@ def test_a_message_at_the_end_comes_at_once(client: Client, new_topic: TopicMake
             assert time.monotonic() - began < 10
 
 
+def held_by(stream: PullStream) -> int:
+    return sum(len(window.pending.frame.body) for window in stream._windows if window.pending.frame is not None)
+
+
 def test_reading_ahead_stops_at_the_memory_limit(client: Client, new_topic: TopicMaker, fill: Filler) -> None:
     (queue,) = new_topic()
     fill(client, queue, 20_000, per_batch=1000, size=1000)
     with PullStream(client, queue, 0, max_bytes_buffered=3_000_000) as stream:
         assert stream.next(5, max_bytes=1) is not None
         time.sleep(1)
-        held = sum(len(window.pending.frame.body) for window in stream._windows if window.pending.frame is not None)
-        assert 0 < held <= 3_000_000
+        deadline = time.monotonic() + 60
+        while not (held := held_by(stream)):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert held <= 3_000_000
         assert stream._waiting_bytes == held
         assert read(stream, 20_000)[-1] == 19_999
 
