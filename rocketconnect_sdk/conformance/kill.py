@@ -5,7 +5,8 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -42,21 +43,22 @@ def run_and_kill(work: Callable[[], None], step: int, more: tuple[str, ...] = ()
     Raises:
         ChildFailed: it raised an error.
     """
-    sys.stdout.flush()
-    sys.stderr.flush()
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            _arm(step, (*_CALLS, *more))
-            work()
-            code = 0
-        except BaseException:
-            traceback.print_exc()
-            sys.stderr.flush()
-        finally:
-            os._exit(code)
-    _, status = os.waitpid(child, 0)
+    with _released_by_java():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                _arm(step, (*_CALLS, *more))
+                work()
+                code = 0
+            except BaseException:
+                traceback.print_exc()
+                sys.stderr.flush()
+            finally:
+                os._exit(code)
+        _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status):
         if os.WTERMSIG(status) != signal.SIGKILL:
             msg = f"killed by signal {os.WTERMSIG(status)}"
@@ -95,6 +97,29 @@ def said_before_death(work: Callable[[], Mapping[str, int]]) -> dict[str, int]:
         msg = "the process that was to be killed failed instead; see its traceback above"
         raise ChildFailed(msg)
     return dict(json.loads(said))
+
+
+@contextmanager
+def _released_by_java() -> Iterator[None]:
+    """What Spark's Java holds for a process that is forked and killed within the block: the process itself releases it no more.
+
+    Each object that it was given stays there with all that belongs to it, such as the states of a table; some tens of killed
+    processes fill the memory of Java.
+    """
+    pyspark = sys.modules.get("pyspark")
+    gateway = None if pyspark is None else pyspark.SparkContext._gateway  # noqa: SLF001  # the only place where it is
+    if gateway is None:
+        yield
+        return
+    before = _newest(gateway)
+    yield
+    for number in range(before + 1, _newest(gateway)):
+        gateway._gateway_client.garbage_collect_object(f"o{number}")  # noqa: SLF001  # what a proxy does at its end
+
+
+def _newest(gateway: Any) -> int:
+    """The number of the newest object that Java holds for Python: Py4J counts them."""
+    return int(gateway.jvm.java.lang.Object()._target_id.removeprefix("o"))  # noqa: SLF001  # where Py4J keeps it
 
 
 def _arm(step: int, calls: tuple[str, ...]) -> None:

@@ -15,7 +15,7 @@ from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.schema import STRING, Schema, Type, decimal, struct, timestamp
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
-from tests.connectors.delta_sink.spark import settings
+from tests.connectors.delta_sink.tables import Delta
 from tests.connectors.delta_source.tables import Reader, ids, rebuilt
 
 pytestmark = [
@@ -50,7 +50,7 @@ def row(number: int) -> dict[str, object]:
 
 
 def test_rows_of_a_topic_come_back_from_the_table_that_the_sink_writes(tmp_path: Path) -> None:
-    path, session = tmp_path / "table", spark_session(settings())
+    path, session = tmp_path / "table", spark_session(Delta.settings())
     config = parse(DeltaSink.options, {"path": str(path)})
     sink = DeltaSink().open(config, {}, TaskContext(connector_uid="uid", generation=1, epoch=1, spark=session))
     sink.start()
@@ -70,7 +70,7 @@ def test_rows_of_a_topic_come_back_from_the_table_that_the_sink_writes(tmp_path:
 @pytest.mark.slow
 def test_what_spark_deletes_updates_and_merges_is_told_or_comes_as_changes(tmp_path: Path) -> None:
     """Some tens of Spark's jobs."""
-    path, session = tmp_path / "table", spark_session(settings())
+    path, session = tmp_path / "table", spark_session(Delta.settings())
     name = f"delta.`{path}`"
     session.sql(f"CREATE TABLE {name} (id BIGINT, text STRING) USING delta TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')")
     session.sql(f"INSERT INTO {name} SELECT id, concat('row ', id) FROM range(10)")

@@ -12,19 +12,19 @@ import pytest
 
 from rocketconnect_sdk.conformance.sink_case import spark_session
 from rocketconnect_sdk.sink import QueuePosition
-from tests.connectors.hudi_sink.owner import UPSERT, Owner, ids, texts
-from tests.connectors.hudi_sink.spark import settings
+from tests.connectors.hudi_sink.tables import Hudi
+from tests.connectors.lakes.changes import QUEUE
+from tests.connectors.lakes.table import UPSERT
 
 pytestmark = [
     pytest.mark.spark,
     # PySpark leaves the sockets of collect() to the garbage collector.
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
-QUEUE = "orders/broker-a/0"
 
 
 def java() -> int:
-    process: int = spark_session(settings()).sparkContext._jvm.java.lang.ProcessHandle.current().pid()  # the way to Java
+    process: int = spark_session(Hudi.settings()).sparkContext._jvm.java.lang.ProcessHandle.current().pid()  # the way to Java
     return process
 
 
@@ -66,48 +66,51 @@ def seen_on_the_way(path: Path, copies: Path, does: Callable[[], object]) -> Ite
     yield from sorted(copies.iterdir(), key=lambda copy: int(copy.name))
 
 
+@pytest.mark.slow
 def test_wherever_an_append_is_killed_each_row_is_there_once(tmp_path: Path) -> None:
     path, copies = tmp_path / "table", tmp_path / "copies"
     copies.mkdir()
-    owner = Owner(path, partition_by="day")
+    owner = Hudi(path).owner(partition_by="day")
     owner.start()
     owner.append(0, 10)
     found = set()
     for copy in seen_on_the_way(path, copies, lambda: owner.append(10, 20)):
-        assert ids(copy) in (list(range(10)), list(range(20)))
-        new = Owner(copy, owner=(1, 2))
+        assert Hudi(copy).ids() in (list(range(10)), list(range(20)))
+        new = Hudi(copy).owner(owner=(1, 2))
         at = new.start()[QUEUE].until
         found.add(at)
         new.append(at, 30)
-        assert ids(copy) == list(range(30)), f"state {copy.name}, from {at}"
+        assert Hudi(copy).ids() == list(range(30)), f"state {copy.name}, from {at}"
         assert not list(copy.glob(".hoodie/.rocketconnect/part-*"))
     assert 10 in found, "no state was seen before the commit"
 
 
+@pytest.mark.slow
 def test_wherever_an_upsert_is_killed_each_change_is_made_once(tmp_path: Path) -> None:
     path, copies = tmp_path / "table", tmp_path / "copies"
     copies.mkdir()
-    owner = Owner(path, UPSERT)
+    owner = Hudi(path).owner(UPSERT)
     owner.start()
     owner.rows(k0="zero", k1="one")
     before, after = {0: "zero", 1: "one"}, {0: "zero", 1: "newer", 2: "two"}
     for copy in seen_on_the_way(path, copies, lambda: owner.rows(k1="newer", k2="two")):
-        new = Owner(copy, UPSERT, owner=(1, 2))
+        new = Hudi(copy).owner(UPSERT, owner=(1, 2))
         at = new.start()[QUEUE]
-        assert (texts(copy), at) in ((before, QueuePosition(2)), (after, QueuePosition(4)))
+        assert (Hudi(copy).texts(), at) in ((before, QueuePosition(2)), (after, QueuePosition(4)))
         if at == QueuePosition(2):
             new.rows(k1="newer", k2="two")
-        assert texts(copy) == after
+        assert Hudi(copy).texts() == after
 
 
+@pytest.mark.slow
 def test_wherever_the_first_batch_is_killed_the_table_is_made(tmp_path: Path) -> None:
     path, copies = tmp_path / "table", tmp_path / "copies"
     copies.mkdir()
     path.mkdir()
-    owner = Owner(path)
+    owner = Hudi(path).owner()
     owner.start()
     for copy in seen_on_the_way(path, copies, lambda: owner.append(0, 10)):
-        new = Owner(copy, owner=(1, 2))
+        new = Hudi(copy).owner(owner=(1, 2))
         at = new.start().get(QUEUE, QueuePosition(0)).until
         new.append(at, 20)
-        assert ids(copy) == list(range(20)), f"state {copy.name}, from {at}"
+        assert Hudi(copy).ids() == list(range(20)), f"state {copy.name}, from {at}"

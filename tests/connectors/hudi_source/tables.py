@@ -6,7 +6,7 @@ from typing import Any
 
 from connectors.hudi_source import HudiSource
 from rocketconnect_sdk.conformance import SourceCase
-from tests.connectors.hudi_sink.spark import read
+from tests.connectors.hudi_sink.tables import read
 from tests.connectors.hudi_source.theirs import Theirs
 from tests.connectors.lakes import reader
 

@@ -8,10 +8,11 @@ import pytest
 from connectors.hudi_source import records
 from rocketconnect_sdk.conformance import SourceCase, SourceSuite
 from rocketconnect_sdk.errors import PermanentError
-from tests.connectors.hudi_sink.owner import ROW, UPSERT, Owner
+from tests.connectors.hudi_sink.tables import Hudi
 from tests.connectors.hudi_source.tables import CHANGES, Copy, Reader, case, row, theirs
 from tests.connectors.hudi_source.theirs import Theirs
 from tests.connectors.lakes.changes import change, envelopes
+from tests.connectors.lakes.table import UPSERT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,7 +82,7 @@ def test_a_copy_that_follows_the_changes_is_the_table_behind_each_commit(tmp_pat
 
 def test_rows_that_the_sink_changes_moves_and_truncates_are_followed(tmp_path: Path) -> None:
     path = tmp_path / "table"
-    owner = Owner(path, UPSERT, partition_by="text")
+    owner = Hudi(path).owner(UPSERT, partition_by="text")
     owner.start()
     owner.rows(k0="left", k1="left", k2="a/b c")
     reader, copy = Reader(path, **CHANGES), Copy()
@@ -89,8 +90,8 @@ def test_rows_that_the_sink_changes_moves_and_truncates_are_followed(tmp_path: P
     steps: list[Callable[[], object]] = [
         lambda: owner.rows(k1="right", k3="left"),
         lambda: owner.rows(k0="right", k2="left"),
-        lambda: owner.write([change("d", before={"id": 2, "text": None})], envelopes(ROW)),
-        lambda: owner.write([change("t"), change("c", after={"id": 7, "text": "new"})], envelopes(ROW)),
+        lambda: owner.write([change("d", before={"id": 2, "text": None})], envelopes(Hudi(path).rows)),
+        lambda: owner.write([change("t"), change("c", after={"id": 7, "text": "new"})], envelopes(Hudi(path).rows)),
     ]
     for step in steps:
         step()

@@ -10,8 +10,9 @@ import pytest
 
 from connectors.hudi_source.timeline import Timeline
 from rocketconnect_sdk.schema import Field, Schema, Type, decimal, timestamp
-from tests.connectors.hudi_sink.owner import ONE, TWO, Owner
+from tests.connectors.hudi_sink.tables import Hudi
 from tests.connectors.hudi_source.tables import Reader
+from tests.connectors.lakes.table import ONE, TWO
 
 pytestmark = [
     pytest.mark.spark,
@@ -35,7 +36,7 @@ KINDS: dict[str, tuple[Schema, Any]] = {
 
 def test_rows_of_a_topic_come_back_from_the_table_that_the_sink_writes(tmp_path: Path) -> None:
     path = tmp_path / "table of [ü] *"
-    owner = Owner(path, partition_by="day")
+    owner = Hudi(path).owner(partition_by="day")
     owner.start()
     owner.append(0, 3, schema=ONE)
     reader, first = Reader(path), Timeline(path).seen().commits[0].requested
@@ -55,13 +56,13 @@ def test_claims_of_tasks_and_commits_that_are_put_away_are_passed(tmp_path: Path
     path = tmp_path / "table"
     keep = "hoodie.keep.min.commits=3,hoodie.keep.max.commits=4,hoodie.cleaner.commits.retained=2"
     settings = {"hudi.settings": f"{keep},hoodie.parquet.small.file.limit=0"}
-    owner = Owner(path, settings)
+    owner = Hudi(path).owner(settings)
     owner.start()
     owner.append(0, 2)
     reader = Reader(path, start="latest")
     for begin in range(2, 12, 2):
         # Each owner claims the table, which is a commit without rows.
-        owner = Owner(path, settings, owner=(1, begin))
+        owner = Hudi(path).owner(settings, owner=(1, begin))
         owner.start()
         owner.append(begin, begin + 2)
     assert Timeline(path).history().commits

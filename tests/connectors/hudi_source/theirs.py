@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from rocketconnect_sdk.conformance.sink_case import spark_session
-from tests.connectors.hudi_sink import spark
+from tests.connectors.hudi_sink.tables import Hudi
 
 _COLUMNS = {"id": "long", "text": "string", "day": "long"}
 _CLUSTERING = "org.apache.hudi.client.clustering"
@@ -33,7 +33,7 @@ class Theirs:
         partitioned: bool = False,
         settings: Mapping[str, str] | None = None,
     ) -> None:
-        gateway: Any = spark_session(spark.settings()).sparkContext._gateway  # the way to Java
+        gateway: Any = spark_session(Hudi.settings()).sparkContext._gateway  # the way to Java
         self._jvm = gateway.jvm
         self.root = root
         self._partitioned = partitioned

@@ -1,21 +1,23 @@
 """A table in a REST catalogue, with Spark and Iceberg's own server."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
-from pyiceberg.exceptions import NoSuchTableError
-from pyiceberg.table import Table
+from pyiceberg.table import Table as IcebergTable
 
-from connectors.iceberg_sink import IcebergSink, rest
+from connectors.iceberg_sink import catalogs, rest
 from rocketconnect_sdk.conformance import SinkCase
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
 from rocketconnect_sdk.permissions.roots import WRITE_ROOTS
 from rocketconnect_sdk.sink import QueuePosition
-from tests.connectors.iceberg_sink.owner import ONE, Owner, in_front, lose_the_answer_of_a_commit, replace_in_the_middle
-from tests.connectors.iceberg_sink.spark import settings
-from tests.connectors.iceberg_sink.test_conformance import ROW, IcebergSuite, row
+from tests.connectors.iceberg_sink.tables import Iceberg
+from tests.connectors.lakes.changes import QUEUE
+from tests.connectors.lakes.conformance import LakeSuite, case_of
+from tests.connectors.lakes.owners import ReplacedSuite
+from tests.connectors.lakes.table import LakeTable, Owner, Seam
 from tests.servers.iceberg_rest import GUEST, SECRET, RestServer, reference
 
 pytestmark = [
@@ -25,155 +27,139 @@ pytestmark = [
 ]
 
 
-@pytest.fixture
-def table(tmp_path: Path) -> str:
-    """A name that no other test has."""
-    return f"db.{tmp_path.name}.rows"
+class InCatalog(Iceberg):
+    """A table that only the server finds."""
+
+    claims = appends = changes = Seam(catalogs, "exchange")
+    clears = False
+
+    def __init__(self, place: Path, server: RestServer) -> None:
+        super().__init__(place)
+        self.server = server
+        # No other test has it.
+        self.name = f"db.{place.name}.rows"
+        self.opened = ExitStack()
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        return {**self.server.options, "table": self.name}
+
+    @property
+    def root(self) -> Path:
+        return self.server.warehouse / self.name.replace(".", "/")
+
+    @property
+    def newest(self) -> IcebergTable:
+        with self.server.client() as catalog:
+            return catalog.load_table(self.name)
+
+    def is_there(self) -> bool:
+        with self.server.client() as catalog:
+            return catalog.table_exists(self.name)
+
+    def owner(self, more: Mapping[str, str | None] | None = None, **given: Any) -> Owner:  # type: ignore[override]
+        """Without the options that are None."""
+        options = {key: value for key, value in {**self.options, **(more or {})}.items() if value is not None}
+        made = Owner(self, options, **given)
+        self.opened.callback(made.task.close)
+        return made
 
 
 @pytest.fixture
-def owner(rest_server: RestServer, table: str, tmp_path: Path) -> Iterator[Callable[..., Owner]]:
-    """Makes tasks."""
-    with ExitStack() as held:
-
-        def made(*, number: int = 1, **options: str | None) -> Owner:
-            told = {key.replace("_", "."): value for key, value in options.items()}
-            given = {**rest_server.options, "warehouse": "", "table": table, **told}
-            task = Owner(tmp_path, {key: value for key, value in given.items() if value is not None}, owner=(1, number))
-            held.callback(task.task.close)
-            return task
-
+def table(rest_server: RestServer, tmp_path: Path) -> Iterator[InCatalog]:
+    made = InCatalog(tmp_path, rest_server)
+    with made.opened:
         yield made
 
 
-def opened(rest_server: RestServer, table: str) -> Table:
-    """As another program has the table."""
-    with rest_server.client() as catalog:
-        return catalog.load_table(table)
-
-
-def read(rest_server: RestServer, table: str) -> list[dict[str, object]]:
-    """The rows, as another program reads them."""
-    try:
-        rows: list[dict[str, object]] = opened(rest_server, table).scan().to_arrow().to_pylist()
-    except NoSuchTableError:
-        return []
-    return sorted(rows, key=lambda each: str(each.get("offset", each.get("id"))).zfill(9))
-
-
-def ids(rest_server: RestServer, table: str) -> list[object]:
-    return [each["id"] for each in read(rest_server, table)]
-
-
 @pytest.mark.slow
-class TestRows(IcebergSuite):
+class TestRows(LakeSuite):
     @pytest.fixture
-    def case(self, rest_server: RestServer, table: str) -> SinkCase:
-        options = {"table": table, **rest_server.options}
-        return SinkCase(
-            IcebergSink(),
-            options,
-            lambda: read(rest_server, table),
-            row,
-            ROW,
-            settings=settings(),
-            calls=("connectors.iceberg_sink.catalogs:exchange",),
-        )
+    def case(self, table: InCatalog) -> SinkCase:
+        return case_of(table)
 
 
-def test_an_owner_that_is_replaced_in_the_middle_of_a_write_adds_nothing(
-    rest_server: RestServer, table: str, owner: Callable[..., Owner], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The claim changes no rows, and a catalogue compares nothing else of what it changes."""
-    replace_in_the_middle(monkeypatch, owner, lambda: ids(rest_server, table))
+class TestReplaced(ReplacedSuite):
+    """A claim changes no rows, and a catalogue compares nothing else of what it changes."""
+
+    @pytest.fixture
+    def table(self, table: InCatalog) -> LakeTable:
+        return table
 
 
 @pytest.mark.parametrize("status", [504, 409, pytest.param(429, marks=pytest.mark.slow)])
-def test_a_commit_whose_answer_is_an_error_is_no_double_and_no_loss(
-    rest_server: RestServer, table: str, owner: Callable[..., Owner], status: int
-) -> None:
+def test_a_commit_whose_answer_is_an_error_is_no_double_and_no_loss(table: InCatalog, status: int) -> None:
     """409: something between has sent the commit twice; 429: Iceberg does so itself."""
-    one = owner()
+    one = table.owner()
     one.start()
-    one.write(0, 10)
-    rest_server.lose_an_answer(status)
+    one.append(0, 10)
+    table.server.lose_an_answer(status)
     try:
-        one.write(10, 20)
+        one.append(10, 20)
     except RetriableError:
-        one.write(10, 20)
-    other = owner(number=2)
-    assert other.start() == {"orders/broker-a/0": QueuePosition(20)}
-    assert ids(rest_server, table) == list(range(20))
-    data = [file for file in (rest_server.warehouse / table.replace(".", "/") / "data").iterdir() if file.suffix == ".parquet"]
-    assert len(data) == 2
+        one.append(10, 20)
+    other = table.owner(owner=(1, 2))
+    assert other.start() == {QUEUE: QueuePosition(20)}
+    assert table.ids() == list(range(20))
+    assert len(table.on_the_disk()) == 2
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("written", [False, True])
-def test_a_commit_without_an_answer_is_no_double_and_no_loss(
-    rest_server: RestServer, table: str, owner: Callable[..., Owner], monkeypatch: pytest.MonkeyPatch, written: bool
-) -> None:
-    lose_the_answer_of_a_commit(monkeypatch, owner, lambda: ids(rest_server, table), written=written)
-
-
-@pytest.mark.slow
-def test_a_server_that_is_killed_is_waited_for(rest_server: RestServer, table: str, owner: Callable[..., Owner]) -> None:
-    one = owner()
+def test_a_server_that_is_killed_is_waited_for(table: InCatalog) -> None:
+    one = table.owner()
     one.start()
-    one.write(0, 10)
-    rest_server.kill()
+    one.append(0, 10)
+    table.server.kill()
     with pytest.raises(SystemAway, match="the catalogue does not answer"):
-        one.write(10, 20)
-    rest_server.start()
-    one.write(10, 20)
-    assert ids(rest_server, table) == list(range(20))
+        one.append(10, 20)
+    table.server.start()
+    one.append(10, 20)
+    assert table.ids() == list(range(20))
 
 
 @pytest.mark.slow
-def test_what_others_append_meanwhile_stays(
-    rest_server: RestServer, table: str, owner: Callable[..., Owner], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one = owner()
+def test_what_others_append_meanwhile_stays(table: InCatalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = table.owner()
     one.start()
-    one.write(0, 2)
+    one.append(0, 2)
 
     def appended() -> None:
-        theirs = opened(rest_server, table)
+        theirs = table.newest
         theirs.append(theirs.scan().to_arrow())
 
-    in_front(monkeypatch, "exchange", appended)
-    one.write(2, 4, schema=ONE)
-    assert ids(rest_server, table) == [0, 0, 1, 1, 2, 3]
+    table.appends.in_front(monkeypatch, appended)
+    one.append(2, 4)
+    assert table.ids() == [0, 0, 1, 1, 2, 3]
 
 
-def test_what_is_wrong_with_a_catalogue_is_told(rest_server: RestServer, owner: Callable[..., Owner]) -> None:
+def test_what_is_wrong_with_a_catalogue_is_told(table: InCatalog) -> None:
     for options, kind, told in (
-        ({"catalog_url": "http://127.0.0.1:9/x"}, SystemAway, r"http://127\.0\.0\.1:9/x: the catalogue does not answer: .*refused"),
-        ({"catalog_password": reference("WRONG")}, PermanentError, r"is let in by nobody: .*who is that.*Set catalog\.user and"),
+        ({"catalog.url": "http://127.0.0.1:9/x"}, SystemAway, r"http://127\.0\.0\.1:9/x: the catalogue does not answer: .*refused"),
+        ({"catalog.password": reference("WRONG")}, PermanentError, r"is let in by nobody: .*who is that.*Set catalog\.user and"),
         (
-            {"catalog_user": "", "catalog_password": None, "catalog_token": reference(GUEST)},
+            {"catalog.user": "", "catalog.password": None, "catalog.token": reference(GUEST)},
             PermanentError,
             "not allowed .*guests see",
         ),
-        ({"catalog_warehouse": "other"}, PermanentError, r"catalog\.warehouse is no warehouse .*Unable to find warehouse other"),
+        ({"catalog.warehouse": "other"}, PermanentError, r"catalog\.warehouse is no warehouse .*Unable to find warehouse other"),
     ):
         with pytest.raises(kind, match=told) as caught:
-            owner(**options).start()
+            table.owner(options).start()
         assert SECRET not in str(caught.value)
 
 
-def test_where_hosts_are_limited_java_asks_by_way_of_python(owner: Callable[..., Owner], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_hosts_are_limited_java_asks_by_way_of_python(table: InCatalog, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rest, "proxy", lambda: "http://127.0.0.1:9")
     with pytest.raises(SystemAway, match=r"the catalogue does not answer: .*127\.0\.0\.1:9\D.*refused"):
-        owner().start()
+        table.owner().start()
 
 
 def test_a_table_elsewhere_than_connectors_may_write_is_refused(
-    rest_server: RestServer, owner: Callable[..., Owner], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    table: InCatalog, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    one = owner()
+    one = table.owner()
     one.start()
-    one.write(0, 2)
+    one.append(0, 2)
     monkeypatch.setenv(WRITE_ROOTS, str(tmp_path))
     with pytest.raises(PermanentError, match="is not where this executor lets connectors write files"):
-        owner(number=2).start()
+        table.owner(owner=(1, 2)).start()

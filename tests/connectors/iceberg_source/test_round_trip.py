@@ -13,8 +13,8 @@ from rocketconnect_sdk.conformance.sink_case import spark_session
 from rocketconnect_sdk.conformance.source import SourceCase, read_all
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.schema import Schema, Type, decimal, timestamp
-from tests.connectors.iceberg_sink.owner import ONE, TWO, Owner
-from tests.connectors.iceberg_sink.spark import settings
+from tests.connectors.iceberg_sink.tables import Iceberg
+from tests.connectors.lakes.table import ONE, TWO
 
 pytestmark = [
     pytest.mark.spark,
@@ -35,14 +35,14 @@ def values(case: SourceCase) -> list[object]:
 
 
 def test_rows_of_a_topic_come_back_from_the_table_that_the_sink_writes(tmp_path: Path) -> None:
-    owner = Owner(tmp_path / "lake", partition_by="bucket(4, id)")
+    owner = Iceberg(tmp_path / "lake").owner(partition_by="bucket(4, id)")
     owner.start()
     more: dict[str, Any] = {name: value for name, (_, value) in KINDS.items()}
     wide = replace(
         TWO, fields=(*TWO.fields, *(replace(TWO.fields[0], name=name, schema=kind) for name, (kind, _) in KINDS.items()))
     )
-    owner.write(0, 3, schema=ONE)
-    owner.write(3, 6, schema=wide, more=7, **more)
+    owner.append(0, 3, schema=ONE)
+    owner.append(3, 6, schema=wide, more=7, **more)
     owner.task.close()
     case = SourceCase(IcebergSource(), {"warehouse": str(tmp_path / "lake"), "table": "db.rows"})
     old = [{"id": number, "day": 5, **dict.fromkeys(["more", *more])} for number in range(3)]
@@ -54,12 +54,12 @@ def test_rows_of_a_topic_come_back_from_the_table_that_the_sink_writes(tmp_path:
 @pytest.mark.slow
 def test_what_spark_compacts_brings_nothing_and_what_it_deletes_is_told(tmp_path: Path) -> None:
     """Some tens of Spark's jobs."""
-    owner = Owner(tmp_path / "lake")
+    owner = Iceberg(tmp_path / "lake").owner()
     owner.start()
     for begin in (0, 3):
-        owner.write(begin, begin + 3)
+        owner.append(begin, begin + 3)
     owner.task.close()
-    session = spark_session(settings())
+    session = spark_session(Iceberg.settings())
     session.conf.set("spark.sql.catalog.reading", "org.apache.iceberg.spark.SparkCatalog")
     session.conf.set("spark.sql.catalog.reading.type", "hadoop")
     session.conf.set("spark.sql.catalog.reading.warehouse", str(tmp_path / "lake"))

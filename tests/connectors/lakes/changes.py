@@ -13,8 +13,6 @@ from rocketconnect_sdk.schema import STRING, Schema, Type, struct
 Row = dict[str, Any]
 NUMBER = Schema(Type.INT64, optional=True)
 TEXT = Schema(Type.STRING, optional=True)
-ROW = struct([("id", NUMBER), ("a.b", TEXT)], name="row", optional=True)
-WIDER = struct([("id", NUMBER), ("a.b", TEXT), ("more", NUMBER)], name="row", optional=True)
 QUEUE = "orders/broker-a/0"
 
 
