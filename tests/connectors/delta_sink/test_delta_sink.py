@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from deltalake import DeltaTable
@@ -16,6 +16,9 @@ from tests.connectors.delta_sink.tables import Delta
 from tests.connectors.lakes.owners import OwnersSuite
 from tests.connectors.lakes.smoke import SmokeSuite
 from tests.connectors.lakes.table import LakeTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 pytestmark = [
     pytest.mark.spark,

@@ -49,6 +49,7 @@ def row(number: int) -> dict[str, object]:
     }
 
 
+@pytest.mark.slow
 def test_rows_of_a_topic_come_back_from_the_table_that_the_sink_writes(tmp_path: Path) -> None:
     path, session = tmp_path / "table", spark_session(Delta.settings())
     config = parse(DeltaSink.options, {"path": str(path)})

@@ -48,6 +48,7 @@ class TestChanges(SourceSuite):
         return case(root, start=first, **CHANGES)
 
 
+@pytest.mark.slow
 class TestChangesWithTombstones(SourceSuite):
     @pytest.fixture
     def case(self, made: tuple[Path, str]) -> SourceCase:
@@ -56,8 +57,8 @@ class TestChangesWithTombstones(SourceSuite):
         return case(root, start=first, tombstones="true", **CHANGES)
 
 
-@pytest.mark.parametrize("partitioned", [False, True])
-@pytest.mark.parametrize("version", [6, 9])
+@pytest.mark.parametrize("partitioned", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.parametrize("version", [pytest.param(6, marks=pytest.mark.slow), 9])
 def test_a_copy_that_follows_the_changes_is_the_table_behind_each_commit(tmp_path: Path, version: int, partitioned: bool) -> None:
     table = Theirs(tmp_path / "table", version=version, partitioned=partitioned)
     table.insert((1, "a", 5), (2, "a", 5), (3, "a", 6))
@@ -80,6 +81,7 @@ def test_a_copy_that_follows_the_changes_is_the_table_behind_each_commit(tmp_pat
         assert (number, copy.rows) == (number, theirs(table.root))
 
 
+@pytest.mark.slow
 def test_rows_that_the_sink_changes_moves_and_truncates_are_followed(tmp_path: Path) -> None:
     path = tmp_path / "table"
     owner = Hudi(path).owner(UPSERT, partition_by="text")
@@ -103,6 +105,7 @@ def test_rows_that_the_sink_changes_moves_and_truncates_are_followed(tmp_path: P
         assert copy.rows == theirs(path)
 
 
+@pytest.mark.slow
 def test_of_a_file_that_was_cleaned_away_updates_are_told_without_the_row_before_and_deletions_are_a_gap(tmp_path: Path) -> None:
     table = Theirs(tmp_path / "table")
     table.insert((1, "a", 5), (2, "a", 5))

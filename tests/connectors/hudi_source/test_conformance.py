@@ -61,6 +61,7 @@ class TestAllRowsThenWhatIsAdded(SourceSuite):
         assert [seen.key for seen in records] == [{"id": value["id"]} for value in values]
 
 
+@pytest.mark.slow
 class TestCommitByCommit(SourceSuite):
     @pytest.fixture
     def case(self, made: Made) -> SourceCase:
@@ -68,6 +69,7 @@ class TestCommitByCommit(SourceSuite):
         return replace(case(root, start=first), expected=ROWS)
 
 
+@pytest.mark.slow
 class TestInParts(SourceSuite):
     @pytest.fixture
     def case(self, made: Made) -> SourceCase:

@@ -29,8 +29,8 @@ def table(tmp_path: Path) -> Theirs:
     return Theirs(tmp_path / "table")
 
 
-@pytest.mark.parametrize("partitioned", [False, True])
-@pytest.mark.parametrize("version", [6, 8, 9])
+@pytest.mark.parametrize("partitioned", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.parametrize("version", [pytest.param(6, marks=pytest.mark.slow), pytest.param(8, marks=pytest.mark.slow), 9])
 def test_all_rows_come_and_then_those_that_are_added_also_to_files_that_are_there(
     tmp_path: Path, version: int, partitioned: bool
 ) -> None:
@@ -48,6 +48,7 @@ def test_all_rows_come_and_then_those_that_are_added_also_to_files_that_are_ther
     assert sorted(Reader(table).run(), key=str) == theirs(table.root)
 
 
+@pytest.mark.slow
 def test_a_table_without_rows_is_read_from_its_first_ones_on(table: Theirs) -> None:
     readers = [Reader(table), Reader(table, start="latest")]
     assert [reader.run() for reader in readers] == [[], []]
@@ -66,7 +67,7 @@ def test_reading_begins_at_the_newest_commit_at_one_or_at_a_time(table: Theirs) 
     assert latest.run() == [row(3)]
 
 
-@pytest.mark.parametrize("version", [6, 9])
+@pytest.mark.parametrize("version", [pytest.param(6, marks=pytest.mark.slow), 9])
 def test_rows_that_change_end_the_reading_unless_they_are_to_be_passed(
     tmp_path: Path, version: int, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -88,7 +89,7 @@ def test_rows_that_change_end_the_reading_unless_they_are_to_be_passed(
     assert ids(Reader(table).run()) == ids(theirs(table.root)) == [7, 8]
 
 
-@pytest.mark.parametrize("version", [6, 9])
+@pytest.mark.parametrize("version", [pytest.param(6, marks=pytest.mark.slow), 9])
 def test_rows_that_are_laid_out_anew_come_once(tmp_path: Path, version: int) -> None:
     table = Theirs(tmp_path / "table", version=version)
     table.insert((1, "a", 5))
@@ -101,7 +102,8 @@ def test_rows_that_are_laid_out_anew_come_once(tmp_path: Path, version: int) -> 
     assert ids(Reader(table).run()) == ids(theirs(table.root)) == [1, 2, 3]
 
 
-@pytest.mark.parametrize("version", [6, 9])
+@pytest.mark.slow
+@pytest.mark.parametrize("version", [pytest.param(6, marks=pytest.mark.slow), 9])
 def test_a_commit_that_does_not_come_to_its_end_brings_nothing_and_what_was_begun_before_others_is_waited_for(
     tmp_path: Path, version: int
 ) -> None:
@@ -122,7 +124,8 @@ def test_a_commit_that_does_not_come_to_its_end_brings_nothing_and_what_was_begu
     assert reader.run() == [row(4)]
 
 
-@pytest.mark.parametrize("version", [6, 9])
+@pytest.mark.slow
+@pytest.mark.parametrize("version", [pytest.param(6, marks=pytest.mark.slow), 9])
 def test_commits_that_are_taken_back_after_they_were_read_are_told(tmp_path: Path, version: int) -> None:
     table = Theirs(tmp_path / "table", version=version)
     first = table.insert((1, "a", 5))
@@ -144,6 +147,7 @@ def test_commits_that_are_taken_back_after_they_were_read_are_told(tmp_path: Pat
     assert ids(Reader(table).run()) == ids(theirs(table.root)) == [1, 4]
 
 
+@pytest.mark.slow
 def test_commits_that_were_put_away_are_read_from_the_history(tmp_path: Path) -> None:
     table = Theirs(tmp_path / "table", settings={**OFTEN, "parquet.small.file.limit": "0"})
     first = table.insert((0, "a", 5))
@@ -157,6 +161,7 @@ def test_commits_that_were_put_away_are_read_from_the_history(tmp_path: Path) ->
         reader.run()
 
 
+@pytest.mark.slow
 def test_commits_that_were_put_away_behind_a_savepoint_are_read(tmp_path: Path) -> None:
     table = Theirs(tmp_path / "table", settings={**OFTEN, "parquet.small.file.limit": "0", "archive.beyond.savepoint": "true"})
     table.insert((0, "a", 5))
@@ -171,7 +176,8 @@ def test_commits_that_were_put_away_behind_a_savepoint_are_read(tmp_path: Path) 
     assert ids(reader.run()) == list(range(1, 10))
 
 
-@pytest.mark.parametrize("version", [6, 9])
+@pytest.mark.slow
+@pytest.mark.parametrize("version", [pytest.param(6, marks=pytest.mark.slow), 9])
 def test_rows_of_files_that_were_cleaned_away_are_found_in_later_ones(tmp_path: Path, version: int) -> None:
     table = Theirs(tmp_path / "table", version=version, settings={"cleaner.commits.retained": "2"})
     table.insert((0, "a", 5))
@@ -186,6 +192,7 @@ def test_rows_of_files_that_were_cleaned_away_are_found_in_later_ones(tmp_path: 
     assert [list(position.offset[2:]) for position in readers[0].positions.values()] == [[0, 0]]
 
 
+@pytest.mark.slow
 def test_files_that_were_cleaned_away_are_a_gap_where_their_rows_are_no_more(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -205,6 +212,7 @@ def test_files_that_were_cleaned_away_are_a_gap_where_their_rows_are_no_more(
         whole.run()
 
 
+@pytest.mark.slow
 def test_commits_of_an_old_table_that_were_put_away_are_a_gap(tmp_path: Path) -> None:
     table = Theirs(tmp_path / "table", version=6, settings=OFTEN)
     table.insert((0, "a", 5))

@@ -52,6 +52,7 @@ def test_rows_of_a_topic_come_back_from_the_table_that_the_sink_writes(tmp_path:
         assert Reader(path).run(columns=columns) == [*({**row, **nothing} for row in old), *new]
 
 
+@pytest.mark.slow
 def test_claims_of_tasks_and_commits_that_are_put_away_are_passed(tmp_path: Path) -> None:
     path = tmp_path / "table"
     keep = "hoodie.keep.min.commits=3,hoodie.keep.max.commits=4,hoodie.cleaner.commits.retained=2"

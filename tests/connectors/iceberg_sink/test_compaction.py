@@ -25,8 +25,7 @@ class TestSmallFiles(SmallFilesSuite):
 
     def instead(self, monkeypatch: pytest.MonkeyPatch, does: Callable[..., None]) -> None:
         """As in_front()."""
-        link, commits = catalogs.link, iter([catalogs.link, does])
-        monkeypatch.setattr(catalogs, "link", lambda *given: next(commits, link)(*given))
+        self.compacts.in_front(monkeypatch, lambda: monkeypatch.setattr(catalogs, "link", does))
 
     def is_marked(self, table: LakeTable) -> None:
         assert isinstance(table, Iceberg)

@@ -1,5 +1,6 @@
 import pytest
 
+from rocketconnect_sdk.conformance import SinkCase
 from tests.connectors.iceberg_sink.tables import Iceberg
 from tests.connectors.lakes.conformance import JsonSuite, RowsSuite, UpsertsSuite
 
@@ -18,6 +19,10 @@ class TestRows(RowsSuite):
 class TestJsonByColumns(JsonSuite):
     lake = Iceberg
     partitions = "queue, bucket(2, offset)"
+
+    @pytest.mark.skip(reason="the steps are those of TestRows")
+    def test_killed_at_any_step_it_goes_on_with_every_record(self, case: SinkCase) -> None:
+        """There are more than a hundred steps."""
 
 
 @pytest.mark.slow

@@ -87,7 +87,7 @@ class TestReplaced(ReplacedSuite):
         return table
 
 
-@pytest.mark.parametrize("status", [504, 409, pytest.param(429, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("status", [504, *(pytest.param(status, marks=pytest.mark.slow) for status in (409, 429))])
 def test_a_commit_whose_answer_is_an_error_is_no_double_and_no_loss(table: InCatalog, status: int) -> None:
     """409: something between has sent the commit twice; 429: Iceberg does so itself."""
     one = table.owner()

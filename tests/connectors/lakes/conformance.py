@@ -88,10 +88,6 @@ class JsonSuite(LakeSuite):
             settings=table.settings(),
         )
 
-    @pytest.mark.skip(reason="the steps are those of rows without partitions")
-    def test_killed_at_any_step_it_goes_on_with_every_record(self, case: SinkCase) -> None:
-        """There are some tens of steps."""
-
 
 class UpsertsSuite(LakeSuite):
     """Rows with a key."""
