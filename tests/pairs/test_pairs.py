@@ -23,6 +23,8 @@ pytestmark = [pytest.mark.mariadb, pytest.mark.postgres]
 
 COUNT = 40
 """Values of each type; in the snapshot, and once more in the log."""
+_DATABASES = ("postgres", "mariadb", "sqlite")
+_FEW = {("mariadb", "postgres"), ("postgres", "sqlite"), ("sqlite", "mariadb")}
 TYPES = Path(__file__).parents[2] / "docs" / "types.md"
 JSON = JsonConverter(parse(JsonConverter.options, {}), is_key=False)
 
@@ -103,6 +105,16 @@ def test_changes_become_the_rows_that_the_table_has_in_columns_of_the_published_
     assert published.keys() == logged.kinds.keys()
 
 
+# In `make test` each database is copied once, and once it has the copy.
+@pytest.mark.parametrize(
+    ("queried", "target"),
+    [
+        pytest.param(source, target, marks=() if (source, target) in _FEW else pytest.mark.slow)
+        for source in _DATABASES
+        for target in _DATABASES
+    ],
+    indirect=True,
+)
 def test_rows_that_are_asked_for_become_the_rows_that_the_table_has(asked: Source, target: Target) -> None:
     columns = _copy(asked, target, again=False)
     _compare(asked, target, columns)

@@ -39,7 +39,7 @@ def test_rows_of_every_type_come_back_as_they_went(topic: Topic) -> None:
     assert sorted(map(repr, found.collect())) == sorted(map(repr, frame.collect()))
 
 
-@pytest.mark.parametrize("converter", ["arrow", ""])
+@pytest.mark.parametrize("converter", ["arrow", pytest.param("", marks=pytest.mark.slow)])
 def test_each_row_is_there_once_and_those_of_a_partition_are_in_order(topic: Topic, converter: str) -> None:
     frame = topic.spark.sql(rows(25_000))
     topic.write(frame, value__converter=converter)
@@ -72,6 +72,7 @@ def test_keys_headers_and_topics_of_rows_go_with_their_messages(topic: Topic) ->
     assert (there.value, there.key, there.headers["a"], there.topic) == ("one", "k1", "b", other.name)
 
 
+@pytest.mark.slow
 def test_rows_with_one_key_are_in_one_queue(topic: Topic) -> None:
     topic.write(topic.spark.sql("select cast(id as string) as value, cast(id % 7 as string) as key from range(0, 200, 1, 4)"))
     places = {(row.key, row.queue) for row in topic.read().collect()}
@@ -79,6 +80,7 @@ def test_rows_with_one_key_are_in_one_queue(topic: Topic) -> None:
     assert len({queue for _, queue in places}) == 2
 
 
+@pytest.mark.slow
 def test_a_batch_that_is_written_again_counts_once(topic: Topic) -> None:
     frame = topic.spark.sql(rows(3_000))
     for number in ("1", "1", "2"):
@@ -89,6 +91,7 @@ def test_a_batch_that_is_written_again_counts_once(topic: Topic) -> None:
     assert topic.read(look__back="0", messages__per__partition="1").count() == 9_000
 
 
+@pytest.mark.slow
 def test_a_job_that_fails_in_the_midst_and_is_run_again_counts_once(topic: Topic) -> None:
     frame = topic.spark.sql("select id, if(id = {bad}, raise_error('killed'), 'x') as name from range(0, 40000, 1, 2)", bad=-1)
     failing = topic.spark.sql(
@@ -104,6 +107,7 @@ def test_a_job_that_fails_in_the_midst_and_is_run_again_counts_once(topic: Topic
     assert topic.read(messages__per__partition="9000", look__back="50000").count() == 40_000
 
 
+@pytest.mark.slow
 def test_what_is_read_is_bounded_by_offsets_and_times(topic: Topic) -> None:
     topic.send(b"one", b"two", b"three")
     queue = topic.read().collect()[0]["queue"]
@@ -122,6 +126,7 @@ def test_columns_that_nobody_asks_for_need_not_be_in_the_schema(topic: Topic) ->
     assert found.asDict(recursive=True) == {"value": {"id": 5}, "offset": 0}
 
 
+@pytest.mark.slow
 def test_rows_whose_table_has_changed_are_read_as_the_newest_one(topic: Topic) -> None:
     topic.write(topic.spark.sql("select 1 as id, 'a' as old"), value__converter="arrow")
     topic.write(topic.spark.sql("select 2L as id, 0.5D as new"), value__converter="arrow")

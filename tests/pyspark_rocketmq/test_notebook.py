@@ -14,6 +14,7 @@ from rocketmq_remoting.client import Client
 NOTEBOOK = Path(__file__).parents[2] / "examples" / "pyspark.ipynb"
 
 
+@pytest.mark.slow
 @pytest.mark.rocketmq
 @pytest.mark.spark
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")

@@ -39,6 +39,7 @@ def ids(topic: Topic) -> list[int]:
     return sorted(row.id for row in topic.read(columns=COLUMNS, messages__per__partition="900").select("value.id").collect())
 
 
+@pytest.mark.slow
 def test_a_stream_goes_on_where_it_has_ended(topic: Topic, tmp_path: Path) -> None:
     to = other(topic)
     for start in (0, 1_000):
@@ -65,6 +66,7 @@ def test_a_batch_whose_commit_is_lost_is_sent_again_and_counts_once(topic: Topic
     assert ids(to) == list(range(2_500))
 
 
+@pytest.mark.slow
 def test_a_stream_whose_topic_was_made_anew_says_so(topic: Topic, tmp_path: Path) -> None:
     to = other(topic)
     fill(topic, 0, 100)

@@ -30,6 +30,7 @@ def test_a_message_that_can_not_be_read_is_a_row_that_says_why_where_that_is_wan
     assert "id" in found[2].problem
 
 
+@pytest.mark.slow
 def test_a_value_that_does_not_fit_the_newest_table_is_told(topic: Topic) -> None:
     topic.write(topic.spark.sql("select 'a' as id"), value__converter="arrow")
     topic.write(topic.spark.sql("select 2L as id"), value__converter="arrow")
@@ -43,6 +44,7 @@ def test_text_is_not_taken_for_rows(topic: Topic) -> None:
         topic.read(**ROWS, value__converter="string").collect()
 
 
+@pytest.mark.slow
 def test_messages_that_are_gone_are_told_and_passed_over_when_that_is_wanted(topic: Topic) -> None:
     topic.send(b"a", b"b")
     start = f'{{"{topic.name}/broker-0/0": 5}}'
@@ -77,12 +79,14 @@ def test_an_empty_topic_without_columns_is_text(topic: Topic) -> None:
     assert topic.read().schema["value"].dataType.simpleString() == "string"
 
 
+@pytest.mark.slow
 def test_columns_that_no_message_has_are_refused_before_anything_is_sent(topic: Topic) -> None:
     with pytest.raises(PySparkException, match=r"price: is no column of a message.*struct"):
         topic.write(topic.spark.sql("select 'a' as value, 1 as price"))
     assert topic.read().count() == 0
 
 
+@pytest.mark.slow
 def test_a_row_that_is_too_large_is_told_and_what_is_before_it_stays(topic: Topic) -> None:
     frame = topic.spark.sql("select repeat('x', cast(id as int)) as value from range(0, 3000, 1000, 1)")
     with pytest.raises(PySparkException, match=r"the value takes 2,000 bytes and a message may hold 1500"):
@@ -96,6 +100,7 @@ def test_overwriting_is_refused(topic: Topic) -> None:
         writer.save(topic.name)
 
 
+@pytest.mark.slow
 def test_tombstones_are_rows_without_a_value(topic: Topic) -> None:
     where = topic.client.queues(topic.name)[0]
     topic.client.send_batch(where, [Message(b"", properties={"connect-tombstone": "1", "KEYS": "k"})])

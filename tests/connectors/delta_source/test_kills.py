@@ -25,7 +25,7 @@ STEPS = st.lists(
 @settings(max_examples=25)
 @example(steps=[("append", 3), ("read", 2), ("store", 1), ("kill", 1), ("compact", 1), ("read", 1), ("kill", 1)], parts=1)
 @example(steps=[("append", 3), ("delete", 1), ("append", 2), ("read", 7), ("store", 2), ("kill", 1), ("read", 3)], parts=3)
-@pytest.mark.parametrize("start", ["0", "earliest", "latest"])
+@pytest.mark.parametrize("start", [pytest.param("0", marks=pytest.mark.slow), "earliest", "latest"])
 def test_killed_at_any_step_it_sends_every_row_that_was_added_once(
     start: str, steps: Sequence[tuple[str, int]], parts: int
 ) -> None:

@@ -40,6 +40,7 @@ def write(run: Run, values: list[dict[str, object]], schema: Schema = ORDER, que
     run.write(begin + len(values), queue, batch(values, schema, begin=begin, queue=queue))
 
 
+@pytest.mark.slow
 def test_spark_reads_a_table_that_was_made_with_all_of_its_types_and_partitions(
     table: Table, metastore: HiveMetastore, tmp_path: Path
 ) -> None:
@@ -190,6 +191,7 @@ def test_json_without_a_schema_has_the_given_columns(table: Table) -> None:
     assert table.rows() == [{"country": "ch", "id": 1}, {"country": "fr", "id": None}]
 
 
+@pytest.mark.slow
 def test_a_metastore_that_is_away_is_waited_for_and_the_batch_is_there_once(table: Table, metastore: HiveMetastore) -> None:
     run = table.opened(BY_COUNTRY).start()
     write(run, [{"Id": 1, "country": "ch"}])

@@ -39,6 +39,7 @@ class TestPartitionsOfHiveSink(SourceSuite):
         assert [each.key for each in seen] == [{"offset": each.value["offset"]} for each in seen]  # type: ignore[index]
 
 
+@pytest.mark.slow
 class TestNoPartitions(SourceSuite):
     @pytest.fixture
     def case(self, table: Table) -> SourceCase:
@@ -48,6 +49,7 @@ class TestNoPartitions(SourceSuite):
         return SourceCase(HiveSource(), options(table, follow="false"), [{"id": number} for number in range(60)])
 
 
+@pytest.mark.slow
 class TestPartitionsOfBucket(SourceSuite):
     @pytest.fixture
     def case(self, table: Table, server: S3, bucket: str) -> SourceCase:

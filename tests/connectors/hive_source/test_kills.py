@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 from connectors.hive_source import HiveSource
@@ -76,8 +76,8 @@ class Growing:
 
 
 @given(steps=STEPS, policy=st.sampled_from(["skip", "read"]))
-# The ones below are the hard ones; `make test-all` looks for more.
-@settings(max_examples=10 if settings.get_current_profile_name() == "search" else 4)
+# Those below are the hard ones; `make test-all` looks for more.
+@settings(max_examples=10, phases=None if settings.get_current_profile_name() == "search" else [Phase.explicit])
 @example(steps=[("file", 7), ("read", 3), ("read", 3), ("store", 1), ("kill", 1), ("file", 2), ("read", 7)], policy="skip")
 @example(steps=[("part", 3), ("overwrite", 2), ("kill", 1), ("file", 2), ("file", 3), ("overwrite", 3)], policy="skip")
 @example(steps=[("part", 3), ("overwrite", 2), ("kill", 1), ("file", 2), ("overwrite", 3)], policy="read")

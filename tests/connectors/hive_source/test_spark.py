@@ -17,6 +17,7 @@ from tests.servers.hive_metastore import HiveMetastore
 pytestmark = pytest.mark.spark
 
 
+@pytest.mark.slow
 def test_partitions_and_types_of_spark_are_read_as_spark_reads_them(table: Table, metastore: HiveMetastore, tmp_path: Path) -> None:
     table.folder.parent.mkdir()
     name, own = table.name, f"{table.name}_own"

@@ -15,7 +15,7 @@ from services.executor.contract.task import Kind, State
 from services.executor.runtime.rocketmq.queue_names import parse, text
 from services.executor.runtime.rocketmq.topic_reader import RocketMQTopics
 from tests.conftest import RocketMQFactory
-from tests.services.executor.runtime.conftest import TOPIC_TYPES, PositionProcess, Tasks, rows
+from tests.services.executor.runtime.conftest import PositionProcess, Tasks, rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,7 +56,7 @@ def messages(tasks: Tasks, topic: str) -> list[Message]:
     return found
 
 
-@TOPIC_TYPES
+@pytest.mark.parametrize("tasks", ["normal", pytest.param("batch", marks=pytest.mark.slow)], indirect=True)
 @pytest.mark.spark
 def test_a_table_goes_from_csv_to_parquet_by_spark(tasks: Tasks, spark: "SparkSession") -> None:
     tasks.create_topic(1)

@@ -91,6 +91,7 @@ def test_of_a_type_that_the_directory_cannot_take_what_fits_is_written_and_the_r
     assert "a is string, and the column is int32" in said[1]
 
 
+@pytest.mark.slow
 def test_ignore_leaves_out_what_is_no_column_and_says_so(
     tasks: Tasks, spark: "SparkSession", caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -102,6 +103,7 @@ def test_ignore_leaves_out_what_is_no_column_and_says_so(
     assert caplog.text.count("fields that are no columns are left out: b") == 1
 
 
+@pytest.mark.slow
 def test_fail_ends_the_task_before_the_first_of_them_and_another_policy_goes_on_there(tasks: Tasks, spark: "SparkSession") -> None:
     put(tasks, [enveloped({"a": INT}, a=1), enveloped({"a": LONG, "b": TEXT}, a=2, b="x"), enveloped({"a": INT}, a=3)])
     for epoch in (1, 2):
@@ -118,6 +120,7 @@ def test_fail_ends_the_task_before_the_first_of_them_and_another_policy_goes_on_
     assert rows(tasks, spark) == [{"a": 1, "b": None}, {"a": 2, "b": "x"}, {"a": 3, "b": None}]
 
 
+@pytest.mark.slow
 def test_dead_letter_sends_them_as_they_came(tasks: Tasks, spark: "SparkSession") -> None:
     dead = f"dead-{tasks.unique}"
     other = enveloped({"a": INT, "b": TEXT}, a=2, b="x")
@@ -134,7 +137,13 @@ def test_dead_letter_sends_them_as_they_came(tasks: Tasks, spark: "SparkSession"
     )
 
 
-@pytest.mark.parametrize(("sink", "policy"), [("file_sink", "evolve"), ("file_sink", "ignore"), ("jdbc_sink", "ignore")])
+@pytest.mark.parametrize(
+    ("sink", "policy"),
+    [
+        ("file_sink", "evolve"),
+        *(pytest.param(sink, "ignore", marks=pytest.mark.slow) for sink in ("file_sink", "jdbc_sink")),
+    ],
+)
 def test_a_row_of_another_table_is_told_with_how_to_pass_it_or_is_a_dead_letter(
     tasks: Tasks, spark: "SparkSession", sink: str, policy: str
 ) -> None:
@@ -171,6 +180,7 @@ def packed(**values: Sequence[object]) -> bytes:
     return Rows(*array_of(made, schema), offsets_of([(number,) for number in range(1, len(made) + 1)])).pack()
 
 
+@pytest.mark.slow
 def test_a_packed_message_of_rows_of_another_table_can_be_passed_as_a_whole(tasks: Tasks, spark: "SparkSession") -> None:
     put(tasks, [packed(a=["1", "2"]), packed(c=["x", "y"]), packed(a=["3"])])
     outcome = start(tasks, spark, value_converter="arrow").end(180)
@@ -180,6 +190,7 @@ def test_a_packed_message_of_rows_of_another_table_can_be_passed_as_a_whole(task
     assert [row["a"] for row in rows(tasks, spark)] == ["1", "2"]
 
 
+@pytest.mark.slow
 def test_a_csv_file_keeps_its_first_line_and_takes_every_type(tasks: Tasks, spark: "SparkSession") -> None:
     put(
         tasks,
@@ -199,6 +210,7 @@ def test_a_csv_file_keeps_its_first_line_and_takes_every_type(tasks: Tasks, spar
     assert (tasks.path / "out").read_text() == '"a","b"\n1,"x"\n"two",\n3,\n'
 
 
+@pytest.mark.slow
 def test_tombstones_are_rows_of_nulls_wherever_they_come(tasks: Tasks, spark: "SparkSession") -> None:
     put(tasks, [enveloped({"a": INT}, a=1)])
     (queue,) = tasks.client.queues(tasks.topic)

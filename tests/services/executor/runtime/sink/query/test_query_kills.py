@@ -19,11 +19,6 @@ pytestmark = pytest.mark.rocketmq
 FAILPOINTS = Path(__file__).parents[5] / "chaos" / "injected"
 COMMITTED = ("sink.before-position",)
 KEPT = ("query.before-state", "query.in-state", "query.after-state", "query.after-commit", "query.after-position")
-QUERIES = pytest.mark.parametrize(
-    ("query", "points"),
-    [(FILTER, COMMITTED), (DUPLICATES, KEPT), (WINDOWS, (*COMMITTED, *KEPT))],
-    ids=["filter", "duplicates", "windows"],
-)
 
 
 class Killed:
@@ -123,9 +118,10 @@ class Killed:
 @pytest.mark.parametrize(
     ("query", "points"),
     [
-        pytest.param(FILTER, COMMITTED, id="filter"),
+        pytest.param(WINDOWS, ("query.in-state",), id="windows, in their state"),
+        pytest.param(FILTER, COMMITTED, id="filter", marks=pytest.mark.slow),
         pytest.param(DUPLICATES, KEPT, id="duplicates", marks=pytest.mark.slow),
-        pytest.param(WINDOWS, (*COMMITTED, *KEPT), id="windows"),
+        pytest.param(WINDOWS, (*COMMITTED, *KEPT), id="windows", marks=pytest.mark.slow),
     ],
 )
 def test_a_query_whose_task_is_killed_writes_what_one_pass_over_all_messages_makes(

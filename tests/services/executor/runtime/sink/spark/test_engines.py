@@ -193,9 +193,11 @@ def letters(tasks: Tasks, topic: str) -> list[tuple[str, dict[str, str]]]:
 @pytest.mark.parametrize(
     ("form", "count"),
     [
-        ("csv", 8_000),
         ("parquet", 3),
-        *(pytest.param(*case, marks=pytest.mark.slow) for case in (("csv", 3), ("parquet", 8_000), ("orc", 3), ("orc", 8_000))),
+        *(
+            pytest.param(form, count, marks=pytest.mark.slow)
+            for form, count in (("csv", 3), ("csv", 8_000), ("parquet", 8_000), ("orc", 3), ("orc", 8_000))
+        ),
     ],
 )
 def test_values_that_a_data_frame_sink_cannot_write_become_dead_letters(
@@ -252,6 +254,7 @@ def test_without_tolerance_a_value_that_cannot_be_written_ends_the_task_behind_w
     assert written(tasks, form) == [*range(count - 2), count - 1]
 
 
+@pytest.mark.slow
 def test_a_batch_of_which_nothing_can_be_written_is_left_out_and_passed(tasks: Tasks, spark: "SparkSession") -> None:
     put(tasks, ["no", "json"])
     config = files_config(tasks, "parquet", 2, **{"errors.tolerance": "all"})
