@@ -77,7 +77,7 @@ class Growing:
 
 @given(steps=STEPS, policy=st.sampled_from(["skip", "read"]))
 # Those below are the hard ones; `make test-all` looks for more.
-@settings(max_examples=10, phases=None if settings.get_current_profile_name() == "search" else [Phase.explicit])
+@settings(max_examples=10, phases=[*Phase] if settings.get_current_profile_name() == "search" else [Phase.explicit])
 @example(steps=[("file", 7), ("read", 3), ("read", 3), ("store", 1), ("kill", 1), ("file", 2), ("read", 7)], policy="skip")
 @example(steps=[("part", 3), ("overwrite", 2), ("kill", 1), ("file", 2), ("file", 3), ("overwrite", 3)], policy="skip")
 @example(steps=[("part", 3), ("overwrite", 2), ("kill", 1), ("file", 2), ("overwrite", 3)], policy="read")

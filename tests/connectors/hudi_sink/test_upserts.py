@@ -11,7 +11,6 @@ from tests.connectors.lakes.keyed import KeyedSuite
 from tests.connectors.lakes.table import UPSERT
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.spark,
     # PySpark leaves the sockets of collect() to the garbage collector.
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
@@ -22,6 +21,7 @@ class TestChanges(KeyedSuite):
     lake = Hudi
 
 
+@pytest.mark.slow
 def test_a_row_moves_to_another_partition_and_is_deleted_there_by_its_key(tmp_path: Path) -> None:
     path = tmp_path / "table"
     owner = Hudi(path).owner(UPSERT, partition_by="text")
@@ -33,6 +33,7 @@ def test_a_row_moves_to_another_partition_and_is_deleted_there_by_its_key(tmp_pa
     assert Hudi(path).texts() == {0: "left"}
 
 
+@pytest.mark.slow
 def test_a_table_with_another_key_is_refused(tmp_path: Path) -> None:
     keyed, plain = tmp_path / "keyed", tmp_path / "plain"
     owner = Hudi(keyed).owner(UPSERT)

@@ -47,7 +47,7 @@ def test_a_table_gets_new_columns_and_wider_ones_and_keeps_its_partitions(tmp_pa
     narrow = struct([("id", Schema(Type.INT32, optional=True)), ("day", NUMBER)], name="row")
     owner.append(0, 2, schema=narrow)
     owner.append(2**40, 2**40 + 1, schema=TWO, more=7)
-    assert sorted(Iceberg(tmp_path).read(), key=lambda row: row["id"]) == [  # type: ignore[arg-type,return-value]
+    assert sorted(Iceberg(tmp_path).read(), key=lambda row: row["id"]) == [
         {"id": 0, "day": 5, "more": None},
         {"id": 1, "day": 5, "more": None},
         {"id": 2**40, "day": 5, "more": 7},

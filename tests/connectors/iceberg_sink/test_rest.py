@@ -57,7 +57,7 @@ class InCatalog(Iceberg):
         with self.server.client() as catalog:
             return catalog.table_exists(self.name)
 
-    def owner(self, more: Mapping[str, str | None] | None = None, **given: Any) -> Owner:  # type: ignore[override]
+    def owner(self, more: Mapping[str, str | None] | None = None, **given: Any) -> Owner:
         """Without the options that are None."""
         options = {key: value for key, value in {**self.options, **(more or {})}.items() if value is not None}
         made = Owner(self, options, **given)

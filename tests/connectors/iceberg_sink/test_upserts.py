@@ -19,6 +19,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.slow
 class TestChanges(KeyedSuite):
     lake = Iceberg
 
