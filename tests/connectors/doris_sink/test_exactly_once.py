@@ -284,13 +284,13 @@ def calls_of(work: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> int:
     return count
 
 
-@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.slow)])
 def test_an_owner_that_is_replaced_between_any_two_steps_of_both_doubles_nothing(
     doris: Doris, options: dict[str, str], monkeypatch: pytest.MonkeyPatch, every: int
 ) -> None:
     """The older one stops in the middle of its batch, the newer one in the middle of its claim, and both go on.
 
-    Each step of the one and of the other is among every fourth pair of them, too.
+    Each step of the one and of the other is among every eighth pair of them, too.
     """
     first = opened(options).start()
     first.write(1)
