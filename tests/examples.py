@@ -8,8 +8,8 @@ _PART = 10
 _FEWEST = 15
 
 
-def some(count: int) -> int:
-    """Return how many of so many examples the profile has: all, or a tenth, but fifteen where there are as many."""
+def some(count: int, fewest: int = _FEWEST) -> int:
+    """Return how many of so many examples the profile has: all, or a tenth and no fewer than the fewest."""
     if settings.get_current_profile_name() != SHORT:
         return count
-    return min(count, max(count // _PART, _FEWEST))
+    return min(count, max(count // _PART, fewest))

@@ -101,7 +101,11 @@ class Target:
 _NUMBERS = count()
 
 
-@pytest.fixture(params=["postgres", "mariadb", "sqlite"])
+EACH = pytest.mark.parametrize("target", ["postgres", "mariadb", "sqlite"], indirect=True)
+"""For tests of what each kind has in a way of its own."""
+
+
+@pytest.fixture(params=["postgres", pytest.param("mariadb", marks=pytest.mark.slow), "sqlite"])
 def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Target]:
     name = f"sink{next(_NUMBERS)}"
     if request.param == "postgres":
@@ -116,7 +120,7 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Target]:
         with running.connect() as connection, connection.cursor() as cursor:
             cursor.execute(f"CREATE DATABASE {name}")
             cursor.execute("CREATE OR REPLACE USER plain@'%'")
-            cursor.execute(f"GRANT ALL ON {name}.* TO plain@'%'")
+            cursor.execute(f"GRANT EACH ON {name}.* TO plain@'%'")
         url = f"mysql://127.0.0.1:{running.port}/{name}"
         made = Target("mariadb", {"connection.url": url, "user": "plain"}, lambda: running.connect(database=name, autocommit=False))
     else:

@@ -13,7 +13,7 @@ from rocketconnect_sdk.errors import ConfigError, PermanentError
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import Offset, Rejected, SourceBatch
 from rocketconnect_sdk.testing import at
-from tests.connectors.jdbc_source.conftest import ALL, Database
+from tests.connectors.jdbc_source.conftest import EACH, Database
 
 INCREMENTING = {"mode": "incrementing", "incrementing.column.name": "id"}
 TIMES = {"mode": "timestamp+incrementing", "timestamp.column.name": "at", "incrementing.column.name": "id"}
@@ -53,7 +53,7 @@ def problems(database: Database, **options: str) -> list[str]:
     return [str(problem) for problem in JdbcSource().check(config)]
 
 
-@ALL
+@EACH
 class TestNewRows:
     def test_rows_that_come_later_are_read_once(self, database: Database) -> None:
         database.run("CREATE TABLE t (id integer PRIMARY KEY)", "INSERT INTO t VALUES (1), (2)")
@@ -161,7 +161,7 @@ class TestBulk:
         assert seen == [{"a": 1}] * 3
 
 
-@ALL
+@EACH
 class TestRecords:
     def test_keys_are_the_columns_of_the_primary_key(self, database: Database) -> None:
         database.run(
