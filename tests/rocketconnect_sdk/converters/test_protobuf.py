@@ -37,7 +37,7 @@ def described(draw: st.DrawFn, *, of_leaf: bool = False) -> Schema:
 
 
 # Each example starts a compiler, so that they are few and each of them has much in it.
-@settings(max_examples=some(25))
+@settings(max_examples=some(25, 5))
 @given(st.lists(typed(3), min_size=1, max_size=6))
 def test_values_and_schemas_come_back(cases: list[tuple[Schema, Any]]) -> None:
     schema = struct([(f"f{number}", part) for number, (part, _) in enumerate(cases)], name="whole")
@@ -49,7 +49,7 @@ def test_values_and_schemas_come_back(cases: list[tuple[Schema, Any]]) -> None:
     assert form.decode(b"head" + data, 4) == value
 
 
-@settings(max_examples=some(25))
+@settings(max_examples=some(25, 5))
 @given(typed(2))
 def test_values_that_are_no_structs_come_back(case: tuple[Schema, Any]) -> None:
     schema, value = case
@@ -59,7 +59,7 @@ def test_values_that_are_no_structs_come_back(case: tuple[Schema, Any]) -> None:
     assert form.decode(form.encode(value), 0) == value
 
 
-@settings(max_examples=some(25))
+@settings(max_examples=some(25, 5))
 @given(
     st.lists(described(), min_size=1, max_size=4), st.booleans(), described(of_leaf=True), st.lists(NAMES, unique=True, max_size=4)
 )

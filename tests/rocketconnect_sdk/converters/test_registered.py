@@ -249,7 +249,7 @@ def test_a_schema_that_would_come_back_as_another_one_is_refused_and_not_registe
 @pytest.mark.parametrize("name", ["avro", "json_schema", "protobuf"])
 @given(case=typed())
 # Each example of Protobuf starts a compiler.
-@settings(max_examples=some(40))
+@settings(max_examples=some(40, 5))
 def test_a_column_is_written_as_its_values_are(name: str, case: tuple[Schema, Any]) -> None:
     schema, value = case
     assume(value is not None)

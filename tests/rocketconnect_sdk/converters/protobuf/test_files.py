@@ -185,7 +185,7 @@ def test_a_schema_that_has_no_type_here_is_refused_with_the_reason(text: str, sa
         read(text)
 
 
-@settings(max_examples=some(20))
+@settings(max_examples=some(20, 3))
 @given(st.data())
 def test_of_a_schema_that_is_damaged_only_a_record_error_leaves(data: st.DataObject) -> None:
     text = to_proto(ROW)
