@@ -34,6 +34,4 @@ def _own(test: Callable[..., None]) -> Callable[..., None]:
     def same(*args: object, **kwargs: object) -> None:
         test(*args, **kwargs)
 
-    # What is appended to the list of the one would be in that of the other.
-    same.pytestmark = list(getattr(test, "pytestmark", []))  # type: ignore[attr-defined]
     return same

@@ -32,7 +32,11 @@ CALLS = ("obstore:put", "obstore:copy", "obstore:delete")
 HDFS_CALLS = ("connectors.objects.webhdfs:send",)
 
 
-@slow_but("test_every_record_is_there_and_in_order", "test_killed_at_every_fifth_step_it_goes_on_with_every_record")
+@slow_but(
+    "test_every_record_is_there_and_in_order",
+    "test_killed_at_every_fifth_step_it_goes_on_with_every_record",
+    "test_a_full_disk_keeps_nothing_of_a_batch_and_goes_on_when_there_is_room",
+)
 class TestFolder(SinkSuite):
     @pytest.fixture
     def case(self, tmp_path: Path) -> SinkCase:
