@@ -519,6 +519,7 @@ def test_whatever_is_lost_whoever_dies_and_comes_back_each_row_is_there_once(
     assert last.positions[QUEUE].until > 20
 
 
+@pytest.mark.slow
 def test_killed_at_any_time_it_goes_on_with_every_row(doris: Doris, options: dict[str, str]) -> None:
     """A process that writes batch after batch is killed with SIGKILL again and again."""
     opened(options).start().write(20)
