@@ -8,7 +8,7 @@ from starlette.responses import JSONResponse, Response
 
 from services.executor.contract.task import Kind, State
 from tests.registry.server import TestRegistry, running
-from tests.services.executor.runtime.conftest import Tasks, rows
+from tests.services.executor.runtime.conftest import Running, Tasks, rows
 
 pytestmark = pytest.mark.rocketmq
 
@@ -30,8 +30,8 @@ def test_a_registry_that_is_away_is_waited_for_at_both_ends_and_nothing_is_lost_
     registry.fault = Response("", 503)
     path = tasks.file("a", LINES)
     source = tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(path), **converter})
-    told = source.reporter.wait_for_state(State.WAITING)
-    assert f"converting what was read: the schema registry does not answer: {registry.url} answers 503" in told
+    away = f"converting what was read: the schema registry does not answer: {registry.url} answers 503"
+    source.reporter.wait_for(lambda: said(source, away))
     registry.fault = None
     source.reporter.wait_for_out(len(LINES))
     assert source.stop().clean
@@ -39,12 +39,17 @@ def test_a_registry_that_is_away_is_waited_for_at_both_ends_and_nothing_is_lost_
     registry.fault = Response("<html>", media_type="text/html")
     file = tasks.path / "t.db"
     sink = tasks.start(Kind.SINK, {"connector.class": "table", "file": str(file), **converter})
-    assert "as no schema registry does" in sink.reporter.wait_for_state(State.WAITING)
+    sink.reporter.wait_for(lambda: said(sink, "as no schema registry does"))
     assert rows(file) == []
     registry.fault = None
     sink.reporter.wait_for(lambda: len(rows(file)) >= len(LINES))
     assert sink.stop().clean
     assert rows(file) == LINES
+
+
+def said(task: Running, text: str) -> bool:
+    """Whether it waits, and says so with this: before an answer comes it says that none has come yet."""
+    return bool(task.reporter.states) and task.reporter.states[-1][0] is State.WAITING and text in task.reporter.states[-1][1]
 
 
 def rubbish() -> Iterator[Response]:
