@@ -120,7 +120,7 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Target]:
         with running.connect() as connection, connection.cursor() as cursor:
             cursor.execute(f"CREATE DATABASE {name}")
             cursor.execute("CREATE OR REPLACE USER plain@'%'")
-            cursor.execute(f"GRANT EACH ON {name}.* TO plain@'%'")
+            cursor.execute(f"GRANT ALL ON {name}.* TO plain@'%'")
         url = f"mysql://127.0.0.1:{running.port}/{name}"
         made = Target("mariadb", {"connection.url": url, "user": "plain"}, lambda: running.connect(database=name, autocommit=False))
     else:

@@ -54,7 +54,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databas
         with running.connect() as root, root.cursor() as cursor:
             cursor.execute(f"CREATE DATABASE {name}")
             cursor.execute("CREATE USER IF NOT EXISTS jdbc_reader@'%'")
-            cursor.execute(f"GRANT EACH ON {name}.* TO jdbc_reader@'%'")
+            cursor.execute(f"GRANT ALL ON {name}.* TO jdbc_reader@'%'")
         url = f"mysql://127.0.0.1:{running.port}/{name}"
         yield Database(
             "mariadb", {"connection.url": url, "user": "jdbc_reader"}, lambda: running.connect(database=name, autocommit=False)
