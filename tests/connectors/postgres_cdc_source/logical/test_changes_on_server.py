@@ -169,7 +169,7 @@ def test_messages_of_applications_are_events(changes: Changes) -> None:
 def test_a_large_transaction_is_streamed_while_in_progress_when_asked_for(changes: Changes) -> None:
     changes.connection.execute("CREATE TABLE streamed (id integer PRIMARY KEY, filler text)")
     changes.open(streaming=True)
-    rows = 20_000
+    rows = 200_000
     events = changes.of([f"INSERT INTO streamed SELECT n, repeat('x', 400) FROM generate_series(1, {rows}) n"])
     starts = [event for event in events if isinstance(event, ev.StreamStart)]
     (commit,) = (event for event in events if isinstance(event, ev.StreamCommit))
