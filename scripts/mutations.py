@@ -103,7 +103,7 @@ def _test(copy: Path, tests: str) -> tuple[int, str]:
         ran = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-x", "--no-reruns", "-p", "no:cacheprovider", *tests.split()],
             cwd=copy,
-            env={**os.environ, "PYTHONPATH": paths},
+            env={**os.environ, "PYTHONPATH": paths, "HYPOTHESIS_PROFILE": "all"},
             capture_output=True,
             text=True,
             timeout=_SECONDS,

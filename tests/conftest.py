@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 
 from bench.measuring.guarded import acl
 from rocketconnect_cli.embedded import EmbeddedRocketMQ
-from tests import free_ports
+from tests import examples, free_ports
 from tests.servers.mariadb import Mariadb, MariadbFailed
 from tests.servers.postgres import Postgres, PostgresFailed
 
@@ -24,9 +24,11 @@ _QUIET = {"timerFlushIntervalMs": "600000"}
 
 # How long a machine takes says nothing about what is tested.
 settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-# A run is about the change that it is run for, so it tries the same examples each time; `make test-all` looks for new ones.
-settings.register_profile("same", settings.get_profile("search"), derandomize=True)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
+# A mutation is to be noticed whenever it is made.
+settings.register_profile("all", settings.get_profile("search"), derandomize=True)
+# A run is about the change that it is run for, so it tries the same few examples each time; `make test-all` looks for new ones.
+settings.register_profile(examples.SHORT, settings.get_profile("all"), max_examples=30)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", examples.SHORT))
 
 
 def pytest_configure() -> None:

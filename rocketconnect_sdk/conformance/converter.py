@@ -18,7 +18,6 @@ from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.schema import BYTES, STRING, Schema, Type, struct
 
-_ROUNDS = 300
 _LONGEST = 64
 _COUNTS = (3, 40)
 """Of a few and of many: a converter may do with the ones what it does not with the others."""
@@ -48,9 +47,15 @@ class ConverterCase:
 
 
 class ConverterSuite:
-    """Inherit it, call the class Test..., and give it a `subject`, or a fixture named `case`."""
+    """Inherit it, call the class Test..., and give it a `subject`, or a fixture named `case`.
+
+    Class attributes:
+        subject: The case.
+        rounds: How many ways in which bytes are wrong are tried.
+    """
 
     subject: ClassVar[ConverterCase]
+    rounds: ClassVar[int] = 300
 
     @pytest.fixture
     def case(self) -> ConverterCase:
@@ -109,7 +114,7 @@ class ConverterSuite:
         converter = case.make()
         value, schema = case.examples[0]
         good = converter.encode(value, schema)
-        for bad in _damaged(good):
+        for bad in _damaged(good, self.rounds):
             try:
                 converter.decode(bad)
             except RecordError:
@@ -121,8 +126,8 @@ class ConverterSuite:
         """Bytes at random, and examples with bytes changed, cut off and put in."""
         converter = case.make()
         chance = random.Random(1)  # noqa: S311  # the same each time
-        found = [chance.randbytes(chance.randrange(_LONGEST)) for _ in range(_ROUNDS)]
-        found += [bad for value, schema in case.examples for bad in _damaged(converter.encode(value, schema))]
+        found = [chance.randbytes(chance.randrange(_LONGEST)) for _ in range(self.rounds)]
+        found += [bad for value, schema in case.examples for bad in _damaged(converter.encode(value, schema), self.rounds)]
         reasons = [_refusal(partial(converter.decode, data)) for data in found]
         assert "" not in reasons, "an error that does not say what is wrong"
 
@@ -150,11 +155,11 @@ def _refusal(convert: Callable[[], object]) -> str | None:
     return None
 
 
-def _damaged(data: bytes) -> list[bytes]:
+def _damaged(data: bytes, rounds: int) -> list[bytes]:
     """Some of the ways in which bytes can be wrong."""
     chance = random.Random(len(data))  # noqa: S311  # the same each time
     found = [data[:length] for length in range(min(len(data), _LONGEST))] + [data + b"\x00", data * 2]
-    for _ in range(_ROUNDS):
+    for _ in range(rounds):
         changed = bytearray(data or b"\x00")
         for _ in range(chance.randrange(1, 4)):
             changed[chance.randrange(len(changed))] = chance.randrange(256)

@@ -138,7 +138,7 @@ def database() -> str:
     return f"database{next(_databases)}"
 
 
-@pytest.fixture(params=["old", "new"])
+@pytest.fixture(params=["old", pytest.param("new", marks=pytest.mark.slow)])
 def clickhouse(request: pytest.FixtureRequest, database: str) -> ClickHouse:
     """One after the other, each with an empty database."""
     server: ClickHouse = request.getfixturevalue(f"{request.param}_clickhouse")

@@ -20,7 +20,14 @@ def written(folder: Path) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "name", ["calendar_source", "sqlite_sink", "journal_sink", "hex_converter", "celsius", "freezing", "parquet_tables"]
+    "name",
+    [
+        "calendar_source",
+        "sqlite_sink",
+        "hex_converter",
+        "celsius",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("journal_sink", "freezing", "parquet_tables")),
+    ],
 )
 def test_the_example_passes_its_suite(name: str, tmp_path: Path) -> None:
     assert {f"{name}.py", f"test_{name}.py"} <= written(tmp_path)

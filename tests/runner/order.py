@@ -1,8 +1,8 @@
 """The order of the tests: files that start whole systems first, then those with servers, then the others.
 
 Side by side, each worker of pytest-xdist gets a file at a time, in this order: what mostly waits is begun first, so that no
-worker is left with it alone at the end. What shares one running instance, or one Spark session, goes to one worker together:
-to start the one or the other takes half a minute of both cores.
+worker is left with it alone at the end. What shares one running instance, one Spark session or a server goes to one worker
+together: to start the one or the other takes up to half a minute of both cores.
 """
 
 from typing import TYPE_CHECKING
@@ -25,6 +25,12 @@ _TOGETHER = {
     "tests/connectors/hudi_source/": "hudi",
     "tests/connectors/hive_sink/": "hive",
     "tests/connectors/hive_source/": "hive",
+    "tests/connectors/clickhouse_sink/": "clickhouse",
+    "tests/connectors/clickhouse_source/": "clickhouse",
+    "tests/connectors/mysql_cdc_source/": "mysql_cdc",
+    "tests/connectors/object_store_sink/": "objects",
+    "tests/connectors/object_store_source/": "objects",
+    "tests/connectors/postgres_cdc_source/": "postgres_cdc",
     "tests/connectors/file_sink/test_conformance.py": "spark",
     "tests/connectors/file_sink/test_file_sink.py": "spark",
     "tests/connectors/jdbc_sink/test_conformance.py": "spark",

@@ -249,6 +249,7 @@ def test_a_deleted_connector_leaves_its_rows_and_no_positions(clickhouse: ClickH
     assert rows(clickhouse) == expected(10)
 
 
+@pytest.mark.slow
 def test_killed_at_any_time_it_goes_on_with_every_row(old_clickhouse: ClickHouse) -> None:
     """A process that writes batch after batch is killed with SIGKILL again and again."""
     server = old_clickhouse.with_database("killed")

@@ -7,6 +7,7 @@ import pytest
 from connectors.clickhouse_source import ClickHouseSource
 from rocketconnect_sdk.conformance import SourceCase, SourceSuite
 from tests.servers.clickhouse import ClickHouse
+from tests.suites import slow_but
 
 BEGIN = datetime(2026, 1, 31, 12, tzinfo=ZoneInfo("UTC"))
 ROWS: list[dict[str, Any]] = [
@@ -36,6 +37,7 @@ class TestIncrementing(SourceSuite):
         return SourceCase(ClickHouseSource(), clickhouse.options() | options, ROWS)
 
 
+@slow_but("test_it_reads_everything", "test_from_every_offset_exactly_the_rest_is_read")
 class TestTimestamp(SourceSuite):
     @pytest.fixture
     def case(self, old_clickhouse: ClickHouse, database: str) -> SourceCase:

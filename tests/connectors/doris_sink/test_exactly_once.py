@@ -25,6 +25,7 @@ from tests.servers.doris import Doris
 
 OTHER = "orders/broker-a/1"
 CALLS = ["load", "insert", "select", "commit", "state"]
+FAULTS = ["lose", *(pytest.param(fault, marks=pytest.mark.slow) for fault in ("drop", "late"))]
 
 
 def rows(server: Doris, table: str = "rows") -> list[dict[str, object]]:
@@ -82,9 +83,9 @@ def test_what_is_staged_is_in_no_table(doris: Doris, options: dict[str, str]) ->
     assert rows(doris) == []
 
 
-@pytest.mark.parametrize("fault", ["drop", "lose", "late"])
+@pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("what", CALLS)
-@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("number", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_an_answer_that_is_lost_doubles_nothing(doris: Doris, options: dict[str, str], what: str, fault: str, number: int) -> None:
     run = opened(options).start()
     written(run, 10)
@@ -104,7 +105,7 @@ def test_an_answer_that_is_lost_doubles_nothing(doris: Doris, options: dict[str,
 
 
 @pytest.mark.parametrize("what", ["select", "insert", "state", "abort", "delete", "create"])
-@pytest.mark.parametrize("fault", ["drop", "lose", "late"])
+@pytest.mark.parametrize("fault", FAULTS)
 def test_an_answer_that_is_lost_at_the_start_changes_nothing(doris: Doris, options: dict[str, str], what: str, fault: str) -> None:
     dying = opened(options).start()
     written(dying, 10)
@@ -233,7 +234,7 @@ def test_loads_that_are_forgotten_behind_their_batch_are_no_matter(doris: Doris,
     assert opened(options, epoch=2).start().positions == {QUEUE: QueuePosition(30)}
 
 
-@pytest.mark.parametrize("fault", ["drop", "lose", "late"])
+@pytest.mark.parametrize("fault", FAULTS)
 def test_a_commit_that_could_not_be_said_is_said_when_its_batch_comes_again(
     doris: Doris, options: dict[str, str], fault: str
 ) -> None:
@@ -251,7 +252,7 @@ def test_a_commit_that_could_not_be_said_is_said_when_its_batch_comes_again(
 
 
 @pytest.mark.parametrize(("what", "number"), [("insert", 1), ("insert", 2), ("commit", 1), ("state", 1), ("select", 1)])
-@pytest.mark.parametrize("fault", ["drop", "lose", "late"])
+@pytest.mark.parametrize("fault", FAULTS)
 def test_a_task_that_starts_again_in_its_process_goes_on_where_it_was(
     doris: Doris, options: dict[str, str], what: str, number: int, fault: str
 ) -> None:
@@ -284,13 +285,13 @@ def calls_of(work: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> int:
     return count
 
 
-@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.slow)])
 def test_an_owner_that_is_replaced_between_any_two_steps_of_both_doubles_nothing(
     doris: Doris, options: dict[str, str], monkeypatch: pytest.MonkeyPatch, every: int
 ) -> None:
     """The older one stops in the middle of its batch, the newer one in the middle of its claim, and both go on.
 
-    Each step of the one and of the other is among every fourth pair of them, too.
+    Each step of the one and of the other is among every eighth pair of them, too.
     """
     first = opened(options).start()
     first.write(1)
@@ -434,7 +435,7 @@ def two_tables(run: Run, until: int) -> tuple[list[Any], SinkCommit]:
 
 
 @pytest.mark.parametrize("fault", ["drop", "lose"])
-@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("number", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_batch_of_two_tables_is_made_whole_by_whoever_comes_next(
     doris: Doris, options: dict[str, str], fault: str, number: int
 ) -> None:
@@ -519,6 +520,7 @@ def test_whatever_is_lost_whoever_dies_and_comes_back_each_row_is_there_once(
     assert last.positions[QUEUE].until > 20
 
 
+@pytest.mark.slow
 def test_killed_at_any_time_it_goes_on_with_every_row(doris: Doris, options: dict[str, str]) -> None:
     """A process that writes batch after batch is killed with SIGKILL again and again."""
     opened(options).start().write(20)

@@ -9,6 +9,7 @@ import pytest
 from connectors.file_sink import FileSink
 from rocketconnect_sdk.conformance import SinkCase, SinkSuite
 from rocketconnect_sdk.schema import STRING, Schema, Type, struct
+from tests.suites import slow_but
 
 pytestmark = [
     pytest.mark.spark,
@@ -40,6 +41,14 @@ class TestJsonLines(SinkSuite):
         options = {"filename": str(path), "format": "jsonlines"}
         return SinkCase(FileSink(), options, lambda: list(map(json.loads, path.read_text().splitlines())), row, ROW, tmp_path)
 
+    @pytest.mark.slow
+    def test_killed_at_any_step_it_goes_on_with_every_record(self, case: SinkCase) -> None:
+        """There are some tens of steps."""
+        super().test_killed_at_any_step_it_goes_on_with_every_record(case)
+
+    def test_killed_at_every_eighth_step_it_goes_on_with_every_record(self, case: SinkCase) -> None:
+        self.killed_at_steps(case, 8)
+
 
 @pytest.mark.slow
 class TestCsv(SinkSuite):
@@ -56,6 +65,13 @@ class TestCsv(SinkSuite):
         return SinkCase(FileSink(), {"filename": str(path), "format": "csv"}, read, row, ROW, tmp_path)
 
 
+@slow_but(
+    "test_every_record_is_there_and_in_order",
+    "test_it_goes_on_where_it_was",
+    "test_killed_at_every_eighth_step_it_goes_on_with_every_record",
+    "test_rows_of_another_table_are_bad_records",
+    "test_a_full_disk_keeps_nothing_of_a_batch_and_goes_on_when_there_is_room",
+)
 class TestParquet(SinkSuite):
     @pytest.fixture
     def case(self, tmp_path: Path) -> SinkCase:
@@ -67,13 +83,8 @@ class TestParquet(SinkSuite):
 
         return SinkCase(FileSink(), {"filename": str(path), "format": "parquet"}, read, row, ROW, tmp_path)
 
-    @pytest.mark.slow
-    def test_killed_at_any_step_it_goes_on_with_every_record(self, case: SinkCase) -> None:
-        """There are some tens of steps."""
-        super().test_killed_at_any_step_it_goes_on_with_every_record(case)
-
-    def test_killed_at_every_fifth_step_it_goes_on_with_every_record(self, case: SinkCase) -> None:
-        self.killed_at_steps(case, 5)
+    def test_killed_at_every_eighth_step_it_goes_on_with_every_record(self, case: SinkCase) -> None:
+        self.killed_at_steps(case, 8)
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ from rocketconnect_sdk.columns.declared import parse_columns
 from rocketconnect_sdk.columns.objects import rows_of_array
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
+from tests.examples import some
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
 
@@ -75,7 +76,7 @@ GOOD = st.fixed_dictionaries({}, optional=FIELDS).map(json.dumps)
 
 @pytest.mark.slow
 @given(st.lists(OBJECT | GOOD | TOKENS, min_size=1, max_size=4))
-@settings(max_examples=1000)
+@settings(max_examples=some(1000))
 def test_many_texts_become_the_same_rows_as_each_alone(texts: list[str]) -> None:
     columns = parse_columns("id:int32, name, ok:boolean, f:double")
 

@@ -19,6 +19,7 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import Offset, Rejected
 from rocketconnect_sdk.testing import at
+from tests.examples import some
 
 LIMIT = 50
 
@@ -84,7 +85,7 @@ def seen(value: object) -> object:
 
 
 @given(DATA, CUTS, SIZES)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=some(200), deadline=None)
 def test_lines_come_out_whole_wherever_the_file_is_cut(data: bytes, cuts: list[int], size: int) -> None:
     values, offsets, _ = read(pieces(data, cuts), size=size)
     lines = data.split(b"\n")[:-1]
@@ -94,7 +95,7 @@ def test_lines_come_out_whole_wherever_the_file_is_cut(data: bytes, cuts: list[i
 
 
 @given(DATA, st.integers(0, 100), SIZES, st.booleans())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=some(200), deadline=None)
 def test_any_offset_is_a_place_to_go_on(data: bytes, number: int, size: int, follow: bool) -> None:
     with TemporaryDirectory() as directory:
         path = Path(directory) / "a"
@@ -121,7 +122,7 @@ ROWS = st.lists(st.tuples(FIELD, FIELD), max_size=6)
 
 
 @given(ROWS, CUTS, SIZES, st.sampled_from(["\n", "\r\n"]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=some(200), deadline=None)
 def test_whatever_csv_writes_is_read_back_wherever_it_is_cut(
     rows: list[tuple[str, str]], cuts: list[int], size: int, end: str
 ) -> None:
@@ -138,7 +139,7 @@ def _long(row: tuple[str, str]) -> bool:
 
 
 @given(st.text(st.sampled_from('ab",\n\r'), max_size=200), CUTS, st.booleans())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=some(300), deadline=None)
 def test_no_text_is_too_strange_for_csv(text: str, cuts: list[int], last: bool) -> None:
     """Bad rows are rejected, nothing is lost, and where the file is cut changes nothing."""
     data = ("x,y\n" + text).encode()
@@ -224,7 +225,7 @@ JSON = st.recursive(
     CUTS,
     SIZES,
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=some(150), deadline=None)
 def test_json_lines_are_read_and_others_rejected(values: list[Any], cuts: list[int], size: int) -> None:
     lines = ["" if value is ... else value[0] if isinstance(value, tuple) else json.dumps(value) for value in values]
     data = "".join(f"{line}\n" for line in lines).encode()

@@ -16,6 +16,7 @@ from connectors.file_source.rows import Csv
 from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.columns.declared import TYPES, parse_columns
 from rocketconnect_sdk.record import Rejected
+from tests.examples import some
 
 NUMBERS = ["5", "-5", "0", "007", "+1", "-0", "0x1F", "1e3", "5.0", " 5", "", "NA", "127", "128", "-129", "9" * 19, "-" + "9" * 18]
 FRACTIONS = [
@@ -128,7 +129,7 @@ def _floats(value: dict[str, object], names: list[str]) -> dict[str, object]:
 
 @pytest.mark.slow
 @given(blocks(), st.sampled_from([None, "NA", ""]), st.booleans())
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=some(1500), deadline=None)
 def test_columns_are_what_row_by_row_gives(block: tuple[bytes, str], null: str | None, last: bool) -> None:
     data, columns = block
     row_by_row, found = (cut(data, columns, wanted=wanted, null=null, last=last) for wanted in (False, True))
@@ -160,7 +161,7 @@ def exactly(values: Iterable[object] | None) -> str:
 
 
 @given(blocks(), st.sampled_from([None, "NA", ""]))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=some(500), deadline=None)
 def test_large_blocks_give_the_same_rows_as_small_ones(block: tuple[bytes, str], null: str | None) -> None:
     data, columns = block
     small, large = (cut(data, columns, wanted=False, null=null, large=size) for size in (1 << 16, 0))

@@ -101,7 +101,11 @@ class Target:
 _NUMBERS = count()
 
 
-@pytest.fixture(params=["postgres", "mariadb", "sqlite"])
+EACH = pytest.mark.parametrize("target", ["postgres", "mariadb", "sqlite"], indirect=True)
+"""For tests of what each kind has in a way of its own."""
+
+
+@pytest.fixture(params=["postgres", pytest.param("mariadb", marks=pytest.mark.slow), "sqlite"])
 def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Target]:
     name = f"sink{next(_NUMBERS)}"
     if request.param == "postgres":

@@ -11,6 +11,7 @@ from connectors.jdbc_sink import JdbcSink
 from rocketconnect_sdk.conformance import SinkCase, SinkSuite
 from rocketconnect_sdk.schema import Schema, Type, struct
 from tests.servers.mariadb import Mariadb
+from tests.suites import slow_but
 
 pytestmark = [
     pytest.mark.spark,
@@ -36,7 +37,7 @@ OPTIONS = {"table.name.format": "rows", "auto.create": "true"}
 READ = "SELECT queue, {0}offset{0}, text FROM {0}rows{0} ORDER BY queue, {0}offset{0}"
 
 
-@pytest.fixture(params=["insert", "upsert"])
+@pytest.fixture(params=["insert", pytest.param("upsert", marks=pytest.mark.slow)])
 def options(request: pytest.FixtureRequest) -> dict[str, str]:
     keyed = {"insert.mode": "upsert", "pk.fields": "queue,offset"}
     return {**OPTIONS, **(keyed if request.param == "upsert" else {})}
@@ -59,6 +60,7 @@ class TestSqlite(SinkSuite):
         return SinkCase(JdbcSink(), options, read, row, ROW, calls=STEPS)
 
 
+@slow_but("test_every_record_is_there_and_in_order", "test_a_large_batch_is_there_and_in_order")
 class TestPostgres(SinkSuite):
     @pytest.fixture
     def case(self, postgres: str, options: dict[str, str]) -> Iterator[SinkCase]:
@@ -77,6 +79,7 @@ class TestPostgres(SinkSuite):
             database.execute('DROP TABLE IF EXISTS "rows", rocketconnect_positions')
 
 
+@slow_but("test_every_record_is_there_and_in_order", "test_a_large_batch_is_there_and_in_order")
 class TestMariadb(SinkSuite):
     @pytest.fixture
     def case(self, mariadb: Mariadb, options: dict[str, str]) -> Iterator[SinkCase]:

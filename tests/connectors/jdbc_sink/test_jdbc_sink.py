@@ -5,7 +5,7 @@ import pytest
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, RecordError, RetriableError
 from rocketconnect_sdk.evolution import nullable
 from rocketconnect_sdk.schema import STRING, Field, Schema, Type, struct
-from tests.connectors.jdbc_sink.conftest import Target
+from tests.connectors.jdbc_sink.conftest import EACH, Target
 
 ROW = struct(
     [("id", Schema(Type.INT64)), ("name", Schema(Type.STRING, optional=True)), ("big", Schema(Type.STRING, optional=True))]
@@ -32,6 +32,7 @@ def change(op: str, before: object = None, after: object = None, **more: object)
     return {"op": op, "before": before, "after": after, "source": None, "unchanged": None, **more}
 
 
+@EACH
 def test_the_last_record_of_a_key_is_what_is_there(target: Target) -> None:
     task = target.start(**UPSERT)
     target.write(task, [row(1, "a"), row(2, "b"), row(1, "c")], ROW)
@@ -46,6 +47,7 @@ def test_inserted_records_are_rows_of_their_own(target: Target) -> None:
     assert target.run('SELECT id, name FROM "rows"') == [(1, "a"), (1, "a")]
 
 
+@EACH
 def test_changes_are_made_in_their_order(target: Target) -> None:
     task = target.start(**UPSERT, delete_enabled="true")
     target.write(task, [change("c", after=row(number)) for number in (1, 2, 3)], ENVELOPE)
@@ -151,6 +153,7 @@ def test_one_topic_feeds_the_tables_that_the_changes_name(target: Target) -> Non
         target.write(task, [row(1)], ROW)
 
 
+@EACH
 def test_new_fields_become_columns_when_the_table_evolves(target: Target) -> None:
     task = target.start(**UPSERT, schema_evolution="evolve")
     target.write(task, [row(1)], ROW)
@@ -193,6 +196,7 @@ def test_a_missing_table_a_missing_key_and_no_key_of_a_new_table_are_told(target
         target.write(target.start(insert_mode="upsert", schema_evolution="ignore"), [row(1)], ROW)
 
 
+@EACH
 def test_a_locked_table_is_tried_again_and_named(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(f"connectors.jdbc.{target.kind.replace('mariadb', 'mysql')}.LOCK_SECONDS", 1)
     task = target.start(**UPSERT)
@@ -271,6 +275,7 @@ def test_a_double_of_a_key_is_never_left_out_in_silence(target: Target, monkeypa
     assert target.run('SELECT id FROM "rows"') == []
 
 
+@EACH
 @pytest.mark.parametrize("mode", ["insert", "upsert"])
 def test_rows_that_only_the_database_refuses_are_named_and_nothing_of_the_batch_is_there(target: Target, mode: str) -> None:
     target.run(

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rocketconnect_sdk.schema import WHOLE, Schema, Type, Unit, decimal, struct, timestamp
-from tests.connectors.jdbc_sink.conftest import Target
+from tests.connectors.jdbc_sink.conftest import EACH, Target
 
 INT32 = Schema(Type.INT32)
 NANOSECONDS = st.integers(0, 86_400 * 10**9 - 1)
@@ -82,6 +82,7 @@ def read(schema: Schema, value: Any) -> object:  # noqa: PLR0911  # one for each
             return int(value) if schema.type in WHOLE else value
 
 
+@EACH
 def test_rows_that_are_loaded_in_bulk_are_what_is_read(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("connectors.jdbc.mysql._WORTH_LOADING", 1)
     schema = struct([("id", INT32), ("text", Schema(Type.STRING, optional=True)), ("data", Schema(Type.BYTES, optional=True))])

@@ -34,8 +34,13 @@ class Database:
 _NUMBERS = count()
 
 
-@pytest.fixture(params=["postgres", "mariadb", "sqlite"])
+EACH = pytest.mark.parametrize("database", ["postgres", "mariadb", "sqlite"], indirect=True)
+"""For tests of what each kind has in a way of its own."""
+
+
+@pytest.fixture(params=[*(pytest.param(kind, marks=pytest.mark.slow) for kind in ("postgres", "mariadb")), "sqlite"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    """Of the cheapest kind; of each kind in `make test-all`."""
     name = f"source{next(_NUMBERS)}"
     if request.param == "postgres":
         server = urlsplit(request.getfixturevalue("postgres"))

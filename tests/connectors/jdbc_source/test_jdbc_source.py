@@ -2,7 +2,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -14,9 +13,7 @@ from rocketconnect_sdk.errors import ConfigError, PermanentError
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import Offset, Rejected, SourceBatch
 from rocketconnect_sdk.testing import at
-
-if TYPE_CHECKING:
-    from tests.connectors.jdbc_source.conftest import Database
+from tests.connectors.jdbc_source.conftest import EACH, Database
 
 INCREMENTING = {"mode": "incrementing", "incrementing.column.name": "id"}
 TIMES = {"mode": "timestamp+incrementing", "timestamp.column.name": "at", "incrementing.column.name": "id"}
@@ -25,7 +22,7 @@ SOON = {"poll.interval": "1ms"}
 
 @contextmanager
 def opened(
-    database: "Database", options: dict[str, str], positions: dict[str, Offset] | None = None, *, columns: bool = False
+    database: Database, options: dict[str, str], positions: dict[str, Offset] | None = None, *, columns: bool = False
 ) -> Iterator[JdbcSourceTask]:
     config = parse(JdbcSource().options, {**database.options, **SOON, **options})
     task = JdbcSource().open(config, JdbcSource().plan(config, 1, {}).tasks[0], TaskContext(columns=columns))
@@ -51,20 +48,21 @@ def values(batches: list[SourceBatch]) -> list[object]:
     return [value for batch in batches for value in batch.values]
 
 
-def problems(database: "Database", **options: str) -> list[str]:
+def problems(database: Database, **options: str) -> list[str]:
     config = parse(JdbcSource().options, {**database.options, **{name.replace("_", "."): text for name, text in options.items()}})
     return [str(problem) for problem in JdbcSource().check(config)]
 
 
+@EACH
 class TestNewRows:
-    def test_rows_that_come_later_are_read_once(self, database: "Database") -> None:
+    def test_rows_that_come_later_are_read_once(self, database: Database) -> None:
         database.run("CREATE TABLE t (id integer PRIMARY KEY)", "INSERT INTO t VALUES (1), (2)")
         with opened(database, INCREMENTING) as task:
             assert values(read(task)) == [{"id": 1}, {"id": 2}]
             database.run("INSERT INTO t VALUES (5), (3)")
             assert values(read(task)) == [{"id": 3}, {"id": 5}]
 
-    def test_a_row_that_changes_is_read_again(self, database: "Database") -> None:
+    def test_a_row_that_changes_is_read_again(self, database: Database) -> None:
         database.run(
             "CREATE TABLE t (id integer PRIMARY KEY, at {time} NOT NULL)",
             "INSERT INTO t VALUES (1, '2026-01-01 00:00:00'), (2, '2026-01-01 00:00:00')",
@@ -74,7 +72,7 @@ class TestNewRows:
             database.run("UPDATE t SET at = '2026-01-02 00:00:00' WHERE id = 1")
             assert [value["id"] for value in values(read(task))] == [1]  # type: ignore[index]
 
-    def test_rows_are_left_until_the_delay_has_passed(self, database: "Database") -> None:
+    def test_rows_are_left_until_the_delay_has_passed(self, database: Database) -> None:
         now = {"postgres": "now() AT TIME ZONE 'UTC'", "mariadb": "UTC_TIMESTAMP(6)", "sqlite": "strftime('%Y-%m-%d %H:%M:%f')"}
         database.run("CREATE TABLE t (id integer PRIMARY KEY, at {time} NOT NULL)")
         database.run(f"INSERT INTO t VALUES (1, '2026-01-01 00:00:00'), (2, {now[database.kind]})")
@@ -83,7 +81,7 @@ class TestNewRows:
         with opened(database, {**TIMES, "timestamp.delay.interval": "0s"}) as task:
             assert [value["id"] for value in values(read(task))] == [1, 2]  # type: ignore[index]
 
-    def test_times_without_a_zone_are_those_of_the_clock_that_is_configured(self, database: "Database") -> None:
+    def test_times_without_a_zone_are_those_of_the_clock_that_is_configured(self, database: Database) -> None:
         options = {**TIMES, "timestamp.delay.interval": "60s"}
         now = datetime.now(ZoneInfo("Asia/Shanghai"))
         times = [now - timedelta(seconds=90), now]
@@ -94,7 +92,7 @@ class TestNewRows:
         with opened(database, options) as task:
             assert values(read(task)) == []
 
-    def test_without_a_position_reading_begins_at_the_initial_time(self, database: "Database") -> None:
+    def test_without_a_position_reading_begins_at_the_initial_time(self, database: Database) -> None:
         database.run(
             "CREATE TABLE t (id integer PRIMARY KEY, at {time} NOT NULL)",
             "INSERT INTO t VALUES (1, '2026-01-01 00:00:00'), (2, '2026-01-02 00:00:00')",
@@ -102,12 +100,12 @@ class TestNewRows:
         with opened(database, {**TIMES, "timestamp.initial": "2026-01-02T00:00:00"}) as task:
             assert [value["id"] for value in values(read(task))] == [2]  # type: ignore[index]
 
-    def test_a_number_that_is_negative_fails_the_task(self, database: "Database") -> None:
+    def test_a_number_that_is_negative_fails_the_task(self, database: Database) -> None:
         database.run("CREATE TABLE t (id integer PRIMARY KEY)", "INSERT INTO t VALUES (-1), (2)")
         with opened(database, INCREMENTING) as task, pytest.raises(PermanentError, match=r"\(-1,\) is negative"):
             read(task)
 
-    def test_a_key_that_is_too_long_for_a_position_fails_the_task_and_is_told(self, database: "Database") -> None:
+    def test_a_key_that_is_too_long_for_a_position_fails_the_task_and_is_told(self, database: Database) -> None:
         database.run("CREATE TABLE t (k varchar(700) PRIMARY KEY, at {time} NOT NULL)")
         database.run(*(f"INSERT INTO t VALUES ('{'é' * length}', '2026-01-01 00:00:00')" for length in (170, 300)))
         with opened(database, {"mode": "timestamp", "timestamp.column.name": "at", "batch.max.rows": "1"}) as task:
@@ -115,7 +113,7 @@ class TestNewRows:
             with pytest.raises(PermanentError, match=r"600 bytes is too long.*other columns"):
                 read(task)
 
-    def test_rows_with_the_same_time_and_number_fail_the_task(self, database: "Database") -> None:
+    def test_rows_with_the_same_time_and_number_fail_the_task(self, database: Database) -> None:
         database.run(
             "CREATE TABLE t (id integer NOT NULL, at {time} NOT NULL)",
             "INSERT INTO t VALUES (1, '2026-01-01 00:00:00'), (1, '2026-01-01 00:00:00')",
@@ -123,7 +121,7 @@ class TestNewRows:
         with opened(database, TIMES) as task, pytest.raises(PermanentError, match="is there twice"):
             read(task)
 
-    def test_a_position_of_other_columns_fails_the_task(self, database: "Database") -> None:
+    def test_a_position_of_other_columns_fails_the_task(self, database: Database) -> None:
         database.run("CREATE TABLE t (id integer PRIMARY KEY)")
         partition = "incrementing public.t" if database.kind == "postgres" else "incrementing t"
         with opened(database, INCREMENTING, {partition: (1, 2)}) as task, pytest.raises(PermanentError, match="of other columns"):
@@ -131,7 +129,7 @@ class TestNewRows:
 
 
 class TestBulk:
-    def test_everything_is_read_once(self, database: "Database") -> None:
+    def test_everything_is_read_once(self, database: Database) -> None:
         database.run("CREATE TABLE t (a integer)", "INSERT INTO t VALUES (1), (NULL), (1)")
         with opened(database, {"mode": "bulk"}) as task:
             batches = read(task)
@@ -142,7 +140,7 @@ class TestBulk:
         with opened(database, {"mode": "bulk"}, end) as task:
             assert task.finished
 
-    def test_a_round_that_was_interrupted_begins_again(self, database: "Database") -> None:
+    def test_a_round_that_was_interrupted_begins_again(self, database: Database) -> None:
         database.run("CREATE TABLE t (a integer)", "INSERT INTO t VALUES (1), (2)")
         with opened(database, {"mode": "bulk"}) as task:
             first = task.poll()
@@ -153,7 +151,7 @@ class TestBulk:
         assert list(again.values) == [{"a": 1}, {"a": 2}]
         assert again.offsets[0] > first.offsets[-1]
 
-    def test_another_round_begins_after_its_interval(self, database: "Database") -> None:
+    def test_another_round_begins_after_its_interval(self, database: Database) -> None:
         database.run("CREATE TABLE t (a integer)", "INSERT INTO t VALUES (1)")
         with opened(database, {"mode": "bulk", "bulk.interval": "1ms"}) as task:
             seen: list[object] = []
@@ -163,8 +161,9 @@ class TestBulk:
         assert seen == [{"a": 1}] * 3
 
 
+@EACH
 class TestRecords:
-    def test_keys_are_the_columns_of_the_primary_key(self, database: "Database") -> None:
+    def test_keys_are_the_columns_of_the_primary_key(self, database: Database) -> None:
         database.run(
             "CREATE TABLE t (a integer, id integer, b varchar(9), PRIMARY KEY (b, id))", "INSERT INTO t VALUES (1, 2, 'x')"
         )
@@ -174,17 +173,17 @@ class TestRecords:
         assert batch.key_schema is not None
         assert [field.name for field in batch.key_schema.fields] == ["b", "id"]
 
-    def test_tables_have_topics_of_their_own_with_a_prefix(self, database: "Database") -> None:
+    def test_tables_have_topics_of_their_own_with_a_prefix(self, database: Database) -> None:
         database.run("CREATE TABLE t (a integer)", "INSERT INTO t VALUES (1)")
         with opened(database, {"mode": "bulk", "topic.prefix": "db-"}) as task:
             assert read(task)[0].topics == ["db-public_t" if database.kind == "postgres" else "db-t"]
 
-    def test_columns_have_the_values_that_rows_have(self, database: "Database") -> None:
+    def test_columns_have_the_values_that_rows_have(self, database: Database) -> None:
         database.run("CREATE TABLE t (id integer PRIMARY KEY, b varchar(9))", "INSERT INTO t VALUES (1, 'ü'), (2, NULL), (3, '')")
         with opened(database, INCREMENTING) as rows, opened(database, INCREMENTING, columns=True) as columns:
             assert values(read(rows)) == values(read(columns)) == [{"id": 1, "b": "ü"}, {"id": 2, "b": None}, {"id": 3, "b": ""}]
 
-    def test_a_value_that_its_type_has_no_room_for_is_rejected_in_its_place(self, database: "Database") -> None:
+    def test_a_value_that_its_type_has_no_room_for_is_rejected_in_its_place(self, database: Database) -> None:
         bad = {"postgres": "infinity", "mariadb": "0000-00-00", "sqlite": "soon"}[database.kind]
         database.run(
             *(["SET sql_mode = ''"] if database.kind == "mariadb" else []),
@@ -199,7 +198,7 @@ class TestRecords:
 
 
 class TestChecks:
-    def test_all_that_is_wrong_is_told_at_once(self, database: "Database") -> None:
+    def test_all_that_is_wrong_is_told_at_once(self, database: Database) -> None:
         database.run(
             "CREATE TABLE one (id varchar(9) PRIMARY KEY)", "CREATE TABLE two (id integer)", "CREATE TABLE three (a integer)"
         )
@@ -207,10 +206,10 @@ class TestChecks:
         for part in ("one is no whole number", "two may be null", "two is not unique", "is no column of"):
             assert part in found
 
-    def test_no_table_that_matches_is_told(self, database: "Database") -> None:
+    def test_no_table_that_matches_is_told(self, database: Database) -> None:
         assert "matches no table" in problems(database, table_whitelist="nothing")[0]
 
-    def test_the_nearest_names_of_what_is_not_there_are_told(self, database: "Database") -> None:
+    def test_the_nearest_names_of_what_is_not_there_are_told(self, database: Database) -> None:
         database.run("CREATE TABLE orders (order_id integer PRIMARY KEY)", "CREATE TABLE customers (id integer PRIMARY KEY)")
         (table,) = problems(database, table_whitelist="order", mode="incrementing", incrementing_column_name="order_id")
         assert "Did you mean " in table
@@ -222,29 +221,29 @@ class TestChecks:
         (column,) = problems(database, table_whitelist="orders", mode="incrementing", incrementing_column_name="orderid")
         assert "Did you mean order_id? It has order_id." in column
 
-    def test_a_zone_that_is_none_is_told(self, database: "Database") -> None:
+    def test_a_zone_that_is_none_is_told(self, database: Database) -> None:
         with pytest.raises(ConfigError, match="Mars/Olympus is no time zone"):
             problems(database, db_timezone="Mars/Olympus")
 
-    def test_options_of_another_mode_are_told(self, database: "Database") -> None:
+    def test_options_of_another_mode_are_told(self, database: Database) -> None:
         database.run("CREATE TABLE t (id integer PRIMARY KEY)")
         assert "means nothing with mode=bulk" in problems(database, incrementing_column_name="id")[0]
         assert "is needed with mode=incrementing" in problems(database, mode="incrementing")[0]
 
-    def test_times_without_a_key_that_tells_rows_apart_are_told(self, database: "Database") -> None:
+    def test_times_without_a_key_that_tells_rows_apart_are_told(self, database: Database) -> None:
         database.run("CREATE TABLE t (at {time} NOT NULL)")
         assert "cannot tell rows of the same time" in problems(database, mode="timestamp", timestamp_column_name="at")[0]
 
-    def test_a_query_that_is_wrong_is_told(self, database: "Database") -> None:
+    def test_a_query_that_is_wrong_is_told(self, database: Database) -> None:
         assert problems(database, query="SELECT * FROM nowhere")[0].startswith("query: ")
 
     @pytest.mark.parametrize("database", ["postgres"], indirect=True)
-    def test_a_privilege_that_is_missing_is_told_with_its_grant(self, database: "Database") -> None:
+    def test_a_privilege_that_is_missing_is_told_with_its_grant(self, database: Database) -> None:
         database.run("CREATE TABLE t (a integer)", "DROP ROLE IF EXISTS nobody", "CREATE ROLE nobody LOGIN")
         assert "GRANT SELECT ON public.t TO nobody" in problems(database, user="nobody")[0]
 
     @pytest.mark.parametrize("database", ["mariadb"], indirect=True)
-    def test_a_wrong_password_is_told_and_not_shown(self, database: "Database") -> None:
+    def test_a_wrong_password_is_told_and_not_shown(self, database: Database) -> None:
         config = parse(JdbcSource().options, {**database.options, "user": "root"})
         config._values["password"] = "not-this-one"
         (problem,) = JdbcSource().check(config)
@@ -257,7 +256,7 @@ class TestChecks:
 
 
 class TestPlan:
-    def test_tables_are_shared_and_looked_for_again(self, database: "Database") -> None:
+    def test_tables_are_shared_and_looked_for_again(self, database: Database) -> None:
         database.run(*(f"CREATE TABLE t{number} (id integer PRIMARY KEY)" for number in range(5)))
         config = parse(JdbcSource().options, {**database.options, "table.blacklist": "t3"})
         plan = JdbcSource().plan(config, 3, {})

@@ -9,6 +9,7 @@ from rocketconnect_sdk.conformance import SourceCase, SourceSuite
 from rocketconnect_sdk.options import Config
 from tests.connectors.mysql_cdc_source.binlog.reading import Database
 from tests.connectors.mysql_cdc_source.capturing import options, parsed
+from tests.suites import slow_but
 
 pytestmark = pytest.mark.mariadb
 
@@ -35,6 +36,7 @@ def _filled(database: Database) -> None:
         cursor.executemany("INSERT INTO t VALUES (%s, %s)", [tuple(row.values()) for row in ROWS])
 
 
+@slow_but("test_it_reads_everything", "test_from_every_offset_exactly_the_rest_is_read")
 class TestRowsThatAreThere(SourceSuite):
     @pytest.fixture
     def case(self, database: Database) -> SourceCase:
@@ -42,6 +44,7 @@ class TestRowsThatAreThere(SourceSuite):
         return _case(database, options(database, change_form="row"), ROWS)
 
 
+@slow_but("test_it_reads_everything")
 class TestTwoTables(SourceSuite):
     @pytest.fixture
     def case(self, database: Database) -> SourceCase:

@@ -10,6 +10,7 @@ from rocketconnect_sdk.context import TaskContext
 from tests.connectors.mysql_cdc_source.binlog.reading import Database
 from tests.connectors.mysql_cdc_source.binlog.test_types import KINDS, Kind
 from tests.connectors.mysql_cdc_source.capturing import options, running
+from tests.examples import some
 
 pytestmark = pytest.mark.mariadb
 
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.mariadb
 def test_a_row_of_the_snapshot_is_the_same_as_in_the_log(database: Database, kind: Kind) -> None:
     database.run(f"CREATE TABLE t (id INT PRIMARY KEY, value {kind.definition}, after VARCHAR(3))")
 
-    @settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=some(5, 2), suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(st.lists(kind.values | st.none(), min_size=1, max_size=40))
     def rows_are_the_same(values: list[Any]) -> None:
         database.run("DELETE FROM t")

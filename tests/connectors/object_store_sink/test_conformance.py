@@ -24,6 +24,7 @@ from tests.servers.azure import Azure
 from tests.servers.google import Google
 from tests.servers.hdfs import Hdfs
 from tests.servers.s3 import S3
+from tests.suites import slow_but
 
 STEPS = 12
 """Two batches of two queues are so many calls of the store, at least."""
@@ -31,6 +32,11 @@ CALLS = ("obstore:put", "obstore:copy", "obstore:delete")
 HDFS_CALLS = ("connectors.objects.webhdfs:send",)
 
 
+@slow_but(
+    "test_every_record_is_there_and_in_order",
+    "test_killed_at_every_fifth_step_it_goes_on_with_every_record",
+    "test_a_full_disk_keeps_nothing_of_a_batch_and_goes_on_when_there_is_room",
+)
 class TestFolder(SinkSuite):
     @pytest.fixture
     def case(self, tmp_path: Path) -> SinkCase:
@@ -42,11 +48,6 @@ class TestFolder(SinkSuite):
             return [row for path in sorted(files) for row in pads.dataset(path, format="parquet").to_table().to_pylist()]
 
         return SinkCase(ObjectStoreSink(), {"url": f"file://{target}/out"}, read, row, ROW, target)
-
-    @pytest.mark.slow
-    def test_killed_at_any_step_it_goes_on_with_every_record(self, case: SinkCase) -> None:
-        """There are some tens of steps."""
-        super().test_killed_at_any_step_it_goes_on_with_every_record(case)
 
     def test_killed_at_every_fifth_step_it_goes_on_with_every_record(self, case: SinkCase) -> None:
         self.killed_at_steps(case, 5)
@@ -101,12 +102,14 @@ class TestBucket(BucketSuite):
         return bucket_case(server, bucket)
 
 
+@slow_but("test_every_record_is_there_and_in_order")
 class TestGoogle(BucketSuite):
     @pytest.fixture
     def case(self, google_server: Google) -> SinkCase:
         return bucket_case(google_server, made_bucket(google_server))
 
 
+@slow_but("test_every_record_is_there_and_in_order")
 class TestAzure(BucketSuite):
     @pytest.fixture
     def case(self, azure_server: Azure) -> SinkCase:

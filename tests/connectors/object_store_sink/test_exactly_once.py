@@ -23,7 +23,9 @@ from tests.servers.google import Google
 
 OTHER = "orders/broker-a/1"
 DELETES = "what deletes"
-SERVERS = ["server", "azure_server", "google_server"]
+SERVERS = ["server", *(pytest.param(name, marks=pytest.mark.slow) for name in ("azure_server", "google_server"))]
+EACH = pytest.mark.parametrize("reached", ["server", "azure_server", "google_server"], indirect=True)
+"""For what each kind of store has in a way of its own."""
 
 
 class Target:
@@ -289,6 +291,7 @@ def test_a_batch_of_which_nobody_knows_whether_it_counts_is_not_given_up(reached
     assert (target.rows(), target.staged()) == (expected(20), [])
 
 
+@EACH
 def test_of_two_owners_that_claim_at_once_one_stops(reached: tuple[Server, str, Target], monkeypatch: pytest.MonkeyPatch) -> None:
     """Between its reading and its writing of the manifest another one has claimed it."""
     _, _, target = reached
@@ -319,7 +322,8 @@ def test_a_store_without_conditional_writes_is_refused_before_anything_is_writte
     assert target.objects() == {}
 
 
-@pytest.mark.parametrize("size", [10, 200_000], ids=["small", "in several parts"])
+@EACH
+@pytest.mark.parametrize("size", [10, pytest.param(200_000, marks=pytest.mark.slow)], ids=["small", "in several parts"])
 def test_an_object_that_has_its_name_already_stays_what_readers_have_seen(
     reached: tuple[Server, str, Target], monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:

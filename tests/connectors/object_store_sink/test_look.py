@@ -11,7 +11,7 @@ from connectors.objects.options import login_of
 from connectors.objects.place import parse_url
 from rocketconnect_sdk.configuration.connector_options import check_connector
 from rocketconnect_sdk.errors import ConfigError, PermanentError, Problem, RetriableError, SystemAway
-from rocketconnect_sdk.options import Config, parse
+from rocketconnect_sdk.options import Config, parse, read
 from rocketconnect_sdk.permissions.roots import WRITE_ROOTS
 from tests.connectors.object_store_sink.between import Between, between
 from tests.connectors.object_store_sink.run import opened
@@ -238,3 +238,19 @@ def test_a_batch_that_other_limits_end_first_is_told() -> None:
     assert [(each.key, each.is_warning, each.fix) for each in found if each.key.startswith("flush")] == [
         ("flush.bytes", True, "Set buffer.bytes to 128MiB, or leave flush.bytes out.")
     ]
+
+
+@pytest.mark.parametrize(
+    "url", ["hdfs://", "hdfs:///", "hdfs://host", "hdfs://user@host/a", "hdfs:///a:b", "hdfs:///a/../b", "hdfs://h h/a"]
+)
+def test_what_is_no_folder_of_hdfs_is_told(url: str) -> None:
+    assert [each.key for each in read(ObjectStoreSink.options, {"url": url})[1]] == ["url"]
+
+
+def test_a_folder_of_hdfs_is_the_same_however_its_url_is_written() -> None:
+    def name(url: str, endpoint: str = "") -> str:
+        (target,) = ObjectStoreSink().targets(parse(ObjectStoreSink.options, {"url": url, "endpoint": endpoint}))
+        return target.name
+
+    assert name("hdfs://nn:8020/a/") == name("hdfs://nn/a") == name("hdfs:///a", "http://nn:9870/")
+    assert name("hdfs://nn/a") != name("hdfs://other/a")

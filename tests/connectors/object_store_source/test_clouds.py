@@ -12,6 +12,7 @@ from tests.connectors.object_store_sink.run import opened as sinking
 from tests.connectors.object_store_source.objects import KnownSource, opened, packed, read, rows
 from tests.connectors.stores import Server, known, made_bucket
 from tests.servers.hdfs import Hdfs
+from tests.suites import slow_but
 
 
 @pytest.fixture(params=["azure_server", "google_server", pytest.param("hdfs_server", marks=pytest.mark.slow)])
@@ -20,6 +21,7 @@ def server(request: pytest.FixtureRequest) -> Server:
     return found
 
 
+@slow_but("test_it_reads_everything")
 class TestParquet(SourceSuite):
     @pytest.fixture
     def case(self, server: Server) -> SourceCase:

@@ -8,6 +8,7 @@ from connectors.object_store_source import ObjectStoreSource
 from rocketconnect_sdk.conformance import SourceCase, SourceSuite
 from tests.connectors.object_store_source.objects import packed, rows
 from tests.servers.s3 import S3
+from tests.suites import slow_but
 
 
 class TestParquetOfBucket(SourceSuite):
@@ -20,6 +21,7 @@ class TestParquetOfBucket(SourceSuite):
         return SourceCase(ObjectStoreSource(), config, rows(0, 100))
 
 
+@slow_but("test_it_reads_everything", "test_from_every_offset_exactly_the_rest_is_read")
 class TestJsonLinesOfBucket(SourceSuite):
     @pytest.fixture
     def case(self, server: S3, bucket: str) -> SourceCase:
@@ -30,6 +32,7 @@ class TestJsonLinesOfBucket(SourceSuite):
         return SourceCase(ObjectStoreSource(), config, rows(0, 60))
 
 
+@slow_but("test_it_reads_everything", "test_from_every_offset_exactly_the_rest_is_read")
 class TestCsvOfFolder(SourceSuite):
     @pytest.fixture
     def case(self, tmp_path: Path) -> SourceCase:
@@ -42,6 +45,7 @@ class TestCsvOfFolder(SourceSuite):
         return SourceCase(ObjectStoreSource(), config, expected)
 
 
+@slow_but("test_it_reads_everything", "test_from_every_offset_exactly_the_rest_is_read")
 class TestTextOfFolder(SourceSuite):
     @pytest.fixture
     def case(self, tmp_path: Path) -> SourceCase:

@@ -14,6 +14,9 @@ from tests.connectors.object_store_source.objects import opened, read
 from tests.connectors.stores import made_bucket
 from tests.servers.hdfs import USER, Hdfs
 
+# Hadoop takes half a minute of processor to start.
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def bucket(hdfs_server: Hdfs) -> str:

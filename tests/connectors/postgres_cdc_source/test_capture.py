@@ -70,9 +70,9 @@ def test_changes_of_one_transaction_have_its_number_and_their_order(shop: Shop) 
     "key",
     [
         pytest.param("bigint", marks=pytest.mark.slow),
-        'text COLLATE "C"',
+        pytest.param('text COLLATE "C"', marks=pytest.mark.slow),
         pytest.param("uuid", marks=pytest.mark.slow),
-        "none",
+        pytest.param("none", marks=pytest.mark.slow),
         "int, region text",
     ],
 )

@@ -7,10 +7,12 @@ import pytest
 from connectors.postgres_cdc_source import PostgresCdcSource
 from rocketconnect_sdk.conformance import SourceCase, SourceSuite
 from tests.connectors.postgres_cdc_source.capturing import Shop
+from tests.suites import slow_but
 
 ROWS: list[dict[str, Any]] = [{"id": number - 3, "name": None if number % 3 else f"é{number}"} for number in range(18)]
 
 
+@slow_but("test_it_reads_everything", "test_from_every_offset_exactly_the_rest_is_read")
 class TestRowsThatAreThere(SourceSuite):
     @pytest.fixture
     def case(self, shop: Shop) -> SourceCase:
@@ -20,6 +22,7 @@ class TestRowsThatAreThere(SourceSuite):
         return SourceCase(PostgresCdcSource(), shop.config(change_form="row", snapshot_mode="only"), ROWS)
 
 
+@slow_but("test_it_reads_everything")
 class TestTwoTables(SourceSuite):
     @pytest.fixture
     def case(self, shop: Shop) -> SourceCase:

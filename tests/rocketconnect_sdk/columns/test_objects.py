@@ -21,6 +21,7 @@ from rocketconnect_sdk.columns.texts import read_text
 from rocketconnect_sdk.converters import converter
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import Field
+from tests.examples import some
 
 COLUMNS = parse_columns("id:int64, small:int32, name, ok:boolean")
 INTS = st.none() | st.integers(-(1 << 63), (1 << 63) - 1)
@@ -62,7 +63,7 @@ ODD = st.sampled_from(["", "x", "1.005", "100000.00", 5, 2.5, True, -1, [1], "20
 
 @pytest.mark.slow
 @given(st.data())
-@settings(max_examples=300)
+@settings(max_examples=some(300))
 def test_text_in_json_stands_for_the_same_value_one_by_one_and_at_once(data: st.DataObject) -> None:
     """Or is refused, by the look at each."""
     fields = {name: st.none() | data.draw(st.sampled_from([texts, texts, texts | ODD])) for name, texts in TEXTS.items()}

@@ -18,6 +18,7 @@ from rocketconnect_sdk.converters import converter
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.record import Offset
 from rocketconnect_sdk.schema import STRING, Schema, Type, Unit, decimal, struct, timestamp
+from tests.examples import some
 from tests.rocketconnect_sdk.typed_values import typed
 
 COLUMNS = parse_columns("id:int64, name, ok:boolean")
@@ -30,7 +31,7 @@ def packed(values: Sequence[object] = VALUES, schema: Schema = COLUMNS, offsets:
 
 
 @given(typed(), st.integers(1, 3))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=some(300), deadline=None)
 def test_rows_come_back_and_many_are_as_one_by_one(case: tuple[Schema, object], count: int) -> None:
     schema, value = case
     assume(not _has_empty(schema))
@@ -125,7 +126,7 @@ MESSAGES = [
 
 
 @given(st.sampled_from(MESSAGES), st.lists(st.tuples(st.integers(0, 1 << 20), st.integers(0, 255)), max_size=6), st.integers(0, 3))
-@settings(max_examples=2000, deadline=2000)
+@settings(max_examples=some(2000), deadline=2000)
 def test_damaged_bytes_are_refused_or_read_and_take_no_more_room(body: bytes, damage: list[tuple[int, int]], cut: int) -> None:
     data = bytearray(body)
     for place, byte in damage:

@@ -11,6 +11,7 @@ from rocketconnect_sdk.conformance import ConverterCase, ConverterSuite
 from rocketconnect_sdk.converters import BUILT_IN, converter_class
 from rocketconnect_sdk.converters.registered import RegisteredConverter
 from rocketconnect_sdk.schema import BYTES, STRING, Schema, Type, decimal, struct, timestamp
+from tests.examples import some
 from tests.registry.server import shared_url
 
 ROW = struct(
@@ -55,6 +56,8 @@ def test_every_converter_has_a_case() -> None:
 
 
 class TestConverters(ConverterSuite):
+    rounds = some(300)
+
     @pytest.fixture(params=CASES)
     def case(self, request: pytest.FixtureRequest) -> ConverterCase:
         case = CASES[request.param]

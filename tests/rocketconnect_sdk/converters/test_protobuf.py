@@ -15,6 +15,7 @@ from rocketconnect_sdk.converters.protobuf.text import to_proto
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.registry import Incompatible
 from rocketconnect_sdk.schema import OPTIONAL_STRING, STRING, Schema, Type, Unit, decimal, struct, timestamp
+from tests.examples import some
 from tests.registry.server import TestRegistry
 from tests.registry.store import Held
 from tests.rocketconnect_sdk.converters.protobuf_forms import INT, PROTO3, ROW, made, ours
@@ -36,7 +37,7 @@ def described(draw: st.DrawFn, *, of_leaf: bool = False) -> Schema:
 
 
 # Each example starts a compiler, so that they are few and each of them has much in it.
-@settings(max_examples=25)
+@settings(max_examples=some(25, 5))
 @given(st.lists(typed(3), min_size=1, max_size=6))
 def test_values_and_schemas_come_back(cases: list[tuple[Schema, Any]]) -> None:
     schema = struct([(f"f{number}", part) for number, (part, _) in enumerate(cases)], name="whole")
@@ -48,7 +49,7 @@ def test_values_and_schemas_come_back(cases: list[tuple[Schema, Any]]) -> None:
     assert form.decode(b"head" + data, 4) == value
 
 
-@settings(max_examples=25)
+@settings(max_examples=some(25, 5))
 @given(typed(2))
 def test_values_that_are_no_structs_come_back(case: tuple[Schema, Any]) -> None:
     schema, value = case
@@ -58,7 +59,7 @@ def test_values_that_are_no_structs_come_back(case: tuple[Schema, Any]) -> None:
     assert form.decode(form.encode(value), 0) == value
 
 
-@settings(max_examples=25)
+@settings(max_examples=some(25, 5))
 @given(
     st.lists(described(), min_size=1, max_size=4), st.booleans(), described(of_leaf=True), st.lists(NAMES, unique=True, max_size=4)
 )
@@ -244,7 +245,7 @@ def test_numbers_that_are_none_come_back() -> None:
     assert found["b"] == -math.inf
 
 
-@settings(max_examples=200)
+@settings(max_examples=some(200))
 @given(st.data())
 def test_of_a_message_that_is_damaged_only_a_record_error_leaves(data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(BYTES_OF_GOOD)))

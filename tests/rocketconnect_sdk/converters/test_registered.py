@@ -16,6 +16,7 @@ from rocketconnect_sdk.converters import registered as module
 from rocketconnect_sdk.errors import ConfigError, PermanentError, RecordError, SystemAway
 from rocketconnect_sdk.registry import Incompatible
 from rocketconnect_sdk.schema import STRING, Schema, Type, decimal, struct
+from tests.examples import some
 from tests.registry.server import TestRegistry, shared_url
 from tests.registry.store import Held
 from tests.rocketconnect_sdk.typed_values import typed
@@ -248,7 +249,7 @@ def test_a_schema_that_would_come_back_as_another_one_is_refused_and_not_registe
 @pytest.mark.parametrize("name", ["avro", "json_schema", "protobuf"])
 @given(case=typed())
 # Each example of Protobuf starts a compiler.
-@settings(max_examples=40 if settings.get_current_profile_name() == "search" else 15)
+@settings(max_examples=some(40, 5))
 def test_a_column_is_written_as_its_values_are(name: str, case: tuple[Schema, Any]) -> None:
     schema, value = case
     assume(value is not None)

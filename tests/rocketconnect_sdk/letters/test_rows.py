@@ -13,6 +13,7 @@ from rocketconnect_sdk.columns.rows import Rows, array_of, offsets_of, unpack, v
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.letters.rows import column_types, read_rows, write_rows
 from rocketconnect_sdk.schema import BYTES, STRING, Schema, Type, struct
+from tests.examples import some
 from tests.rocketconnect_sdk.typed_values import typed
 
 COLUMNS = parse_columns("id:int64, price:decimal(5,2), born:date, seen:timestamp(ms), raw:bytes")
@@ -29,7 +30,7 @@ def rows_read(*values: object, schema: Schema = COLUMNS) -> Rows:
 
 
 @given(typed())
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=some(500), deadline=None)
 def test_what_is_written_of_a_row_is_read_as_the_same_row(case: tuple[Schema, object]) -> None:
     schema, value = case
     try:

@@ -13,6 +13,7 @@ from rocketconnect_sdk.schema import Schema, struct
 from rocketconnect_sdk.transforms import Record, Records
 from rocketconnect_sdk.transforms.base import one_by_one
 from rocketconnect_sdk.transforms.chain import make
+from tests.examples import some
 from tests.rocketconnect_sdk.typed_values import typed
 
 Row = tuple[Schema, dict[str, Any]]
@@ -55,7 +56,7 @@ def outcome(raw: Mapping[str, str], records: Records) -> tuple[list[tuple[int, R
     ids=lambda raw: " ".join(raw.values()),
 )
 @given(row=rows(), tombstone=st.booleans())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=some(60))
 def test_columns_become_what_rows_become(raw: Mapping[str, str], row: Row, tombstone: bool) -> None:
     schema, value = row
     values = [value, None, value] if tombstone else [value, value]

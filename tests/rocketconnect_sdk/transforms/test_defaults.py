@@ -14,6 +14,7 @@ from rocketconnect_sdk.schema import STRING, Schema, Type, struct
 from rocketconnect_sdk.transforms import Record, Records, transform_class
 from rocketconnect_sdk.transforms.base import one_by_one
 from rocketconnect_sdk.transforms.chain import make
+from tests.examples import some
 from tests.rocketconnect_sdk.typed_values import LEAVES
 
 OPTION = "replace.null.with.default"
@@ -62,7 +63,7 @@ def plain(kind: str) -> str:
 
 @pytest.mark.parametrize("kind", COPYING)
 @given(given_rows=rows())
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=some(40))
 def test_it_is_as_if_the_defaults_had_been_there(kind: str, given_rows: tuple[Schema, list[dict[str, Any]]]) -> None:
     schema, values = given_rows
     defaults = {field.name: field.schema.default for field in schema.fields}

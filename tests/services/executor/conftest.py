@@ -74,7 +74,7 @@ class Plane(
         self.refused: set[tuple[str, int]] = set()
         self._assigned: dict[tuple[str, int], cluster.Assignment] = {}
         self._changes: list[cluster.WatchAssignmentsResponse] = []
-        self._epoch = 0
+        self._epoch = self._forgotten = 0
         self._changed = threading.Condition()
 
     # What tests order.
@@ -137,6 +137,23 @@ class Plane(
                 left = deadline - time.monotonic()
                 assert left > 0, f"waited {seconds} s; states: {self.history}, logs: {self.logs}"
                 self._changed.wait(min(left, 0.05))
+
+    def take_all(self) -> None:
+        """Take all units from the worker."""
+        for uid, task in list(self._assigned):
+            self.remove(uid, task)
+
+    def forget(self) -> None:
+        """Forget what the worker has told of units that it has had so far, and what it may still tell of them."""
+        with self._changed:
+            self._forgotten = self._epoch
+            self.releases.clear()
+            self.plans.clear()
+            self.reports.clear()
+            self.history.clear()
+            self.logs.clear()
+            self.refused.clear()
+            self.opened_generation = 0
 
     # What the executor calls.
 
@@ -227,6 +244,8 @@ class Plane(
         response = states.ReportTasksResponse()
         with self._noting():
             for report in request.reports:
+                if report.epoch <= self._forgotten:
+                    continue
                 key = (report.connector_uid, report.task)
                 self.reports[key] = report
                 self.logs += [log.message for log in report.logs]
@@ -334,7 +353,7 @@ def system(tmp_path: Path, rocketmq: Any, free_port: Callable[[], int]) -> Itera
 
 
 @contextlib.contextmanager
-def _served(plane: Plane) -> Iterator[str]:
+def served(plane: Plane) -> Iterator[str]:
     server = grpc.server(ThreadPoolExecutor(32))
     for add in (
         cluster_rpc.add_ClusterServiceServicer_to_server,
@@ -353,7 +372,7 @@ def _served(plane: Plane) -> Iterator[str]:
 
 @pytest.fixture
 def plane_address(plane: Plane) -> Iterator[str]:
-    with _served(plane) as address:
+    with served(plane) as address:
         yield address
 
 
@@ -388,7 +407,7 @@ def executor(start_executor: Callable[..., Executor], plane: Plane) -> Executor:
 def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Executor]:
     """A registered executor for tests that only ask it."""
     plane = Plane(lease=60.0)
-    with _served(plane) as address:
+    with served(plane) as address:
         executor = Executor(address, tmp_path_factory.mktemp("standing"))
         try:
             plane.wait_for(lambda: plane.registrations)

@@ -24,9 +24,8 @@ from connectors.mysql_cdc_source.rows.log_columns import LogColumns, LoggedRows
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.errors import RecordError
 from tests.connectors.mysql_cdc_source.binlog.building import event, recorded, with_body
+from tests.examples import some
 
-# What is tried each time is a part of what `make test-all` tries.
-_PART = 1 if settings.get_current_profile_name() == "search" else 4
 _EVENTS = list(recorded())
 _MOST = 64 << 20
 
@@ -67,7 +66,7 @@ def _damages(draw: st.DrawFn) -> tuple[int, bytes]:
     return number, bytes(body)
 
 
-@settings(max_examples=3_000 // _PART)
+@settings(max_examples=some(3_000))
 @given(_damages())
 def test_a_damaged_event_is_read_as_another_or_named(damage: tuple[int, bytes]) -> None:
     number, body = damage
@@ -76,7 +75,7 @@ def test_a_damaged_event_is_read_as_another_or_named(damage: tuple[int, bytes]) 
     _decode_all(events, Decoder(complete=_extended))
 
 
-@settings(max_examples=1_000 // _PART)
+@settings(max_examples=some(1_000))
 @given(_damages())
 def test_rows_of_a_damaged_event_that_are_read_later_are_rows_or_named(damage: tuple[int, bytes]) -> None:
     number, body = damage
@@ -100,20 +99,20 @@ def _read_both_ways(images: Sequence[Row], columns: list[Column]) -> None:
             assert [repr(array.to_pylist()) for array in made] == [repr(array.to_pylist()) for array in wanted]
 
 
-@settings(max_examples=500)
+@settings(max_examples=some(500))
 @given(st.integers(0, 255), st.binary(max_size=200))
 @example(types.TABLE_MAP, b"\1" * 8 + b"\1a\0\1b\0" + b"\xfe" + b"\xff" * 8)
 def test_any_bytes_of_any_type_are_an_event_or_named(kind: int, body: bytes) -> None:
     _decode_all([event(kind, body)], Decoder())
 
 
-@settings(max_examples=500)
+@settings(max_examples=some(500))
 @given(st.binary(max_size=100))
 def test_any_bytes_are_a_header_or_named(raw: bytes) -> None:
     _decode_all([raw], Decoder())
 
 
-@settings(max_examples=2_000)
+@settings(max_examples=some(2_000))
 @given(st.integers(0, 15), st.binary(max_size=300))
 def test_any_bytes_are_json_or_named(kind: int, raw: bytes) -> None:
     try:

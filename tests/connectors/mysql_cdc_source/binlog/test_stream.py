@@ -402,6 +402,7 @@ print(rows, total, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - first)
 """
 
 
+@pytest.mark.slow
 def test_a_transaction_of_a_million_rows_takes_no_more_memory_than_a_small_one(database: Database) -> None:
     database.run("CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(40))")
     start = database.end()

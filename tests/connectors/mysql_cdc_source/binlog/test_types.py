@@ -17,6 +17,7 @@ from connectors.mysql_cdc_source.binlog.row_reading.parts import Geometry
 from connectors.mysql_cdc_source.binlog.server import connected
 from connectors.mysql_cdc_source.binlog.values.temporal import InvalidDate
 from tests.connectors.mysql_cdc_source.binlog.reading import Database
+from tests.examples import some
 from tests.pairs.kinds import whole
 
 pytestmark = pytest.mark.mariadb
@@ -187,7 +188,7 @@ KINDS = {
 def test_a_value_of_the_table_is_the_same_in_its_log(database: Database, kind: Kind) -> None:
     database.run(f"CREATE TABLE t (id INT PRIMARY KEY, value {kind.definition}, after VARCHAR(3))")
 
-    @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=some(15, 3), suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(st.lists(kind.values | st.none(), min_size=1, max_size=40))
     def values_are_the_same(values: list[Any]) -> None:
         database.run("DELETE FROM t")

@@ -14,6 +14,7 @@ from connectors.postgres_cdc_source.logical.wire import events as ev
 from connectors.postgres_cdc_source.logical.wire.values import Beyond
 from rocketconnect_sdk.schema import Type
 from tests.connectors.postgres_cdc_source.conftest import Changes
+from tests.examples import some
 
 pytestmark = pytest.mark.postgres
 
@@ -185,7 +186,7 @@ def tables(make_changes: Callable[[], Changes]) -> Iterator[Tables]:
     changes.close()
 
 
-few = settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+few = settings(max_examples=some(12, 3), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 @pytest.mark.parametrize("kind", PLAIN)

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocketconnect_sdk.changes.snapshots.chunks import Window
+from tests.examples import some
 
 _KEYS = range(6)
 _TRUNCATE = -1
@@ -25,7 +26,7 @@ def after(log: list[tuple[int, Any]]) -> dict[int, Any]:
 
 
 @given(st.integers())
-@settings(max_examples=400)
+@settings(max_examples=some(400))
 def test_the_target_becomes_the_table_though_it_changes_while_it_is_read(seed: int) -> None:
     """Chunks of three keys; where the query sees the table, and how far the log was read by then, is anything that can be."""
     pick = random.Random(seed)

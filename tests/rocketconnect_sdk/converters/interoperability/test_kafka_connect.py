@@ -111,6 +111,7 @@ def test_what_is_recorded_is_what_kafka_connect_does(kafka: Peer) -> None:
     assert {"origin": EXAMPLES["origin"], **recorded(kafka)} == EXAMPLES, f"write it anew: python -m {kafka_connect.__module__}"
 
 
+@pytest.mark.slow
 @pytest.mark.kafka
 @given(case=typed(), way=st.sampled_from(WAYS))
 def test_kafka_connect_has_whatever_is_written(reader: Reader, case: tuple[Schema, Any], way: tuple[str, str]) -> None:
@@ -146,6 +147,7 @@ def held(schema: Schema, value: Any) -> Any:
     return {Type.STRUCT: {"a": value}, Type.MAP: {"a": value}, Type.ARRAY: [value]}.get(schema.type, value)
 
 
+@pytest.mark.slow
 @pytest.mark.kafka
 @pytest.mark.parametrize("around", AROUND)
 @pytest.mark.parametrize("name", DEFAULTS)

@@ -18,6 +18,7 @@ from rocketconnect_sdk.converters.protobuf.files import compiled
 from rocketconnect_sdk.converters.protobuf.text import to_proto
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import STRING, Schema, Type, decimal, struct
+from tests.examples import some
 from tests.rocketconnect_sdk.typed_values import FLAT, LEAVES, TEXT, columns, flat_rows, many, shown
 
 INT = Schema(Type.INT64)
@@ -43,7 +44,7 @@ def at_once(its: ProtobufFile, messages: list[bytes]) -> Any:
 
 
 # Each example starts a compiler.
-@settings(max_examples=25)
+@settings(max_examples=some(25, 5))
 @given(columns().flatmap(many), st.integers(0, 3))
 def test_a_column_is_written_as_its_values_are_and_many_are_read_as_each(case: tuple[Schema, list[Any]], begin: int) -> None:
     schema, values = case[0], [value for value in case[1] if value is not None]
@@ -55,7 +56,7 @@ def test_a_column_is_written_as_its_values_are_and_many_are_read_as_each(case: t
         assert shown(at_once(its, messages * 20)) == shown(alone(its, messages) * 20)
 
 
-@settings(max_examples=40)
+@settings(max_examples=some(40, 5))
 @given(flat_rows(), st.integers(0, 3))
 def test_rows_without_arrays_and_maps_are_written_and_read_as_columns(rows: list[dict[str, Any]], begin: int) -> None:
     its = form(FLAT)
@@ -98,7 +99,7 @@ LEAST = {leaf: find(values, lambda _: True, settings=_FIRST) for leaf, values in
 
 
 @pytest.mark.parametrize("leaf", LEAVES, ids=str)
-@settings(max_examples=20)
+@settings(max_examples=some(20, 3))
 @given(data=st.data(), begin=st.integers(0, 2))
 def test_arrays_and_maps_of_a_column_are_written_at_once_as_each(leaf: Schema, data: st.DataObject, begin: int) -> None:
     schema, some = of_several(leaf)

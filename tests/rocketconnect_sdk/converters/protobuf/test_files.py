@@ -16,6 +16,7 @@ from rocketconnect_sdk.converters.protobuf.form import head
 from rocketconnect_sdk.converters.protobuf.text import to_proto
 from rocketconnect_sdk.errors import RecordError, SystemAway
 from rocketconnect_sdk.schema import OPTIONAL_STRING, STRING, Schema, Type, struct, timestamp
+from tests.examples import some
 from tests.registry.server import TestRegistry
 from tests.registry.store import Held
 from tests.rocketconnect_sdk.converters.protobuf_forms import INT, PROTO3, ROW, made, read
@@ -184,7 +185,7 @@ def test_a_schema_that_has_no_type_here_is_refused_with_the_reason(text: str, sa
         read(text)
 
 
-@settings(max_examples=20)
+@settings(max_examples=some(20, 3))
 @given(st.data())
 def test_of_a_schema_that_is_damaged_only_a_record_error_leaves(data: st.DataObject) -> None:
     text = to_proto(ROW)

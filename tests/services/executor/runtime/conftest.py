@@ -30,6 +30,7 @@ from services.executor.contract.metrics import TaskMetrics
 from services.executor.contract.stop_limits import EXECUTOR_SECONDS, StopLimits
 from services.executor.contract.task import Kind, Outcome, State, TaskSpec
 from services.executor.runtime.run import run_task
+from services.executor.runtime.sink.buffered import loop as buffered
 from services.executor.runtime.sink.spark.session import make_session
 from services.executor.runtime.task import meter
 from services.executor.runtime.task.control import TaskControl
@@ -328,8 +329,12 @@ class Tasks:
 
 @pytest.fixture(autouse=True)
 def soon_idle(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A task that has come to rest says so soon: by itself it waits for three seconds, which hundreds of tests would wait, too."""
+    """A task that has come to rest says so soon: by itself it waits for three seconds, which hundreds of tests would wait, too.
+
+    A buffered sink is asked often what is durable.
+    """
     monkeypatch.setattr(meter, "_MOVED_LATELY", 0.3)
+    monkeypatch.setattr(buffered, "_SECONDS", 0.1)
 
 
 @pytest.fixture
@@ -353,8 +358,11 @@ def spark() -> "Iterator[SparkSession]":
         session.stop()
 
 
-TOPIC_TYPES = pytest.mark.parametrize("tasks", ["normal", "batch"], indirect=True)
+TOPIC_TYPES = pytest.mark.parametrize("tasks", ["normal", pytest.param("batch", marks=pytest.mark.slow)], indirect=True)
 """For tests about what the messages of both types of topics have to do alike."""
+
+BATCH_TOPIC = pytest.mark.parametrize("tasks", ["batch", pytest.param("normal", marks=pytest.mark.slow)], indirect=True)
+"""For tests about what is more on a topic of batches."""
 
 
 @pytest.fixture

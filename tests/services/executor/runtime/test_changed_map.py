@@ -74,7 +74,7 @@ def _die_in_the_middle(tasks: Tasks, config: Mapping[str, str], file: Path) -> N
 @pytest.mark.parametrize(
     "change",
     [
-        pytest.param(_Change(6, "true"), id="grown"),
+        pytest.param(_Change(6, "true"), id="grown", marks=pytest.mark.slow),
         pytest.param(_Change(4, "false"), id="keys"),
         pytest.param(_Change(2, "true"), id="shrunk", marks=pytest.mark.slow),
     ],

@@ -4,7 +4,9 @@ import time
 
 import pytest
 
+from rocketconnect_kit.backoff import Backoff
 from services.executor.contract.task import Kind, State
+from services.executor.runtime.positions import committer
 from tests.services.executor.runtime.conftest import PositionProcess, Tasks, notes
 
 pytestmark = pytest.mark.rocketmq
@@ -93,10 +95,11 @@ def test_a_source_that_has_nothing_to_read_hears_of_what_is_stored(tasks: Tasks,
     assert running.stop().clean
 
 
-@pytest.mark.parametrize("kind", [Kind.SOURCE, Kind.DIRECT])
+@pytest.mark.parametrize("kind", [Kind.SOURCE, pytest.param(Kind.DIRECT, marks=pytest.mark.slow)])
 def test_a_paused_source_hears_of_what_is_stored_however_long_that_could_not_be(
-    tasks: Tasks, positions: PositionProcess, kind: Kind
+    tasks: Tasks, positions: PositionProcess, kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(committer, "Backoff", lambda first, _longest: Backoff(first, 0.2))
     file, rows = tasks.file("a", ["first"]), str(tasks.path / "t.db")
     config = {"connector.class": "lines", "files": str(file)}
     if kind is Kind.DIRECT:
@@ -111,7 +114,7 @@ def test_a_paused_source_hears_of_what_is_stored_however_long_that_could_not_be(
     running.reporter.wait_for_state(State.PAUSED)
     # Longer than the longest pause between two tries.
     began = time.monotonic()
-    running.reporter.wait_for(lambda: time.monotonic() > began + 5)
+    running.reporter.wait_for(lambda: time.monotonic() > began + 0.5)
     positions.start()
     running.reporter.wait_for(lambda: notes(file, "stored") == ["1", "2"])
     assert running.stop().clean

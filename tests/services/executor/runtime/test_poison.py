@@ -61,7 +61,9 @@ def run(tasks: Tasks, config: Mapping[str, str], good: int = COUNT - 1) -> tuple
     return [json.loads(line) for line in file.read_text().splitlines()], *letter(tasks, dead)
 
 
-@pytest.mark.parametrize("name", ["json", "avro", "json_schema", "protobuf"])
+@pytest.mark.parametrize(
+    "name", ["json", *(pytest.param(name, marks=pytest.mark.slow) for name in ("avro", "json_schema", "protobuf"))]
+)
 def test_of_bytes_that_a_converter_cannot_read(tasks: Tasks, registry: TestRegistry, name: str) -> None:
     options = {} if name == "json" else {"schema.registry.url": registry.url}
     writing = converter(name, options, is_key=False)
@@ -102,8 +104,8 @@ def test_of_a_message_that_a_producer_has_made_unreadable(tasks: Tasks, poison: 
 @pytest.mark.parametrize(
     ("kind", "options"),
     [
-        ("cast", {"spec": "n:int64,s:int64"}),
-        ("sql", {"query": "SELECT n, CAST(s AS BIGINT) AS s FROM records"}),
+        pytest.param("cast", {"spec": "n:int64,s:int64"}, marks=pytest.mark.slow),
+        pytest.param("sql", {"query": "SELECT n, CAST(s AS BIGINT) AS s FROM records"}, marks=pytest.mark.slow),
         ("python", {"function": "users:numbered"}),
     ],
 )

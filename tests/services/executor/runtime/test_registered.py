@@ -8,7 +8,7 @@ from starlette.responses import JSONResponse, Response
 
 from services.executor.contract.task import Kind, State
 from tests.registry.server import TestRegistry, running
-from tests.services.executor.runtime.conftest import Tasks, rows
+from tests.services.executor.runtime.conftest import Running, Tasks, rows
 
 pytestmark = pytest.mark.rocketmq
 
@@ -21,7 +21,7 @@ def registry() -> Iterator[TestRegistry]:
         yield found
 
 
-@pytest.mark.parametrize("name", ["avro", "json_schema"])
+@pytest.mark.parametrize("name", ["avro", pytest.param("json_schema", marks=pytest.mark.slow)])
 def test_a_registry_that_is_away_is_waited_for_at_both_ends_and_nothing_is_lost_or_doubled(
     tasks: Tasks, registry: TestRegistry, name: str
 ) -> None:
@@ -30,8 +30,8 @@ def test_a_registry_that_is_away_is_waited_for_at_both_ends_and_nothing_is_lost_
     registry.fault = Response("", 503)
     path = tasks.file("a", LINES)
     source = tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(path), **converter})
-    told = source.reporter.wait_for_state(State.WAITING)
-    assert f"converting what was read: the schema registry does not answer: {registry.url} answers 503" in told
+    away = f"converting what was read: the schema registry does not answer: {registry.url} answers 503"
+    source.reporter.wait_for(lambda: said(source, away))
     registry.fault = None
     source.reporter.wait_for_out(len(LINES))
     assert source.stop().clean
@@ -39,12 +39,17 @@ def test_a_registry_that_is_away_is_waited_for_at_both_ends_and_nothing_is_lost_
     registry.fault = Response("<html>", media_type="text/html")
     file = tasks.path / "t.db"
     sink = tasks.start(Kind.SINK, {"connector.class": "table", "file": str(file), **converter})
-    assert "as no schema registry does" in sink.reporter.wait_for_state(State.WAITING)
+    sink.reporter.wait_for(lambda: said(sink, "as no schema registry does"))
     assert rows(file) == []
     registry.fault = None
     sink.reporter.wait_for(lambda: len(rows(file)) >= len(LINES))
     assert sink.stop().clean
     assert rows(file) == LINES
+
+
+def said(task: Running, text: str) -> bool:
+    """Whether it waits, and says so with this: before an answer comes it says that none has come yet."""
+    return bool(task.reporter.states) and task.reporter.states[-1][0] is State.WAITING and text in task.reporter.states[-1][1]
 
 
 def rubbish() -> Iterator[Response]:
@@ -64,6 +69,7 @@ def arrived(count: Callable[[], int]) -> bool:
     return count() >= len(LINES)
 
 
+@pytest.mark.slow
 def test_rubbish_of_a_registry_is_waited_out_and_told_and_costs_no_record(tasks: Tasks, registry: TestRegistry) -> None:
     """At both ends, whatever it is, with all errors of records tolerated: what a registry answers is no fault of a record."""
     tasks.create_topic(1)
@@ -104,20 +110,22 @@ def test_a_schema_that_does_not_fit_fails_the_task_with_the_reason_and_sends_not
     assert tasks.bodies() == []
 
 
-SLOW = {"value.converter.schema.registry.timeout": "600s"}
+PATIENT = {"value.converter": "avro", "value.converter.schema.registry.timeout": "600s"}
+
+
+def unanswered(registry: TestRegistry) -> str:
+    """What a task says that waits for it."""
+    return f"the schema registry {registry.url} has not answered yet"
 
 
 def test_a_registry_that_takes_its_time_holds_up_neither_a_pause_nor_a_stop(tasks: Tasks, registry: TestRegistry) -> None:
-    """Of a source and of a sink; and the answer is waited for, and not asked for again."""
+    """And the answer is waited for, and not asked for again."""
     tasks.create_topic(1)
-    converter = {"value.converter": "avro", "value.converter.schema.registry.url": registry.url, **SLOW}
     path = tasks.file("a", LINES)
-    source_config = {"connector.class": "lines", "files": str(path), **converter}
-    told = f"the schema registry {registry.url} has not answered yet"
-
+    config = {"connector.class": "lines", "files": str(path), **PATIENT, "value.converter.schema.registry.url": registry.url}
     registry.seconds = 600
-    source = tasks.start(Kind.SOURCE, source_config)
-    assert source.reporter.wait_for_state(State.WAITING) == f"converting what was read: {told}"
+    source = tasks.start(Kind.SOURCE, config)
+    assert source.reporter.wait_for_state(State.WAITING) == f"converting what was read: {unanswered(registry)}"
     source.control.pause()
     source.reporter.wait_for_state(State.PAUSED)
     source.control.resume()
@@ -127,7 +135,7 @@ def test_a_registry_that_takes_its_time_holds_up_neither_a_pause_nor_a_stop(task
 
     registry.seconds = 1.2
     registry.requests.clear()
-    source = tasks.start(Kind.SOURCE, source_config, epoch=2)
+    source = tasks.start(Kind.SOURCE, config, epoch=2)
     source.reporter.wait_for_out(len(LINES))
     assert source.stop().clean
     assert registry.requests == [
@@ -136,17 +144,26 @@ def test_a_registry_that_takes_its_time_holds_up_neither_a_pause_nor_a_stop(task
         f"POST /subjects/{tasks.topic}-value/versions",
     ]
 
+
+@pytest.mark.slow
+def test_a_registry_that_takes_its_time_holds_up_neither_a_pause_nor_a_stop_of_a_sink(tasks: Tasks, registry: TestRegistry) -> None:
+    tasks.create_topic(1)
+    converter = {**PATIENT, "value.converter.schema.registry.url": registry.url}
+    path = tasks.file("a", LINES)
+    source = tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(path), **converter})
+    source.reporter.wait_for_out(len(LINES))
+    assert source.stop().clean
     registry.seconds = 600
-    sink_config = {"connector.class": "table", "file": str(tasks.path / "t.db"), **converter}
-    sink = tasks.start(Kind.SINK, sink_config)
-    assert sink.reporter.wait_for_state(State.WAITING).endswith(told)
+    config = {"connector.class": "table", "file": str(tasks.path / "t.db"), **converter}
+    sink = tasks.start(Kind.SINK, config)
+    assert sink.reporter.wait_for_state(State.WAITING).endswith(unanswered(registry))
     sink.control.pause()
     sink.reporter.wait_for_state(State.PAUSED)
     sink.control.resume()
     sink.reporter.wait_for_state(State.WAITING)
     assert sink.stop().clean
     registry.seconds = 1.2
-    sink = tasks.start(Kind.SINK, sink_config, epoch=2)
+    sink = tasks.start(Kind.SINK, config, epoch=2)
     sink.reporter.wait_for(lambda: len(rows(tasks.path / "t.db")) >= len(LINES))
     assert sink.stop().clean
     assert rows(tasks.path / "t.db") == LINES

@@ -143,7 +143,7 @@ class TestSources:
         assert "transform: ValueError: transform loud: bad one" in outcome.error
         assert tasks.bodies() == ["A"]
 
-    @pytest.mark.parametrize("what", ["transform", "converter"])
+    @pytest.mark.parametrize("what", ["transform", pytest.param("converter", marks=pytest.mark.slow)])
     def test_while_a_system_is_away_that_one_needs_the_task_waits_and_loses_nothing(self, tasks: Tasks, what: str) -> None:
         tasks.create_topic(1)
         away = tasks.path / "away"

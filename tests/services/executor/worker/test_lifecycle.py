@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from services.executor.contract.assignment import PLAN, Assigned, End, Key, PlanResult
 from services.executor.worker.lifecycle import Direct, Effect, Ended, Forget, Kill, Lifecycle, Policy, Release, Restarting, Start
+from tests.examples import some
 
 POLICY = Policy(stop=10, fence=1, first_backoff=0.5, longest_backoff=4, limit=3, healthy=60)
 KEY = Key("uid", 0)
@@ -365,7 +366,7 @@ class Anything(RuleBasedStateMachine):
         assert running == {(key, one.epoch) for key, one in self.wanted.items()} - self.over
 
 
-Anything.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+Anything.TestCase.settings = settings(max_examples=some(150), stateful_step_count=40, deadline=None)
 TestAnything = Anything.TestCase
 
 

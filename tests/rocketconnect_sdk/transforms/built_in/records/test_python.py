@@ -97,8 +97,8 @@ class TestPython(TransformSuite):
     [
         ("raise", "LookupError: not there"),
         ("for ever", "has not ended after 1 s"),
-        ("asleep", "has not ended after 1 s"),
-        ("exit", "has ended its process"),
+        pytest.param("asleep", "has not ended after 1 s", marks=pytest.mark.slow),
+        pytest.param("exit", "has ended its process", marks=pytest.mark.slow),
         ("kill", "has ended its process"),
         ("strange", "gave int instead of a Record or None"),
         ("not plain", "a value that is no plain one"),
@@ -114,6 +114,7 @@ def test_whatever_a_function_does_costs_that_record_and_no_other(wicked: Functio
     assert (done[:300], done[301:]) == (upper, [None, *upper])
 
 
+@pytest.mark.slow
 def test_two_records_at_which_it_never_ends_cost_two(wicked: FunctionProcess) -> None:
     done = call(wicked, "a", "for ever", "b", "asleep", "c")
     assert [each if isinstance(each, str) else "bad" for each in done] == ["A", "bad", "B", "bad", "C"]

@@ -12,6 +12,7 @@ from rocketconnect_sdk.schema import STRING, Schema, Type, decimal, struct
 from rocketconnect_sdk.transforms import Record, Records
 from rocketconnect_sdk.transforms.chain import make
 from rocketconnect_sdk.transforms.row_sql import parse
+from tests.suites import slow_but
 
 NUMBER = Schema(Type.INT64)
 TEXT = Schema(Type.STRING, optional=True)
@@ -24,6 +25,7 @@ def query(text: str, **more: str) -> dict[str, str]:
     return {"query": text, **more}
 
 
+@slow_but("test_each_example_becomes_what_it_should", "test_columns_become_what_rows_become", "test_wrong_options_are_refused")
 class TestSql(TransformSuite):
     transform: ClassVar[str] = "sql"
     wrong: ClassVar = [

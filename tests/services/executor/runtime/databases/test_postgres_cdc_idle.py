@@ -93,6 +93,7 @@ def table(connection: Connection) -> Iterator[None]:
     connection.execute(b"DROP TABLE kept")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("table")
 def test_a_connector_that_is_paused_for_longer_than_the_server_bears_silence_keeps_its_connections(
     tasks: Tasks, connection: Connection

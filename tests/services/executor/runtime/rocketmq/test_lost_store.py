@@ -37,6 +37,7 @@ def said(running: Running, text: str) -> bool:
     return any(text in message for _, message in running.reporter.logs)
 
 
+@pytest.mark.slow
 def test_a_tail_that_a_broker_had_confirmed_and_lost_is_told_by_sources_and_sinks_with_its_range(
     broker: EmbeddedRocketMQ, tasks: Tasks, tmp_path: Path
 ) -> None:

@@ -88,7 +88,7 @@ def test_a_refused_record_ends_the_task_behind_all_that_is_before_it(tasks: Task
 
 
 @TOPIC_TYPES
-@pytest.mark.parametrize("bad", [b"? who", b"\xff\xfe"])
+@pytest.mark.parametrize("bad", [b"? who", pytest.param(b"\xff\xfe", marks=pytest.mark.slow)])
 def test_doubles_behind_a_record_that_ended_the_task_are_still_known_as_doubles(tasks: Tasks, bad: bytes) -> None:
     tasks.create_topic(1)
     queue = tasks.client.queues(tasks.topic)[0]

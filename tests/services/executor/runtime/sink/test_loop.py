@@ -16,7 +16,7 @@ from services.executor.contract.metrics import SourcePosition
 from services.executor.contract.stop_limits import StopLimits
 from services.executor.contract.task import Kind, State
 from services.executor.runtime.rocketmq.source_marks import Stamper
-from tests.services.executor.runtime.conftest import TOPIC_TYPES, PositionProcess, Tasks, produce, rows, values
+from tests.services.executor.runtime.conftest import BATCH_TOPIC, TOPIC_TYPES, PositionProcess, Tasks, produce, rows, values
 
 pytestmark = pytest.mark.rocketmq
 
@@ -131,7 +131,7 @@ def test_messages_left_out_for_their_epoch_are_counted_and_named(tasks: Tasks) -
     assert "epoch 20" in told[0]
 
 
-@TOPIC_TYPES
+@BATCH_TOPIC
 def test_a_position_within_what_was_sent_at_once_is_gone_on_from_exactly(tasks: Tasks) -> None:
     """On a batch topic what was sent at once is stored as one unit, and read as one though it begins below the position."""
     produce(tasks, [*values(40), "? bad", *values(59, 41)])

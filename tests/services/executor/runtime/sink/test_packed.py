@@ -29,6 +29,7 @@ from services.executor.runtime.sink.spark.batches import columns_of
 from services.executor.runtime.source.encode import Encoded, Target
 from services.executor.runtime.source.encoders import encoder
 from services.executor.runtime.source.takeover import Found
+from tests.examples import some
 
 QUEUE = MessageQueue("t", "b", 0)
 ROW = parse_columns("id:int64, name")
@@ -223,7 +224,7 @@ def cut(first: int, sizes: Sequence[int], epoch: int, last: int) -> list[Encoded
 
 
 @given(CUTS, CUTS, st.integers(0, 60), st.integers(0, 5), st.integers(1, 4))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=some(300), deadline=None)
 def test_what_a_zombie_sent_and_its_successor_cut_otherwise_arrives_once(
     zombie: list[int], successor: list[int], back: int, late: int, pulls: int
 ) -> None:

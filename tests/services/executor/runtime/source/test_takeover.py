@@ -15,6 +15,7 @@ from services.executor.runtime.rocketmq.source_marks import Place
 from services.executor.runtime.rocketmq.tail import Sent
 from services.executor.runtime.source.pieces import Piece, Progress, ReadBatch
 from services.executor.runtime.source.takeover import Found, Row, Search, lowest, rows, scan_from
+from tests.examples import some
 
 QUEUES = [MessageQueue("t", "b", number) for number in range(5)]
 PARTITIONS = ("p", "q")
@@ -163,7 +164,7 @@ class Owner:
 lives = given(st.integers(0, 10**9), st.integers(0, 8), st.integers(1, 40))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=some(300), deadline=None)
 @lives
 def test_however_often_owners_die_every_record_is_in_its_queue_once_and_in_order(seed: int, deaths: int, size: int) -> None:
     chance = random.Random(seed)
@@ -181,7 +182,7 @@ def test_however_often_owners_die_every_record_is_in_its_queue_once_and_in_order
     assert scan_from(rows(stored), 0, generation, 1).starts == {}
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=some(600), deadline=None)
 @lives
 def test_however_often_owners_die_and_maps_change_every_record_is_there_once_and_queues_are_in_order(
     seed: int, deaths: int, size: int
