@@ -69,7 +69,8 @@ class _Meter:
         if hasattr(session.config, "workeroutput"):
             session.config.workeroutput[_AROUND] = around
         else:
-            table: _Table = session.config.pluginmanager.get_plugin("rocketconnect-times")
+            table: _Table | None = session.config.pluginmanager.get_plugin("rocketconnect-times")
+            assert table is not None
             table.around += around
 
 

@@ -105,10 +105,10 @@ class Graph:
             for path in applied:
                 edges[test] |= set(self._of(path, given))
         named = {path for path in set().union(*edges.values()) if path.startswith("tests/")} | product | set(self.tests)
-        for path in edges:
+        for path, reached in edges.items():
             for pattern in self._declarations(path):
-                edges[path].update(self._matching(pattern))
-        for path in self._files - named:
+                reached.update(self._matching(pattern))
+        for path in self._files - named - self._started:
             for owner in self._beside(path, named):
                 edges[owner].add(path)
         return edges
@@ -144,7 +144,7 @@ class Graph:
 
     @cache  # noqa: B019 - a run has one graph
     def _named_like(self, pattern: str) -> list[str]:
-        found = [module for module in self._modules if re.fullmatch(pattern, module)]
+        found = {name for module in self._modules if re.fullmatch(pattern, name := module.removesuffix(".__main__"))}
         return [path for module in found for path in self._module(module, runs=True)]
 
     @cache  # noqa: B019 - a run has one graph
@@ -176,6 +176,13 @@ class Graph:
             for above in PurePosixPath(path).parents:
                 folders[str(above)].append(path)
         return folders
+
+    @cached_property
+    def _started(self) -> set[str]:
+        """What runs for who names it alone: commands, packages that are run, connectors."""
+        mains = {path for path in self._files if PurePosixPath(path).name == "__main__.py"}
+        connectors = {path for module, path in self._modules.items() if re.fullmatch(rf"{_CONNECTORS}\.\w+", module)}
+        return mains | connectors | set(self._declared.commands.values())
 
     def _beside(self, path: str, named: set[str]) -> list[str]:
         """The modules of the nearest folder above that has some which others name; none for the top of the repository."""

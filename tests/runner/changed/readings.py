@@ -60,7 +60,7 @@ def read(path: str, tree: ast.Module | ast.stmt, bound: Mapping[str, Mapping[str
     """What a module names, or one statement of it; `bound` has the names that stand for paths, by module."""
     places = dict(bound.get(module_of(path), {}))
     for node in tree.body if isinstance(tree, ast.Module) else ():
-        if isinstance(node, ast.ImportFrom) and node.module in bound:
+        if isinstance(node, ast.ImportFrom) and node.module is not None and node.module in bound:
             for name in node.names:
                 if name.name in bound[node.module]:
                     places[name.asname or name.name] = bound[node.module][name.name]
