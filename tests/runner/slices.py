@@ -12,7 +12,8 @@ import time
 import pytest
 from _pytest.terminal import TerminalReporter
 
-from tests.runner import order, portions, slow_costs
+from tests.runner import order
+from tests.runner.spent import portions, slow_costs
 
 _DEADLINE = "rocketconnect-deadline"
 _NOT_BEGUN = "not begun: the time of the slice is over"

@@ -22,7 +22,7 @@ def test_each_of_both_makes_it_red(check: str, command: str, code: int) -> None:
 
 
 def test_who_ends_it_ends_what_runs_beside() -> None:
-    command = [BESIDE, "sleep 1000; true", "bash", "-c", "echo began; exec sleep 0.1"]
+    command = [str(BESIDE), "sleep 1000; true", "bash", "-c", "echo began; exec sleep 0.1"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         process.stdout.readline()

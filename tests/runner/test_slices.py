@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runner import portions
+from tests.runner.spent import portions
 
 pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parents[2]

@@ -19,8 +19,8 @@ import pytest
 from _pytest.reports import TestReport
 from _pytest.terminal import TerminalReporter
 
-from tests.runner import budgets
-from tests.runner.costs import Cost, written
+from tests.runner.spent import budgets
+from tests.runner.spent.costs import Cost, written
 
 _PROPERTY = "rocketconnect-cost"
 _AROUND = "rocketconnect-around"

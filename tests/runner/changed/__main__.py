@@ -13,9 +13,9 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.runner import budgets, slow_costs
 from tests.runner.changed.choice import PARTS, choose, cost, told
 from tests.runner.changed.graph import Declared, Graph
+from tests.runner.spent import budgets, slow_costs
 
 ROOT = Path(__file__).resolve().parents[3]
 DECLARED = "tests/reaches.toml"
@@ -54,7 +54,6 @@ def main(argv: Sequence[str], root: Path = ROOT) -> int:
     sys.stderr.flush()
     os.chdir(root)
     os.execv(sys.executable, [sys.executable, "-m", "pytest", *workers, *for_pytest, *what])
-    return 1
 
 
 def green(root: Path) -> str | None:

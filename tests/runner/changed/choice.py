@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from tests.runner import budgets
 from tests.runner.changed.graph import Graph
-from tests.runner.costs import Cost
+from tests.runner.spent import budgets
+from tests.runner.spent.costs import Cost
 
 MOST_OF_ALL = 0.6
 """From this share of all test files on, the fast tier runs, and a part of the slow one."""

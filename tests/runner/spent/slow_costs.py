@@ -1,14 +1,14 @@
 """What the slow tests cost when they last ran: tests/slow-costs.tsv, from which a slice of them is chosen.
 
-`python -m tests.runner.slow_costs TIMES` takes the slow tests of a table of `--times TIMES` over; tests whose files are gone go.
+`python -m tests.runner.spent.slow_costs TIMES` takes the slow tests of a table of `--times TIMES` over; tests go with their files.
 """
 
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.runner import costs
-from tests.runner.costs import Cost
+from tests.runner.spent import costs
+from tests.runner.spent.costs import Cost
 
 FILE = "tests/slow-costs.tsv"
 
@@ -21,9 +21,9 @@ def read(root: Path) -> dict[str, Cost]:
 
 def main(argv: Sequence[str]) -> int:
     """Write the table again."""
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     if len(argv) != 1:
-        sys.stderr.write("usage: python -m tests.runner.slow_costs TIMES\n")
+        sys.stderr.write("usage: python -m tests.runner.spent.slow_costs TIMES\n")
         return 2
     measured = costs.read(Path(argv[0]).read_text(encoding="utf-8"))
     slow = {nodeid: cost for nodeid, cost in {**read(root), **measured}.items() if cost.slow}

@@ -1,6 +1,6 @@
 """What each folder of tests may cost in the fast tier, beside what it did cost.
 
-`python -m tests.runner.budgets TIMES` prints what the fast tests of a table of `--times TIMES` used, in the form of
+`python -m tests.runner.spent.budgets TIMES` prints what the fast tests of a table of `--times TIMES` used, in the form of
 tests/budgets.toml.
 """
 
@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from tests.runner import costs
-from tests.runner.costs import Cost
+from tests.runner.spent import costs
+from tests.runner.spent.costs import Cost
 
 FILE = "tests/budgets.toml"
 _LEVELS = 3
@@ -72,9 +72,9 @@ def as_toml(used: Mapping[str, float]) -> str:
 
 def main(argv: Sequence[str]) -> int:
     """Print what the tests of a table used."""
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     if len(argv) != 1:
-        sys.stderr.write("usage: python -m tests.runner.budgets TIMES\n")
+        sys.stderr.write("usage: python -m tests.runner.spent.budgets TIMES\n")
         return 2
     tests = costs.read(Path(argv[0]).read_text(encoding="utf-8"))
     sys.stdout.write(as_toml(used_by_folder(tests, read(root))))

@@ -9,9 +9,9 @@ import pytest
 from tests.runner.changed.__main__ import changes, declared, graph_of
 from tests.runner.changed.choice import Choice, choose, cost, told
 from tests.runner.changed.graph import Declared, Graph
-from tests.runner.costs import Cost
+from tests.runner.spent.costs import Cost
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 ALL = {"test_a.py", "test_b.py"}
 PRODUCT = {
     # What nobody names counts as part of what lies beside it.

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.runner import budgets, costs, slow_costs
-from tests.runner.costs import Cost
+from tests.runner.spent import budgets, costs, slow_costs
+from tests.runner.spent.costs import Cost
 
 pytest_plugins = ["pytester"]
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 GIVEN = {"tests/connectors": 2.0, "tests/connectors/delta_sink": 30.0}
 BUSY = (
     "def test_busy():\n    import time\n    end = time.process_time() + 1.2\n    while time.process_time() < end:\n        pass\n"
