@@ -34,14 +34,24 @@ run: setup ## Start RocketConnect with its embedded default (rocketconnect up)
 
 # Two workers share a machine of two cores: more of them slow each other's Java down.
 PYTEST := $(VENV)/python -m pytest --numprocesses 2
+# Types take longest of what is checked besides; tests wait for servers, and leave them the time.
+BESIDE := scripts/beside '$(MAKE) --no-print-directory types proto-check'
 
 .PHONY: test
-test: setup-tests lint types proto-check ## Set up and check everything but the long tests, half an hour on two cores (ARGS="-n0 -k name")
-	@$(PYTEST) -m "not slow" $(ARGS)
+test: setup-tests lint ## Set up and check everything but the slow tests (ARGS="-n0 -k name")
+	@$(BESIDE) $(PYTEST) -m "not slow" $(ARGS)
 
 .PHONY: test-all
-test-all: setup-tests lint types proto-check ## Check everything, with the long tests: an hour and more
-	@HYPOTHESIS_PROFILE=search $(PYTEST) $(ARGS)
+test-all: setup-tests lint ## Check everything, with the slow tests: an hour and more
+	@HYPOTHESIS_PROFILE=search $(BESIDE) $(PYTEST) $(ARGS)
+
+.PHONY: test-changed
+test-changed: setup-tests ## Run the tests, fast and slow, that the changes since the last make ci reach (BASE=HEAD~1 LIST=1 ARGS=-x)
+	@$(VENV)/python -m tests.runner.changed $(if $(BASE),--base $(BASE)) $(if $(LIST),--list) -- $(ARGS)
+
+.PHONY: test-slice
+test-slice: setup-tests ## Run slow tests for some minutes, other ones with each commit (SECONDS=480 KEY=word)
+	@$(PYTEST) -m slow --slow-slice $(or $(SECONDS),480) --slow-key $(or $(KEY),$$(git rev-parse HEAD)) $(ARGS)
 
 .PHONY: ci
 ci: ## Do what CI does: a clone of HEAD, .ci/run in it, and nothing left behind (ARGS=--chroot: in an empty Debian)

@@ -5,6 +5,7 @@ worker is left with it alone at the end. What shares one running instance, one S
 together: to start the one or the other takes up to half a minute of both cores.
 """
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
@@ -48,11 +49,13 @@ _TOGETHER = {
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the files in order, alike in all workers; within a file the order stays."""
     ranks: dict[str, int] = {}
-    for item in items:
-        scope = _scope(item.nodeid)
-        rank = next((number for number, mark in enumerate(_FIRST) if item.get_closest_marker(mark)), len(_FIRST))
+    together = set(_TOGETHER.values())
+    scopes = {item: scope_of(item.nodeid) for item in items}
+    for item, scope in scopes.items():
+        marks = {mark.name for mark in item.iter_markers()}
+        rank = next((number for number, mark in enumerate(_FIRST) if mark in marks), len(_FIRST))
         ranks[scope] = min(rank, ranks.get(scope, rank))
-    items.sort(key=lambda item: (ranks[_scope(item.nodeid)], _scope(item.nodeid) not in _TOGETHER.values()))
+    items.sort(key=lambda item: (ranks[scopes[item]], scopes[item] not in together))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -62,12 +65,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer | None") -
 
     class Files(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return _scope(nodeid)
+            return scope_of(nodeid)
 
     config.option.loadscopereorder = False
     return Files(config, log)
 
 
-def _scope(nodeid: str) -> str:
-    path = nodeid.partition("::")[0]
+def scope_of(nodeid: str) -> str:
+    """What goes to one worker together with this test: its file, or a group of files."""
+    return _scope_of_file(nodeid.partition("::")[0])
+
+
+@cache
+def _scope_of_file(path: str) -> str:
     return next((scope for start, scope in _TOGETHER.items() if path.startswith(start)), path)

@@ -1,4 +1,8 @@
-"""`--times FILE`: how long each test took and what it cost, as a table; summed up by file at the end.
+"""What each test costs: measured always, shown when asked for.
+
+`--times FILE` writes a table of all tests, and names the slowest files at the end. At the end of a run of the whole fast tier, or
+with `--budgets`, what each folder used stands beside its budget (tests/budgets.toml). To be over a budget does not make a run red,
+as machines differ: it is seen, and argued about.
 
 Processor time is that of the process that runs the tests and of its children that have ended; a server that outlives a test is
 counted where it ends.
@@ -15,25 +19,34 @@ import pytest
 from _pytest.reports import TestReport
 from _pytest.terminal import TerminalReporter
 
+from tests.runner.spent import budgets
+from tests.runner.spent.costs import Cost, written
+
 _PROPERTY = "rocketconnect-cost"
+_AROUND = "rocketconnect-around"
 _SLOWEST = 10
+_FAST = "not slow"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--times`."""
+    """Add `--times` and `--budgets`."""
     parser.addoption("--times", type=Path, metavar="FILE", help="write seconds and processor seconds of each test there")
+    parser.addoption("--budgets", action="store_true", help="show what each folder used beside its budget, also of a part")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register what measures where tests run, and what collects where results are seen."""
-    if config.getoption("times") is None:
+    if config.option.collectonly:
         return
     config.pluginmanager.register(_Meter(), "rocketconnect-meter")
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(_Table(config.getoption("times")), "rocketconnect-times")
+        config.pluginmanager.register(_Table(config), "rocketconnect-times")
 
 
 class _Meter:
+    def __init__(self) -> None:
+        self._of_tests = 0.0
+
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         self._began, self._cost = time.monotonic(), _processor_seconds()
@@ -43,33 +56,67 @@ class _Meter:
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, TestReport, TestReport]:
         report = yield
         if call.when == "teardown":
-            cost = {"seconds": time.monotonic() - self._began, "processor": _processor_seconds() - self._cost}
+            processor = _processor_seconds() - self._cost
+            self._of_tests += processor
+            slow = item.get_closest_marker("slow") is not None
+            cost = {"seconds": time.monotonic() - self._began, "processor": processor, "slow": slow}
             report.user_properties.append((_PROPERTY, json.dumps(cost)))
         return report
 
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        around = _processor_seconds() - self._of_tests
+        if hasattr(session.config, "workeroutput"):
+            session.config.workeroutput[_AROUND] = around
+        else:
+            table: _Table | None = session.config.pluginmanager.get_plugin("rocketconnect-times")
+            assert table is not None
+            table.around += around
+
 
 class _Table:
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._costs: dict[str, tuple[float, float]] = {}
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._costs: dict[str, Cost] = {}
+        self.around = 0.0
+        """Processor seconds of all processes but those of tests: to start, to collect, to report."""
 
     def pytest_runtest_logreport(self, report: TestReport) -> None:
         for name, value in report.user_properties:
             if name == _PROPERTY:
-                cost = json.loads(str(value))
-                self._costs[report.nodeid] = cost["seconds"], cost["processor"]
+                self._costs[report.nodeid] = Cost(**json.loads(str(value)))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: object, error: object) -> None:
+        self.around += getattr(node, "workeroutput", {}).get(_AROUND, 0.0)
 
     def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:
+        path: Path | None = self._config.getoption("times")
+        if path is not None:
+            path.write_text(written(self._costs), encoding="utf-8")
+            self._show_slowest(terminalreporter)
+        if self._config.getoption("budgets") or self._is_whole():
+            self._show_budgets(terminalreporter)
+
+    def _is_whole(self) -> bool:
+        is_all = self._config.args_source is pytest.Config.ArgsSource.TESTPATHS and not self._config.option.keyword
+        return is_all and self._config.option.markexpr == _FAST and self._config.rootpath.joinpath(budgets.FILE).exists()
+
+    def _show_slowest(self, terminal: TerminalReporter) -> None:
         by_file: dict[str, tuple[float, float]] = defaultdict(lambda: (0.0, 0.0))
-        with self._path.open("w", encoding="utf-8") as file:
-            file.write("seconds\tprocessor seconds\ttest\n")
-            for nodeid, (seconds, processor) in sorted(self._costs.items(), key=lambda item: -item[1][0]):
-                file.write(f"{seconds:.2f}\t{processor:.2f}\t{nodeid}\n")
-                path = nodeid.partition("::")[0]
-                by_file[path] = by_file[path][0] + seconds, by_file[path][1] + processor
-        terminalreporter.section("the slowest files: seconds, processor seconds")
+        for nodeid, cost in self._costs.items():
+            path = nodeid.partition("::")[0]
+            by_file[path] = by_file[path][0] + cost.seconds, by_file[path][1] + cost.processor
+        terminal.section("the slowest files: seconds, processor seconds")
         for path, (seconds, processor) in sorted(by_file.items(), key=lambda item: -item[1][0])[:_SLOWEST]:
-            terminalreporter.write_line(f"{seconds:8.1f} {processor:8.1f}  {path}")
+            terminal.write_line(f"{seconds:8.1f} {processor:8.1f}  {path}")
+
+    def _show_budgets(self, terminal: TerminalReporter) -> None:
+        given = budgets.read(self._config.rootpath)
+        used = budgets.used_by_folder(self._costs, given)
+        terminal.section("processor seconds of the fast tier, by folder (tests/budgets.toml)")
+        for line in budgets.table(used, given, self.around):
+            terminal.write_line(line.text, red=line.is_over, bold=line.is_over)
 
 
 def _processor_seconds() -> float:
