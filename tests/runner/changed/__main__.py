@@ -12,6 +12,7 @@ import time
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from tests.runner.changed.choice import PARTS, choose, cost, told
 from tests.runner.changed.graph import Declared, Graph
@@ -51,9 +52,14 @@ def main(argv: Sequence[str], root: Path = ROOT) -> int:
         return 0
     what = [f"--slow-part={day}/{PARTS}"] if chosen.is_nearly_all else chosen.tests
     workers = ["--numprocesses=2"] if len(chosen.tests) > 1 else []
+    return _become(root, [sys.executable, "-m", "pytest", *workers, *for_pytest, *what])
+
+
+def _become(root: Path, command: Sequence[str]) -> NoReturn:
+    """Run this in the place of this process, so that signals reach it."""
     sys.stderr.flush()
     os.chdir(root)
-    os.execv(sys.executable, [sys.executable, "-m", "pytest", *workers, *for_pytest, *what])
+    os.execv(command[0], command)
 
 
 def green(root: Path) -> str | None:
