@@ -55,7 +55,7 @@ def main(argv: Sequence[str], root: Path = ROOT) -> int:
     return _become(root, [sys.executable, "-m", "pytest", *workers, *for_pytest, *what])
 
 
-def _become(root: Path, command: Sequence[str]) -> NoReturn:
+def _become(root: Path, command: list[str]) -> NoReturn:
     """Run this in the place of this process, so that signals reach it."""
     sys.stderr.flush()
     os.chdir(root)
