@@ -6,6 +6,8 @@ from typing import TypeVar
 
 import pytest
 
+from rocketconnect_sdk.conformance import SinkCase, SinkSuite
+
 Suite = TypeVar("Suite")
 
 
@@ -25,6 +27,18 @@ def slow_but(*fast: str) -> Callable[[type[Suite]], type[Suite]]:
         return suite
 
     return marked
+
+
+class FewerKills(SinkSuite):
+    """A suite whose test of kills has some tens of steps: every fifth is tried each time."""
+
+    @pytest.mark.slow
+    def test_killed_at_any_step_it_goes_on_with_every_record(self, case: SinkCase) -> None:
+        """There are some tens of steps."""
+        super().test_killed_at_any_step_it_goes_on_with_every_record(case)
+
+    def test_killed_at_every_fifth_step_it_goes_on_with_every_record(self, case: SinkCase) -> None:
+        self.killed_at_steps(case, 5)
 
 
 def _own(test: Callable[..., None]) -> Callable[..., None]:

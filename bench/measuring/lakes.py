@@ -12,7 +12,7 @@ from pyiceberg.table import StaticTable
 from connectors.delta_sink.needs import DELTA
 from connectors.iceberg_sink.needs import ICEBERG
 from demo.lake import rows_of_delta
-from rocketconnect_kit.java.jars import JarSet, jars_of
+from rocketconnect_kit.java.jars import jars_of, listed
 from rocketconnect_sdk.spark.needs import SparkNeeds
 
 NAMESPACE = "bench"
@@ -179,4 +179,4 @@ def settings(folder: Path) -> Mapping[str, str]:
 
 
 def _jars(needs: SparkNeeds) -> Path:
-    return jars_of(JarSet(needs.title, Path(needs.jars), "", f"ROCKETCONNECT_{needs.title.split()[0].upper()}_JARS", ()))
+    return jars_of(listed(needs.title, Path(needs.jars)))

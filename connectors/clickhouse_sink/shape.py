@@ -14,7 +14,7 @@ from connectors.clickhouse.native import block, type_of
 from connectors.clickhouse.place import Version, quoted
 from connectors.clickhouse.types import NESTED, Column, column_type, digits_of, items_kind
 from rocketconnect_sdk.columns.arrow_types import readable
-from rocketconnect_sdk.columns.parts import parts
+from rocketconnect_sdk.columns.parts import fields_of
 from rocketconnect_sdk.evolution import Takes
 from rocketconnect_sdk.evolution.fitting import fit
 from rocketconnect_sdk.schema import DIGITS, Field, Schema, Type, Unit
@@ -137,7 +137,7 @@ def fitted(rows: Rows, target: Target) -> tuple[pa.Table, dict[int, str]]:
     """
     held, reasons = fit(rows.values, rows.schema, target.schema)
     columns = {}
-    for column, (field, values) in zip(target.columns, parts(held, target.schema), strict=True):
+    for column, (field, values) in zip(target.columns, fields_of(held, target.schema), strict=True):
         made, bad = _typed(values, field.schema, column.kind)
         for row, why in bad:
             reasons.setdefault(row, f"{column.name} {why}")

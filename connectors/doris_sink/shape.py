@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from connectors.doris.place import quoted
 from connectors.doris.types import NESTED, Column, column_type, digits_of, parts
 from rocketconnect_sdk.columns.arrow_types import readable
-from rocketconnect_sdk.columns.parts import parts as parts_of
+from rocketconnect_sdk.columns.parts import fields_of
 from rocketconnect_sdk.evolution import Takes
 from rocketconnect_sdk.evolution.fitting import fit
 from rocketconnect_sdk.schema import DIGITS, Field, Schema, Type, Unit
@@ -100,7 +100,7 @@ def fitted(columns: Sequence[Column], rows: Rows, target: Schema) -> tuple[pa.Ta
     held, reasons = fit(rows.values, rows.schema, target)
     known = {each.name: each for each in columns}
     made = {}
-    for field, values in parts_of(held, target):
+    for field, values in fields_of(held, target):
         column = known[field.name]
         made[field.name] = _typed(values, field.schema, column)
         for row, why in _untaken(values, made[field.name], field.schema, column):

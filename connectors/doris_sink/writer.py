@@ -24,8 +24,8 @@ from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema, Type
 from rocketconnect_sdk.sink import Receipt, SinkWriter
 from rocketconnect_sdk.spark.types import to_spark
-from rocketconnect_sdk.targets.changes import Changes, by_key, by_value, moved, read_changes, row_schema
-from rocketconnect_sdk.targets.fitted import NO_VALUES, keyed, keys_gone, only, rows_written
+from rocketconnect_sdk.targets.changes import Changes, by_key, by_value, read_changes, row_schema
+from rocketconnect_sdk.targets.fitted import NO_VALUES, keyed, keys_gone, moved, only, rows_written
 from rocketconnect_sdk.targets.keys import key_columns, read_keys
 from rocketconnect_sdk.targets.merging import Merge, merge_of
 from rocketconnect_sdk.targets.objects import read_values
@@ -208,8 +208,7 @@ class _Staging:
             msg = f"the value has no schema, and there is no table {self._writing.name(batch.topic)} to say what it is: set columns"
             raise RecordError(msg)
         there = met(table.columns, Schema(Type.STRUCT))
-        key = table.key if self._writing.upsert else ()
-        found, schema, reasons = read_values(texts, keyed(there, key), key)
+        found, schema, reasons = read_values(texts, there, table.key if self._writing.upsert else ())
         self._bad.update(reasons)
         return found, schema
 

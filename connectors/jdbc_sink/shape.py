@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from connectors.jdbc.dialect import Dialect, Table
 from rocketconnect_sdk.columns.arrow_types import readable
-from rocketconnect_sdk.columns.parts import parts
+from rocketconnect_sdk.columns.parts import fields_of
 from rocketconnect_sdk.evolution.fitting import fit
 from rocketconnect_sdk.schema import LENGTH, Field, Schema, Type, Unit
 from rocketconnect_sdk.targets.fitted import keyed
@@ -143,7 +143,7 @@ def fitted(rows: Rows, shape: Shape, dialect: Dialect) -> tuple[pa.Table, dict[i
     """Rows as the database takes them, and by index what is wrong with those that it does not take."""
     held, reasons = fit(rows.values, rows.schema, shape.columns)
     columns = {}
-    for each, values in parts(held, shape.columns):
+    for each, values in fields_of(held, shape.columns):
         column = _typed(values, each.schema)
         for bad, why in _untaken(column, shape.widths.get(each.name, 0), dialect):
             for row in pc.indices_nonzero(bad).to_pylist():

@@ -25,12 +25,11 @@ from rocketconnect_sdk.targets.changes import (
     Changes,
     by_key,
     by_value,
-    moved,
     read_changes,
     row_schema,
     tables_of,
 )
-from rocketconnect_sdk.targets.fitted import NO_VALUES, Fit, keyed, keys_gone, only, rows_written
+from rocketconnect_sdk.targets.fitted import NO_VALUES, Fit, keys_gone, moved, only, rows_written
 from rocketconnect_sdk.targets.keys import key_columns, read_keys
 from rocketconnect_sdk.targets.objects import origins_of, read_values
 from rocketconnect_sdk.targets.rows import Rows
@@ -267,8 +266,7 @@ class JdbcTask(DataFrameSinkTask):
         if table is None:
             msg = f"the value has no schema, and there is no table {name} to say what it is: make it, or set columns"
             raise RecordError(msg)
-        key = (key or table.key) if self._writing.keyed else ()
-        return read_values(values, table.columns if self._writing.by_key else keyed(table.columns, key), key)
+        return read_values(values, table.columns, (key or table.key) if self._writing.keyed else ())
 
     def _gone(self, changes: Changes, shape: Shape, fit: Fit) -> tuple[pa.Table | None, pa.Table | None]:
         """The keys of the rows that are deleted, and of those that move."""

@@ -18,8 +18,8 @@ from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.schema import Schema, Type
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 from rocketconnect_sdk.targets.batch import UNCHANGED, Batch, batch_of
-from rocketconnect_sdk.targets.changes import Changes, by_key, by_value, moved, read_changes, row_schema
-from rocketconnect_sdk.targets.fitted import NO_VALUES, fit_rows, keyed, keys_gone, only, rows_written, spared
+from rocketconnect_sdk.targets.changes import Changes, by_key, by_value, read_changes, row_schema
+from rocketconnect_sdk.targets.fitted import NO_VALUES, fit_rows, keyed, keys_gone, moved, only, rows_written, spared
 from rocketconnect_sdk.targets.keys import key_columns, read_keys
 from rocketconnect_sdk.targets.merging import Merge, merge_of
 from rocketconnect_sdk.targets.objects import read_values
@@ -187,7 +187,7 @@ class Upserts:
             msg = f"the value has no schema, and there is no table {self._root} to say what it is: set columns"
             raise RecordError(msg)
         # Keys are looked at whether a value names them or not: a deletion has no row behind it.
-        return read_values(values, keyed(known, self._key), self._key)
+        return read_values(values, known, self._key)
 
     def _settled(self, table: Schema | None, records: Schema) -> Settled:
         if self._columns is None or table is None:

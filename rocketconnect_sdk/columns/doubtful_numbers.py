@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rocketconnect_sdk.columns.floats import CERTAIN
-from rocketconnect_sdk.columns.parts import parts
+from rocketconnect_sdk.columns.parts import fields_of
 from rocketconnect_sdk.columns.text_columns import NotPlain
 from rocketconnect_sdk.schema import Schema, Type
 
@@ -51,7 +51,7 @@ def _doubtful(column: pa.Array, schema: Schema) -> "np.ndarray[Any, np.dtype[np.
     if schema.type in CERTAIN:
         return _doubtful_floats(column, CERTAIN[schema.type])
     if schema.type is Type.STRUCT:
-        looked = [_doubtful(part, field.schema) for field, part in parts(column, schema)]
+        looked = [_doubtful(part, field.schema) for field, part in fields_of(column, schema)]
         found = [part for part in looked if part is not None]
         return np.logical_or.reduce(found) if found else None
     if schema.type is Type.ARRAY and schema.items is not None:

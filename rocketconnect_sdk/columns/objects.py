@@ -19,7 +19,7 @@ from rocketconnect_sdk.columns.arrow_types import to_arrow_type
 from rocketconnect_sdk.columns.doubtful_numbers import check_numbers
 from rocketconnect_sdk.columns.floats import CERTAIN, float_of
 from rocketconnect_sdk.columns.misfit import misfit_of_column
-from rocketconnect_sdk.columns.parts import parts
+from rocketconnect_sdk.columns.parts import fields_of
 from rocketconnect_sdk.columns.text_columns import NotPlain, read_texts
 from rocketconnect_sdk.columns.texts import TEXTS, read_decimal, read_text
 from rocketconnect_sdk.converters.json.names import check_names
@@ -81,7 +81,9 @@ def rows_of_bytes(texts: Sequence[bytes], columns: Schema) -> pa.StructArray | N
         return None
     try:
         check_numbers(rows, columns, texts)
-        arrays = [read_texts(part, field.schema) if field.schema.type in TEXTS else part for field, part in parts(rows, columns)]
+        arrays = [
+            read_texts(part, field.schema) if field.schema.type in TEXTS else part for field, part in fields_of(rows, columns)
+        ]
     except NotPlain:
         return None
     return pa.StructArray.from_arrays(arrays, fields=list(to_arrow_type(columns)))

@@ -7,7 +7,7 @@ import pyarrow as pa
 from rocketconnect_sdk.schema import Field, Schema
 
 
-def parts(values: pa.StructArray, schema: Schema) -> Iterator[tuple[Field, pa.Array]]:
+def fields_of(values: pa.StructArray, schema: Schema) -> Iterator[tuple[Field, pa.Array]]:
     """The fields of a schema with their columns, in its order; where a struct is null, its columns are.
 
     Args:
@@ -27,11 +27,11 @@ def places_of(values: pa.StructArray, schema: Schema) -> Sequence[int]:
     """Where the fields of a schema are among the columns of structs.
 
     Args:
-        values: See parts.
-        schema: See parts.
+        values: See fields_of.
+        schema: See fields_of.
 
     Raises:
-        ValueError: See parts.
+        ValueError: See fields_of.
     """
     there = [field.name for field in values.type]
     wanted = [field.name for field in schema.fields]

@@ -23,7 +23,7 @@ import pyarrow as pa
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.columns.arrow_types import to_arrow_type
 from rocketconnect_sdk.columns.compact import Column, Numbers
-from rocketconnect_sdk.columns.parts import parts
+from rocketconnect_sdk.columns.parts import fields_of
 from rocketconnect_sdk.columns.stream import may_be_packed
 from rocketconnect_sdk.converters.json.schema import from_json, to_json
 from rocketconnect_sdk.errors import RecordError
@@ -293,7 +293,7 @@ def _check(array: pa.Array, schema: Schema) -> None:
 def _parts(array: pa.Array, schema: Schema) -> Iterator[tuple[str, pa.Array, Schema]]:
     """The columns that an array without nulls is made of."""
     if schema.type is Type.STRUCT:
-        for field, column in parts(array, schema):
+        for field, column in fields_of(array, schema):
             yield f"the field {field.name}", column, field.schema
     elif schema.type is Type.ARRAY and schema.items is not None:
         yield "an element", array.flatten(), schema.items

@@ -114,8 +114,8 @@ class _Fitting:
     def _struct(self, place: _Place, values: pa.StructArray, schema: Schema, column: Schema) -> pa.Array:
         # Not flatten(), which copies: what is part of a null is not alive, whatever it holds.
         there = {
-            part.name: (part.schema, values.field(place))
-            for part, place in zip(schema.fields, places_of(values, schema), strict=True)
+            part.name: (part.schema, values.field(index))
+            for part, index in zip(schema.fields, places_of(values, schema), strict=True)
         }
         parts = []
         for part in column.fields:

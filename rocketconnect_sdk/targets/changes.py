@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from itertools import groupby
 from operator import itemgetter
 
@@ -10,7 +9,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rocketconnect_sdk.evolution import nullable
-from rocketconnect_sdk.evolution.fitting import fit
 from rocketconnect_sdk.schema import Schema, Type
 from rocketconnect_sdk.targets.rows import Rows
 
@@ -166,31 +164,14 @@ def by_key(changes: Changes, keys: pa.StructArray, columns: Schema) -> None:
     """
     changes.deletes = sorted([*changes.deletes, *changes.missing])
     changes.gone = Rows(keys, columns)
-    others = [each for each in changes.schema.fields if not changes.gone.has([each.name])]
+    names = set(changes.gone.names)
+    others = [each for each in changes.schema.fields if each.name not in names]
     parts = [changes.rows.column(each.name) for each in others] + [changes.gone.column(each.name) for each in columns.fields]
     rows = changes.rows.values
     mask = rows.is_null() if rows.null_count else None
     fields = (*others, *columns.fields)
     made = pa.StructArray.from_arrays(parts, [each.name for each in fields], mask=mask)
     changes.rows = Rows(made, replace(changes.schema, fields=fields))
-
-
-def moved(changes: Changes, key: Sequence[str]) -> list[int]:
-    """The writes whose row had another key before the change, as far as that is told."""
-    before, rows = changes.before, changes.rows
-    if before is None or not key or not before.has(key) or not rows.has(key):
-        return []
-    was, now = ([each.column(name) for name in key] for each in (before, rows))
-    there = reduce(pc.and_, (part.is_valid() for part in was), before.values.is_valid())
-    wanted: set[int] = set()
-    if [part.type for part in was] != [part.type for part in now]:
-        # A value that the type of the row does not have is another one.
-        fields = {each.name: each for each in nullable(rows.schema).fields}
-        held, others = fit(before.values, before.schema, replace(rows.schema, fields=tuple(fields[name] for name in key)))
-        was, wanted = [held.field(name) for name in key], set(others)
-    other = pc.fill_null(reduce(pc.or_, map(pc.not_equal, was, now)), False)
-    wanted.update(pc.indices_nonzero(pc.and_(other, there)).to_pylist())
-    return [index for index in changes.writes if index in wanted]
 
 
 def steps(changes: Changes) -> Iterator[Step]:

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rocketconnect_sdk.evolution import nullable
 from rocketconnect_sdk.evolution.fitting import fit
 from rocketconnect_sdk.schema import Field, Schema, Type
 from rocketconnect_sdk.targets.changes import Changes
@@ -39,6 +41,23 @@ def rows_written(changes: Changes, columns: Schema, fit: Fit) -> tuple[pa.Table,
         rows, bad = fit(written, spared(columns, changes.unchanged.values()))
         bad = nulls_told(rows, columns, [changes.unchanged.get(index, ()) for index in changes.writes]) | bad
     return rows, {changes.writes[row]: reason for row, reason in bad.items()}
+
+
+def moved(changes: Changes, key: Sequence[str]) -> list[int]:
+    """The writes whose row had another key before the change, as far as that is told."""
+    before, rows = changes.before, changes.rows
+    if before is None or not key or not before.has(key) or not rows.has(key):
+        return []
+    was, now = ([each.column(name) for name in key] for each in (before, rows))
+    there = reduce(pc.and_, (part.is_valid() for part in was), before.values.is_valid())
+    wanted: set[int] = set()
+    if [part.type for part in was] != [part.type for part in now]:
+        # A value that the type of the row does not have is another one.
+        held, others = fit(before.values, before.schema, only(nullable(rows.schema), key))
+        was, wanted = [held.field(name) for name in key], set(others)
+    other = pc.fill_null(reduce(pc.or_, map(pc.not_equal, was, now)), False)
+    wanted.update(pc.indices_nonzero(pc.and_(other, there)).to_pylist())
+    return [index for index in changes.writes if index in wanted]
 
 
 def keys_gone(changes: Changes, key: Schema, also: Sequence[int], fit: Fit) -> tuple[pa.Table | None, pa.Table | None]:

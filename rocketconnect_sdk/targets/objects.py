@@ -13,6 +13,7 @@ from rocketconnect_sdk.evolution import nullable
 from rocketconnect_sdk.schema import Field, Schema, Type
 from rocketconnect_sdk.spark.types import to_spark
 from rocketconnect_sdk.targets.changes import ENVELOPE, ORIGIN
+from rocketconnect_sdk.targets.fitted import keyed
 
 _Object = dict[str, Any] | None
 
@@ -28,11 +29,12 @@ def read_values(values: pa.Array, table: Schema, key: Sequence[str]) -> tuple[pa
     Args:
         values: JSON objects; a null stays one. One that has the fields of an envelope makes all of them envelopes.
         table: The columns of the table.
-        key: Those of its key; they are always there. Empty: rows have none.
+        key: Those of its key; they are always there, as a deletion has no row behind it. Empty: rows have none.
 
     Returns:
         As many structs in the types that Spark has for them, their schema, and by index what is wrong with those that are none.
     """
+    table = keyed(table, key)
     reasons: dict[int, str] = {}
     objects: list[_Object] = []
     for index, text in enumerate(values.to_pylist()):

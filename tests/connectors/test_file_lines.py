@@ -6,26 +6,19 @@ import pytest
 from connectors.file_lines import FileLines
 from connectors.file_sink import FileSink
 from rocketconnect_sdk.columns.compact import Texts
-from rocketconnect_sdk.conformance import SinkCase, SinkSuite
+from rocketconnect_sdk.conformance import SinkCase
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit, SinkWriter
+from tests.suites import FewerKills
 
 
-class TestConformance(SinkSuite):
+class TestConformance(FewerKills):
     @pytest.fixture
     def case(self, tmp_path: Path) -> SinkCase:
         path = tmp_path / "out.txt"
         return SinkCase(FileLines(), {"filename": str(path)}, lambda: path.read_text().splitlines(), directory=tmp_path)
-
-    @pytest.mark.slow
-    def test_killed_at_any_step_it_goes_on_with_every_record(self, case: SinkCase) -> None:
-        """There are some tens of steps."""
-        super().test_killed_at_any_step_it_goes_on_with_every_record(case)
-
-    def test_killed_at_every_fifth_step_it_goes_on_with_every_record(self, case: SinkCase) -> None:
-        self.killed_at_steps(case, 5)
 
 
 def test_large_batches_of_another_process_are_staged_in_files_that_go_with_the_batch(tmp_path: Path) -> None:

@@ -16,18 +16,16 @@ from connectors.lakes.upserts import Keyed, Upserts
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.evolution import Policy
-from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import STRING, Schema, Type, struct
-from rocketconnect_sdk.sink import QueuePosition
 from rocketconnect_sdk.spark.types import to_spark
-from tests.connectors.doris_sink.run import Run, opened
+from tests.connectors.doris_sink.conftest import doris
+from tests.connectors.doris_sink.run import opened
 from tests.connectors.jdbc_sink.conftest import Target, target
 from tests.connectors.lakes.changes import Frame
-from tests.connectors.runs import QUEUE
 from tests.connectors.told import COLUMNS, KEY, Row, Story, stories
 from tests.servers.doris import Doris
 
-__all__ = ["target"]
+__all__ = ["doris", "target"]
 TABLE = struct(
     [("v", Schema(Type.INT64, optional=True)), ("id", Schema(Type.INT64)), ("c", Schema(Type.STRING, optional=True))], name="row"
 )
@@ -82,19 +80,18 @@ def database(target: Target, batches: Sequence[Sequence[object]], schemas: Seque
     return {row[1]: dict(zip(COLUMNS, row, strict=True)) for row in target.run(f'SELECT v, id, c FROM "{name}"')}
 
 
-def doris_rows(
-    doris: Doris, run: Run, table: str, batches: Sequence[Sequence[object]], schemas: Sequence[Schema | None]
-) -> dict[int, Row]:
+def doris_rows(doris: Doris, batches: Sequence[Sequence[object]], schemas: Sequence[Schema | None]) -> dict[int, Row]:
+    name = f"told{next(_names)}"
+    doris.run(
+        f"CREATE TABLE IF NOT EXISTS `shop`.`{name}` (`id` BIGINT NOT NULL, `v` BIGINT NULL, `c` VARCHAR(99) NULL) "
+        "UNIQUE KEY (`id`) DISTRIBUTED BY HASH (`id`)"
+    )
+    options = {"insert.mode": "upsert", "pk.fields": "id", "delete.enabled": "true", "schema.evolution": "ignore"}
+    run = opened(options | doris.options("shop") | {"table": name}).start()
     for batch, schema in zip(batches, schemas, strict=True):
-        begin = run.positions.get(QUEUE, QueuePosition(0)).until
-        made = SinkBatch(QUEUE, "orders", batch, range(begin, begin + len(batch)), schema=schema)
-        run.write(begin + len(batch), batch=made)
-    return {row[1]: dict(zip(COLUMNS, row, strict=True)) for row in doris.run(f"SELECT v, id, c FROM shop.{table}")}
-
-
-def doris_run(options: dict[str, str], **more: str) -> Run:
-    options = {"insert.mode": "upsert", "pk.fields": "id", "delete.enabled": "true", "schema.evolution": "ignore"} | options
-    return opened(options | more).start()
+        run.write_values(batch, schema)
+    run.task.close()
+    return {row[1]: dict(zip(COLUMNS, row, strict=True)) for row in doris.run(f"SELECT v, id, c FROM shop.{name}")}
 
 
 def none(story: Story) -> list[Schema | None]:
@@ -153,30 +150,19 @@ def test_postgres_deletes_the_row_that_the_change_tells(target: Target, story: S
     assert database(target, story.texts, none(story)) == story.after
 
 
-@pytest.fixture
-def doris_server() -> Any:
-    with Doris().add("shop").running() as server:
-        yield server
-
-
 @_SHARED
 @given(stories(more=False))
 @example(FORMS[0])
 @example(FORMS[2])
 @example(FORMS[3])
-def test_doris_has_the_rows_that_changes_tell(doris_server: Doris, story: Story) -> None:
-    for batches, schemas in ((story.texts, none(story)), (story.batches, story.schemas or none(story))):
-        if batches is story.batches and not story.schemas:
-            continue
-        name = f"told{next(_names)}"
-        doris_server.run(
-            f"CREATE TABLE IF NOT EXISTS `shop`.`{name}` (`id` BIGINT NOT NULL, `v` BIGINT NULL, `c` VARCHAR(99) NULL) "
-            "UNIQUE KEY (`id`) DISTRIBUTED BY HASH (`id`)"
-        )
-        run = doris_run(doris_server.options("shop") | {"table": name})
-        found = doris_rows(doris_server, run, name, batches, schemas)
-        run.task.close()
-        assert found == story.after
+def test_doris_has_the_rows_that_json_tells(doris: Doris, story: Story) -> None:
+    assert doris_rows(doris, story.texts, none(story)) == story.after
+
+
+@_SHARED
+@given(stories(more=False))
+def test_doris_has_the_rows_that_envelopes_with_schemas_tell(doris: Doris, story: Story) -> None:
+    assert doris_rows(doris, story.batches, story.schemas) == story.after
 
 
 @pytest.mark.parametrize("before", [{}, {"v": 1}, {"id": None, "v": 1}, {"w": 1}])

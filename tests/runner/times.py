@@ -65,10 +65,12 @@ class _Meter:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        around = _processor_seconds() - self._of_tests
         if hasattr(session.config, "workeroutput"):
-            session.config.workeroutput[_AROUND] = around
+            session.config.workeroutput[_AROUND] = _processor_seconds() - self._of_tests
         else:
+            # Workers are children of this process, and tell what they used themselves.
+            has_workers = session.config.pluginmanager.has_plugin("dsession")
+            around = _processor_seconds(resource.RUSAGE_SELF) if has_workers else _processor_seconds() - self._of_tests
             table: _Table | None = session.config.pluginmanager.get_plugin("rocketconnect-times")
             assert table is not None
             table.around += around
@@ -119,5 +121,5 @@ class _Table:
             terminal.write_line(line.text, red=line.is_over, bold=line.is_over)
 
 
-def _processor_seconds() -> float:
-    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+def _processor_seconds(*of: int) -> float:
+    return sum(sum(resource.getrusage(who)[:2]) for who in of or (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))

@@ -94,8 +94,7 @@ class Mariadb:
             try:
                 self._process.wait(START_SECONDS)
             finally:
-                self._process.kill()
-                self._process.wait()
+                self.kill()
 
     def kill(self) -> None:
         """End it at once; its data stay."""

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rocketconnect_sdk.columns.arrow_types import to_arrow_type
-from rocketconnect_sdk.columns.parts import parts as columns_of
+from rocketconnect_sdk.columns.parts import fields_of
 from rocketconnect_sdk.columns.text_columns import NotPlain
 from rocketconnect_sdk.converters.avro.codec import Layout
 from rocketconnect_sdk.converters.binary_columns import Part, joined, little_endian, varints, zigzag
@@ -64,7 +64,7 @@ def _parts(column: pa.Array, schema: Schema, layout: Layout, missing: int) -> li
 
 def _record(column: pa.StructArray, schema: Schema, layout: Layout) -> list[Part]:
     parts = []
-    for (field, values), part in zip(columns_of(column, schema), layout.parts, strict=True):
+    for (field, values), part in zip(fields_of(column, schema), layout.parts, strict=True):
         parts += _parts(values, field.schema, part, column.null_count)
     return parts
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rocketconnect_sdk.columns.arrow_types import to_arrow_type
-from rocketconnect_sdk.columns.parts import parts as columns_of
+from rocketconnect_sdk.columns.parts import fields_of
 from rocketconnect_sdk.columns.text_columns import NotPlain
 from rocketconnect_sdk.converters.column_values import storage_of, unscaled_bytes, uuid_texts
 from rocketconnect_sdk.converters.json.types import form_of, is_text
@@ -99,7 +99,7 @@ def _joined(*parts: object) -> pa.StringArray:
 
 def _structs(column: pa.StructArray, schema: Schema, numbers: Collection[Type]) -> pa.StringArray | str:
     parts: list[pa.StringArray | str] = ["{"]
-    for number, (field, values) in enumerate(columns_of(column, schema)):
+    for number, (field, values) in enumerate(fields_of(column, schema)):
         name = _encode(field.name).decode()
         for part in (f"{',' if number else ''}{name}:", _texts(values, field.schema, numbers, column.null_count)):
             # What is the same in all is one piece.

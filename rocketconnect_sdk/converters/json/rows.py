@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from rocketconnect_sdk.columns.arrow_types import to_arrow_type
 from rocketconnect_sdk.columns.doubtful_numbers import check_numbers
 from rocketconnect_sdk.columns.objects import read_objects
-from rocketconnect_sdk.columns.parts import parts
+from rocketconnect_sdk.columns.parts import fields_of
 from rocketconnect_sdk.columns.text_columns import (
     NotPlain,
     at_their_places,
@@ -76,7 +76,7 @@ def _made(column: pa.Array, schema: Schema, missing: int) -> pa.Array:
         raise NotPlain
     mask = pc.invert(column.is_valid()) if column.null_count else None
     if schema.type is Type.STRUCT:
-        arrays = [_made(part, field.schema, column.null_count) for field, part in parts(column, schema)]
+        arrays = [_made(part, field.schema, column.null_count) for field, part in fields_of(column, schema)]
         return pa.StructArray.from_arrays(arrays, fields=list(to_arrow_type(schema)), mask=mask)
     kind = to_arrow_type(schema)
     if schema.type is Type.ARRAY and schema.items is not None:

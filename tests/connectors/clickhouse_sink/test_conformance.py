@@ -4,7 +4,7 @@ from connectors.clickhouse_sink import ClickHouseSink
 from rocketconnect_sdk.conformance import SinkCase, SinkSuite
 from tests.connectors.runs import ROW, row
 from tests.servers.clickhouse import ClickHouse
-from tests.suites import slow_but
+from tests.suites import FewerKills, slow_but
 
 CALLS = ("connectors.clickhouse.client:send",)
 
@@ -21,18 +21,10 @@ def case_of(server: ClickHouse) -> SinkCase:
     return SinkCase(ClickHouseSink(), options, read, row, ROW, calls=CALLS)
 
 
-class TestOldServer(SinkSuite):
+class TestOldServer(FewerKills):
     @pytest.fixture
     def case(self, old_clickhouse: ClickHouse, database: str) -> SinkCase:
         return case_of(old_clickhouse.with_database(database))
-
-    @pytest.mark.slow
-    def test_killed_at_any_step_it_goes_on_with_every_record(self, case: SinkCase) -> None:
-        """There are some tens of steps."""
-        super().test_killed_at_any_step_it_goes_on_with_every_record(case)
-
-    def test_killed_at_every_fifth_step_it_goes_on_with_every_record(self, case: SinkCase) -> None:
-        self.killed_at_steps(case, 5)
 
 
 @slow_but("test_every_record_is_there_and_in_order")

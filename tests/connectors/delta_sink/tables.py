@@ -15,7 +15,7 @@ from pyspark.sql.types import BooleanType
 from connectors.delta_sink import DeltaSink, table
 from connectors.delta_sink.needs import DELTA
 from connectors.lakes import staging
-from rocketconnect_kit.java.jars import JarSet, jars_of
+from rocketconnect_kit.java.jars import jars_of, listed
 from rocketconnect_sdk.conformance.sink_case import spark_session
 from tests.connectors.lakes.changes import Row
 from tests.connectors.lakes.table import LakeTable, Seam
@@ -33,7 +33,7 @@ class Delta(LakeTable):
     @cache
     def settings() -> Mapping[str, str]:
         """The jars are those that the executor fetches."""
-        folder = jars_of(JarSet(DELTA.title, Path(DELTA.jars), "13 MB", "ROCKETCONNECT_DELTA_JARS", ()))
+        folder = jars_of(listed(DELTA.title, Path(DELTA.jars)))
         return {
             **DELTA.settings,
             "spark.jars": ",".join(sorted(map(str, folder.glob("*.jar")))),

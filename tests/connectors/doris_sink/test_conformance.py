@@ -4,7 +4,7 @@ from connectors.doris_sink import DorisSink
 from rocketconnect_sdk.conformance import SinkCase, SinkSuite
 from tests.connectors.runs import ROW, row
 from tests.servers.doris import Doris
-from tests.suites import slow_but
+from tests.suites import FewerKills, slow_but
 
 CALLS = ("connectors.doris.client:send", "connectors.doris.session:ask")
 
@@ -20,18 +20,10 @@ def case_of(server: Doris, options: dict[str, str]) -> SinkCase:
     return SinkCase(DorisSink(), options, read, row, ROW, calls=CALLS)
 
 
-class TestInsert(SinkSuite):
+class TestInsert(FewerKills):
     @pytest.fixture
     def case(self, doris: Doris, options: dict[str, str]) -> SinkCase:
         return case_of(doris, options)
-
-    @pytest.mark.slow
-    def test_killed_at_any_step_it_goes_on_with_every_record(self, case: SinkCase) -> None:
-        """There are some tens of steps."""
-        super().test_killed_at_any_step_it_goes_on_with_every_record(case)
-
-    def test_killed_at_every_fifth_step_it_goes_on_with_every_record(self, case: SinkCase) -> None:
-        self.killed_at_steps(case, 5)
 
 
 @slow_but("test_every_record_is_there_and_in_order")

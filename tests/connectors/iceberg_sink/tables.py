@@ -12,7 +12,7 @@ from pyiceberg.table import Table as IcebergTable
 from connectors.iceberg_sink import IcebergSink, catalogs
 from connectors.iceberg_sink.catalogs import DirectoryCatalog
 from connectors.iceberg_sink.needs import ICEBERG
-from rocketconnect_kit.java.jars import JarSet, jars_of
+from rocketconnect_kit.java.jars import jars_of, listed
 from rocketconnect_sdk.conformance.sink_case import spark_session
 from tests.connectors.lakes.changes import Row
 from tests.connectors.lakes.table import LakeTable, Seam
@@ -29,7 +29,7 @@ class Iceberg(LakeTable):
     @cache
     def settings() -> Mapping[str, str]:
         """The jars are those that the executor fetches."""
-        folder = jars_of(JarSet(ICEBERG.title, Path(ICEBERG.jars), "50 MB", "ROCKETCONNECT_ICEBERG_JARS", ()))
+        folder = jars_of(listed(ICEBERG.title, Path(ICEBERG.jars)))
         return {
             **ICEBERG.settings,
             "spark.jars": ",".join(sorted(map(str, folder.glob("*.jar")))),

@@ -1,7 +1,7 @@
 """A table in the JDBC catalogue, with Spark and a PostgreSQL."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -49,16 +49,18 @@ class InDatabase(Iceberg):
 
     @property
     def newest(self) -> IcebergTable:
-        found = SqlCatalog(self.catalog, uri=self.database, init_catalog_tables="false")
-        try:
+        with self._found() as found:
             return found.load_table("db.rows")
-        finally:
-            found.engine.dispose()
 
     def is_there(self) -> bool:
+        with self._found() as found:
+            return found.table_exists("db.rows")
+
+    @contextmanager
+    def _found(self) -> Iterator[SqlCatalog]:
         found = SqlCatalog(self.catalog, uri=self.database, init_catalog_tables="false")
         try:
-            return found.table_exists("db.rows")
+            yield found
         finally:
             found.engine.dispose()
 

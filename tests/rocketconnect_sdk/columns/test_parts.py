@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from rocketconnect_sdk.columns.parts import parts
+from rocketconnect_sdk.columns.parts import fields_of
 from rocketconnect_sdk.evolution.fitting import fit
 from rocketconnect_sdk.schema import Schema, Type, struct
 
@@ -13,7 +13,10 @@ VALUES = pa.array([{"a": 1, "b": 2}, None])
 
 
 def test_they_come_in_the_order_of_the_schema_whatever_that_of_the_structs_is() -> None:
-    assert [(field.name, values.to_pylist()) for field, values in parts(VALUES, BACKWARDS)] == [("b", [2, None]), ("a", [1, None])]
+    assert [(field.name, values.to_pylist()) for field, values in fields_of(VALUES, BACKWARDS)] == [
+        ("b", [2, None]),
+        ("a", [1, None]),
+    ]
     assert fit(VALUES, BACKWARDS, struct([("a", NUMBER), ("b", NUMBER)]))[0].to_pylist() == [{"a": 1, "b": 2}, None]
 
 
@@ -26,4 +29,4 @@ def test_those_within_others_too() -> None:
 @pytest.mark.parametrize("names", [["a"], ["a", "c"], ["a", "b", "c"]])
 def test_structs_of_other_fields_are_no_values_of_a_schema(names: list[str]) -> None:
     with pytest.raises(ValueError, match=r"structs of the fields a, b are no values of a schema with a"):
-        list(parts(VALUES, struct([(name, NUMBER) for name in names])))
+        list(fields_of(VALUES, struct([(name, NUMBER) for name in names])))

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.schema import STRING, Schema, Type, struct
-from rocketconnect_sdk.targets.changes import by_value, moved, read_changes
-from rocketconnect_sdk.targets.fitted import fit_rows, keyed, keys_gone, only, rows_written
+from rocketconnect_sdk.targets.changes import by_value, read_changes
+from rocketconnect_sdk.targets.fitted import fit_rows, keyed, keys_gone, moved, only, rows_written
 from rocketconnect_sdk.targets.merging import Merge, merge_of
 
 Row = dict[str, Any]

@@ -4,7 +4,6 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
 from tests.runner.changed.graph import Graph
 from tests.runner.spent import budgets
@@ -13,7 +12,6 @@ from tests.runner.spent.costs import Cost
 MOST_OF_ALL = 0.6
 """From this share of all test files on, the fast tier runs, and a part of the slow one."""
 PARTS = 4
-_LEVELS = 3
 _WORKERS = 2
 _MOST_SHOWN = 30
 
@@ -82,7 +80,7 @@ def cost(choice: Choice, tests_by_file: Mapping[str, int], given: Mapping[str, f
 
 
 def _by_folder(tests: Iterable[str]) -> str:
-    counts = Counter("/".join(PurePosixPath(path).parent.parts[:_LEVELS]) for path in tests)
+    counts = Counter(map(budgets.own_folder, tests))
     shown = [f"{folder} {count}" for folder, count in counts.most_common(6)]
     return ", ".join(shown) + (f" and {len(counts) - 6} more folders" if len(counts) > 6 else "")
 

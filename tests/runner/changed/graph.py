@@ -202,12 +202,16 @@ class Graph:
         return folders
 
     def _is_declared(self, path: str) -> bool:
-        return any(path == place or (place.endswith("/") and path.startswith(place)) for place in self._declared.reaches)
+        return next(self._declared_at(path), None) is not None
 
     def _declarations(self, path: str) -> Iterator[str]:
+        for patterns in self._declared_at(path):
+            yield from patterns
+
+    def _declared_at(self, path: str) -> Iterator[tuple[str, ...]]:
         for place, patterns in self._declared.reaches.items():
             if path == place or (place.endswith("/") and path.startswith(place)):
-                yield from patterns
+                yield patterns
 
 
 def _is_test(path: str) -> bool:

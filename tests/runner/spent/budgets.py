@@ -36,8 +36,12 @@ def read(root: Path) -> dict[str, float]:
 def folder_of(path: str, given: Mapping[str, float]) -> str:
     """The folder whose budget the tests of this file use: the innermost that has one, else the file's own, of three levels."""
     above = [str(parent) for parent in PurePosixPath(path).parents]
-    own = "/".join(PurePosixPath(path).parent.parts[:_LEVELS])
-    return next((folder for folder in above if folder in given), own)
+    return next((folder for folder in above if folder in given), own_folder(path))
+
+
+def own_folder(path: str) -> str:
+    """The folder of a file, of three levels."""
+    return "/".join(PurePosixPath(path).parent.parts[:_LEVELS])
 
 
 def used_by_folder(tests: Mapping[str, Cost], given: Mapping[str, float]) -> dict[str, float]:
