@@ -6,8 +6,8 @@ ARRAY_FIX = "Write its elements as lines, jq -c '.[]' in.json > out.jsonl, and r
 OBJECT_FIX = "Write it as a line, jq -c . in.json > out.jsonl, and read that file."
 ARRAY = "it is one JSON array, and format=jsonlines reads a JSON value from each line"
 OBJECT = "it is one JSON object over several lines, and format=jsonlines reads a JSON value from each line"
-
-_MARK = b"\xef\xbb\xbf"
+MARK = b"\xef\xbb\xbf"
+"""The byte order mark of UTF-8, with which a file may begin."""
 
 
 def document(head: bytes) -> tuple[str, str] | None:
@@ -18,7 +18,7 @@ def document(head: bytes) -> tuple[str, str] | None:
     Args:
         head: The first bytes of the file, or all of them.
     """
-    line, newline, rest = head.removeprefix(_MARK).lstrip().partition(b"\n")
+    line, newline, rest = head.removeprefix(MARK).lstrip().partition(b"\n")
     if newline:
         return _of_line(line) or (None if rest.strip() or not _holds_objects(line) else (ARRAY, ARRAY_FIX))
     return (ARRAY, ARRAY_FIX) if _holds_objects(line) else None

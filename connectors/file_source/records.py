@@ -11,7 +11,7 @@ from shlex import quote
 
 import msgspec
 
-from connectors.file_source.documents import beginning
+from connectors.file_source.documents import MARK, beginning
 from rocketconnect_sdk.columns.compact import Column, Numbers, Texts
 from rocketconnect_sdk.record import Offset, Rejected
 from rocketconnect_sdk.schema import STRING, Schema
@@ -152,15 +152,18 @@ class Lines:
 
 
 def whole_lines(data: bytes, at: int, *, last: bool) -> Lines | None:
-    """The lines that a piece begins with; None: there is none. See Format.cut."""
+    """The lines that a piece begins with; None: there is none. See Format.cut. The mark that a file begins with is no part of them."""
     unterminated = last and data != b"" and not data.endswith(b"\n")
     end = len(data) if unterminated else data.rfind(b"\n")
     if end < 0:
         return None
-    block = data[:end]
+    begin = len(MARK) if at == 0 and data.startswith(MARK) else 0
+    if begin == len(data):
+        return Lines(b"", [], [], end)
+    block = data[begin:end]
     parts = block.split(b"\n")
     # Each ends one byte behind its newline.
-    offsets: Sequence[Offset] = Numbers(list(map(add, accumulate(map(len, parts)), count(at + 1))))
+    offsets: Sequence[Offset] = Numbers(list(map(add, accumulate(map(len, parts)), count(at + begin + 1))))
     if unterminated:
         offsets = [*offsets[:-1], (at + end, 1)]
     return Lines(block, parts, offsets, end if unterminated else end + 1)
@@ -210,8 +213,6 @@ class JsonLines(Format):
         lines = whole_lines(data, at, last=last)
         if lines is None:
             return NOTHING
-        if at == 0:
-            lines.parts[0] = lines.parts[0].removeprefix(b"\xef\xbb\xbf")
         kept = [not part.isspace() and part != b"" for part in lines.parts]
         parts = lines.parts if all(kept) else list(compress(lines.parts, kept))
         offsets = lines.offsets if len(parts) == len(kept) else list(compress(lines.offsets, kept))

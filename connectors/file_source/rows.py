@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from connectors.file_source.documents import MARK
 from connectors.file_source.records import NOTHING, Cut, Format, Lines, rejected, whole_lines
 from rocketconnect_sdk.columns.compact import Column, Numbers
 from rocketconnect_sdk.columns.misfit import misfit_of_column
@@ -94,7 +95,7 @@ class Csv(Format):
             ValueError: the line names none, or not those of the option columns.
         """
         try:
-            text = line.removeprefix(b"\xef\xbb\xbf").decode()
+            text = line.removeprefix(MARK).decode()
             names = next(csv.reader([text], delimiter=self._delimiter, strict=True), [])
         except UnicodeDecodeError as error:
             msg = f"the header is no row: byte {error.start} is not UTF-8"
@@ -129,8 +130,8 @@ class Csv(Format):
         if (cut := self._cut_columns(data, at)) is not None:
             return cut
         lines = whole_lines(data, at, last=last)
-        if lines is None:
-            return NOTHING
+        if lines is None or not lines.parts:
+            return NOTHING if lines is None else Cut([], [], lines.used)
         try:
             text, valid = lines.block.decode("utf-8", "replace" if self.replace else "strict"), True
         except UnicodeDecodeError:

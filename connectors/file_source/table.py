@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from connectors.file_source.documents import MARK
 from rocketconnect_sdk.columns.arrow_types import to_arrow_type
 from rocketconnect_sdk.columns.text_columns import NotPlain, read_texts
 from rocketconnect_sdk.columns.texts import TEXTS
@@ -33,7 +34,7 @@ def table_of(block: bytes, delimiter: str, schema: Schema, null: str | None) -> 
         b'"' in block
         or b"\0" in block
         or not delimiter.isascii()
-        or block.startswith((b"\n", b"\r\n", b"\xef\xbb\xbf"))
+        or block.startswith((b"\n", b"\r\n", MARK))
         or b"\n\n" in block
         or (returns and (b"\n\r\n" in block or block.count(b"\r\n") != returns))
     ):

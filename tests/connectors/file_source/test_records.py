@@ -346,3 +346,24 @@ def test_a_line_that_begins_a_whole_document_says_how_the_file_becomes_lines() -
     assert "jq -c '.[]' in.json > out.jsonl" in values[0].reason
     assert "jq" not in values[1].reason
     assert "one JSON object over several lines" in values[2].reason
+
+
+@pytest.mark.parametrize(
+    ("options", "values"),
+    [
+        ({"format": "csv", "csv.header": "false", "columns": "id:int64,name"}, [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]),
+        ({"format": "csv", "csv.header": "false", "columns": "id,name"}, [{"id": "1", "name": "a"}, {"id": "2", "name": "b"}]),
+        ({"format": "text"}, ["1,a", "2,b"]),
+    ],
+)
+@pytest.mark.parametrize("cut", range(12))
+def test_the_mark_that_a_file_begins_with_is_in_no_field(options: dict[str, str], values: list[Any], cut: int) -> None:
+    data = b"\xef\xbb\xbf1,a\n2,b\n"
+    found, offsets, _ = read([data[:cut], data[cut:]], **{key.replace(".", "_"): value for key, value in options.items()})
+    assert (found, offsets[-1]) == (values, (len(data),))
+
+
+@pytest.mark.parametrize("form", ["csv", "text", "jsonlines"])
+def test_a_file_with_nothing_but_the_mark_has_no_record_yet(form: str) -> None:
+    found, _, _ = read([b"\xef\xbb\xbf", b"1\n"], format=form, csv_header="false", columns="n" if form == "csv" else "")
+    assert found == [{"csv": {"n": "1"}, "text": "1", "jsonlines": 1}[form]]

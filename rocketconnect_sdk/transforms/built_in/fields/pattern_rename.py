@@ -66,7 +66,7 @@ class PatternRename(FieldsTransform):
     def __init__(self, config: Config) -> None:
         super().__init__(config)
         self._pattern = _compiled(config)
-        self._template = template(config["field.replacement"])
+        self._template = template(self._pattern, config["field.replacement"])
 
     @classmethod
     def check(cls, config: Config) -> Iterable[Problem]:

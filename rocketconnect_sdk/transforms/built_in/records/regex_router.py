@@ -33,7 +33,7 @@ class RegexRouter(Transform):
     def __init__(self, config: Config) -> None:
         super().__init__(config)
         self._pattern = re.compile(config["regex"])
-        self._template = template(config["replacement"])
+        self._template = template(self._pattern, config["replacement"])
 
     @classmethod
     def check(cls, config: Config) -> Iterable[Problem]:
@@ -53,5 +53,5 @@ class RegexRouter(Transform):
         return replace(records, topic=self._routed(records.topic), topics=topics)
 
     def _routed(self, topic: str) -> str:
-        found = self._pattern.fullmatch(topic)
-        return topic if found is None else found.expand(self._template)
+        # As Kafka has it: the whole name has to match, and what the expression finds first is replaced, which can be less.
+        return topic if self._pattern.fullmatch(topic) is None else self._pattern.sub(self._template, topic, count=1)
