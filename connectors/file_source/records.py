@@ -152,7 +152,7 @@ class Lines:
 
 
 def whole_lines(data: bytes, at: int, *, last: bool) -> Lines | None:
-    """The lines that a piece begins with; None: there is none. See Format.cut. The mark that a file begins with is no part of them."""
+    """The lines that a piece begins with, without the mark of a file; None: there is none. See Format.cut."""
     unterminated = last and data != b"" and not data.endswith(b"\n")
     end = len(data) if unterminated else data.rfind(b"\n")
     if end < 0:

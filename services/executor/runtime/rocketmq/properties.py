@@ -3,6 +3,8 @@
 import base64
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from rocketconnect_sdk.columns.compact import Column, Texts
 from rocketconnect_sdk.record import SourceBatch
 from rocketconnect_sdk.wording.counts import counted
@@ -14,6 +16,8 @@ TIMESTAMP = "connect.timestamp"
 TOMBSTONE = "connect-tombstone"
 KEY_BASE64 = "connect-key-base64"
 """A key that is not plain text; RocketMQ's own KEYS can only hold text."""
+EMPTY = "connect-empty"
+"""The names of headers without a text, as a JSON array: RocketMQ has no property without one."""
 
 _KEPT = (KEYS, TAGS)
 _TOMBSTONE = encode_properties({TOMBSTONE: "1"})
@@ -98,6 +102,8 @@ def _header_parts(headers: Sequence[Mapping[str, str]], bad: dict[int, RocketMQE
         part = known.get(id(of_one))
         if part is None:
             properties = {name if name in _KEPT else EXTENSION + name: value for name, value in of_one.items() if value}
+            if empty := [name for name, value in of_one.items() if not value and name not in _KEPT]:
+                properties[EMPTY] = msgspec.json.encode(empty).decode()
             part = _encoded(index, properties, bad)
             if index not in bad:
                 known[id(of_one)] = part

@@ -4,14 +4,15 @@ import base64
 from collections.abc import Sequence
 
 import pyarrow as pa
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.record import SourceBatch
 from rocketmq_remoting.errors import MessageTooLarge
 from rocketmq_remoting.protocol.properties import decode_properties
-from services.executor.runtime.rocketmq.properties import EXTENSION, KEY_BASE64, TIMESTAMP, TOMBSTONE, extras_of, null_places
+from services.executor.runtime.rocketmq.properties import EMPTY, EXTENSION, KEY_BASE64, TIMESTAMP, TOMBSTONE, extras_of, null_places
+from services.executor.runtime.sink.decode.headers import headers_of
 
 
 def batch(values: Sequence[object], **columns: object) -> SourceBatch:
@@ -35,9 +36,29 @@ def test_a_key_is_text_where_it_can_be_read_and_base64_elsewhere(keys: list[byte
 
 
 def test_a_header_called_keys_stands_in_the_place_of_the_key() -> None:
-    extras, bad = extras_of(batch(["v", "v"], headers=[{"KEYS": "mine"}, {"other": "x", "empty": ""}]), [b"a", b"b"])
+    extras, bad = extras_of(batch(["v", "v"], headers=[{"KEYS": "mine"}, {"other": "x"}]), [b"a", b"b"])
     assert bad == {}
     assert list(map(decode_properties, extras or ())) == [{"KEYS": "mine"}, {"KEYS": "b", f"{EXTENSION}other": "x"}]
+
+
+@given(
+    st.dictionaries(
+        st.text(st.characters(exclude_characters="\1\2", exclude_categories=["Cs"]), min_size=1), st.sampled_from(["", "x", "ü"])
+    )
+)
+@example({"a": "", "b,c": "", "d": "x"})
+def test_headers_come_back_as_they_were_those_without_a_text_too(headers: dict[str, str]) -> None:
+    headers = {f"h{name}": value for name, value in headers.items()}
+    extras, bad = extras_of(batch(["v"], headers=[headers]), None)
+    assert bad == {}
+    assert extras is not None
+    found = dict(headers_of(decode_properties(extras[0]), "id"))
+    assert found.pop("MQ-SYS-MSG_ID") == "id"
+    assert found == headers
+
+
+def test_a_property_of_somebody_else_that_is_called_like_ours_is_a_header() -> None:
+    assert headers_of({EMPTY: "[1]"}, "id")[EMPTY] == "[1]"
 
 
 def test_records_without_a_value_are_tombstones_in_columns_too() -> None:
