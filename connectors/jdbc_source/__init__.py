@@ -207,11 +207,13 @@ def _session(config: Config) -> "Session":
 
 
 def _wanted(config: Config) -> "Wanted":
+    from connectors.jdbc_source.queries import bare
     from connectors.jdbc_source.tables import Wanted
 
+    query = config["query"].strip()
     return Wanted(
         Mode(config["mode"]),
-        config["query"].strip().rstrip(";"),
+        bare(query, parse_url(config["connection.url"]).kind) if query else "",
         tuple(config["table.whitelist"]),
         tuple(config["table.blacklist"]),
         config["incrementing.column.name"],
