@@ -4,19 +4,26 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 from rocketconnect_sdk.columns.compact import Column
+from rocketconnect_sdk.columns.declared import type_name
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.schema import Field, Schema, Type
 from rocketconnect_sdk.transforms.base import ON, Record, Records, Transform, given, given_many, put, put_many
 from rocketconnect_sdk.transforms.defaults import filled, filled_many, replaces_null
+from rocketconnect_sdk.transforms.paths import Path, read_path
 
 Named = tuple[str, Schema | None]
 """A field: its name, and its schema where values have one."""
 
+T = TypeVar("T")
+Change = Callable[[Sequence[Named], Mapping[str, T]], Sequence["Out"]]
+"""See nested."""
+
 _PLANS = 64
+_NO_FIELDS = (Type.MAP, Type.ARRAY, Type.JSON)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +52,67 @@ class Out:
 def kept(field: Named, name: str = "") -> Out:
     """The field as it is, perhaps under another name."""
     return Out(name or field[0], field[1], field[0])
+
+
+def nested(names: Sequence[Named], wanted: Mapping[str, T], change: Change[T]) -> Sequence[Out]:
+    """What comes out where fields within fields are changed, too.
+
+    A name that is that of a field means it, whatever signs it has. Other names are paths: see rocketconnect_sdk.transforms.paths.
+    What is not there does nothing.
+
+    Args:
+        names: The fields that come in.
+        wanted: By name or path what is to become of the field.
+        change: Makes what comes out of the fields of one struct, of which it is told those of `wanted` that are among them.
+
+    Raises:
+        RecordError: also, a path leads into a map, an array or JSON, which can hold what it names, and have no fields.
+    """
+    there = {name for name, _ in names}
+    return _nested(names, {(name,) if name in there else _steps(name): what for name, what in wanted.items()}, change)
+
+
+def _steps(text: str) -> Path:
+    try:
+        return read_path(text)
+    except ValueError:
+        return (text,)
+
+
+def _nested(names: Sequence[Named], wanted: Mapping[Path, T], change: Change[T]) -> Sequence[Out]:
+    here = {path[0]: what for path, what in wanted.items() if len(path) == 1}
+    within: dict[str, dict[Path, T]] = {}
+    for path, what in wanted.items():
+        if path[0] not in here:
+            within.setdefault(path[0], {})[path[1:]] = what
+    return [_within(out, within[out.source], change) if out.source in within else out for out in change(names, here)]
+
+
+def _within(out: Out, wanted: Mapping[Path, T], change: Change[T]) -> Out:
+    if out.schema is None:
+
+        def untyped(value: Any) -> object:
+            if not isinstance(value, Mapping):
+                return value
+            return _row(value, _nested([(name, None) for name in value], wanted, change), None)
+
+        return replace(out, convert=untyped)
+    if out.schema.type in _NO_FIELDS:
+        inner = ".".join(next(iter(wanted)))
+        kind = type_name(out.schema)
+        msg = f"the field {out.name} is {kind}, in which {inner} can't be named as a field: change it as a whole"
+        raise RecordError(msg)
+    if out.schema.type is not Type.STRUCT:
+        return out
+    outs = _nested([(field.name, field.schema) for field in out.schema.fields], wanted, change)
+    shaped = _shaped(out.schema, outs)
+
+    def of_array(array: Any) -> Any:
+        return _struct(array, outs, shaped, ())
+
+    return replace(
+        out, schema=shaped, convert=lambda value: None if value is None else _row(value, outs, None), convert_array=of_array
+    )
 
 
 class FieldsTransform(Transform):
@@ -141,14 +209,17 @@ def _abouts(records: Records) -> Sequence[Record]:
 
 
 def _column(values: Sequence[object], outs: Sequence[Out], shaped: Schema, records: Records) -> Sequence[object]:
+    array: Any = values.array if isinstance(values, Column) else values
+    return Column(_struct(array, outs, shaped, _abouts(records) if any(out.of_record for out in outs) else ()))
+
+
+def _struct(array: Any, outs: Sequence[Out], shaped: Schema, abouts: Sequence[Record]) -> Any:
     import pyarrow as pa
 
     from rocketconnect_sdk.arrow import to_array
     from rocketconnect_sdk.columns.arrow_types import to_arrow_type
 
-    array: Any = values.array if isinstance(values, Column) else values
     columns = dict(zip((field.name for field in array.type), array.flatten(), strict=True))
-    abouts = _abouts(records) if any(out.of_record for out in outs) else ()
     arrays = []
     for out in outs:
         if out.source is None:
@@ -160,7 +231,7 @@ def _column(values: Sequence[object], outs: Sequence[Out], shaped: Schema, recor
             arrays.append(out.convert_array(columns[out.source]))
         else:
             arrays.append(_converted(columns[out.source], array, out))
-    return Column(pa.StructArray.from_arrays(arrays, fields=list(to_arrow_type(shaped)), mask=array.is_null()))
+    return pa.StructArray.from_arrays(arrays, fields=list(to_arrow_type(shaped)), mask=array.is_null())
 
 
 def _converted(column: Any, rows: Any, out: Out) -> Any:

@@ -11,6 +11,8 @@ from rocketconnect_sdk.options import Option
 from rocketconnect_sdk.schema import Schema, Type
 
 Path = tuple[str, ...]
+PATHS = "with dots between them fields within fields: after.secret"
+"""What options say of names that may be paths."""
 
 _STEP = re.compile(r"`([^`]+)`|([^.`]+)")
 

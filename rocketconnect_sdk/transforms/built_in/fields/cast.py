@@ -1,7 +1,7 @@
 """cast: fields, or the whole value, as another type."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
@@ -14,7 +14,8 @@ from rocketconnect_sdk.schema import WHOLE, Schema, Type
 from rocketconnect_sdk.transforms.base import ON, Record, Records, given, given_many, put, put_many
 from rocketconnect_sdk.transforms.casting import cast
 from rocketconnect_sdk.transforms.defaults import REPLACE_NULL
-from rocketconnect_sdk.transforms.fields import FieldsTransform, Named, Out, kept
+from rocketconnect_sdk.transforms.fields import FieldsTransform, Named, Out, kept, nested
+from rocketconnect_sdk.transforms.paths import PATHS
 from rocketconnect_sdk.transforms.texts import shown
 from rocketconnect_sdk.transforms.type_names import TYPES, read_type
 
@@ -60,7 +61,7 @@ class Cast(FieldsTransform):
         ON,
         Option(
             "spec",
-            f"field:type, several with commas; or one type, for a value that is no struct. Types: {TYPES}.",
+            f"field:type, several with commas; {PATHS}; or one type, for a value that is no struct. Types: {TYPES}.",
             required=True,
             check=_spec_problem,
             fix="Write for instance id:int64,price:decimal(10,2), or int32 for the whole value.",
@@ -101,7 +102,11 @@ class Cast(FieldsTransform):
 
     def fields(self, names: Sequence[Named]) -> Sequence[Out]:
         """See FieldsTransform."""
-        return [_out(name, schema, self._fields[name]) if name in self._fields else kept((name, schema)) for name, schema in names]
+        return nested(names, self._fields, _change)
+
+
+def _change(names: Sequence[Named], types: Mapping[str, Schema]) -> Sequence[Out]:
+    return [_out(name, schema, types[name]) if name in types else kept((name, schema)) for name, schema in names]
 
 
 def _out(name: str, schema: Schema | None, target: Schema) -> Out:

@@ -14,8 +14,9 @@ from rocketconnect_sdk.schema import BYTES, STRING, WHOLE, Schema, Type, decimal
 from rocketconnect_sdk.transforms.base import ON
 from rocketconnect_sdk.transforms.casting import cast
 from rocketconnect_sdk.transforms.defaults import REPLACE_NULL
-from rocketconnect_sdk.transforms.fields import FieldsTransform, Named, Out, kept
+from rocketconnect_sdk.transforms.fields import FieldsTransform, Named, Out, kept, nested
 from rocketconnect_sdk.transforms.moments import MOMENTS, moment
+from rocketconnect_sdk.transforms.paths import PATHS
 
 _NOTHING: Mapping[Type, object] = {
     **dict.fromkeys(WHOLE, 0),
@@ -48,14 +49,14 @@ class MaskField(FieldsTransform):
     """Puts the same in the place of every value of some fields. A null stays null; fields that are not there do nothing.
 
     Nothing in its type is: false, 0, an empty text, no bytes, 1970-01-01, midnight, 1970-01-01T00:00:00, the UUID of zeros, the
-    JSON null, an empty array or map. A struct can't be masked: mask its fields after flatten, or use set_null.
+    JSON null, an empty array or map. A struct can't be masked: name its fields (after.secret), or use set_null.
     """
 
     name: ClassVar[str] = "mask_field"
     aliases: ClassVar[Sequence[str]] = ("org.apache.kafka.connect.transforms.MaskField",)
     options: ClassVar[Sequence[Option]] = (
         ON,
-        Option("fields", "The fields that are masked, separated by commas.", Kind.LIST, required=True),
+        Option("fields", f"The fields that are masked, separated by commas; {PATHS}.", Kind.LIST, required=True),
         Option(
             "replacement",
             "What they get, read as cast reads a text. Without it: what is nothing in their type (0, false, an empty text, 1970).",
@@ -67,11 +68,14 @@ class MaskField(FieldsTransform):
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
-        self._masked = frozenset(config["fields"])
+        self._masked = dict.fromkeys(config["fields"])
 
     def fields(self, names: Sequence[Named]) -> Sequence[Out]:
         """See FieldsTransform."""
-        return [self._out(name, schema) if name in self._masked else kept((name, schema)) for name, schema in names]
+        return nested(names, self._masked, self._change)
+
+    def _change(self, names: Sequence[Named], masked: Mapping[str, None]) -> Sequence[Out]:
+        return [self._out(name, schema) if name in masked else kept((name, schema)) for name, schema in names]
 
     def _out(self, name: str, schema: Schema | None) -> Out:
         if schema is None:

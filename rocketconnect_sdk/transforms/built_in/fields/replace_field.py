@@ -1,13 +1,15 @@
 """replace_field: keeps, leaves out and renames fields."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.transforms.base import ON
 from rocketconnect_sdk.transforms.defaults import REPLACE_NULL
-from rocketconnect_sdk.transforms.fields import FieldsTransform, Named, Out, kept
+from rocketconnect_sdk.transforms.fields import FieldsTransform, Named, Out, kept, nested
+from rocketconnect_sdk.transforms.paths import PATHS
 
 
 def _renames_problem(renames: Sequence[str]) -> str | None:
@@ -23,7 +25,7 @@ class ReplaceField(FieldsTransform):
     options: ClassVar[Sequence[Option]] = (
         ON,
         Option("include", "The fields that are kept, separated by commas; empty: all.", Kind.LIST, "", aliases=("whitelist",)),
-        Option("exclude", "The fields that are left out, separated by commas.", Kind.LIST, "", aliases=("blacklist",)),
+        Option("exclude", f"The fields that are left out, separated by commas; {PATHS}.", Kind.LIST, "", aliases=("blacklist",)),
         Option(
             "renames",
             "Names that fields get: old:new, separated by commas.",
@@ -37,6 +39,7 @@ class ReplaceField(FieldsTransform):
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
+        self._excluded = dict.fromkeys(config["exclude"])
         self._renames = {old.strip(): new.strip() for old, new in (each.split(":") for each in config["renames"])}
 
     @classmethod
@@ -47,9 +50,10 @@ class ReplaceField(FieldsTransform):
 
     def fields(self, names: Sequence[Named]) -> Sequence[Out]:
         """See FieldsTransform."""
-        include, exclude = self.config["include"], self.config["exclude"]
-        return [
-            kept(field, self._renames.get(field[0], ""))
-            for field in names
-            if field[0] not in exclude and (not include or field[0] in include)
-        ]
+        include = self.config["include"]
+        outs = nested(names, self._excluded, _change)
+        return [replace(out, name=self._renames.get(out.name, out.name)) for out in outs if not include or out.name in include]
+
+
+def _change(names: Sequence[Named], excluded: Mapping[str, None]) -> Sequence[Out]:
+    return [kept(field) for field in names if field[0] not in excluded]

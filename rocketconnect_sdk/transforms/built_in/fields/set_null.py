@@ -1,12 +1,13 @@
 """set_null: nothing in the place of fields, of the value or of the key."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.transforms.base import ON, Record, Records, put, put_many
-from rocketconnect_sdk.transforms.fields import FieldsTransform, Named, Out, kept
+from rocketconnect_sdk.transforms.fields import FieldsTransform, Named, Out, kept, nested
+from rocketconnect_sdk.transforms.paths import PATHS
 
 
 class SetNull(FieldsTransform):
@@ -22,7 +23,7 @@ class SetNull(FieldsTransform):
         ON,
         Option(
             "fields",
-            "The fields that become null, separated by commas; empty: the whole. Those that are not there do nothing.",
+            f"The fields that become null, separated by commas; empty: the whole. {PATHS}. Those that are not there do nothing.",
             Kind.LIST,
             "",
         ),
@@ -30,7 +31,7 @@ class SetNull(FieldsTransform):
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
-        self._nulls = frozenset(config["fields"])
+        self._nulls = dict.fromkeys(config["fields"])
 
     def apply(self, record: Record) -> Record:
         """See Transform."""
@@ -44,7 +45,11 @@ class SetNull(FieldsTransform):
 
     def fields(self, names: Sequence[Named]) -> Sequence[Out]:
         """See FieldsTransform."""
-        return [
-            Out(name, None if schema is None else replace(schema, optional=True)) if name in self._nulls else kept((name, schema))
-            for name, schema in names
-        ]
+        return nested(names, self._nulls, _change)
+
+
+def _change(names: Sequence[Named], nulls: Mapping[str, None]) -> Sequence[Out]:
+    return [
+        Out(name, None if schema is None else replace(schema, optional=True)) if name in nulls else kept((name, schema))
+        for name, schema in names
+    ]

@@ -15,6 +15,8 @@ from rocketconnect_sdk.schema import BYTES, OPTIONAL_STRING, STRING, Schema, Typ
 from rocketconnect_sdk.transforms import Record
 from rocketconnect_sdk.transforms.casting import cast
 from rocketconnect_sdk.transforms.type_names import read_type
+from tests.rocketconnect_sdk.transforms.changes import NUMBER as WHOLE
+from tests.rocketconnect_sdk.transforms.changes import SECRET, change
 
 NUMBER, SMALL, FLOAT = Schema(Type.INT64), Schema(Type.INT8), Schema(Type.FLOAT64)
 PRICE = decimal(2, precision=4)
@@ -57,6 +59,11 @@ class TestCast(TransformSuite):
             Example({"spec": "int8", "on": "key"}, Record(1, key="7"), Record(1, key=7)),
             Example({"spec": "float64"}, Record(7, NUMBER), Record(7.0, FLOAT)),
             Example({"spec": "a:int8"}, Record("text"), "is no struct"),
+            Example(
+                {"spec": "after.id:string,before.id:string"},
+                change([("id", WHOLE), ("secret", SECRET)], None, {"id": 1, "secret": "s"}),
+                change([("id", SECRET), ("secret", SECRET)], None, {"id": "1", "secret": "s"}),
+            ),
         ]
 
 

@@ -9,6 +9,8 @@ from uuid import UUID
 from rocketconnect_sdk.conformance.transform import Example, TransformSuite
 from rocketconnect_sdk.schema import BYTES, OPTIONAL_STRING, STRING, Schema, Type, Unit, decimal, struct, timestamp
 from rocketconnect_sdk.transforms import Record
+from tests.rocketconnect_sdk.transforms.changes import NUMBER as WHOLE
+from tests.rocketconnect_sdk.transforms.changes import SECRET, change
 
 NUMBER = Schema(Type.INT64)
 TYPED: Mapping[str, tuple[Schema, object, object]] = {
@@ -58,4 +60,11 @@ class TestMaskField(TransformSuite):
             ),
             Example({"fields": "of"}, Record({"of": {"a": 1}}, within), "of can't be masked: it is a struct"),
             Example({"fields": "of"}, Record({"of": object}), "of can't be masked: its value is a type"),
+            Example(
+                {"fields": "after.secret,before.secret"},
+                change([("id", WHOLE), ("secret", SECRET)], {"id": 1, "secret": None}, {"id": 1, "secret": "s"}),
+                change([("id", WHOLE), ("secret", SECRET)], {"id": 1, "secret": None}, {"id": 1, "secret": ""}),
+            ),
+            Example({"fields": "a.b.c"}, Record({"a": {"b": {"c": "s"}}}), Record({"a": {"b": {"c": ""}}})),
+            Example({"fields": "a.`b.c`"}, Record({"a": {"b.c": "s"}}), Record({"a": {"b.c": ""}})),
         ]

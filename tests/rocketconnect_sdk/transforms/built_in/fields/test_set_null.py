@@ -7,6 +7,8 @@ from typing import ClassVar
 from rocketconnect_sdk.conformance.transform import Example, TransformSuite
 from rocketconnect_sdk.schema import STRING, Schema, Type, struct
 from rocketconnect_sdk.transforms import Record
+from tests.rocketconnect_sdk.transforms.changes import NUMBER as WHOLE
+from tests.rocketconnect_sdk.transforms.changes import SECRET, change
 
 NUMBER = Schema(Type.INT64)
 ROW = Record({"id": 1, "name": "a"}, struct([("id", NUMBER), ("name", STRING)]), "k", STRING)
@@ -24,6 +26,12 @@ class TestSetNull(TransformSuite):
             Example({"fields": "name"}, Record("text"), "is no struct"),
             Example({}, ROW, replace(ROW, value=None, schema=None)),
             Example({"on": "key"}, ROW, replace(ROW, key=None, key_schema=None)),
+            Example(
+                {"fields": "after.secret"},
+                change([("id", WHOLE), ("secret", SECRET)], None, {"id": 1, "secret": "s"}),
+                change([("id", WHOLE), ("secret", SECRET)], None, {"id": 1, "secret": None}),
+            ),
+            Example({"fields": "a.b"}, Record({"a": {"b": 1}}), Record({"a": {"b": None}})),
         ]
 
 
