@@ -23,7 +23,7 @@ STAGED = {
 
 _COUNT_SECONDS = 60.0
 """So long the driver waits, behind a job, for what its tasks have counted; it comes within milliseconds."""
-_FULL = ("No space left on device", "Disk quota exceeded", "File too large")
+_FOR_NOW = ("No space left on device", "Disk quota exceeded", "File too large", "Read-only file system")
 
 
 def uri(directory: Path) -> str:
@@ -117,7 +117,7 @@ def staged_job(directory: Path) -> Iterator[None]:
 
     Raises:
         OutsideRoots: connectors may not write there.
-        SystemAway: there is no room.
+        SystemAway: there is no room, or nothing can be written.
         RecordError: a value cannot be written in this form.
     """
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
@@ -129,9 +129,8 @@ def staged_job(directory: Path) -> Iterator[None]:
         yield
     except (Py4JError, PySparkException) as error:
         text = str(error)
-        full = next((reason for reason in _FULL if reason in text), None)
-        if full:
-            msg = f"{directory}: {full}; nothing of the batch was kept. Make room: it goes on by itself"
+        if reason := next((reason for reason in _FOR_NOW if reason in text), None):
+            msg = f"{directory}: {reason}; mend that, and it goes on by itself. Nothing of the batch was kept"
             raise SystemAway(msg, wait=1.0) from error
         bad = next((line for line in text.splitlines() if "errors.RecordError" in line), None)
         if bad:

@@ -201,6 +201,10 @@ class SinkSuite:
             with disk.full(), pytest.raises((SystemAway, RetriableError)):
                 writer.put(commit, made)
             self._there(case, 100)
+            with disk.read_only() as is_so:
+                if is_so:
+                    with pytest.raises((SystemAway, RetriableError)):
+                        writer.put(commit, writer.frame(commit))
             writer.put(commit)
             self._there(case, 10_000)
 

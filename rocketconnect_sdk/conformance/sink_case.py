@@ -262,13 +262,31 @@ class Disk:
                 held.callback(resource.prlimit, process, resource.RLIMIT_FSIZE, (soft, hard))
             yield
 
+    @contextmanager
+    def read_only(self) -> Iterator[bool]:
+        """Nothing can be written within the block; False: that can't be had here."""
+        yield False
+
 
 class _SmallDisk(Disk):
     """A small file system."""
 
     def __init__(self, directory: Path) -> None:
         super().__init__(())
+        self._directory = directory
         self._ballast = directory / "ballast"
+
+    @contextmanager
+    def read_only(self) -> Iterator[bool]:
+        """See Disk. A file system of which a file is open to be written stays as it is."""
+        made = subprocess.run(self._mount("ro"), capture_output=True, check=False).returncode == 0
+        try:
+            yield made
+        finally:
+            subprocess.run(self._mount("rw"), check=True)
+
+    def _mount(self, how: str) -> Sequence[str]:
+        return ["mount", "-o", f"remount,{how}", str(self._directory)]
 
     @contextmanager
     def full(self) -> Iterator[None]:

@@ -7,11 +7,16 @@ from contextlib import contextmanager
 
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
 
-_FULL = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the disk quota is used up", errno.EFBIG: "the file may not grow any more"}
+_FOR_NOW = {
+    errno.ENOSPC: "the disk is full; make room",
+    errno.EDQUOT: "the disk quota is used up; make room",
+    errno.EFBIG: "the file may not grow any more; make room",
+    # Linux makes a file system so when its disk has errors, and whoever repairs it mounts it anew.
+    errno.EROFS: "the file system is read-only; mount it so that it can be written",
+}
 _WRONG = {
     errno.EACCES: "give the worker's user the right to write there",
     errno.EPERM: "give the worker's user the right to write there",
-    errno.EROFS: "the file system is mounted read-only",
     errno.ENOENT: "create the directory",
     errno.ENOTDIR: "a part of the path is not a directory",
     errno.EISDIR: "it is a directory; name a file",
@@ -24,7 +29,7 @@ def understood(path: object) -> Iterator[None]:
     """Turns an OSError of the block into what the task does about it.
 
     Raises:
-        SystemAway: there is no room; the task waits until there is.
+        SystemAway: there is no room, or nothing can be written; the task waits until that is over.
         PermanentError: somebody must change something.
         RetriableError: anything else.
     """
@@ -32,8 +37,8 @@ def understood(path: object) -> Iterator[None]:
         yield
     except OSError as error:
         number = error.errno or 0
-        if number in _FULL:
-            msg = f"{path}: {_FULL[number]}; nothing of the batch was kept. Make room: it goes on by itself"
+        if number in _FOR_NOW:
+            msg = f"{path}: {_FOR_NOW[number]}, and it goes on by itself. Nothing of the batch was kept"
             raise SystemAway(msg, wait=1.0) from error
         if number in _WRONG:
             msg = f"{path}: {os.strerror(number)}; {_WRONG[number]}"
