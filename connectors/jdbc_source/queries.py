@@ -12,8 +12,8 @@ def bare(query: str, dialect: str) -> str:
         The query up to its last word. As it is, where it cannot be taken apart: the database says what is wrong with it.
     """
     import sqlglot
+    from sqlglot import TokenType
     from sqlglot.errors import TokenError
-    from sqlglot.tokens import TokenType
 
     try:
         tokens = sqlglot.tokenize(query, read=dialect)

@@ -349,17 +349,17 @@ def test_a_line_that_begins_a_whole_document_says_how_the_file_becomes_lines() -
 
 
 @pytest.mark.parametrize(
-    ("options", "values"),
+    ("form", "columns", "values"),
     [
-        ({"format": "csv", "csv.header": "false", "columns": "id:int64,name"}, [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]),
-        ({"format": "csv", "csv.header": "false", "columns": "id,name"}, [{"id": "1", "name": "a"}, {"id": "2", "name": "b"}]),
-        ({"format": "text"}, ["1,a", "2,b"]),
+        ("csv", "id:int64,name", [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]),
+        ("csv", "id,name", [{"id": "1", "name": "a"}, {"id": "2", "name": "b"}]),
+        ("text", "", ["1,a", "2,b"]),
     ],
 )
 @pytest.mark.parametrize("cut", range(12))
-def test_the_mark_that_a_file_begins_with_is_in_no_field(options: dict[str, str], values: list[Any], cut: int) -> None:
+def test_the_mark_that_a_file_begins_with_is_in_no_field(form: str, columns: str, values: list[Any], cut: int) -> None:
     data = b"\xef\xbb\xbf1,a\n2,b\n"
-    found, offsets, _ = read([data[:cut], data[cut:]], **{key.replace(".", "_"): value for key, value in options.items()})
+    found, offsets, _ = read([data[:cut], data[cut:]], format=form, csv_header="false", columns=columns)
     assert (found, offsets[-1]) == (values, (len(data),))
 
 
