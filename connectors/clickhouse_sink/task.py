@@ -66,7 +66,7 @@ class ClickHouseTask(RecordSinkTask):
             self._seen, self._uncertain = {}, False
         # Until all of it is known to be done, nothing is.
         self._uncertain = True
-        for rows in unified([each for each in receipts if each is not None]):
+        for rows in unified([each for receipt in receipts for each in receipt or ()]):
             self._insert(rows, commit)
         # Invariant 2: the rows are durable.
         self._store.put(commit.after)

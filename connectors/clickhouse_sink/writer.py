@@ -22,7 +22,8 @@ from rocketconnect_sdk.sink import Receipt, SinkWriter
 from rocketconnect_sdk.spark.types import to_spark
 from rocketconnect_sdk.targets.changes import read_changes, row_schema
 from rocketconnect_sdk.targets.fitted import keyed
-from rocketconnect_sdk.targets.objects import read_values
+from rocketconnect_sdk.targets.objects import Objects, read_values
+from rocketconnect_sdk.targets.rows import Rows as Told
 
 _BEGINNING = 100
 _ATTEMPTS = 5
@@ -83,16 +84,16 @@ class TableWriter(SinkWriter):
         try:
             made = self._rows(batch, refused)
         except RecordError as error:
-            refused, made = dict.fromkeys(range(len(batch)), str(error)), None
+            refused, made = dict.fromkeys(range(len(batch)), str(error)), []
         if refused:
             raise RecordRefused(refused, made)
         return made
 
-    def _rows(self, batch: SinkBatch, refused: dict[int, str]) -> Rows | None:
+    def _rows(self, batch: SinkBatch, refused: dict[int, str]) -> list[Rows]:
         name = self._writing.name(batch.topic)
         table = table_of(self._client, name)
-        values, schema = self._read(batch, table, refused)
-        changes = read_changes(values, schema)
+        read = self._read(batch, table, refused)
+        changes = read_changes(read.values, read.schema)
         refused.update({index: why for index, why in changes.reasons.items() if index not in refused})
         for index in (*changes.missing, *changes.deletes, *changes.truncates):
             refused.setdefault(index, _NO_DELETES)
@@ -100,10 +101,33 @@ class TableWriter(SinkWriter):
             refused.setdefault(index, f"the change leaves out what {', '.join(spared)} had, which a new row needs")
         places = [index for index in changes.writes if index not in refused]
         if not places:
-            return None
-        held = changes.rows if len(places) == len(changes.rows.values) else changes.rows.take(places)
-        table, columns = self._ready(name, table, changes.schema)
-        target = target_of(columns, met(columns, changes.schema), changes.schema)
+            return []
+        records = changes.schema
+        if table is not None and read.schema is not batch.schema:
+            # They were read as the columns say: what is missing there may be so, and a null is told where it is one.
+            records = keyed(records, [each.name for each in own(table) if not each.schema.optional])
+        table, columns = self._ready(name, table, records)
+        # An INSERT names its columns once: rows that name different ones are not told together.
+        by_columns: dict[tuple[str, ...], list[int]] = {}
+        for place in places:
+            by_columns.setdefault(tuple(read.unnamed.get(place, ())), []).append(place)
+        made = [
+            self._block(batch, table, columns, changes.rows.take(some).without(names), some, refused)
+            for names, some in by_columns.items()
+        ]
+        return [each for each in made if each is not None]
+
+    def _block(
+        self,
+        batch: SinkBatch,
+        table: Table,
+        columns: Sequence[Column],
+        held: Told,
+        places: Sequence[int],
+        refused: dict[int, str],
+    ) -> Rows | None:
+        """Rows that name the same columns, of these places of the batch."""
+        target = target_of(columns, met(columns, held.schema), held.schema)
         rows, reasons = fitted(held, target)
         if reasons:
             refused.update({places[row]: why for row, why in reasons.items()})
@@ -118,7 +142,7 @@ class TableWriter(SinkWriter):
         names = [each.name for each in target.columns]
         return Rows(table.name, names, structure, batch.queue, offsets, rows_block(rows, structure))
 
-    def _read(self, batch: SinkBatch, table: Table | None, refused: dict[int, str]) -> tuple[pa.StructArray, Schema]:
+    def _read(self, batch: SinkBatch, table: Table | None, refused: dict[int, str]) -> Objects:
         """The values as structs, of types that Spark has; what is none is null, and refused.
 
         Raises:
@@ -127,17 +151,17 @@ class TableWriter(SinkWriter):
         columns, schema = self._writing.columns, batch.schema
         if schema is not None and row_schema(schema) is not None and columns is None:
             values = _taken(batch.values, refused, lambda some: to_array(some, schema), schema)
-            return to_spark(values), schema
+            return Objects(to_spark(values), schema, {})
         if columns is not None:
             values = _taken(batch.values, refused, lambda some: rows_of_array(to_array(some, schema), columns), columns)
-            return to_spark(values), columns
+            return Objects(to_spark(values), columns, {})
         texts = _taken(batch.values, refused, lambda some: _texts(some, schema), Schema(Type.STRING))
         if table is None:
             msg = f"the value has no schema, and there is no table {self._writing.name(batch.topic)} to say what it is: set columns"
             raise RecordError(msg)
-        found, schema, reasons = read_values(texts, met(own(table), Schema(Type.STRUCT)), ())
-        refused.update({index: why for index, why in reasons.items() if index not in refused})
-        return found, schema
+        read = read_values(texts, met(own(table), Schema(Type.STRUCT)), ())
+        refused.update({index: why for index, why in read.reasons.items() if index not in refused})
+        return read
 
     def _ready(self, name: str, table: Table | None, records: Schema) -> tuple[Table, Sequence[Column]]:
         """The table, and its columns for records of a schema; makes and changes it.

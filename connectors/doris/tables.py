@@ -54,8 +54,9 @@ def table_of(session: Session, name: str) -> Table | None:
             column,
             kind,
             optional=nullable == "YES",
-            has_default=default is not None or "AUTO_INCREMENT" in (extra or "").upper(),
+            is_numbered="AUTO_INCREMENT" in (extra or "").upper(),
             in_key=column in key,
+            default=default,
         )
         for column, kind, nullable, default, extra in rows
         if "GENERATED" not in (extra or "").upper()

@@ -55,6 +55,7 @@ class Column:
         schema: What it stands for.
         has_default: It has a value of its own in rows that do not tell one.
         in_key: It is part of the key of the table.
+        default: That value, as the server writes it; None: there is none, or the server makes a number of its own for each row.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Column:
     schema: Schema
     has_default: bool = False
     in_key: bool = False
+    default: str | None = None
 
     @property
     def may_be_missing(self) -> bool:
@@ -83,9 +85,12 @@ def parts(kind: str) -> tuple[str, list[int]]:
     return found[1], [int(each) for each in (found[2] or "").split(",") if each.strip()]
 
 
-def column_of(name: str, kind: str, *, optional: bool, has_default: bool = False, in_key: bool = False) -> Column:
-    """A column of a type, as the server writes it."""
-    return Column(name, kind, replace(schema_of(kind), optional=optional), has_default, in_key)
+def column_of(
+    name: str, kind: str, *, optional: bool, is_numbered: bool = False, in_key: bool = False, default: str | None = None
+) -> Column:
+    """A column of a type, as the server writes it; see Column. `is_numbered`: the server makes its values."""
+    has_default = is_numbered or default is not None
+    return Column(name, kind, replace(schema_of(kind), optional=optional), has_default, in_key, None if is_numbered else default)
 
 
 def schema_of(kind: str) -> Schema:

@@ -120,7 +120,7 @@ def lines(rows: pa.Table, more: Mapping[str, object]) -> list[bytes]:
 
 def stand_ins(columns: Sequence[Column], told: Sequence[str]) -> dict[str, object]:
     """Of columns that take no null and are not told what stands there in a row that only deletes: nobody sees it."""
-    return {each.name: _stand_in(each.kind) for each in columns if each.name not in told and not each.may_be_missing}
+    return {each.name: _stand_in(each.kind) for each in columns if each.name not in told and not each.schema.optional}
 
 
 def _stand_in(kind: str) -> object:

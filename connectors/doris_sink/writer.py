@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,7 @@ from connectors.doris.place import quoted
 from connectors.doris.session import Session
 from connectors.doris.tables import Table, table_of
 from connectors.doris.types import column_type
+from connectors.doris_sink.defaults import filled
 from connectors.doris_sink.shape import TAKES, create, fitted, lines, met, stand_ins, target_of
 from connectors.doris_sink.writing import Writing, table_problem
 from rocketconnect_sdk.arrow import to_array
@@ -119,6 +121,7 @@ class _Staging:
         self._writing = writing
         self._session = session
         self._bad = bad
+        self._unnamed: Mapping[int, Sequence[str]] = {}
 
     def rows(self, batch: SinkBatch) -> Rows | None:
         """Its rows; None: there are none. Raises RecordError: all of its records are bad."""
@@ -141,9 +144,15 @@ class _Staging:
             return None
         table = self._ready(name, table, changes.schema)
         target = target_of(met(table.columns, changes.schema), changes.schema)
-        rows, bad = fitted(table.columns, changes.rows, target)
-        self._bad.update(bad)
+        rows = self._written(changes, target, table)
         return None if self._bad else Rows(table.name, rows.column_names, lines(rows, {}))
+
+    def _written(self, changes: Changes, target: Schema, table: Table) -> pa.Table:
+        """The rows that are written, by write, with the defaults of what they do not name."""
+        told = replace(changes, unchanged={index: tuple(names) for index, names in self._unnamed.items()})
+        rows, bad = rows_written(told, target, partial(fitted, table.columns))
+        self._bad.update(bad)
+        return filled(rows, table.columns, [self._unnamed.get(index, ()) for index in changes.writes], datetime.now(UTC))
 
     def _upserted(self, name: str, table: Table | None, changes: Changes, batch: SinkBatch) -> Rows | None:
         key = tuple(self._writing.key if table is None else table.key)
@@ -161,10 +170,9 @@ class _Staging:
         columns = table.columns
 
         whole = keyed(met(columns, changes.schema), key)
-        fit = partial(fitted, columns)
-        rows, bad = rows_written(changes, target_of(whole, changes.schema), fit)
-        gone, _ = keys_gone(changes, only(whole, key), moved(changes, key), fit)
-        self._bad.update(changes.reasons | bad)
+        rows = self._written(changes, target_of(whole, changes.schema), table)
+        gone, _ = keys_gone(changes, only(whole, key), moved(changes, key), partial(fitted, columns))
+        self._bad.update(changes.reasons)
         if self._bad:
             return None
         return self._told(table, merge_of(changes, rows, gone, None, key), key)
@@ -208,9 +216,10 @@ class _Staging:
             msg = f"the value has no schema, and there is no table {self._writing.name(batch.topic)} to say what it is: set columns"
             raise RecordError(msg)
         there = met(table.columns, Schema(Type.STRUCT))
-        found, schema, reasons = read_values(texts, there, table.key if self._writing.upsert else ())
-        self._bad.update(reasons)
-        return found, schema
+        read = read_values(texts, there, table.key if self._writing.upsert else ())
+        self._bad.update(read.reasons)
+        self._unnamed = read.unnamed
+        return read.values, read.schema
 
     def _taken(self, values: Sequence[object], make: Any, schema: Schema) -> pa.Array:
         """What `make` makes of values, with nulls in the place of those that it makes nothing of, which are bad."""

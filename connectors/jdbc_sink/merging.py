@@ -1,6 +1,6 @@
 """Changes of rows as statements: rows are staged in temporary tables, and merged into their table."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from logging import Logger
 
@@ -85,7 +85,8 @@ class Merging:
 
     def change(self, connection: Connection, prepared: Prepared, changes: Changes) -> None:
         """Makes changes, all of one table."""
-        for step in steps(changes):
+        written, deleted = _keys(prepared) if self._writing.keyed and (changes.unchanged or changes.truncates) else ({}, {})
+        for step in steps(changes, written, deleted):
             self._step(connection, prepared, step)
 
     def _step(self, connection: Connection, prepared: Prepared, step: Step) -> None:
@@ -108,7 +109,8 @@ class Merging:
         keys.append(numbered(gone, shape.key, [2 * number for number in step.deletes]))
         kept = last_of_each(keys)
         if gone.num_rows:
-            staged = self._stage(connection, shape.name, gone.take(kept[1]))
+            # Also those that are written again: of what was there before nothing is left.
+            staged = self._stage(connection, shape.name, gone.group_by(list(shape.key)).aggregate([]))
             execute(connection, self._dialect.delete(shape.name, shape.key, staged))
         if writes.num_rows:
             staged = self._stage(connection, shape.name, writes.take(kept[0]))
@@ -161,6 +163,16 @@ class Merging:
             return " ".join(str(error).split())[:_SHOWN]
         execute(connection, f"RELEASE SAVEPOINT {_SAVEPOINT}")
         return ""
+
+
+def _keys(prepared: Prepared) -> tuple[Mapping[int, Hashable], Mapping[int, Hashable]]:
+    """By write and by delete the key of its row."""
+
+    def keys(rows: pa.Table | None, of: Sequence[int]) -> Mapping[int, Hashable]:
+        columns = [] if rows is None else [rows.column(name).to_pylist() for name in prepared.shape.key]
+        return dict(zip(of, zip(*columns, strict=True), strict=bool(columns)))
+
+    return keys(prepared.rows, prepared.changes.writes), keys(prepared.gone, prepared.changes.deletes)
 
 
 def execute(connection: Connection, statement: str) -> None:

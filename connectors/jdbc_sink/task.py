@@ -31,7 +31,7 @@ from rocketconnect_sdk.targets.changes import (
 )
 from rocketconnect_sdk.targets.fitted import NO_VALUES, Fit, keys_gone, moved, only, rows_written
 from rocketconnect_sdk.targets.keys import key_columns, read_keys
-from rocketconnect_sdk.targets.objects import origins_of, read_values
+from rocketconnect_sdk.targets.objects import Objects, origins_of, read_values
 from rocketconnect_sdk.targets.rows import Rows
 from rocketconnect_sdk.wording.counts import counted
 
@@ -220,14 +220,14 @@ class JdbcTask(DataFrameSinkTask):
         return prepared
 
     def _prepare_table(self, name: str, batch: Batch, schema: Schema, indexes: Sequence[int]) -> Prepared | None:
-        bad: dict[int, str] = {}
+        read = Objects(batch.values, schema, {})
         try:
             with self._transaction([name]) as connection:
                 key = self._writing.key
                 if row_schema(schema) is None:
-                    values, schema, bad = self._read(connection, name, key, batch.values)
-                    batch = replace(batch, values=values)
-                changes = read_changes(batch.values, schema, batch.unchanged)
+                    read = self._read(connection, name, key, batch.values)
+                    schema = read.schema
+                changes = read_changes(read.values, schema, batch.unchanged, read.unnamed)
                 is_gone = schema == NO_VALUES or (self._writing.truncate and changes.only_truncates)
                 if is_gone and self._writing.create and self._dialect.table(connection, name) is None:
                     # Nothing is there that could be deleted, and it may not be known what to make.
@@ -242,7 +242,7 @@ class JdbcTask(DataFrameSinkTask):
             return None
         except OtherColumns as error:
             raise OtherColumns(str(error), indexes[0]) from error
-        changes.reasons.update(bad)
+        changes.reasons.update(read.reasons)
         if not self._writing.truncate:
             changes.reasons.update(dict.fromkeys(changes.truncates, f"truncates {name}, and truncate.enabled is false"))
         if not self._writing.delete:
@@ -258,9 +258,7 @@ class JdbcTask(DataFrameSinkTask):
             self._refuse([indexes[index]], reason)
         return Prepared(shape, changes, rows, gone, left, indexes)
 
-    def _read(
-        self, connection: Connection, name: str, key: Sequence[str], values: pa.Array
-    ) -> tuple[pa.StructArray, Schema, dict[int, str]]:
+    def _read(self, connection: Connection, name: str, key: Sequence[str], values: pa.Array) -> Objects:
         """Values without a schema. Raises RecordError: there is no table that says what they are."""
         table = self._dialect.table(connection, name)
         if table is None:

@@ -22,7 +22,7 @@ from rocketconnect_sdk.targets.changes import Changes, by_key, by_value, read_ch
 from rocketconnect_sdk.targets.fitted import NO_VALUES, fit_rows, keyed, keys_gone, moved, only, rows_written, spared
 from rocketconnect_sdk.targets.keys import key_columns, read_keys
 from rocketconnect_sdk.targets.merging import Merge, merge_of
-from rocketconnect_sdk.targets.objects import read_values
+from rocketconnect_sdk.targets.objects import Objects, read_values
 from rocketconnect_sdk.wording.counts import counted
 
 if TYPE_CHECKING:
@@ -129,12 +129,13 @@ class Upserts:
             batch = replace(batch, values=pa.nulls(count, pa.struct([])))
         made: tuple[Merge, Settled] | None = None
         known = self._key
+        read = Objects(batch.values, schema, {})
         try:
             if row_schema(schema) is None:
-                values, schema, self._reasons = self._read(batch.values, table)
-                batch = replace(batch, values=values)
-            changes = read_changes(batch.values, schema, batch.unchanged)
-            changes.reasons.update(self._reasons)
+                read = self._read(batch.values, table)
+                schema = read.schema
+            changes = read_changes(read.values, schema, batch.unchanged, read.unnamed)
+            changes.reasons.update(read.reasons)
             if schema != NO_VALUES or table is not None:
                 made = self._made(changes, batch.keys, table, has_rows=schema != NO_VALUES)
             self._reasons = changes.reasons
@@ -171,13 +172,14 @@ class Upserts:
         _check_fields(changes.schema, key)
         settled = self._settled(table, changes.schema) if has_rows or table is None else Settled(table)
         there = {each.name for each in changes.schema.fields}
+        others = [each for each in settled.table.fields if each.name not in there]
         written = keyed(only(settled.table, [each.name for each in settled.table.fields if each.name in there]), key)
         rows, bad = rows_written(changes, written, fit_rows)
         changes.reasons = {**bad, **changes.reasons}
         gone, left = keys_gone(changes, only(written, key), moved(changes, key), fit_rows)
-        return None if changes.reasons else (merge_of(changes, rows, gone, left, key), settled)
+        return None if changes.reasons else (merge_of(changes, rows, gone, left, key, others), settled)
 
-    def _read(self, values: pa.Array, table: Schema | None) -> tuple[pa.StructArray, Schema, dict[int, str]]:
+    def _read(self, values: pa.Array, table: Schema | None) -> Objects:
         """Values that are no rows. Raises RecordError: it is not known what they are."""
         if not pa.types.is_string(values.type):
             msg = "the value is no row: give it a schema by its converter, or set columns"

@@ -197,14 +197,11 @@ class SinkSuite:
         with small_disk(case, case.directory) as disk, writing(case) as writer:
             writer.start().write(100)
             commit = writer.commit(10_000)
-            made = writer.frame(commit)
-            with disk.full(), pytest.raises((SystemAway, RetriableError)):
-                writer.put(commit, made)
-            self._there(case, 100)
-            with disk.read_only() as is_so:
-                if is_so:
-                    with pytest.raises((SystemAway, RetriableError)):
-                        writer.put(commit, writer.frame(commit))
+            for fault in disk.faults():
+                made = writer.frame(commit)
+                with fault, pytest.raises((SystemAway, RetriableError)):
+                    writer.put(commit, made)
+                self._there(case, 100)
             writer.put(commit)
             self._there(case, 10_000)
 

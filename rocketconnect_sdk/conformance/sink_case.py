@@ -7,7 +7,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import count
@@ -262,10 +262,9 @@ class Disk:
                 held.callback(resource.prlimit, process, resource.RLIMIT_FSIZE, (soft, hard))
             yield
 
-    @contextmanager
-    def read_only(self) -> Iterator[bool]:
-        """Nothing can be written within the block; False: that can't be had here."""
-        yield False
+    def faults(self) -> Iterator[AbstractContextManager[None]]:
+        """What can be wrong with a disk here, one after the other: it is so within the block."""
+        yield self.full()
 
 
 class _SmallDisk(Disk):
@@ -276,17 +275,22 @@ class _SmallDisk(Disk):
         self._directory = directory
         self._ballast = directory / "ballast"
 
-    @contextmanager
-    def read_only(self) -> Iterator[bool]:
+    def faults(self) -> Iterator[AbstractContextManager[None]]:
         """See Disk. A file system of which a file is open to be written stays as it is."""
-        made = subprocess.run(self._mount("ro"), capture_output=True, check=False).returncode == 0
-        try:
-            yield made
-        finally:
-            subprocess.run(self._mount("rw"), check=True)
+        yield self.full()
+        if self._mounted("ro"):
+            yield self._read_only()
 
-    def _mount(self, how: str) -> Sequence[str]:
-        return ["mount", "-o", f"remount,{how}", str(self._directory)]
+    @contextmanager
+    def _read_only(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            assert self._mounted("rw"), "the file system stays read-only"
+
+    def _mounted(self, how: str) -> bool:
+        command = ["mount", "-o", f"remount,{how}", str(self._directory)]
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
     @contextmanager
     def full(self) -> Iterator[None]:

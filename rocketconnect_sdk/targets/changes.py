@@ -1,8 +1,7 @@
 """What values do to rows of tables: rows are written, and a change envelope says what happened to one. Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 from operator import itemgetter
 
 import pyarrow as pa
@@ -105,14 +104,27 @@ def tables_of(values: pa.StructArray, schema: Schema) -> list[dict[str, str]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)] or [{}] * len(values)
 
 
-def read_changes(values: pa.StructArray, schema: Schema, unchanged: Sequence[str | None] = ()) -> Changes:
+def read_changes(
+    values: pa.StructArray,
+    schema: Schema,
+    unchanged: Sequence[str | None] = (),
+    unnamed: Mapping[int, Sequence[str]] | None = None,
+) -> Changes:
     """What each value does. Which rows deletions mean is said by `by_value` or `by_key`.
 
     Args:
         values: Structs, or nulls.
         schema: Of them; see row_schema.
         unchanged: By value the names of columns that are left as they are, separated by commas, as the header of rows has them.
+        unnamed: See rocketconnect_sdk.targets.objects: these columns are left as they are, too.
     """
+    found = _read(values, schema, unchanged)
+    for index, names in (unnamed or {}).items():
+        found.unchanged[index] = tuple(sorted({*found.unchanged.get(index, ()), *names}))
+    return found
+
+
+def _read(values: pa.StructArray, schema: Schema, unchanged: Sequence[str | None]) -> Changes:
     of_rows = row_schema(schema) or schema
     if not is_envelope(schema):
         found = Changes(Rows(values, of_rows))
@@ -174,27 +186,47 @@ def by_key(changes: Changes, keys: pa.StructArray, columns: Schema) -> None:
     changes.rows = Rows(made, replace(changes.schema, fields=fields))
 
 
-def steps(changes: Changes) -> Iterator[Step]:
-    """The changes in an order that comes to the same as one after the other, in as few steps as there can be."""
+def steps(changes: Changes, written: Mapping[int, Hashable], deleted: Mapping[int, Hashable]) -> Iterator[Step]:
+    """The changes in an order that comes to the same as one after the other, in as few steps as there can be.
+
+    A step has one set of columns that writes leave as they are. Changes of one key keep their order; so do truncations and moves
+    with all changes. Others go into the first step that has their columns, so that records which name different columns in turns
+    are no step each.
+
+    Args:
+        changes: See Changes.
+        written: By write the key of its row; empty: rows have none.
+        deleted: By delete the same.
+    """
     if not changes.truncates and not changes.unchanged:
         yield Step(False, changes.writes, changes.deletes, ())
         return
-    kinds = [
-        (index, kind) for kind, of in (("w", changes.writes), ("d", changes.deletes), ("t", changes.truncates)) for index in of
-    ]
+    # Two for each record: a changed key is a deletion and a write of the same one.
+    events: list[tuple[int, str, Hashable]] = [(2 * index, "t", None) for index in changes.truncates]
+    events += [(2 * index, "d", deleted[index]) for index in changes.deletes]
+    events += [(2 * index + 1, "w", written.get(index)) for index in changes.writes]
     moves = set(changes.moves)
+    columns: dict[tuple[str, ...], int] = {(): 0}
+    found: dict[tuple[int, int, int], list[tuple[int, str]]] = {}
+    last: dict[Hashable, tuple[int, int]] = {}
     stretch = 0
-    numbered = []
-    for index, kind in sorted(kinds):
-        stretch += kind == "t"
-        alone = index if index in moves else None
-        numbered.append(((stretch, changes.unchanged.get(index, ()), alone), index, kind))
-    before = 0
-    for (number, names, alone), members in groupby(numbered, key=itemgetter(0)):
-        there = list(members)
-        by = {kind: [index for _, index, of in there if of == kind] for kind in "wd"}
-        yield Step(number > before, by["w"], by["d"], names, alone is not None)
-        before = number
+    for number, kind, key in sorted(events, key=itemgetter(0)):
+        index = number // 2
+        alone = kind == "w" and index in moves
+        if kind == "t" or alone:
+            stretch, last = stretch + 1, {}
+        place = columns.setdefault(changes.unchanged.get(index, ()) if kind == "w" else (), len(columns))
+        layer, before = last.get(key, (0, 0))
+        layer += place < before
+        if key is not None:
+            last[key] = (layer, place)
+        found.setdefault((stretch, layer, place), []).append((index, kind))
+        if alone:
+            stretch, last = stretch + 1, {}
+    names = list(columns)
+    for (_, _, place), members in sorted(found.items()):
+        by = {kind: [index for index, of in members if of == kind] for kind in "wdt"}
+        yield Step(bool(by["t"]), by["w"], by["d"], names[place], not moves.isdisjoint(by["w"]))
 
 
 def within(changes: Changes, start: int, stop: int) -> Changes:

@@ -1,10 +1,13 @@
 """What a batch of changes does to a table, with one row for each key. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
+from rocketconnect_sdk.columns.arrow_types import to_arrow_type
+from rocketconnect_sdk.schema import Field
+from rocketconnect_sdk.spark.types import to_spark
 from rocketconnect_sdk.targets.changes import Changes, last_of_each, numbered, those
 
 
@@ -51,7 +54,14 @@ class _Row:
         return self.others.get(column, self.row)
 
 
-def merge_of(changes: Changes, rows: pa.Table, gone: pa.Table | None, left: pa.Table | None, key: Sequence[str]) -> Merge:
+def merge_of(
+    changes: Changes,
+    rows: pa.Table,
+    gone: pa.Table | None,
+    left: pa.Table | None,
+    key: Sequence[str],
+    others: Sequence[Field] = (),
+) -> Merge:
     """What changes come to, made one after the other.
 
     Args:
@@ -60,12 +70,16 @@ def merge_of(changes: Changes, rows: pa.Table, gone: pa.Table | None, left: pa.T
         gone: By delete the key; None: there are none.
         left: By move the key that the row had; None: there are none.
         key: The columns of the key.
+        others: The columns of the table that rows do not have. A row that is there keeps what it has in them, unless it was deleted
+            in between.
     """
     keys = rows.select(list(key)).slice(0, 0)
     gone, left = gone or keys, left or keys
     # What is before a truncation is nothing.
     begin = max(changes.truncates, default=-1) + 1
     writes, deletes = ([index for index in each if index >= begin] for each in (changes.writes, changes.deletes))
+    if others and (changes.moves or not _named(rows, key).isdisjoint(_named(gone, key))):
+        rows, changes = _whole(changes, rows, others)
     if changes.unchanged:
         return _folded(changes, rows, gone, left, key)
     rows, gone = those(rows, changes.writes, writes), those(gone, changes.deletes, deletes)
@@ -79,6 +93,19 @@ def merge_of(changes: Changes, rows: pa.Table, gone: pa.Table | None, left: pa.T
     rows, gone = rows.take(last[0]), gone.take(last[1])
     whole = pa.concat_tables([rows, gone], promote_options="default")
     return Merge(whole, [False] * rows.num_rows + [True] * gone.num_rows, begin > 0)
+
+
+def _whole(changes: Changes, rows: pa.Table, others: Sequence[Field]) -> tuple[pa.Table, Changes]:
+    """The same with all columns of the table, of which writes leave the others as they are."""
+    for each in others:
+        rows = rows.append_column(each.name, to_spark(pa.nulls(rows.num_rows, to_arrow_type(each.schema))))
+    names = [each.name for each in others]
+    unchanged = {index: (*changes.unchanged.get(index, ()), *names) for index in changes.writes}
+    return rows, replace(changes, unchanged=unchanged)
+
+
+def _named(rows: pa.Table, key: Sequence[str]) -> set[tuple[object, ...]]:
+    return set(zip(*(rows.column(name).to_pylist() for name in key), strict=True))
 
 
 def _folded(changes: Changes, rows: pa.Table, gone: pa.Table, left: pa.Table, key: Sequence[str]) -> Merge:

@@ -1,7 +1,7 @@
 """JSON objects without a schema as rows of a table, or as change envelopes of such rows. Pure."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -16,23 +16,41 @@ from rocketconnect_sdk.targets.changes import ENVELOPE, ORIGIN
 from rocketconnect_sdk.targets.fitted import keyed
 
 _Object = dict[str, Any] | None
+_WRITTEN: dict[str, Any] = {"op": "r", "before": None}
 
 _decode = msgspec.json.Decoder().decode
 
 
-def read_values(values: pa.Array, table: Schema, key: Sequence[str]) -> tuple[pa.StructArray, Schema, dict[int, str]]:
+@dataclass(frozen=True, slots=True)
+class Objects:
+    """Objects as structs.
+
+    Attributes:
+        values: As many, in the types that Spark has for their schema.
+        schema: Of the columns that any of them names, and of those that take no null.
+        reasons: By index what is wrong with those that are none.
+        unnamed: By index the columns of a row that it does not name, and others do; of a row that gets another key all that it does
+            not name. What becomes of them is what becomes of a column that none names: an object means the same whatever is beside
+            it.
+    """
+
+    values: pa.StructArray
+    schema: Schema
+    reasons: dict[int, str]
+    unnamed: Mapping[int, Sequence[str]] = field(default_factory=dict)
+
+
+def read_values(values: pa.Array, table: Schema, key: Sequence[str]) -> Objects:
     """Texts as rows of the columns that they name, or as change envelopes with such rows.
 
-    Columns that none of them names keep their default; other fields are left out. Of the row before a change only its key is
-    looked at: nothing else of it is needed, whatever it has.
+    Fields that are no columns are left out. Of the row before a change only its key is looked at: nothing else of it is needed,
+    whatever it has.
 
     Args:
-        values: JSON objects; a null stays one. One that has the fields of an envelope makes all of them envelopes.
+        values: JSON objects; a null stays one. One that has the fields of an envelope is one; another one is a row that is
+            written.
         table: The columns of the table.
         key: Those of its key; they are always there, as a deletion has no row behind it. Empty: rows have none.
-
-    Returns:
-        As many structs in the types that Spark has for them, their schema, and by index what is wrong with those that are none.
     """
     table = keyed(table, key)
     reasons: dict[int, str] = {}
@@ -43,12 +61,39 @@ def read_values(values: pa.Array, table: Schema, key: Sequence[str]) -> tuple[pa
         except RecordError as error:
             objects.append(None)
             reasons[index] = str(error)
-    if any(each is not None and each.keys() >= ENVELOPE for each in objects):
-        made, schema = _envelopes(objects, table, key, reasons)
+    if any(_is_envelope(each) for each in objects):
+        changes = [each if each is None or _is_envelope(each) else {**_WRITTEN, "after": each} for each in objects]
+        made, schema, columns = _envelopes(changes, table, key, reasons)
+        unnamed = _unnamed([None if each is None else each["after"] for each in changes], columns)
+        unnamed |= _unnamed([_if_moved(each, key) for each in changes], table)
     else:
         whole = values if not values.null_count and not reasons else None
-        made, schema = _rows(objects, table, reasons, whole)
-    return to_spark(made), replace(schema, optional=True), reasons
+        made, columns = _rows(objects, table, reasons, whole)
+        schema, unnamed = columns, _unnamed(objects, columns)
+    return Objects(to_spark(made), replace(schema, optional=True), reasons, unnamed)
+
+
+def _is_envelope(value: _Object) -> bool:
+    return value is not None and value.keys() >= ENVELOPE
+
+
+def _unnamed(rows: Sequence[object], columns: Schema) -> dict[int, Sequence[str]]:
+    # A column that takes no null is told as missing, and not left as it is.
+    names = [each.name for each in columns.fields if each.schema.optional]
+    found: dict[int, Sequence[str]] = {}
+    for index, row in enumerate(rows):
+        left = [name for name in names if name not in row] if isinstance(row, dict) else ()
+        if left:
+            found[index] = left
+    return found
+
+
+def _if_moved(change: _Object, key: Sequence[str]) -> object:
+    """The row after a change that gives it another key: it takes along what it has in columns that no value of the batch names."""
+    before, after = (change["before"], change["after"]) if change is not None else (None, None)
+    if not isinstance(before, dict) or not isinstance(after, dict):
+        return None
+    return after if any(before.get(name) != after.get(name) for name in key) else None
 
 
 def origins_of(values: pa.Array) -> list[dict[str, str]]:
@@ -64,10 +109,10 @@ def origins_of(values: pa.Array) -> list[dict[str, str]]:
     return found
 
 
-def _envelopes(objects: list[_Object], table: Schema, key: Sequence[str], reasons: dict[int, str]) -> tuple[pa.StructArray, Schema]:
-    for index, each in enumerate(objects):
-        if each is not None and not each.keys() >= ENVELOPE:
-            reasons[index], objects[index] = "the value is no change envelope, and others of its batch are", None
+def _envelopes(
+    objects: list[_Object], table: Schema, key: Sequence[str], reasons: dict[int, str]
+) -> tuple[pa.StructArray, Schema, Schema]:
+    """The envelopes, their schema, and that of the rows after the changes."""
     parts: dict[str, list[_Object]] = {"before": [], "after": []}
     for index, each in enumerate(objects):
         for name, rows in parts.items():
@@ -90,7 +135,7 @@ def _envelopes(objects: list[_Object], table: Schema, key: Sequence[str], reason
         Field("unchanged", Schema(Type.ARRAY, optional=True, items=text)),
     )
     made = pa.StructArray.from_arrays([ops, before, after, unchanged], [each.name for each in fields], mask=nothing)
-    return made, Schema(Type.STRUCT, fields=fields)
+    return made, Schema(Type.STRUCT, fields=fields), columns
 
 
 def _names(names: object) -> list[str] | None:

@@ -1,6 +1,6 @@
 """Rows of a batch together with what they are."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -44,3 +44,11 @@ class Rows:
     def take(self, indexes: Sequence[int]) -> "Rows":
         """Some of the rows."""
         return replace(self, values=self.values.take(pa.array(indexes, pa.int64())))
+
+    def without(self, names: Collection[str]) -> "Rows":
+        """The rows without some of the columns."""
+        kept = [each for each in self.schema.fields if each.name not in names]
+        parts = [self.column(each.name) for each in kept]
+        mask = self.values.is_null() if self.values.null_count else None
+        made = pa.StructArray.from_arrays(parts, [each.name for each in kept], mask=mask)
+        return Rows(made, replace(self.schema, fields=tuple(kept)))

@@ -26,6 +26,7 @@ USER = "root"
 _LABEL = re.compile(r"[-_A-Za-z0-9:]{1,128}")
 _LITERAL = re.compile(r"'((?:[^'\\]|\\.|'')*)'", re.DOTALL)
 _COLUMN = re.compile(r"`((?:[^`]|``)*)`\s+([A-Za-z]+(?:\([^)]*\))?)\s*(NOT NULL|NULL)?", re.DOTALL)
+_DEFAULT = re.compile(r"`(\w+)`[^,]*? DEFAULT '([^']*)'")
 _TABLE = re.compile(
     r"CREATE TABLE IF NOT EXISTS `(\w+)`\.`((?:[^`]|``)*)` \((.*?)\)\s*(UNIQUE|DUPLICATE|AGGREGATE)? ?(?:KEY \((.*?)\))? DIST"
 )
@@ -52,6 +53,7 @@ class Table:
     key: list[str]
     columns: dict[str, tuple[str, bool]]
     sequence: str = ""
+    defaults: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -228,7 +230,8 @@ class Doris:
             raise _Refused(1105, "errCode = 2, detailMessage = The olap table first column could not be float, double, string")
         sequence = re.search(r'"function_column.sequence_col" = "(\w+)"', text)
         kinds = {each: (kind, optional) for each, kind, optional in columns}
-        table = Table(database, name, model or "DUPLICATE", keys, kinds, sequence[1] if sequence else "")
+        newest, defaults = sequence[1] if sequence else "", dict(_DEFAULT.findall(body))
+        table = Table(database, name, model or "DUPLICATE", keys, kinds, newest, defaults)
         unique = f", PRIMARY KEY ({', '.join(f'`{each}`' for each in keys)})" if table.model == "UNIQUE" else ""
         try:
             self._base.execute(f"CREATE TABLE `{database}`.`{name}` ({', '.join(f'`{each}`' for each in table.columns)}{unique})")
@@ -243,7 +246,7 @@ class Doris:
             "DELETE FROM information_schema.columns WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?", (table.database, table.name)
         )
         for place, (name, (kind, optional)) in enumerate(table.columns.items(), 1):
-            row = (table.database, table.name, name, kind, "YES" if optional else "NO", None, "", place)
+            row = (table.database, table.name, name, kind, "YES" if optional else "NO", table.defaults.get(name), "", place)
             self._base.execute("INSERT INTO information_schema.columns VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def _replacing(self, text: str, table: Table) -> str:
@@ -287,8 +290,10 @@ class Doris:
                 found = {
                     each: _value(row.get(each), *table.columns[each]) for each in table.columns if each in columns or each in row
                 }
-                for each, (_, optional) in table.columns.items():
-                    if each not in found and not optional:
+                for each, (kind, optional) in table.columns.items():
+                    if each not in found and each in table.defaults:
+                        found[each] = _value(table.defaults[each], kind, optional)
+                    elif each not in found and not optional:
                         raise ValueError(f"{each} is null")
             except (ValueError, ArithmeticError) as error:
                 bad.append(str(error))

@@ -369,12 +369,11 @@ def test_change_envelopes_without_a_schema_change_the_rows_of_the_table(target: 
     assert target.run(ALL) == [(2, "new", "large"), (4, None, None)]
 
 
-def test_among_change_envelopes_without_a_schema_a_plain_row_is_a_bad_record(target: Target) -> None:
+def test_beside_change_envelopes_without_a_schema_a_plain_row_is_written_as_it_is_alone(target: Target) -> None:
     target.run('CREATE TABLE "rows" (id INTEGER NOT NULL PRIMARY KEY, name VARCHAR(9), big VARCHAR(9))')
     task = target.start(insert_mode="upsert")
-    with pytest.raises(RecordError, match="is no change envelope"):
-        target.write(task, [change("c", None, row(1)), row(2)], None)
-    assert sorted(task.unwritable(None)) == [1]
+    target.write(task, [change("c", None, row(1)), row(2)], None)
+    assert target.run("SELECT id FROM rows ORDER BY id") == [(1,), (2,)]
 
 
 def test_change_envelopes_without_a_schema_name_their_tables(target: Target) -> None:
