@@ -149,9 +149,9 @@ def test_a_bad_line_fails_the_task_at_it_and_the_trace_says_where(instance: Any)
     source.write_bytes(b"good\n\xff\xfe bad\nnever sent\n")
     config = settings(connector__class="file_source", topic="bad", filename=str(source))
     assert rc(instance.url, "connector", "create", "bad", *config)[0] == 0
-    code, _, err = rc(instance.url, "connector", "wait", "bad", "--state", "running", "--timeout", "60")
+    code, _, err = rc(instance.url, "connector", "wait", "bad", "--state", "running", "--timeout", "5m")
     if code == 0:  # it was seen running before it met the line
-        code, _, err = rc(instance.url, "connector", "wait", "bad", "--state", "stopped", "--timeout", "60")
+        code, _, err = rc(instance.url, "connector", "wait", "bad", "--state", "stopped", "--timeout", "5m")
     assert code == 1
     assert "UTF-8" in err
     assert rc(instance.url, "connector", "status", "bad")[0] == 1

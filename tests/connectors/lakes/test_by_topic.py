@@ -93,12 +93,15 @@ class Tables:
         tasks = get_state(self.instance.api, self.name).get("tasks", [])
         return sum(int(task.get("metrics", {}).get(name, 0)) for task in tasks)
 
-    def kill_drivers(self) -> None:
+    def drivers(self) -> list[psutil.Process]:
         """All of Spark below the executors."""
         executors = [psutil.Process(pid) for name, pid in self.instance.ready["pids"].items() if name.startswith("executor")]
-        drivers = [each for one in executors for each in one.children(recursive=True) if each.name() == "java"]
-        assert drivers
-        for driver in drivers:
+        return [each for one in executors for each in one.children(recursive=True) if each.name() == "java"]
+
+    def kill_drivers(self) -> None:
+        """Also one that has just begun, in the place of one that was killed."""
+        self.until(lambda: bool(self.drivers()))
+        for driver in self.drivers():
             driver.kill()
 
 
