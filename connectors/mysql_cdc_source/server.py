@@ -27,15 +27,17 @@ class Server:
     Attributes:
         mariadb: Whether it is MariaDB.
         identity: Integers that stand for it.
+        folds_names: Whether it has names of tables in small letters, whatever statements have.
         era: How many others were read before.
     """
 
     def __init__(self, connection: Connection) -> None:
         self.mariadb = is_mariadb(connection)
-        found = variables_of(connection, "server_uuid", "server_uid", "server_id", "log_bin_basename")
+        found = variables_of(connection, "server_uuid", "server_uid", "server_id", "log_bin_basename", "lower_case_table_names")
         # Servers that know of each other have different ids.
         own = found.get("server_uuid") or found.get("server_uid") or found.get("server_id", "")
         self.identity = server_of(own)
+        self.folds_names = found.get("lower_case_table_names") == "1"
         self._base = found.get("log_bin_basename", "").replace("\\", "/").rpartition("/")[2]
         self.era = 0
 

@@ -1,6 +1,5 @@
 """The log as changes of tables."""
 
-import re
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -15,11 +14,13 @@ from connectors.mysql_cdc_source.columns import from_log
 from connectors.mysql_cdc_source.making import Making, log_partition
 from connectors.mysql_cdc_source.rows.log_columns import LogColumns, LoggedRows
 from connectors.mysql_cdc_source.rows.window import Seen, TableWindow
+from connectors.mysql_cdc_source.statements.effects import effects_of
 from connectors.mysql_cdc_source.tables import Filter, Name, Table, as_logged
 from connectors.mysql_cdc_source.watermark import Place, file_number
 from rocketconnect_sdk.changes import Operation, TableChanges, Transaction
 from rocketconnect_sdk.changes.gathered import Row
 from rocketconnect_sdk.changes.table import getter
+from rocketconnect_sdk.changes.unseen import Unseen
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.record import SourceBatch
@@ -28,14 +29,11 @@ _WAIT = 0.05
 _LONGEST = 0.1
 """Seconds of a poll, also where the log has nothing that is captured."""
 _OPERATIONS = {Change.INSERT: Operation.CREATE, Change.UPDATE: Operation.UPDATE, Change.DELETE: Operation.DELETE}
-_NAME = r"(?:`((?:[^`]|``)+)`|([\w$\x80-\U0010ffff]+))"
-_COMMENTS = r"(?:\s|/\*.*?\*/|--[^\n]*\n|#[^\n]*\n)"
-_TRUNCATE = re.compile(
-    rf"{_COMMENTS}*TRUNCATE{_COMMENTS}+(?:TABLE{_COMMENTS}+)?(?:{_NAME}\s*\.\s*)?{_NAME}", re.IGNORECASE | re.DOTALL
-)
 Values = Callable[[Table, Sequence[Row], Sequence[str], Seen], Mapping[int, Row]]
 """Of the rows with these keys, the values of columns as they are now, by the numbers of the keys."""
-_NO_DEFINITION = re.compile(r"(?:BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|XA|FLUSH|GRANT|REVOKE)\b", re.IGNORECASE)
+_OF_TRANSACTIONS = frozenset({"BEGIN", "COMMIT", "ROLLBACK"})
+_OF_SESSION = 4
+"""In the flags of an event: the statement is of a temporary table, or has something of one."""
 
 
 class _Known(NamedTuple):
@@ -79,6 +77,7 @@ class LogReader:
         now: A table as it is now; None: it is gone.
         values: What a change does not tell of rows that got another key.
         context: Of the task.
+        folded: Whether names of tables are in small letters, whatever a statement has (lower_case_table_names=1).
 
     Attributes:
         place: How far it has read; None: nothing yet. Only between two transactions.
@@ -95,6 +94,8 @@ class LogReader:
         now: Callable[[Name], Table | None],
         values: Values,
         context: TaskContext,
+        *,
+        folded: bool = False,
     ) -> None:
         self.place: Place | None = None
         self.gtid_set = ""
@@ -107,6 +108,8 @@ class LogReader:
         self._now = now
         self._values = values
         self._context = context
+        self._folded = folded
+        self._unseen = Unseen(context.log, context.connector)
         self._known: dict[Name, _Known] = {}
         self._full: list[SourceBatch] = []
         self._entries: deque[Entry] = deque()
@@ -134,6 +137,7 @@ class LogReader:
                 size += entry.header.size
             # What is there already goes along, as far as there is room.
             wait = 0.0
+        self._unseen.flush()
         return self.take()
 
     @property
@@ -253,16 +257,32 @@ class LogReader:
             raise PermanentError(msg)
 
     def _query(self, entry: Entry, event: Query) -> None:
-        match = _TRUNCATE.match(event.text)
-        if match is None:
-            if not _NO_DEFINITION.match(event.text.lstrip()):
-                self._stream.forget_definitions()
-                if self.window is not None:
-                    self.window.saw_definition(self._seen(entry), event.text)
+        if event.text in _OF_TRANSACTIONS:
             return
-        name = Name((match[1] or match[2] or event.schema).replace("``", "`"), (match[3] or match[4]).replace("``", "`"))
-        known = self._truncated(name) if self._chosen.takes(*name) else None
+        effects = effects_of(event.text, event.schema, event.speech)
+        if effects.defines:
+            self._stream.forget_definitions()
+        if (effects.defines or effects.told) and self.window is not None:
+            self.window.saw_definition(self._seen(entry), event.text)
+        where = f"at {entry.position.file}:{entry.start}"
+        for told in effects.told:
+            name = None if told.name is None else self._named(told.name)
+            if name is None or (not name.table and self._chosen.takes_any(name.database)) or self._chosen.takes(*name):
+                self._unseen.tell(_shown(name), told.what, where)
+        # A temporary table is no business of anybody else. One that is made anew is none, and has the flag all the same.
+        if effects.emptied is not None and (effects.defines or not entry.header.flags & _OF_SESSION):
+            self._empty(self._named(effects.emptied), entry)
+
+    def _named(self, name: Name) -> Name:
+        return Name(name.database.lower(), name.table.lower()) if self._folded else name
+
+    def _empty(self, name: Name, entry: Entry) -> None:
+        if not self._chosen.takes(*name):
+            return
+        known = self._truncated(name)
         if known is None:
+            # It is gone by now, and there was no row of it since the beginning: what its columns were nobody knows.
+            self._unseen.tell(str(name), "TRUNCATE", f"at {entry.position.file}:{entry.start}")
             return
         self._order += 1
         self._orders[name] += 1
@@ -281,12 +301,11 @@ class LogReader:
         )
 
     def _truncated(self, name: Name) -> _Known | None:
-        """A table that a statement empties: as it was in the last rows before, else as it is now."""
+        """A table that a statement empties: as it was in the last rows before, else as it is now; None: it is gone."""
         known = self._known.get(name)
         if known is None:
             table = self._now(name)
             if table is None:
-                # It is gone by now, and there was no row of it since the beginning.
                 return None
             changes = self._making.changes(table, log_partition(name))
             known = self._known[name] = _Known(None, table, changes, _RowMaker(table, ()), getter(table.schema, table.key))
@@ -307,6 +326,13 @@ class LogReader:
             self._context.log.warning("the table %s has no primary key: its records have no keys", name)
         known = self._known[name] = _Known(logged, table, changes, _RowMaker(table, places), getter(table.schema, table.key))
         return known
+
+
+def _shown(name: Name | None) -> str:
+    """A table, all tables of a database, or some that nobody can name, for people."""
+    if name is None:
+        return "tables"
+    return str(name) if name.table else f"{name.database}.*"
 
 
 def _some(rows: Sequence[Row], numbers: range) -> Sequence[Row]:

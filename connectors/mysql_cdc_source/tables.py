@@ -117,9 +117,13 @@ class Filter:
     def takes(self, database: str, table: str) -> bool:
         """Whether a table is captured."""
         name = f"{database}.{table}"
-        if database in _SYSTEM or (self._databases and not self._databases.fullmatch(database)):
+        if not self.takes_any(database):
             return False
         return not (self._include and not self._include.fullmatch(name)) and not (self._exclude and self._exclude.fullmatch(name))
+
+    def takes_any(self, database: str) -> bool:
+        """Whether tables of a database may be captured."""
+        return database not in _SYSTEM and not (self._databases and not self._databases.fullmatch(database))
 
     def takes_column(self, name: Name, column: str) -> bool:
         """Whether a column of a table that is captured is, too."""

@@ -279,7 +279,16 @@ class MysqlCdcTask(SourceTask):
             later=self._context.columns,
         )
         values = partial(current_values, settings.login, self._server.place)
-        self._log = LogReader(self._stream, self._server.era, self._making, settings.chosen, self._now, values, self._context)
+        self._log = LogReader(
+            self._stream,
+            self._server.era,
+            self._making,
+            settings.chosen,
+            self._now,
+            values,
+            self._context,
+            folded=self._server.folds_names,
+        )
         self._incremental = Incremental(settings, self._making, self._requests, self._server.place, self._context)
 
     def _check_replicas(self, server_id: int, host: str) -> None:

@@ -62,6 +62,7 @@ class LogReader:
         place: Everything before is read; 0: not known yet.
         recent: The numbers of the last transactions that it has read, or has begun to.
         window: What it is to tell of the changes of one table.
+        truncated: Tables that the log has emptied; who looks at it takes them out.
     """
 
     def __init__(
@@ -77,6 +78,7 @@ class LogReader:
         self.place = 0
         self.recent: deque[int] = deque(maxlen=_RECENT)
         self.window: TableWindow | None = None
+        self.truncated: set[Name] = set()
         self._stream = stream
         self._decoder = decoder
         self._making = making
@@ -156,6 +158,7 @@ class LogReader:
                 self._change(event, event.relation, Operation.DELETE, event.old, None)
             case ev.Truncate():
                 for relation in event.relations:
+                    self.truncated.add(Name(relation.namespace, relation.name))
                     self._change(event, relation, Operation.TRUNCATE, None, None)
             case ev.Begin():
                 self._begin, self._order = event, 0

@@ -21,11 +21,13 @@ from connectors.postgres_cdc_source.rows.incremental import Incremental, name_of
 from connectors.postgres_cdc_source.rows.incremental import ask as ask_for
 from connectors.postgres_cdc_source.rows.snapshot import Snapshot, TableAltered, transaction
 from connectors.postgres_cdc_source.settings import Settings
+from connectors.postgres_cdc_source.shapes import Shapes
 from connectors.postgres_cdc_source.streaming import LogReader
 from connectors.postgres_cdc_source.tables import Name, key_of, names
 from connectors.postgres_cdc_source.watermark import PARTITION, Watermark, watermark_of
 from connectors.postgres_cdc_source.writers import Writers
 from rocketconnect_sdk.changes.snapshots.incremental import Requests, partition_of
+from rocketconnect_sdk.changes.unseen import Unseen
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
 from rocketconnect_sdk.record import Offset, Position, SourceBatch
@@ -61,6 +63,8 @@ class PostgresCdcTask(SourceTask):
         self._end = 0  # Where the log ended when it was opened.
         self._slot: Slot | None = None
         self._looked_at = 0.0
+        self._shapes = Shapes()
+        self._unseen = Unseen(context.log, context.connector)
 
     def start(self, positions: Mapping[str, Position]) -> None:
         """See SourceTask."""
@@ -187,6 +191,8 @@ class PostgresCdcTask(SourceTask):
             mark = self._begin(control, tables, server)
         self._mark, self._end = mark, server.wal_end
         self._tables = set(tables)
+        if settings.log:
+            self._shapes.look(control, self._tables)
         self._looked_at = time.monotonic()
         self._is_open = True
 
@@ -373,12 +379,17 @@ class PostgresCdcTask(SourceTask):
             self._ready.append(SourceBatch(PARTITION, [], [], end=mark.offset))
 
     def _look_around(self) -> None:
-        """At the lag, and at tables that came since."""
+        """At the lag, at tables that came since, and at what changed of tables without being in the log."""
         moment = time.monotonic()
         control, settings = self._control, self._settings
         if control is None or not settings.log or moment - self._looked_at < _LOOK_SECONDS:
             return
         self._slot, self._looked_at = inspect_slot(control, settings.slot), moment
+        self._shapes.look(control, self._tables)
+        if self._log is not None:
+            for name, what in self._shapes.told(self._log.place, self._log.truncated):
+                self._unseen.tell(str(name), what, "")
+        self._unseen.flush()
         if new := [name for name in names(control, settings.chosen) if name not in self._tables]:
             self._tables.update(new)
             self._writers.hold(self._ask_for_later(new))

@@ -35,6 +35,7 @@ from connectors.mysql_cdc_source.binlog.header import Header
 from connectors.mysql_cdc_source.binlog.row_reading.rows import KnownTable
 from connectors.mysql_cdc_source.binlog.row_reading.table_map import TableMap, read_table_map
 from connectors.mysql_cdc_source.binlog.values.charsets import charset_of, text_of
+from connectors.mysql_cdc_source.statements.words import Speech
 
 Complete = Callable[[TableMap], TableMap]
 """Gives a table with what the log leaves out of it (`TableMap.missing`); the table itself to leave it as it is."""
@@ -88,6 +89,7 @@ class Decoder:
         self._wanted = wanted
         self._checksummed = checksummed
         self._mariadb = True
+        self._version = 0
         self._by_id: dict[int, KnownTable | None] = {}
         self._by_body: OrderedDict[bytes, KnownTable | None] = OrderedDict()
 
@@ -146,7 +148,7 @@ class Decoder:
             # The flag that the file is being written is not in the checksum.
             types.check(event[:_FLAGS] + bytes([event[_FLAGS] & ~_IN_USE]) + event[_FLAGS + 1 :])
         description = FormatDescription(server, self._checksummed)
-        self._mariadb = description.mariadb
+        self._mariadb, self._version = description.mariadb, description.version
         self._by_id.clear()
         self.forget()
         return description
@@ -209,13 +211,18 @@ class Decoder:
         cursor.take(8)
         schema_size = cursor.uint(1)
         cursor.take(2)
-        status = cursor.take(cursor.uint(2))
+        status_size = cursor.uint(2)
+        if head.type == types.EXECUTE_LOAD_QUERY:
+            cursor.take(_LOAD_SIZE)
+        status = cursor.take(status_size)
         schema = cursor.text(schema_size)
         cursor.take(1)
         text = cursor.rest()
         if head.type == types.MARIADB_QUERY_COMPRESSED:
             text = unpack_body(text)
-        return Query(schema, _statement(text, status))
+        sql_mode, charset = _said(status)
+        speech = Speech(sql_mode, self._version, self._mariadb)
+        return Query(schema, _statement(text, charset), speech)
 
     def _heartbeat(self, cursor: Cursor, head: Header) -> Event:
         return Heartbeat(cursor.rest().decode("utf-8", "backslashreplace"), head.end)
@@ -280,6 +287,7 @@ def _stop(_: Decoder, __: Cursor, ___: Header) -> Event:
 _READERS: dict[int, Callable[[Decoder, Cursor, Header], Event]] = {
     types.QUERY: Decoder._query,  # noqa: SLF001
     types.MARIADB_QUERY_COMPRESSED: Decoder._query,  # noqa: SLF001
+    types.EXECUTE_LOAD_QUERY: Decoder._query,  # noqa: SLF001
     types.TABLE_MAP: Decoder._table_map,  # noqa: SLF001
     types.HEARTBEAT: Decoder._heartbeat,  # noqa: SLF001
     types.MARIADB_GTID: Decoder._mariadb_gtid,  # noqa: SLF001
@@ -297,25 +305,34 @@ _READERS: dict[int, Callable[[Decoder, Cursor, Header], Event]] = {
 }
 
 
-_STATUS_SIZES = {0: 4, 1: 8, 3: 4}
-_STATUS_CATALOG, _STATUS_CHARSET, _STATUS_CATALOG_NZ = 2, 4, 6
+_STATUS_SIZES = {0: 4, 3: 4}
+_STATUS_SQL_MODE, _STATUS_CATALOG, _STATUS_CHARSET, _STATUS_CATALOG_NZ = 1, 2, 4, 6
+_LOAD_SIZE = 13
+"""What the event of LOAD DATA has more than that of another statement."""
 
 
-def _statement(raw: bytes, status: bytes) -> str:
-    """The text of a statement, in the character set that its client spoke; what is none of it is shown escaped."""
+def _said(status: bytes) -> tuple[int, str]:
+    """The sql_mode of a session and the character set that its client spoke."""
     cursor = Cursor(status)
-    charset = "utf8mb4"
+    sql_mode, charset = 0, "utf8mb4"
     while cursor.left:
         kind = cursor.uint(1)
-        if kind == _STATUS_CHARSET:
+        if kind == _STATUS_SQL_MODE:
+            sql_mode = cursor.uint(8)
+        elif kind == _STATUS_CHARSET:
             charset = charset_of(cursor.uint(2))
             break
-        if kind in {_STATUS_CATALOG, _STATUS_CATALOG_NZ}:
+        elif kind in {_STATUS_CATALOG, _STATUS_CATALOG_NZ}:
             cursor.take(cursor.uint(1) + (kind == _STATUS_CATALOG))
         elif kind in _STATUS_SIZES:
             cursor.take(_STATUS_SIZES[kind])
         else:
             break
+    return sql_mode, charset
+
+
+def _statement(raw: bytes, charset: str) -> str:
+    """The text of a statement; what is none of the character set is shown escaped."""
     try:
         return raw.decode() if charset == "binary" else text_of(charset)(raw)
     except UnicodeDecodeError:

@@ -1,12 +1,14 @@
 """The events of a log, as the decoder gives them."""
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from connectors.mysql_cdc_source.binlog.gtid import Gtid, GtidSet, MariadbGtid
 from connectors.mysql_cdc_source.binlog.row_reading.code import Row
 from connectors.mysql_cdc_source.binlog.row_reading.table_map import TableMap
+from connectors.mysql_cdc_source.statements.words import Speech
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,12 @@ class FormatDescription:
     def mariadb(self) -> bool:
         """Whether MariaDB did."""
         return "mariadb" in self.server_version.lower()
+
+    @property
+    def version(self) -> int:
+        """As comments for servers from a version on have it: 101106 for 10.11.6; 0: it says none."""
+        found = re.match(r"(?:5\.5\.5-)?(\d+)\.(\d+)\.(\d+)", self.server_version)
+        return 0 if found is None else int(found[1]) * 10_000 + int(found[2]) * 100 + int(found[3])
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +53,12 @@ class Query:
     Attributes:
         schema: The database that it runs in; empty for none.
         text: The statement.
+        speech: How the server takes it apart.
     """
 
     schema: str
     text: str
+    speech: Speech = field(default=Speech(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

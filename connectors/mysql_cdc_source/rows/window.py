@@ -107,4 +107,4 @@ class TableWindow(Window[Seen]):
 
     def saw_definition(self, seen: Seen, statement: str) -> None:
         """The log has a statement that changes definitions."""
-        self.spoiled |= self.name.table.lower() in statement.lower() and not self._shown(seen)
+        self.spoiled |= self.name.table.lower() in statement.replace("``", "`").lower() and not self._shown(seen)

@@ -1,0 +1,118 @@
+"""What changes rows of tables and is not in the log: partitions that come, go or are emptied, columns, other tables in their place.
+
+The log has no statements that define things, and no TRUNCATE of a partition where changes of partitions are those of their root.
+What the catalogue says of the tables is looked at now and then, and what differs is told.
+"""
+
+from collections.abc import Collection, Iterator
+from typing import LiteralString, NamedTuple
+
+import psycopg
+from psycopg.rows import TupleRow
+
+from connectors.postgres_cdc_source.logical.connection import ask
+from connectors.postgres_cdc_source.tables import Name
+
+_SHAPES: LiteralString = """
+SELECT n.nspname, c.relname, c.oid::bigint,
+  (SELECT array_agg(array[a.attnum::text, a.attname, format_type(a.atttypid, a.atttypmod), (a.attnotnull OR a.atthasdef)::text])
+   FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''),
+  (SELECT array_agg(array[l.oid::text, l.oid::regclass::text, pg_relation_filenode(l.oid)::text,
+     -- One that was made as a partition has had its rows through its root, and so in the log.
+     (SELECT (i.xmin <> y.xmin)::text FROM pg_inherits i, pg_type y WHERE i.inhrelid = l.oid AND y.oid = l.reltype LIMIT 1)])
+   FROM pg_partition_tree(c.oid) t JOIN pg_class l ON l.oid = t.relid WHERE t.isleaf AND c.relkind = 'p' AND l.relkind = 'r'),
+  pg_current_wal_lsn() - '0/0'::pg_lsn
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND (n.nspname, c.relname) IN (SELECT * FROM unnest(%s::text[], %s::text[]))
+"""
+
+
+class _Column(NamedTuple):
+    name: str
+    type: str
+    has_values: bool
+    """Where it is new, rows that are there may have values of it."""
+
+
+class _Leaf(NamedTuple):
+    name: str
+    file: str
+    attached: bool
+
+
+class _Shape(NamedTuple):
+    """What the catalogue says of a table: its columns by their numbers, its partitions by theirs."""
+
+    oid: int
+    columns: dict[str, _Column]
+    leaves: dict[str, _Leaf]
+
+
+class _Found(NamedTuple):
+    """What is to be told of a table when the log is read up to there, unless the log has that all of it was emptied."""
+
+    name: Name
+    what: str
+    lsn: int
+    is_truncation: bool
+
+
+class Shapes:
+    """What is known of the tables. Used by one thread."""
+
+    def __init__(self) -> None:
+        self._known: dict[Name, _Shape] = {}
+        self._found: list[_Found] = []
+
+    def look(self, control: psycopg.Connection[TupleRow], names: Collection[Name]) -> None:
+        """Looks at tables; those that are seen for the first time are as they are."""
+        rows = ask(control, _SHAPES, [[name.schema for name in names], [name.table for name in names]])
+        for schema, table, oid, columns, leaves, lsn in rows:
+            name = Name(schema, table)
+            shape = _Shape(
+                oid,
+                {number: _Column(text, kind, values == "true") for number, text, kind, values in columns or ()},
+                {number: _Leaf(text, file, attached == "true") for number, text, file, attached in leaves or ()},
+            )
+            if (before := self._known.get(name)) is not None:
+                told = _differences(before, shape)
+                self._found += [_Found(name, what, int(lsn), is_truncation) for what, is_truncation in told]
+            self._known[name] = shape
+
+    def told(self, place: int, truncated: set[Name]) -> Iterator[tuple[Name, str]]:
+        """What is to be told now, and is told then.
+
+        Args:
+            place: Up to where the log is read.
+            truncated: The tables that the log has emptied since it was asked last; those that were looked for are taken out.
+        """
+        ripe = [each for each in self._found if each.lsn <= place]
+        self._found = [each for each in self._found if each.lsn > place]
+        for found in ripe:
+            if not (found.is_truncation and found.name in truncated):
+                yield found.name, found.what
+        if not self._found:
+            truncated.clear()
+
+
+def _differences(before: _Shape, now: _Shape) -> Iterator[tuple[str, bool]]:
+    """How rows may have changed, and whether that is as where the whole table is emptied."""
+    if before.oid != now.oid:
+        yield "another table of this name is there (DROP and CREATE, or RENAME)", False
+        return
+    for number, column in before.columns.items():
+        if number not in now.columns:
+            yield f"the column {column.name} was dropped", False
+        elif now.columns[number][:2] != column[:2]:
+            yield f"the column {column.name} was altered", False
+    for number, column in now.columns.items():
+        if number not in before.columns and column.has_values:
+            yield f"the column {column.name} was added with values for the rows that are there", False
+    for number, leaf in before.leaves.items():
+        if number not in now.leaves:
+            yield f"the partition {leaf.name} was dropped or detached", False
+        elif now.leaves[number].file != leaf.file:
+            yield f"the partition {leaf.name} was emptied or written anew (TRUNCATE, ALTER TABLE, VACUUM FULL)", True
+    for number, leaf in now.leaves.items():
+        if number not in before.leaves and leaf.attached:
+            yield f"the partition {leaf.name} was attached with the rows that it has", False
