@@ -12,6 +12,7 @@ from connectors.mysql_cdc_source.binlog.row_reading.table_map import TableMap
 from connectors.mysql_cdc_source.binlog.stream import BinlogStream, Entry
 from connectors.mysql_cdc_source.columns import from_log
 from connectors.mysql_cdc_source.making import Making, log_partition
+from connectors.mysql_cdc_source.periods import is_sequence, period_of, shown
 from connectors.mysql_cdc_source.rows.log_columns import LogColumns, LoggedRows
 from connectors.mysql_cdc_source.rows.window import Seen, TableWindow
 from connectors.mysql_cdc_source.statements.effects import effects_of
@@ -45,6 +46,7 @@ class _Known(NamedTuple):
         changes: Gathers its changes.
         row: Makes a row of that table, of what the log has, of these columns of it.
         key: Gives the primary key of a row; None: there is none.
+        end: The column of the log with the end of a row, if the table has versions of rows.
     """
 
     logged: TableMap | None
@@ -52,6 +54,7 @@ class _Known(NamedTuple):
     changes: TableChanges
     row: "_RowMaker"
     key: Callable[[Row], Row] | None
+    end: int | None = None
 
 
 class _Part(NamedTuple):
@@ -181,7 +184,13 @@ class LogReader:
         return Seen(self._place(entry), entry.gtid)
 
     def _rows(self, entry: Entry, event: Rows) -> None:
+        if is_sequence(event.table):
+            return
         known = self._table(event.table)
+        for part in (event,) if known.end is None else shown(event, known.end):
+            self._changes(entry, known, part)
+
+    def _changes(self, entry: Entry, known: _Known, event: Rows) -> None:
         operation = _OPERATIONS[event.change]
         before, after = known.row.all(event.before, event.before_columns), known.row.all(event.after, event.after_columns)
         count = max(len(before), len(after))
@@ -316,7 +325,8 @@ class LogReader:
         known = self._known.get(name)
         if known is not None and (known.logged is logged or known.logged == logged):
             return known
-        table, places = as_logged(logged, self._chosen)
+        period = period_of(logged, self._now) or ()
+        table, places = as_logged(logged, self._chosen, period)
         changes = self._making.changes(table, log_partition(name))
         if known is not None:
             if len(known.changes):
@@ -324,7 +334,9 @@ class LogReader:
             self._context.log.info("the table %s has other columns from here on", name)
         elif changes.key_schema is None:
             self._context.log.warning("the table %s has no primary key: its records have no keys", name)
-        known = self._known[name] = _Known(logged, table, changes, _RowMaker(table, places), getter(table.schema, table.key))
+        known = self._known[name] = _Known(
+            logged, table, changes, _RowMaker(table, places), getter(table.schema, table.key), *period[1:]
+        )
         return known
 
 

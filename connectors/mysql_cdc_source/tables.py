@@ -20,13 +20,16 @@ _SYSTEM = frozenset({"mysql", "information_schema", "performance_schema", "sys"}
 _TABLES = "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')"
 _COLUMNS = """
 SELECT COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, CHARACTER_SET_NAME, IS_NULLABLE = 'YES', NUMERIC_PRECISION, NUMERIC_SCALE,
-       DATETIME_PRECISION, CHARACTER_OCTET_LENGTH
+       DATETIME_PRECISION, CHARACTER_OCTET_LENGTH, GENERATION_EXPRESSION
 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s ORDER BY ORDINAL_POSITION
 """
 _KEY = """
 SELECT COLUMN_NAME FROM information_schema.KEY_COLUMN_USAGE
 WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND CONSTRAINT_NAME = 'PRIMARY' ORDER BY ORDINAL_POSITION
 """
+_PERIOD = ("ROW START", "ROW END")
+HIDDEN_PERIOD = ("row_start", "row_end")
+"""The columns with the time of the rows of a table WITH SYSTEM VERSIONING whose definition names none."""
 _STORED = {
     "tinyint": Stored.TINY,
     "smallint": Stored.SHORT,
@@ -78,11 +81,13 @@ class Table:
         name: Its name.
         columns: Those that are captured; all have names.
         key: The names of the columns of its primary key; empty: it has none.
+        period: The columns with the time of its rows, which are not captured, if it has any (WITH SYSTEM VERSIONING).
     """
 
     name: Name
     columns: tuple[Column, ...]
     key: tuple[str, ...]
+    period: tuple[str, ...] = ()
 
     @property
     def schema(self) -> Schema:
@@ -142,13 +147,23 @@ def names(connection: Connection, chosen: Filter) -> list[Name]:
 def now(connection: Connection, name: Name, chosen: Filter) -> Table | None:
     """A table as it is now; None: it is not there (any more)."""
     rows = rows_of(connection, _COLUMNS, *name)
-    columns = tuple(_column(name, row) for row in rows if chosen.takes_column(name, row[0]))
-    key = [row[0] for row in rows_of(connection, _KEY, *name)]
-    return Table(name, columns, _key(key, columns)) if columns else None
+    listed = {row[0] for row in rows}
+    period = tuple(row[0] for word in _PERIOD for row in rows if (row[-1] or "").upper() == word)
+    if not period and listed.isdisjoint(HIDDEN_PERIOD):
+        # Those that no definition names are hidden, and a part of the key all the same.
+        period = HIDDEN_PERIOD
+    columns = tuple(_column(name, row[:-1]) for row in rows if row[0] not in period and chosen.takes_column(name, row[0]))
+    key = [column for (column,) in rows_of(connection, _KEY, *name) if column not in period]
+    return Table(name, columns, _key(key, columns), period) if columns else None
 
 
-def as_logged(table: TableMap, chosen: Filter) -> tuple[Table, tuple[int, ...]]:
+def as_logged(table: TableMap, chosen: Filter, period: Sequence[int] = ()) -> tuple[Table, tuple[int, ...]]:
     """A table as it was when its rows were written, and which of the log's columns it has.
+
+    Args:
+        table: What the log says of it.
+        chosen: What is captured.
+        period: Which of its columns have the time of its rows.
 
     Raises:
         PermanentError: the log does not say what its columns are.
@@ -160,9 +175,11 @@ def as_logged(table: TableMap, chosen: Filter) -> tuple[Table, tuple[int, ...]]:
             "the server's configuration, then take a new snapshot: what was written before cannot be read safely"
         )
         raise PermanentError(msg)
-    places = tuple(place for place, column in enumerate(table.columns) if chosen.takes_column(name, str(column.name)))
+    places = tuple(
+        place for place, column in enumerate(table.columns) if place not in period and chosen.takes_column(name, str(column.name))
+    )
     columns = tuple(table.columns[place] for place in places)
-    key = [str(table.columns[part.column].name) for part in table.primary_key]
+    key = [str(table.columns[part.column].name) for part in table.primary_key if part.column not in period]
     return Table(name, columns, _key(key, columns)), places
 
 

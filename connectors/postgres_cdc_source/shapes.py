@@ -11,16 +11,20 @@ import psycopg
 from psycopg.rows import TupleRow
 
 from connectors.postgres_cdc_source.logical.connection import ask
+from connectors.postgres_cdc_source.streaming import LogReader
 from connectors.postgres_cdc_source.tables import Name
+from rocketconnect_sdk.changes.unseen import Unseen
+from rocketconnect_sdk.context import TaskContext
 
 _SHAPES: LiteralString = """
 SELECT n.nspname, c.relname, c.oid::bigint,
   (SELECT array_agg(array[a.attnum::text, a.attname, format_type(a.atttypid, a.atttypmod), (a.attnotnull OR a.atthasdef)::text])
    FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''),
-  (SELECT array_agg(array[l.oid::text, l.oid::regclass::text, pg_relation_filenode(l.oid)::text,
+  (SELECT array_agg(array[l.oid::text, l.oid::regclass::text, coalesce(pg_relation_filenode(l.oid), 0)::text,
      -- One that was made as a partition has had its rows through its root, and so in the log.
-     (SELECT (i.xmin <> y.xmin)::text FROM pg_inherits i, pg_type y WHERE i.inhrelid = l.oid AND y.oid = l.reltype LIMIT 1)])
-   FROM pg_partition_tree(c.oid) t JOIN pg_class l ON l.oid = t.relid WHERE t.isleaf AND c.relkind = 'p' AND l.relkind = 'r'),
+     (SELECT (i.xmin <> y.xmin)::text FROM pg_inherits i, pg_type y WHERE i.inhrelid = l.oid AND y.oid = l.reltype LIMIT 1),
+     (l.relkind = 'r' AND l.relpersistence = 'p')::text])
+   FROM pg_partition_tree(c.oid) t JOIN pg_class l ON l.oid = t.relid WHERE t.isleaf AND c.relkind = 'p'),
   pg_current_wal_lsn() - '0/0'::pg_lsn
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND (n.nspname, c.relname) IN (SELECT * FROM unnest(%s::text[], %s::text[]))
@@ -38,6 +42,7 @@ class _Leaf(NamedTuple):
     name: str
     file: str
     attached: bool
+    logged: bool
 
 
 class _Shape(NamedTuple):
@@ -58,41 +63,60 @@ class _Found(NamedTuple):
 
 
 class Shapes:
-    """What is known of the tables. Used by one thread."""
+    """What is known of the tables, and tells what changed of them. Used by one thread.
 
-    def __init__(self) -> None:
+    Args:
+        context: Of the task.
+    """
+
+    def __init__(self, context: TaskContext) -> None:
+        self._unseen = Unseen(context.log, context.connector)
         self._known: dict[Name, _Shape] = {}
         self._found: list[_Found] = []
 
-    def look(self, control: psycopg.Connection[TupleRow], names: Collection[Name]) -> None:
-        """Looks at tables; those that are seen for the first time are as they are."""
+    def look(self, control: psycopg.Connection[TupleRow], names: Collection[Name], log: LogReader | None = None) -> None:
+        """Looks at tables, and tells what differs; those that are seen for the first time are as they are.
+
+        Args:
+            control: To the database.
+            names: The tables.
+            log: What reads the log, of which differences are told up to the place where it is; None: it is not read yet.
+        """
         rows = ask(control, _SHAPES, [[name.schema for name in names], [name.table for name in names]])
         for schema, table, oid, columns, leaves, lsn in rows:
             name = Name(schema, table)
             shape = _Shape(
                 oid,
                 {number: _Column(text, kind, values == "true") for number, text, kind, values in columns or ()},
-                {number: _Leaf(text, file, attached == "true") for number, text, file, attached in leaves or ()},
+                {
+                    number: _Leaf(text, file, attached == "true", logged == "true")
+                    for number, text, file, attached, logged in leaves or ()
+                },
             )
-            if (before := self._known.get(name)) is not None:
-                told = _differences(before, shape)
-                self._found += [_Found(name, what, int(lsn), is_truncation) for what, is_truncation in told]
+            before = self._known.get(name)
+            told = [] if before is None else list(_differences(before, shape))
+            told += [(what, False) for what in _unlogged(shape) if before is None or what not in _unlogged(before)]
+            self._found += [_Found(name, what, int(lsn), is_truncation) for what, is_truncation in told]
             self._known[name] = shape
+        if log is not None:
+            self._tell(log)
 
-    def told(self, place: int, truncated: set[Name]) -> Iterator[tuple[Name, str]]:
-        """What is to be told now, and is told then.
-
-        Args:
-            place: Up to where the log is read.
-            truncated: The tables that the log has emptied since it was asked last; those that were looked for are taken out.
-        """
-        ripe = [each for each in self._found if each.lsn <= place]
-        self._found = [each for each in self._found if each.lsn > place]
+    def _tell(self, log: LogReader) -> None:
+        ripe = [each for each in self._found if each.lsn <= log.place]
+        self._found = [each for each in self._found if each.lsn > log.place]
         for found in ripe:
-            if not (found.is_truncation and found.name in truncated):
-                yield found.name, found.what
+            # Where the log has that all of a table was emptied, its partitions were.
+            if not (found.is_truncation and found.name in log.truncated):
+                self._unseen.tell(str(found.name), found.what, "")
         if not self._found:
-            truncated.clear()
+            log.truncated.clear()
+        self._unseen.flush()
+
+
+def _unlogged(shape: _Shape) -> list[str]:
+    """Partitions of which the log has nothing."""
+    leaves = [leaf.name for leaf in shape.leaves.values() if not leaf.logged]
+    return [f"the partition {name} is unlogged or foreign, so that its changes are in no log" for name in leaves]
 
 
 def _differences(before: _Shape, now: _Shape) -> Iterator[tuple[str, bool]]:

@@ -27,7 +27,6 @@ from connectors.postgres_cdc_source.tables import Name, key_of, names
 from connectors.postgres_cdc_source.watermark import PARTITION, Watermark, watermark_of
 from connectors.postgres_cdc_source.writers import Writers
 from rocketconnect_sdk.changes.snapshots.incremental import Requests, partition_of
-from rocketconnect_sdk.changes.unseen import Unseen
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
 from rocketconnect_sdk.record import Offset, Position, SourceBatch
@@ -46,7 +45,6 @@ class PostgresCdcTask(SourceTask):
     """
 
     remaining_unit = "bytes"
-
     keep_alive_seconds = _LOOK_SECONDS
 
     def __init__(self, settings: Settings, context: TaskContext) -> None:
@@ -63,8 +61,7 @@ class PostgresCdcTask(SourceTask):
         self._end = 0  # Where the log ended when it was opened.
         self._slot: Slot | None = None
         self._looked_at = 0.0
-        self._shapes = Shapes()
-        self._unseen = Unseen(context.log, context.connector)
+        self._shapes = Shapes(context)
 
     def start(self, positions: Mapping[str, Position]) -> None:
         """See SourceTask."""
@@ -161,8 +158,6 @@ class PostgresCdcTask(SourceTask):
             self._control.close()
         self._snapshot = self._stream = self._log = self._incremental = self._control = None
 
-    # --- opening
-
     def _open(self) -> None:
         """Everything that is held, behind what was given."""
         settings = self._settings
@@ -192,7 +187,7 @@ class PostgresCdcTask(SourceTask):
         self._mark, self._end = mark, server.wal_end
         self._tables = set(tables)
         if settings.log:
-            self._shapes.look(control, self._tables)
+            self._shapes.look(control, tables)
         self._looked_at = time.monotonic()
         self._is_open = True
 
@@ -319,8 +314,6 @@ class PostgresCdcTask(SourceTask):
             msg = f"{settings.address}: changes are lost: {'; '.join(found)}. {fix}"
             raise PermanentError(msg)
 
-    # --- reading
-
     def _read(self) -> None:
         if self._snapshot is not None:
             batch = self._snapshot.poll()
@@ -385,11 +378,7 @@ class PostgresCdcTask(SourceTask):
         if control is None or not settings.log or moment - self._looked_at < _LOOK_SECONDS:
             return
         self._slot, self._looked_at = inspect_slot(control, settings.slot), moment
-        self._shapes.look(control, self._tables)
-        if self._log is not None:
-            for name, what in self._shapes.told(self._log.place, self._log.truncated):
-                self._unseen.tell(str(name), what, "")
-        self._unseen.flush()
+        self._shapes.look(control, self._tables, self._log)
         if new := [name for name in names(control, settings.chosen) if name not in self._tables]:
             self._tables.update(new)
             self._writers.hold(self._ask_for_later(new))
