@@ -84,5 +84,6 @@ class Making:
             columnar=self.columnar,
             snapshot=snapshot,
             masks=self.masks.on(str(name), columns, key),
+            unfit=self.masks.unfit.on(str(name), columns),
             nullable_key=bool(own),
         )

@@ -7,17 +7,15 @@ import pyarrow as pa
 from connectors.jdbc.keys import among, in_order, same
 from connectors.jdbc.reading.mysql import MysqlReading
 from connectors.jdbc.reading.table_rows import joined
-from connectors.mysql_cdc_source.binlog.row_reading.column import Column
 from connectors.mysql_cdc_source.binlog.server import connected
 from connectors.mysql_cdc_source.columns import schema_of
 from connectors.mysql_cdc_source.making import topic_of
 from connectors.mysql_cdc_source.rows.snapshot import transaction
 from connectors.mysql_cdc_source.rows.text_query import TextQueries
-from connectors.mysql_cdc_source.rows.text_rows import selected, split, typed
+from connectors.mysql_cdc_source.rows.text_rows import selected, split, typed, values
 from connectors.mysql_cdc_source.settings import Settings
 from connectors.mysql_cdc_source.tables import Table, names, now
-from rocketconnect_sdk.changes.masks import TableMasks
-from rocketconnect_sdk.columns.arrow_types import to_arrow_type
+from rocketconnect_sdk.changes.arrays import compared
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.verification import CapturedTable, Key, ReadRows, SourceTables, TableRows
@@ -61,6 +59,7 @@ class _Rows(TableRows):
         self._table = table
         self._masks = settings.masks.on_compared(str(table.name), table.schema, table.key)
         self.columns, self.key = self._masks.schema(table.schema), table.key
+        self._fitting = settings.masks.unfit.fitting(str(table.name), self.columns, table.key)
 
     def behind(self, key: Key | None, names: Sequence[str]) -> Generator[ReadRows]:
         """See TableRows."""
@@ -96,28 +95,18 @@ class _Rows(TableRows):
             while not rows.finished:
                 packets = rows.read(_ROWS, _BYTES, _SECONDS)
                 if packets:
-                    yield _made(columns, split(packets, columns), self._masks)
+                    yield self._made(split(packets, columns))
 
-
-def _made(columns: Sequence[Column], texts: Sequence[pa.Array], masks: TableMasks) -> ReadRows:
-    wrong: dict[int, str] = {}
-    arrays = [_typed(column, text, wrong) for column, text in zip(columns, texts, strict=True)]
-    return ReadRows(pa.StructArray.from_arrays(masks.arrays(arrays), [str(column.name) for column in columns]), wrong)
-
-
-def _typed(column: Column, texts: pa.Array, wrong: dict[int, str]) -> pa.Array:
-    try:
-        return typed(column, texts)
-    except pa.ArrowInvalid:
-        pass
-    parts = []
-    for place in range(len(texts)):
+    def _made(self, texts: Sequence[pa.Array]) -> ReadRows:
+        columns = self._table.columns
         try:
-            parts.append(typed(column, texts[place : place + 1]))
-        except pa.ArrowInvalid as error:
-            parts.append(pa.nulls(1, to_arrow_type(schema_of(column))))
-            wrong[place] = f"{column.name}: {texts[place].as_py()!r:.100} is no value of its type: {error}"
-    return pa.concat_arrays(parts)
+            arrays = [typed(column, text) for column, text in zip(columns, texts, strict=True)]
+        except pa.ArrowInvalid:
+            found = [values(column, text) for column, text in zip(columns, texts, strict=True)]
+            rows = self._fitting.after(self._masks.rows(list(zip(*found, strict=True))))
+            return ReadRows(*compared(self.columns, [row for row in rows if row is not None]))
+        names = [str(column.name) for column in columns]
+        return ReadRows(pa.StructArray.from_arrays(self._masks.arrays(arrays), names), {})
 
 
 def _quoted(name: str) -> str:

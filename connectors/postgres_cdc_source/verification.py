@@ -10,12 +10,12 @@ from connectors.jdbc.reading.postgres import PostgresReading
 from connectors.jdbc.reading.table_rows import joined
 from connectors.postgres_cdc_source.logical.catalog import Catalog
 from connectors.postgres_cdc_source.logical.connection import connect, quoted
-from connectors.postgres_cdc_source.rows.copying import Copy, typed
+from connectors.postgres_cdc_source.rows.copying import Copy, typed, values
 from connectors.postgres_cdc_source.rows.snapshot import transaction
 from connectors.postgres_cdc_source.settings import Settings
-from connectors.postgres_cdc_source.tables import Column, Table, names, now
+from connectors.postgres_cdc_source.tables import Table, names, now
+from rocketconnect_sdk.changes.arrays import compared
 from rocketconnect_sdk.changes.topics import topic_of
-from rocketconnect_sdk.columns.arrow_types import to_arrow_type
 from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.verification import CapturedTable, Key, ReadRows, SourceTables, TableRows
@@ -58,6 +58,7 @@ class _Rows(TableRows):
         self._table = table
         self._masks = settings.masks.on_compared(str(table.name), table.schema, table.key)
         self.columns, self.key = self._masks.schema(table.schema), table.key
+        self._fitting = settings.masks.unfit.fitting(str(table.name), self.columns, table.key)
 
     def behind(self, key: Key | None, names: Sequence[str]) -> Generator[ReadRows]:
         """See TableRows."""
@@ -93,21 +94,14 @@ class _Rows(TableRows):
         query = f"SELECT {wanted} FROM {rows} {behind}"  # noqa: S608 - names are quoted
         with closing(transaction(self._address, "")) as connection, Copy(connection, query) as copy:
             while texts := copy.read(_ROWS, _BYTES, len(columns)):
-                wrong: dict[int, str] = {}
-                arrays = [_typed(column, text, wrong) for column, text in zip(columns, texts, strict=True)]
-                yield ReadRows(pa.StructArray.from_arrays(self._masks.arrays(arrays), [column.name for column in columns]), wrong)
+                yield self._made(texts)
 
-
-def _typed(column: Column, texts: pa.StringArray, wrong: dict[int, str]) -> pa.Array:
-    try:
-        return typed(texts, column.type)
-    except RecordError:
-        pass
-    parts = []
-    for place in range(len(texts)):
+    def _made(self, texts: Sequence[pa.StringArray]) -> ReadRows:
+        columns = self._table.columns
         try:
-            parts.append(typed(texts[place : place + 1], column.type))
-        except RecordError as error:
-            parts.append(pa.nulls(1, to_arrow_type(column.type.schema)))
-            wrong[place] = f"{column.name}: {error}"
-    return pa.concat_arrays(parts)
+            arrays = [typed(text, column.type) for column, text in zip(columns, texts, strict=True)]
+        except RecordError:
+            found = [values(text, column.type) for column, text in zip(columns, texts, strict=True)]
+            rows = self._fitting.after(self._masks.rows(list(zip(*found, strict=True))))
+            return ReadRows(*compared(self.columns, [row for row in rows if row is not None]))
+        return ReadRows(pa.StructArray.from_arrays(self._masks.arrays(arrays), [column.name for column in columns]), {})

@@ -10,6 +10,7 @@ from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.changes.masks import TableMasks
 from rocketconnect_sdk.columns.arrow_types import to_arrow_type
 from rocketconnect_sdk.columns.compact import Column
+from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import STRING, Schema
 
 
@@ -35,6 +36,26 @@ def rows(schema: Schema, values: Sequence[Sequence[Any] | None]) -> Column:
     of = _optional if any(missing) else _same
     parts = [to_array(held, of(field.schema)) for field, held in zip(schema.fields, columns, strict=True)]
     return _structs(schema, parts, missing)
+
+
+def compared(columns: Schema, values: Sequence[Sequence[Any]]) -> tuple[pa.StructArray, dict[int, str]]:
+    """Rows as structs of these columns, and by row what is wrong with one of which a value is none of its column: that is null."""
+    wrong: dict[int, str] = {}
+    parts = []
+    for field, held in zip(columns.fields, zip(*values, strict=True), strict=True):
+        schema = _optional(field.schema)
+        try:
+            parts.append(to_array(held, schema))
+        except RecordError:
+            ones = []
+            for row, value in enumerate(held):
+                try:
+                    ones.append(to_array([value], schema))
+                except RecordError as error:
+                    ones.append(to_array([None], schema))
+                    wrong[row] = f"{field.name}: {str(value)!r:.100} is no value of its type: {error}"
+            parts.append(pa.concat_arrays(ones))
+    return pa.StructArray.from_arrays(parts, [field.name for field in columns.fields]), wrong
 
 
 def struct(schema: Schema, parts: Sequence[Column], missing: Sequence[bool] = ()) -> Column:

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
-from rocketconnect_sdk.changes.masks import Fixed, Hashed, Mask, Starred, TableMasks, Truncated
+from rocketconnect_sdk.changes.masks import Fixed, Hashed, Mask, Starred, TableMasks, Truncated, Written
+from rocketconnect_sdk.changes.unfit import TIMES, UNFIT_OPTIONS, Unfit, UnfitRules
 from rocketconnect_sdk.columns.declared import type_name
 from rocketconnect_sdk.configuration.patterns import patterns_problem
 from rocketconnect_sdk.errors import PermanentError, Problem
@@ -32,6 +33,7 @@ MASK_OPTIONS: Sequence[Option] = (
     Option(_SALT, "The key of these.", secret=True),
     _columns("column.truncate", "Columns of texts that are cut off behind column.truncate.length characters."),
     Option("column.truncate.length", "How many characters of them are left.", Kind.INT, "20", minimum=0),
+    *UNFIT_OPTIONS,
 )
 
 
@@ -41,9 +43,11 @@ class ColumnMasks:
 
     Attributes:
         rules: Each an option, a regular expression of it for whole names of columns, and what becomes of these.
+        unfit: What becomes of values that no type here has: of columns that are written as texts all values become so.
     """
 
     rules: tuple[tuple[str, "re.Pattern[str]", Mask], ...] = ()
+    unfit: UnfitRules = field(default_factory=UnfitRules)
 
     @classmethod
     def of(cls, config: Config) -> Self:
@@ -54,7 +58,10 @@ class ColumnMasks:
             "column.mask.characters": Starred(),
             "column.truncate": Truncated(config["column.truncate.length"]),
         }
-        return cls(tuple((key, re.compile(pattern), mask) for key, mask in masks.items() for pattern in config[key]))
+        rules = tuple((key, re.compile(pattern), mask) for key, mask in masks.items() for pattern in config[key])
+        unfit = UnfitRules.of(config)
+        written = tuple((f"column.unfit.{action}", pattern, Written()) for action, pattern in unfit.rules if action is Unfit.TEXT)
+        return cls((*rules, *written), unfit)
 
     def on(self, table: str, columns: Schema, key: Sequence[str]) -> TableMasks:
         """Those of a table.
@@ -71,6 +78,8 @@ class ColumnMasks:
         for place, column in enumerate(columns.fields):
             rules = [(option, mask) for option, pattern, mask in self.rules if pattern.fullmatch(f"{table}.{column.name}")]
             if not rules:
+                if column.schema.type in TIMES and self.unfit.of_column(f"{table}.{column.name}") == (Unfit.TEXT, False):
+                    found.append((place, Written()))
                 continue
             option, mask = rules[0]
             found.append((place, mask))
@@ -103,7 +112,9 @@ class ColumnMasks:
     def problems(self, tables: Mapping[str, tuple[Schema, Sequence[str]]]) -> Iterator[Problem]:
         """What is wrong with it, for tables that are captured, with their columns and the keys of their records."""
         names = [f"{table}.{column.name}" for table, (columns, _) in tables.items() for column in columns.fields]
-        for option, pattern, _ in self.rules:
+        masks = [(option, pattern) for option, pattern, _ in self.rules]
+        unfit = [(f"column.unfit.{action}", pattern) for action, pattern in self.unfit.rules if action is not Unfit.TEXT]
+        for option, pattern in (*masks, *unfit):
             if not any(map(pattern.fullmatch, names)):
                 fix = "Correct the regular expression, which is for whole names of columns, with their tables."
                 yield Problem(option, pattern.pattern, "matches no column that is captured", fix)

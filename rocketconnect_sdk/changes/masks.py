@@ -4,6 +4,8 @@ import hmac
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from rocketconnect_sdk.schema import WHOLE, Field, Schema, Type
@@ -99,6 +101,26 @@ class Hashed(Mask):
     def value(self, value: object) -> str:
         """See Mask."""
         return hmac.digest(self.salt, value if isinstance(value, bytes) else str(value).encode(), "sha256").hex()
+
+
+class Written(Mask):
+    """What the server writes for a date, a time, a timestamp or a decimal, in ISO 8601 with a space before the time."""
+
+    takes = frozenset({Type.DATE, Type.TIME, Type.TIMESTAMP, Type.DECIMAL})
+    is_for_keys = True
+
+    def array(self, array: Any) -> Any:
+        """See Mask."""
+        import pyarrow as pa
+
+        return pa.array([None if value is None else self.value(value) for value in array.to_pylist()], pa.string())
+
+    def value(self, value: object) -> str:
+        """See Mask."""
+        if isinstance(value, datetime):
+            # A point in time is written in UTC.
+            return str(value.replace(tzinfo=None))
+        return f"{value:f}" if isinstance(value, Decimal) else str(value)
 
 
 class TableMasks:

@@ -10,6 +10,7 @@ from rocketconnect_sdk.changes.envelope import Operation, Origin, key_of
 from rocketconnect_sdk.changes.form import ChangeForm
 from rocketconnect_sdk.changes.gathered import Block, Change, Columns, Made, Row, columns_of, joined
 from rocketconnect_sdk.changes.masks import TableMasks
+from rocketconnect_sdk.changes.unfit import Fitting, Unfit
 from rocketconnect_sdk.changes.values import ChangeValues
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.record import Offset, SourceBatch
@@ -63,6 +64,7 @@ class TableChanges:
         snapshot: What source.snapshot says of rows that are read: "true", "incremental".
         masks: Of its columns.
         nullable_key: The columns of the key may be null, as they are not those of a primary key.
+        unfit: By column what becomes of values of rows after a change that its type lacks; empty: the error policy decides.
         clock: Milliseconds since 1970.
     """
 
@@ -81,6 +83,7 @@ class TableChanges:
         snapshot: str = "true",
         masks: TableMasks | None = None,
         nullable_key: bool = False,
+        unfit: Sequence[Unfit] = (),
         clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
         self._key_places = _places(columns, key)
@@ -104,6 +107,7 @@ class TableChanges:
             columnar=columnar,
             snapshot=snapshot,
             clock=clock,
+            fitting=Fitting(columns, self._key_places, unfit),
         )
         self.schema = self._values.schema
         self._made: list[Made] = []

@@ -5,6 +5,7 @@ from typing import Any
 
 from rocketconnect_sdk.changes.envelope import Operation, Origin, envelope, row
 from rocketconnect_sdk.changes.gathered import Change, Columns, Row
+from rocketconnect_sdk.changes.unfit import Fitting
 from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import Schema
@@ -26,6 +27,7 @@ class ChangeValues:
         columnar: Values are held as columns.
         snapshot: What source.snapshot says of rows that are read.
         clock: Milliseconds since 1970.
+        fitting: Makes rows fit the types of the columns.
 
     Attributes:
         schema: Of the values.
@@ -42,6 +44,7 @@ class ChangeValues:
         columnar: bool,
         snapshot: str,
         clock: Callable[[], int],
+        fitting: Fitting,
     ) -> None:
         self.schema = envelope(origin, columns, source) if enveloped else row(origin, columns)
         self._key_schema = key_schema
@@ -49,6 +52,7 @@ class ChangeValues:
         self._columnar = columnar
         self._snapshot = snapshot
         self._clock = clock
+        self._fitting = fitting
         self._constants = tuple(origin.constants.values())
         self._parts = {field.name: field.schema for field in self.schema.fields}
 
@@ -63,7 +67,14 @@ class ChangeValues:
             try:
                 return self._columns(columns)
             except RecordError:
-                # At least one value is none of its column: the error policy decides, row by row.
+                # At least one value is none of its column.
+                pass
+        columns = columns._replace(before=self._fitting.before(columns.before), after=self._fitting.after(columns.after))
+        if self._columnar:
+            try:
+                return self._columns(columns)
+            except RecordError:
+                # The error policy decides, row by row.
                 pass
         names = None if self._key_schema is None else [field.name for field in self._key_schema.fields]
         keys = None

@@ -199,7 +199,7 @@ def test_a_value_without_a_counterpart_is_told_and_is_not_taken_for_null(
     copy.execute("UPDATE t SET day = NULL WHERE id = 1")
     found = to_postgres.differences()
     assert [each[:2] for each in found] == [("[1]", "REFUSED"), ("[2]", "REFUSED")]
-    assert found[0][2].startswith("day: b'0000-00-00' is no value of its type")
+    assert found[0][2].startswith("day: '0000-00-00' is no value of its type")
     assert "U+0000" in found[1][2]
 
 
