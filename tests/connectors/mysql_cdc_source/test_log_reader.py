@@ -2,7 +2,9 @@
 
 from typing import Any, cast
 
-from connectors.mysql_cdc_source.binlog.events import Change, Rows
+import pytest
+
+from connectors.mysql_cdc_source.binlog.events import Change, Query, Rows
 from connectors.mysql_cdc_source.binlog.header import Header
 from connectors.mysql_cdc_source.binlog.row_reading.column import Column, Type
 from connectors.mysql_cdc_source.binlog.row_reading.table_map import KeyColumn, TableMap
@@ -23,6 +25,9 @@ class Scripted:
     def __init__(self, entries: list[Entry]) -> None:
         self._entries = entries
 
+    def forget_definitions(self) -> None:
+        pass
+
     def poll(self, timeout: float) -> list[Entry]:
         del timeout
         entries, self._entries = self._entries, []
@@ -41,3 +46,17 @@ def test_rows_of_events_that_end_at_one_place_have_offsets_of_their_own() -> Non
     (batch,) = LogReader(stream, 0, making, Filter(), lambda _: None, lambda *_: {}, TaskContext()).poll()
     assert batch.offsets == [(0, 2, 900, 1), (0, 2, 900, 2), (0, 2, 900, 3)]
     assert list(batch.values) == [{"id": 1}, {"id": 2}, {"id": 3}]
+
+
+def _said(text: str, *, flags: int = 0) -> Entry:
+    return Entry(Header(1_700_000_000, 2, 1, 50, 900, flags), Query("D", text), Position("log.000002", 900), None, between=True)
+
+
+def test_names_of_statements_are_those_of_the_server_whatever_their_letters(caplog: pytest.LogCaptureFixture) -> None:
+    making = Making(ChangeForm(), "mysql", "s", "t", "${table}", columnar=True, positions={})
+    said = (_said("TRUNCATE T"), _said("TRUNCATE T", flags=4), _said("DROP DATABASE D"), _said("ALTER TABLE other.T MODIFY id INT"))
+    stream, chosen = cast("BinlogStream", Scripted([_inserted(1), *said])), Filter(databases=["d"])
+    (batch,) = LogReader(stream, 0, making, chosen, lambda _: None, lambda *_: {}, TaskContext(), folded=True).poll()
+    assert [value["op"] for value in batch.values] == ["c", "t"]  # type: ignore[index]
+    (warned,) = caplog.messages
+    assert warned.startswith("d.*: DROP DATABASE, at log.000002:850: ")

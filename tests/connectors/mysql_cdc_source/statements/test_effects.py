@@ -1,6 +1,8 @@
 """What statements do to rows that the log does not have."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from connectors.mysql_cdc_source.statements.effects import Effects, effects_of
 from connectors.mysql_cdc_source.statements.words import Speech
@@ -99,3 +101,20 @@ def test_a_comment_for_mariadb_alone_is_none_of_mysql() -> None:
 def test_a_statement_that_changes_rows_names_the_tables(text: str, told: dict[str, str]) -> None:
     assert _told(text) == told
     assert _of(text).emptied is None
+
+
+_NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
+_BETWEEN = st.sampled_from([" ", "\n", "/**/", " -- `\n", "# '\n", '/* " */', "/*!99999 ` */", "/*!40101 */"])
+
+
+@given(_NAMES, _NAMES, _BETWEEN, st.booleans(), st.booleans())
+def test_a_name_in_quotes_is_that_name_whatever_it_has(database: str, table: str, between: str, ansi: bool, plain: bool) -> None:
+    quote = '"' if ansi else "`"
+    path = ".".join(quote + name.replace(quote, quote * 2) + quote for name in (database, table))
+    found = _of(f"TRUNCATE{between}TABLE{between}{path}{between}", ansi * _ANSI | plain * _PLAIN_BACKSLASHES)
+    assert found.emptied == Name(database, table)
+
+
+@given(st.text(), st.sampled_from(["", "ALTER TABLE ", "DROP TABLE ", "UPDATE ", "DELETE ", "CREATE TABLE ", "RENAME TABLE "]))
+def test_any_text_is_a_statement_or_does_nothing(text: str, begin: str) -> None:
+    effects_of(begin + text, "d", _MARIADB)
