@@ -8,6 +8,7 @@ from connectors.mysql_cdc_source.binlog.server import (
     connected,
     is_mariadb,
     missing_privileges,
+    rows_of,
     setting_problems,
     variables_of,
 )
@@ -16,7 +17,7 @@ from connectors.mysql_cdc_source.replicas import replicas
 from connectors.mysql_cdc_source.rows.beginning import GTID_FIX, gtid_problem
 from connectors.mysql_cdc_source.rows.incremental import key_problem
 from connectors.mysql_cdc_source.settings import Settings, login_of
-from connectors.mysql_cdc_source.tables import Filter, names, now
+from connectors.mysql_cdc_source.tables import Filter, Name, names, now
 from rocketconnect_sdk.changes.message_keys import warnings_of_keyless
 from rocketconnect_sdk.configuration.references import REFERENCE
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, Problem
@@ -24,6 +25,10 @@ from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.schema import Schema
 
 _SHOWN = 5
+_CASCADES = """
+SELECT CONSTRAINT_SCHEMA, TABLE_NAME FROM information_schema.REFERENTIAL_CONSTRAINTS
+WHERE DELETE_RULE NOT IN ('RESTRICT', 'NO ACTION') OR UPDATE_RULE NOT IN ('RESTRICT', 'NO ACTION')
+"""
 _FULL = {
     "binlog_row_image": "without it rows in the log lack columns",
     "binlog_row_metadata": "without it the log does not say what its columns are called and what their types are",
@@ -101,7 +106,20 @@ def _table_problems(config: Config, connection: Connection) -> Iterable[Problem]
     yield from settings.keys.problems({table: [field.name for field in schema.fields] for table, (schema, _) in columns.items()})
     yield from settings.masks.problems(columns)
     yield from warnings_of_keyless({table: key for table, (_, key) in columns.items()})
+    if settings.log:
+        yield from _cascade_warnings(connection, found)
     yield from _not_readable(connection, [f"`{name.database}`.`{name.table}`" for name in found], grant)
+
+
+def _cascade_warnings(connection: Connection, captured: Sequence[Name]) -> Iterator[Problem]:
+    """Tables whose rows change with those that they refer to, all in one."""
+    if children := sorted({name for row in rows_of(connection, _CASCADES) if (name := Name(*row)) in captured}):
+        shown = ", ".join(map(str, children[:_SHOWN])) + (f" and {len(children) - _SHOWN} more" if len(children) > _SHOWN else "")
+        reason = "have foreign keys with ON DELETE or ON UPDATE CASCADE or SET NULL: what these change is not in the server's log"
+        fix = (
+            "Change such rows by statements or triggers of yours, or send what differs now and then: rocketconnect verify --repair."
+        )
+        yield Problem("table.include", shown, reason, fix, is_warning=True)
 
 
 def _unused(config: Config, connection: Connection) -> Iterator[tuple[str, str, bool]]:

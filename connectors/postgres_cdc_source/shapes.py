@@ -4,6 +4,7 @@ The log has no statements that define things, and no TRUNCATE of a partition whe
 What the catalogue says of the tables is looked at now and then, and what differs is told.
 """
 
+import time
 from collections.abc import Collection, Iterator
 from typing import LiteralString, NamedTuple
 
@@ -29,6 +30,10 @@ SELECT n.nspname, c.relname, c.oid::bigint,
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND (n.nspname, c.relname) IN (SELECT * FROM unnest(%s::text[], %s::text[]))
 """
+
+
+_PAUSE = 20
+"""How many times as long as it takes to look it waits until it looks again."""
 
 
 class _Column(NamedTuple):
@@ -73,15 +78,21 @@ class Shapes:
         self._unseen = Unseen(context.log, context.connector)
         self._known: dict[Name, _Shape] = {}
         self._found: list[_Found] = []
+        self._next = 0.0
 
     def look(self, control: psycopg.Connection[TupleRow], names: Collection[Name], log: LogReader | None = None) -> None:
         """Looks at tables, and tells what differs; those that are seen for the first time are as they are.
+
+        Of many tables it takes long: it then looks less often than it is called.
 
         Args:
             control: To the database.
             names: The tables.
             log: What reads the log, of which differences are told up to the place where it is; None: it is not read yet.
         """
+        begun = time.monotonic()
+        if begun < self._next:
+            return
         rows = ask(control, _SHAPES, [[name.schema for name in names], [name.table for name in names]])
         for schema, table, oid, columns, leaves, lsn in rows:
             name = Name(schema, table)
@@ -98,6 +109,7 @@ class Shapes:
             told += [(what, False) for what in _unlogged(shape) if before is None or what not in _unlogged(before)]
             self._found += [_Found(name, what, int(lsn), is_truncation) for what, is_truncation in told]
             self._known[name] = shape
+        self._next = time.monotonic() + _PAUSE * (time.monotonic() - begun)
         if log is not None:
             self._tell(log)
 

@@ -74,7 +74,8 @@ class ColumnMasks:
         Raises:
             PermanentError: one is for columns of other types, or not for keys; or there is no salt.
         """
-        found, wrong = [], []
+        found: list[tuple[int, Mask]] = []
+        wrong: list[str] = []
         for place, column in enumerate(columns.fields):
             rules = [(option, mask) for option, pattern, mask in self.rules if pattern.fullmatch(f"{table}.{column.name}")]
             if not rules:

@@ -46,6 +46,18 @@ def test_a_table_without_a_key_is_a_warning_and_refuses_nothing(table: Database)
     assert _problems(options(table, message_key_columns=r".*\.keyless:a")) == []
 
 
+def test_a_table_that_changes_with_another_one_without_being_in_the_log_is_a_warning(table: Database) -> None:
+    table.run("CREATE TABLE parent (id INT PRIMARY KEY)")
+    table.run("CREATE TABLE child (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES parent (id) ON DELETE CASCADE)")
+    table.run("CREATE TABLE other (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES parent (id))")
+    (warning,) = _problems(options(table))
+    assert warning.is_warning
+    assert warning.value == f"{table.name}.child"
+    assert "not in the server's log" in warning.reason
+    assert _problems(options(table, snapshot_mode="only")) == []
+    table.run("DROP TABLE child, other, parent")
+
+
 def test_missing_privileges_come_with_their_grants(table: Database) -> None:
     table.run("CREATE OR REPLACE USER poor@'%' IDENTIFIED BY 'secret'", f"GRANT INSERT ON {table.name}.* TO poor@'%'")
     problems = _problems(options(table, username="poor"), "secret")
