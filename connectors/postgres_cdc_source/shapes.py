@@ -26,6 +26,7 @@ SELECT n.nspname, c.relname, c.oid::bigint,
      (SELECT (i.xmin <> y.xmin)::text FROM pg_inherits i, pg_type y WHERE i.inhrelid = l.oid AND y.oid = l.reltype LIMIT 1),
      (l.relkind = 'r' AND l.relpersistence = 'p')::text])
    FROM pg_partition_tree(c.oid) t JOIN pg_class l ON l.oid = t.relid WHERE t.isleaf AND c.relkind = 'p'),
+  coalesce(pg_relation_filenode(c.oid), 0)::bigint,
   pg_current_wal_lsn() - '0/0'::pg_lsn
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND (n.nspname, c.relname) IN (SELECT * FROM unnest(%s::text[], %s::text[]))
@@ -54,6 +55,7 @@ class _Shape(NamedTuple):
     """What the catalogue says of a table: its columns by their numbers, its partitions by theirs."""
 
     oid: int
+    file: int
     columns: dict[str, _Column]
     leaves: dict[str, _Leaf]
 
@@ -94,10 +96,11 @@ class Shapes:
         if begun < self._next:
             return
         rows = ask(control, _SHAPES, [[name.schema for name in names], [name.table for name in names]])
-        for schema, table, oid, columns, leaves, lsn in rows:
+        for schema, table, oid, columns, leaves, file, lsn in rows:
             name = Name(schema, table)
             shape = _Shape(
                 oid,
+                file,
                 {number: _Column(text, kind, values == "true") for number, text, kind, values in columns or ()},
                 {
                     number: _Leaf(text, file, attached == "true", logged == "true")
@@ -131,19 +134,26 @@ def _unlogged(shape: _Shape) -> list[str]:
     return [f"the partition {name} is unlogged or foreign, so that its changes are in no log" for name in leaves]
 
 
+def _columns(before: _Shape, now: _Shape) -> Iterator[str]:
+    for number, column in before.columns.items():
+        if number not in now.columns:
+            yield f"the column {column.name} was dropped"
+        elif now.columns[number][:2] != column[:2]:
+            yield f"the column {column.name} was altered"
+    for number, column in now.columns.items():
+        if number not in before.columns and column.has_values:
+            yield f"the column {column.name} was added with values for the rows that are there"
+
+
 def _differences(before: _Shape, now: _Shape) -> Iterator[tuple[str, bool]]:
     """How rows may have changed, and whether that is as where the whole table is emptied."""
     if before.oid != now.oid:
         yield "another table of this name is there (DROP and CREATE, or RENAME)", False
         return
-    for number, column in before.columns.items():
-        if number not in now.columns:
-            yield f"the column {column.name} was dropped", False
-        elif now.columns[number][:2] != column[:2]:
-            yield f"the column {column.name} was altered", False
-    for number, column in now.columns.items():
-        if number not in before.columns and column.has_values:
-            yield f"the column {column.name} was added with values for the rows that are there", False
+    if columns := list(_columns(before, now)):
+        yield from ((what, False) for what in columns)
+    elif before.file != now.file:
+        yield "it was written anew (ALTER TABLE, CLUSTER, VACUUM FULL)", True
     for number, leaf in before.leaves.items():
         if number not in now.leaves:
             yield f"the partition {leaf.name} was dropped or detached", False

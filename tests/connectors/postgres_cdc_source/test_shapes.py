@@ -37,6 +37,7 @@ def test_what_the_log_has_no_rows_of_is_told(shop: Shop, caplog: pytest.LogCaptu
         told(attach, text=f"the partition {name}.later was attached")
         told(f"ALTER TABLE {name}.other ADD b int DEFAULT 5", text=f"{name}.other: the column b was added with values")
         told(f"ALTER TABLE {name}.other ALTER b TYPE bigint", text="the column b was altered")
+        told(f"ALTER TABLE {name}.other ALTER b TYPE bigint USING b + 1", text=f"{name}.other: it was written anew")
         told(f"ALTER TABLE {name}.other DROP b", text="the column b was dropped")
         swap = (f"ALTER TABLE {name}.swapped RENAME TO new", f"CREATE TABLE {name}.swapped (id int PRIMARY KEY)")
         told("BEGIN", *swap, "COMMIT", text=f"{name}.swapped: another table of this name is there")
@@ -47,7 +48,7 @@ def test_what_the_log_has_no_rows_of_is_told(shop: Shop, caplog: pytest.LogCaptu
             f"INSERT INTO {name}.root VALUES (11, 1)",
             f"TRUNCATE {name}.root",
             f"ALTER TABLE {name}.other ADD c int",
-            f"VACUUM FULL {name}.other",
+            f"TRUNCATE {name}.other",
             f"INSERT INTO {name}.other VALUES (7, 8)",
         )
         captured.until(lambda so_far: ("c", {"id": 7, "c": 8}) in so_far.ops())
@@ -55,5 +56,5 @@ def test_what_the_log_has_no_rows_of_is_told(shop: Shop, caplog: pytest.LogCaptu
         look = Shapes.look
         monkeypatch.setattr(Shapes, "look", lambda *given: looked.append(look(*given)))
         captured.until(lambda _: len(looked) > 2)
-    assert ("t", None) in captured.ops()
+    assert captured.ops().count(("t", None)) == 2
     assert "WARNING" not in caplog.text
