@@ -21,7 +21,7 @@ from connectors.mysql_cdc_source.watermark import Place, file_number
 from rocketconnect_sdk.changes import Operation, TableChanges, Transaction
 from rocketconnect_sdk.changes.gathered import Row
 from rocketconnect_sdk.changes.table import getter
-from rocketconnect_sdk.changes.unseen import Unseen
+from rocketconnect_sdk.changes.unseen import ANY, Unseen
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.record import SourceBatch
@@ -341,10 +341,10 @@ class LogReader:
 
 
 def _shown(name: Name | None) -> str:
-    """A table, all tables of a database, or some that nobody can name, for people."""
+    """A table, all tables of a database, or some that nobody can name."""
     if name is None:
-        return "tables"
-    return str(name) if name.table else f"{name.database}.*"
+        return ANY
+    return str(name) if name.table else f"{name.database}.{ANY}"
 
 
 def _some(rows: Sequence[Row], numbers: range) -> Sequence[Row]:

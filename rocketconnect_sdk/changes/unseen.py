@@ -5,10 +5,10 @@ from collections.abc import Callable
 from logging import Logger
 
 _SECONDS = 60.0
-_FIX = (
-    "Targets may have other rows than the table: send again what differs with `rocketconnect verify %s --repair`, "
-    "or read the table again with `rocketconnect connector signal %s execute-snapshot tables=%s`"
-)
+_FIX = "Targets may have other rows than the table: send again what differs with `rocketconnect verify %s --repair`"
+_FIX_OF_ONE = ", or read the table again with `rocketconnect connector signal %s execute-snapshot tables=%s`"
+ANY = "*"
+"""In the place of the name of a table, or of its last part: several."""
 
 
 class Unseen:
@@ -30,7 +30,13 @@ class Unseen:
         self._held: dict[tuple[str, str], tuple[int, str]] = {}
 
     def tell(self, table: str, what: str, where: str) -> None:
-        """Rows of a table changed by a statement of this kind, at a place of the log; empty: nobody knows where."""
+        """Rows changed.
+
+        Args:
+            table: Of which table; see ANY.
+            what: By what kind of statement.
+            where: At which place of the log; empty: nobody knows.
+        """
         count, _ = self._held.pop((table, what), (0, ""))
         self._held[table, what] = (count + 1, where)
         self.flush()
@@ -38,13 +44,14 @@ class Unseen:
     def flush(self) -> None:
         """Warns of what was held back for a minute."""
         moment = self._clock()
+        self._told = {told: at for told, at in self._told.items() if moment - at < _SECONDS}
         for told, (count, where) in list(self._held.items()):
-            if moment - self._told.get(told, -_SECONDS) < _SECONDS:
+            if told in self._told:
                 continue
             self._told[told] = moment
             del self._held[told]
             table, what = told
             times = f", and {count - 1} times before" if count > 1 else ""
-            fix = _FIX % (self._connector, self._connector, table)
+            fix = _FIX % self._connector + ("" if table.endswith(ANY) else _FIX_OF_ONE % (self._connector, table))
             place = f", {where}" if where else ""
             self._log.warning("%s: %s%s%s: the log does not tell which rows that changed. %s", table, what, place, times, fix)

@@ -24,3 +24,5 @@ def test_a_table_is_told_at_once_and_then_once_a_minute_with_how_often(caplog: p
         "d.t: INSERT, at log.1:7, and 1 times before: the log does not tell which rows that changed."
     )
     assert third.getMessage().endswith("`rocketconnect connector signal shop execute-snapshot tables=d.t`")
+    unseen.tell("d.*", "DROP DATABASE", "")
+    assert caplog.messages[-1].endswith("with `rocketconnect verify shop --repair`")
