@@ -73,8 +73,11 @@ def test_views_sequences_and_temporary_tables_are_no_tables(database: Database) 
         run.until(lambda run: run.positions.get("log", (0,) * 4)[3:4] == (1,))
         database.run("INSERT INTO tmp VALUES (2)", "INSERT INTO v VALUES (2)")
         database.select("SELECT NEXTVAL(s)")
-        database.run("DO SETVAL(s, 70)", "INSERT INTO t VALUES (3)")
+        database.run("DO SETVAL(s, 5000)", "INSERT INTO t VALUES (3)")
         run.until_records(3)
+        # All that was read with it comes before what is read later.
+        database.run("INSERT INTO t VALUES (4)")
+        run.until_records(4)
     found: list[Any] = told(run.values)
-    assert found == [("r", None, {"id": 1}), ("c", None, {"id": 2}), ("c", None, {"id": 3})]
+    assert found == [("r", None, {"id": 1}), *(("c", None, {"id": number}) for number in (2, 3, 4))]
     assert {partition for partition, _ in run.offsets} == {f"{kind} {database.name}.t" for kind in ("snapshot", "table")}
