@@ -1,6 +1,6 @@
 """Files that are one JSON value where each line should be one: how they begin, and how they become lines. Pure."""
 
-import msgspec
+from rocketconnect_sdk.converters.json.reading import NotJson, check_text
 
 ARRAY_FIX = "Write its elements as lines, jq -c '.[]' in.json > out.jsonl, and read that file."
 OBJECT_FIX = "Write it as a line, jq -c . in.json > out.jsonl, and read that file."
@@ -44,7 +44,7 @@ def _holds_objects(line: bytes) -> bool:
 
 def _is_json(text: bytes) -> bool:
     try:
-        msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        check_text(text)
+    except NotJson:
         return False
     return True

@@ -9,10 +9,10 @@ from operator import add
 from pathlib import Path
 from shlex import quote
 
-import msgspec
-
 from connectors.file_source.documents import MARK, beginning
 from rocketconnect_sdk.columns.compact import Column, Numbers, Texts
+from rocketconnect_sdk.converters.json.reading import NotJson, value_of, values_of
+from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.record import Offset, Rejected
 from rocketconnect_sdk.schema import STRING, Schema
 from rocketconnect_sdk.wording.counts import counted
@@ -206,7 +206,6 @@ class JsonLines(Format):
     def __init__(self, limit: int, *, replace: bool, key: str = "") -> None:
         super().__init__(limit, replace=replace)
         self._key = key
-        self._decode = msgspec.json.Decoder().decode
 
     def cut(self, data: bytes, at: int, *, last: bool) -> Cut:
         """See Format."""
@@ -216,15 +215,8 @@ class JsonLines(Format):
         kept = [not part.isspace() and part != b"" for part in lines.parts]
         parts = lines.parts if all(kept) else list(compress(lines.parts, kept))
         offsets = lines.offsets if len(parts) == len(kept) else list(compress(lines.offsets, kept))
-        values: list[object]
-        try:
-            if len(lines.block) > self.limit:
-                values = list(map(self._value, parts))
-            else:
-                decode = self._decode
-                values = [decode(part) for part in parts]
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            values = list(map(self._value, parts))
+        read = values_of(parts) if len(lines.block) <= self.limit else None
+        values = list(map(self._value, parts)) if read is None else read
         keys = [value.get(self._key) if isinstance(value, dict) else None for value in values] if self._key else None
         return Cut(values, offsets, lines.used, keys)
 
@@ -235,7 +227,8 @@ class JsonLines(Format):
         if isinstance(text, Rejected):
             return text
         try:
-            return self._decode(text)
-        except (msgspec.DecodeError, RecursionError) as error:
-            why = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
-            return rejected("InvalidJson", f"the line is not JSON: {why}{beginning(part)}", part)
+            return value_of(text)
+        except NotJson as error:
+            return rejected("InvalidJson", f"the line is not JSON: {error}{beginning(part)}", part)
+        except RecordError as error:
+            return rejected("InvalidJson", str(error), part)

@@ -22,11 +22,11 @@ from rocketconnect_sdk.columns.misfit import misfit_of_column
 from rocketconnect_sdk.columns.parts import fields_of
 from rocketconnect_sdk.columns.text_columns import NotPlain, read_texts
 from rocketconnect_sdk.columns.texts import TEXTS, read_decimal, read_text
-from rocketconnect_sdk.converters.json.names import check_names
+from rocketconnect_sdk.converters.json.reading import NotJson, value_of
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import WHOLE, Field, Schema, Type
 
-_decode = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder(decimal_format="number").encode
 _NAMES = 10
 _NAME = 100
 """So much of names is told."""
@@ -132,13 +132,11 @@ def _is_text(data: bytes) -> bool:
 
 def _object(value: object) -> dict[str, object] | None:
     if isinstance(value, str | bytes):
-        text = value.encode() if isinstance(value, str) else value
         try:
-            value = _decode(text)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            value = value_of(value)
+        except NotJson as error:
             msg = f"the value is not JSON, which the option columns needs: {error}"
             raise RecordError(msg) from None
-        check_names(text, value)
     if value is not None and not isinstance(value, dict):
         msg = "the value is no JSON object, which the option columns needs"
         raise RecordError(msg)
@@ -148,7 +146,7 @@ def _object(value: object) -> dict[str, object] | None:
 def _column(values: Sequence[object], schema: Schema) -> pa.Array:
     """What fields of JSON objects hold, as a column. Raises what is in _BAD."""
     if schema.type is Type.JSON:
-        values = [None if value is None else msgspec.json.encode(value).decode() for value in values]
+        values = [None if value is None else _encode(value).decode() for value in values]
     elif schema.type in TEXTS:
         values = [None if value is None else _of_text(schema, value) for value in values]
     else:
@@ -169,12 +167,18 @@ def _numbers(values: Sequence[object], schema: Schema) -> Sequence[object]:
             msg = "a truth value is no number"
             raise TypeError(msg)
         # To JSON a number is one, with a point or without.
-        values = [float_of(value, schema.type) if type(value) is int else value for value in values]
+        values = [_float(value, schema.type) for value in values]
         if schema.type is Type.FLOAT32:
             _check_range(values)
-    elif schema.type in WHOLE and float in kinds:
-        return [_whole(value) if isinstance(value, float) else value for value in values]
+    elif schema.type in WHOLE and kinds & {float, Decimal}:
+        return [_whole(value) if isinstance(value, float | Decimal) else value for value in values]
     return values
+
+
+def _float(value: object, kind: Type) -> object:
+    if isinstance(value, Decimal):
+        return float(value)
+    return float_of(value, kind) if type(value) is int else value
 
 
 def _check_range(values: Sequence[object]) -> None:
@@ -183,9 +187,9 @@ def _check_range(values: Sequence[object]) -> None:
             struct.pack("<f", value)  # OverflowError: it has more than 32 bits hold
 
 
-def _whole(number: float) -> int:
+def _whole(number: float | Decimal) -> int:
     """12.0 is the whole number 12."""
-    if not number.is_integer() or abs(number) >= CERTAIN[Type.FLOAT64]:
+    if number != int(number) or (isinstance(number, float) and abs(number) >= CERTAIN[Type.FLOAT64]):
         msg = f"{number} is no whole number, or not for certain the one that stood there"
         raise ValueError(msg)
     return int(number)
@@ -194,8 +198,8 @@ def _whole(number: float) -> int:
 def _of_text(schema: Schema, value: object) -> object:
     if isinstance(value, str):
         return read_text(schema, value)
-    if schema.type is Type.DECIMAL and isinstance(value, int | float) and not isinstance(value, bool):
-        number = Decimal(repr(value))
+    if schema.type is Type.DECIMAL and isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+        number = value if isinstance(value, Decimal) else Decimal(repr(value))
         if isinstance(value, float) and len(number.as_tuple().digits) > _EXACT:
             msg = f"the number {value} may have had more digits than are left of it: give it as text"
             raise ValueError(msg)

@@ -8,8 +8,7 @@ from decimal import Context, Decimal, Inexact, InvalidOperation
 from typing import Any
 from uuid import UUID
 
-import msgspec
-
+from rocketconnect_sdk.converters.json.reading import NotJson, check_text
 from rocketconnect_sdk.schema import Schema, Type, Unit
 
 DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -32,7 +31,7 @@ def read_text(schema: Schema, text: str) -> Any:
     """
     try:
         return TEXTS[schema.type](schema, text)
-    except (ArithmeticError, msgspec.MsgspecError) as error:
+    except (ArithmeticError, NotJson) as error:
         raise ValueError(str(error)) from None
 
 
@@ -106,8 +105,7 @@ def _uuid(_: Schema, text: str) -> UUID:
 
 
 def _json(_: Schema, text: str) -> str:
-    # Its form alone: numbers may be larger than Python's.
-    msgspec.json.decode(text, type=msgspec.Raw)
+    check_text(text)
     return text
 
 

@@ -6,10 +6,10 @@ from math import isfinite
 import msgspec
 
 from rocketconnect_sdk.columns.compact import Texts
+from rocketconnect_sdk.converters.json.reading import NotJson, check_text
 from rocketconnect_sdk.errors import RecordError
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode
-_decode = msgspec.json.Decoder().decode
 
 
 def text_lines(values: Sequence[object]) -> bytes:
@@ -56,10 +56,11 @@ def json_line(value: object) -> bytes:
     """One value as a line. See json_lines."""
     if isinstance(value, str) and value[:1] in ("{", "["):
         try:
-            inner = _decode(value)
-        except (msgspec.DecodeError, RecursionError):
+            check_text(value)
+        except NotJson:
             return to_json(value) + b"\n"
-        return (value.encode() if "\n" not in value else to_json(inner)) + b"\n"
+        # Its digits and names stay as they are.
+        return (value.encode() if "\n" not in value else msgspec.json.format(value.encode(), indent=-1)) + b"\n"
     return to_json(value) + b"\n"
 
 

@@ -18,7 +18,7 @@ from rocketconnect_sdk.columns.declared import type_name
 from rocketconnect_sdk.columns.misfit import misfit_of_column
 from rocketconnect_sdk.columns.rows import Rows, array_of, values_of
 from rocketconnect_sdk.columns.texts import TEXTS, read_text
-from rocketconnect_sdk.converters.json.names import check_twice
+from rocketconnect_sdk.converters.json.reading import NotJson, decimals_of
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import WHOLE, Schema, Type, Unit
 from rocketconnect_sdk.wording.counts import counted
@@ -156,17 +156,10 @@ def _fraction(nanoseconds: int) -> str:
 
 def _decoded(text: str) -> Any:
     try:
-        value = json.loads(text, parse_float=Decimal, parse_constant=_no_constant)
-        check_twice(text.encode())
-    except (ValueError, RecursionError) as error:
+        return decimals_of(text)
+    except NotJson as error:
         msg = f"it is no JSON: {error}"
         raise RecordError(msg) from None
-    return value
-
-
-def _no_constant(name: str) -> None:
-    msg = f'{name} is none of its numbers; write "{name}"'
-    raise ValueError(msg)
 
 
 def _read(schema: Schema, value: Any, path: str) -> Any:

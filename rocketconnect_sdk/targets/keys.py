@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-import msgspec
 import pyarrow as pa
 
 from rocketconnect_sdk.columns.arrow_types import from_arrow_type, to_arrow_type
 from rocketconnect_sdk.columns.objects import rows_of_bytes, rows_of_values
+from rocketconnect_sdk.converters.json.reading import NotJson, value_of
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import Field, Schema, Type
 from rocketconnect_sdk.spark.types import to_spark
@@ -97,17 +97,17 @@ def _plain(key: object, column: Schema) -> object:
     if not isinstance(key, str) or pa.types.is_string(to_arrow_type(column)):
         return str(key) if column.type in _TEXT else key
     try:
-        return msgspec.json.decode(key)
-    except msgspec.DecodeError:
+        return value_of(key)
+    except NotJson:
         return key
 
 
 def _object(key: object) -> dict[str, object] | None:
-    """What a text holds that is a JSON object."""
+    """What a text holds that is a JSON object. Raises RecordError: it has a name twice."""
     if not isinstance(key, str) or not key.startswith("{"):
         return None
     try:
-        found = msgspec.json.decode(key)
-    except msgspec.DecodeError:
+        found = value_of(key)
+    except NotJson:
         return None
     return found if isinstance(found, dict) else None

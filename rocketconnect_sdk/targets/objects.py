@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import msgspec
 import pyarrow as pa
 
 from rocketconnect_sdk.columns.objects import of_another, rows_of_bytes, rows_of_values
+from rocketconnect_sdk.converters.json.reading import NotJson, value_of
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.evolution import nullable
 from rocketconnect_sdk.schema import Field, Schema, Type
@@ -17,8 +17,6 @@ from rocketconnect_sdk.targets.fitted import keyed
 
 _Object = dict[str, Any] | None
 _WRITTEN: dict[str, Any] = {"op": "r", "before": None}
-
-_decode = msgspec.json.Decoder().decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +180,8 @@ def _typed(objects: list[_Object], columns: Schema, reasons: dict[int, str], tex
 
 def _object(text: str) -> dict[str, object]:
     try:
-        found = _decode(text)
-    except (msgspec.DecodeError, RecursionError) as error:
+        found = value_of(text)
+    except NotJson as error:
         msg = f"the value has no schema and is not JSON: {error}"
         raise RecordError(msg) from None
     if not isinstance(found, dict):

@@ -1,7 +1,6 @@
 """Values of one type as values of another. Nothing is rounded, cut off or wrapped around: what does not fit is a ValueError."""
 
 import base64
-import json
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -11,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from rocketconnect_sdk.columns.declared import type_name
+from rocketconnect_sdk.converters.json.reading import NotJson, check_text
 from rocketconnect_sdk.schema import WHOLE, Schema, Type
 from rocketconnect_sdk.transforms.moments import MOMENTS, from_iso, in_unit, moment, nanoseconds
 from rocketconnect_sdk.transforms.texts import json_text, text_of, to_float32
@@ -153,9 +153,9 @@ def _json(value: object, source: Schema | None, target: Schema) -> str:
     if not isinstance(value, str):
         return json_text(value)
     try:
-        json.loads(value)
-    except (ValueError, RecursionError):
-        msg = "is no JSON"
+        check_text(value)
+    except NotJson as error:
+        msg = f"is no JSON: {error}"
         raise ValueError(msg) from None
     return value
 

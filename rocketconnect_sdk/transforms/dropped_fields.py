@@ -1,11 +1,11 @@
 """Fields that a header names, left out of a record."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+from rocketconnect_sdk.converters.json.reading import value_of
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.schema import Schema, Type
@@ -55,8 +55,8 @@ class DroppedFields:
         if not text.lstrip().startswith("["):
             return frozenset(name.strip() for name in text.split(",") if name.strip())
         try:
-            found = json.loads(text)
-        except ValueError:
+            found = value_of(text)
+        except RecordError:
             found = None
         if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
             msg = f"the header {self._header} is no list of fields: {text[:200]!r}; write names with commas, or a JSON array"

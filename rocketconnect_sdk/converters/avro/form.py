@@ -1,6 +1,5 @@
 """Avro schemas of a registry: the schema that one stands for, and how its values are written and read."""
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +12,7 @@ from rocketconnect_sdk.converters.avro.codec import Codec
 from rocketconnect_sdk.converters.avro.containers import Part, array, enumeration, map_of, mapping, optional, record, union
 from rocketconnect_sdk.converters.avro.leaves import leaf
 from rocketconnect_sdk.converters.counts import date_of, decimal_number, scaled, time_of, timestamp_of
+from rocketconnect_sdk.converters.json.reading import NotJson, value_of
 from rocketconnect_sdk.converters.registered import MANY, Form
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import STRING, Default, Field, Schema, Type
@@ -53,9 +53,9 @@ class AvroForm(Form):
         reader = _Reader()
         try:
             for reference in references:
-                reader.node(json.loads(reference), "", 0)
-            node = reader.node(json.loads(text), "", 0)
-        except _MALFORMED as error:
+                reader.node(value_of(reference), "", 0)
+            node = reader.node(value_of(text), "", 0)
+        except (NotJson, *_MALFORMED) as error:
             msg = f"it is no Avro schema: {type(error).__name__}: {str(error)[:300]}"
             raise RecordError(msg) from None
         self.schema = node.schema
@@ -370,10 +370,10 @@ def _default(schema: Schema, form: Any) -> Default:
     """The value of a default; None for those of structs, arrays and maps, which have none here."""
     if schema.type in (Type.STRUCT, Type.ARRAY, Type.MAP):
         return None
-    value_of = _VALUES.get(schema.type)
-    if value_of is not None:
+    make = _VALUES.get(schema.type)
+    if make is not None:
         try:
-            return value_of(schema, form)
+            return make(schema, form)
         except _MALFORMED as error:
             # Debezium's dates may lie before the year 1, and there are none of these here.
             msg = f"the default {str(form)[:60]} is none of a {type_name(schema)}: {error}"

@@ -13,6 +13,7 @@ import msgspec
 
 from rocketconnect_sdk.converters.base import Converter
 from rocketconnect_sdk.converters.json.names import check_twice
+from rocketconnect_sdk.converters.json.reading import NotJson
 from rocketconnect_sdk.converters.json.schema import read_json, to_json
 from rocketconnect_sdk.converters.json.types import Names
 from rocketconnect_sdk.converters.json.values import Values
@@ -170,7 +171,7 @@ class JsonConverter(Converter):
         try:
             schema = read_json(text)
             return schema, self._values(schema)
-        except (RecursionError, ArithmeticError, TypeError, ValueError) as error:
+        except (NotJson, RecursionError, ArithmeticError, TypeError, ValueError) as error:
             msg = f"the schema of the envelope is wrong: {str(error)[:500]}"
             raise RecordError(msg) from None
 

@@ -12,7 +12,8 @@ from rocketconnect_sdk.errors import RecordError
 
 _NAMED = re.compile(rb':(?<=["\s]:)').findall
 """JSON has no more names than colons behind a quote or white space."""
-_AT_ONCE = 200
+Data = np.ndarray[tuple[int], np.dtype[np.uint8]]
+AT_ONCE = 200
 """Texts of which the processor keeps what is asked of them."""
 _COLON, _QUOTE, _BRACE = map(ord, ':"{')
 _NESTED = frozenset((dict, list, tuple))
@@ -38,12 +39,17 @@ def has_surplus(text: bytes, value: object) -> bool:
 
 def many_have_surplus(texts: Sequence[bytes], values: Sequence[object], names: int | None) -> bool:
     """The same for many at once; names: how many each value has, where that is known."""
-    begins = range(0, len(texts), _AT_ONCE)
-    return any(_have_surplus(texts[at : at + _AT_ONCE], values[at : at + _AT_ONCE], names) for at in begins)
+    begins = range(0, len(texts), AT_ONCE)
+    return any(data_has_surplus(data_of(texts[at : at + AT_ONCE]), values[at : at + AT_ONCE], names) for at in begins)
 
 
-def _have_surplus(texts: Sequence[bytes], values: Sequence[object], names: int | None) -> bool:
-    data = np.frombuffer(b"\n".join(texts), np.uint8)
+def data_of(texts: Sequence[bytes]) -> Data:
+    """The bytes of texts, to look at all of them at once."""
+    return np.frombuffer(b"\n".join(texts), np.uint8)
+
+
+def data_has_surplus(data: Data, values: Sequence[object], names: int | None) -> bool:
+    """The same as many_have_surplus for texts that are joined: see data_of."""
     colons = np.count_nonzero(data == _COLON)
     known = sum([len(value) for value in values if type(value) is dict]) if names is None else names * len(values)
     if colons == known:

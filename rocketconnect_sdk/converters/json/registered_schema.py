@@ -10,12 +10,14 @@ from typing import Any
 
 import msgspec
 
+from rocketconnect_sdk.converters.json.reading import NotJson, value_of
 from rocketconnect_sdk.converters.json.types import form_of, schema_of
 from rocketconnect_sdk.converters.json.unions import VALUES, check_values, is_union, union_of
 from rocketconnect_sdk.converters.json.values import Values
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import STRING, Field, Schema, Type
 
+_encode = msgspec.json.Encoder(decimal_format="number").encode
 _DEEPEST = 100
 _LARGEST = 20_000
 """Types of a schema, those that come again counted again."""
@@ -81,10 +83,10 @@ def from_json_schema(text: str, references: Mapping[str, str]) -> Schema:
         RecordError: it stands for none.
     """
     try:
-        document = msgspec.json.decode(text)
-        others = {name: msgspec.json.decode(other) for name, other in references.items()}
+        document = value_of(text)
+        others = {name: value_of(other) for name, other in references.items()}
         return _Reader(others).schema(document, document, 0)
-    except _MALFORMED as error:
+    except (NotJson, *_MALFORMED) as error:
         msg = f"it is no JSON Schema: {type(error).__name__}: {str(error)[:300]}"
         raise RecordError(msg) from None
 
@@ -244,7 +246,7 @@ class _Reader:
         named = schema_of(word, known, own) if word else None
         told = {key: form[key] for key in ("const", "enum", "pattern") if key in form}
         if told and self._unions and named is None and found.type in _TOLD:
-            parameters.setdefault(VALUES, msgspec.json.encode(told).decode())
+            parameters.setdefault(VALUES, _encode(told).decode())
         if VALUES in parameters:
             check_values(parameters[VALUES])
         if named is not None:
@@ -345,7 +347,7 @@ def _both(name: str, one: Schema, other: Schema) -> Schema:
 def _with_default(schema: Schema, default: object) -> Schema:
     if default is None or schema.type in (Type.STRUCT, Type.ARRAY, Type.MAP):
         return schema
-    value: Any = _values(schema).decode(msgspec.json.encode(default))
+    value: Any = _values(schema).decode(_encode(default))
     return replace(schema, default=value)
 
 

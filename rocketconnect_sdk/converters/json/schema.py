@@ -4,12 +4,12 @@
 """
 
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any
 
 import msgspec
 
 from rocketconnect_sdk.columns.declared import type_name
+from rocketconnect_sdk.converters.json.reading import decimals_of
 from rocketconnect_sdk.converters.json.types import Names, form_of, schema_of
 from rocketconnect_sdk.converters.json.values import Values
 from rocketconnect_sdk.errors import RecordError
@@ -31,7 +31,6 @@ _NAMES = {
 }
 _TYPES = {name: kind for kind, name in _NAMES.items()}
 _encode = msgspec.json.Encoder(decimal_format="number").encode
-_decode = msgspec.json.Decoder(float_hook=Decimal).decode  # a default may be a decimal
 
 
 def to_json(schema: Schema, names: Names = Names.ROCKETMQ) -> dict[str, Any]:
@@ -70,7 +69,7 @@ def read_json(text: bytes) -> Schema | None:
     Raises:
         RecordError, ValueError, TypeError, ArithmeticError, RecursionError: it stands for none.
     """
-    form = _decode(text)
+    form = decimals_of(text)
     return None if form is None else from_json(form)
 
 

@@ -11,6 +11,7 @@ import msgspec
 from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.columns.floats import CERTAIN, float_of
 from rocketconnect_sdk.converters.json.names import check_names, check_twice, has_surplus, many_have_surplus
+from rocketconnect_sdk.converters.json.reading import NotJson, value_of, values_of, why
 from rocketconnect_sdk.converters.json.types import checked_uint64, decimal_number, differs, is_text, physical, read, written
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import Field, Schema, Type
@@ -104,18 +105,18 @@ class Values:
         """
         text = bytes(data)
         try:
+            if self._schema is None:
+                return value_of(text)
             try:
                 value = self._decoder.decode(text)
             except msgspec.ValidationError:
-                if self._schema is None:
-                    raise
                 value = self._without_missing(text, self._schema)
             else:
                 if has_surplus(text, value):
-                    self._check_surplus(text)
-            return value if self._schema is None or not self.walks else _from_json(self._schema, value)
-        except _BAD as error:
-            msg = f"the JSON cannot be read: {_shown(error)}"
+                    self._check_surplus(text, self._schema)
+            return _from_json(self._schema, value) if self.walks else value
+        except (NotJson, *_BAD) as error:
+            msg = f"the JSON cannot be read: {_shown(error, text)}"
             raise RecordError(msg) from None
 
     def encode_many(self, values: Sequence[object]) -> list[bytes]:
@@ -142,6 +143,9 @@ class Values:
             if (rows := rows_of([item[begin:end] for item in data], self._schema)) is not None:
                 return Column(rows)
         texts = [item[begin:end] for item in data]
+        if self._schema is None:
+            found = values_of(texts)
+            return list(map(self.decode, texts)) if found is None else found
         if not self.walks:
             try:
                 values = list(map(self._decoder.decode, texts))
@@ -168,10 +172,9 @@ class Values:
         check_names(text, msgspec.json.decode(text))
         return value
 
-    def _check_surplus(self, text: bytes) -> None:
+    def _check_surplus(self, text: bytes, schema: Schema) -> None:
         check_twice(text)
-        if self._schema is not None:
-            self._exactly(self._schema).decode(text)
+        self._exactly(schema).decode(text)
 
     def _exactly(self, schema: Schema) -> "msgspec.json.Decoder[Any]":
         """Reads no object that has a field which the schema has not."""
@@ -180,11 +183,9 @@ class Values:
         return self._exact
 
 
-def _shown(error: BaseException) -> str:
-    if isinstance(error, RecursionError):
-        return "it is nested too deep"
+def _shown(error: BaseException, text: bytes = b"") -> str:
     unknown = isinstance(error, msgspec.ValidationError) and str(error).startswith("Object contains unknown field")
-    return str(error)[:500] + (", which its schema has not: put it into the schema, or leave it out" if unknown else "")
+    return why(error, text) + (", which its schema has not: put it into the schema, or leave it out" if unknown else "")
 
 
 def _names(schema: Schema) -> int | None:
